@@ -1,0 +1,140 @@
+package toolsearch
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Dynamic tools as the agent gets them. Eino asks every tool for its Info at the start
+// of a run and again in every round of tool calls; a tool from a remote server may take
+// long over it, or answer otherwise than when the catalog was compiled. So each is
+// wrapped in a type that answers from the catalog and can be called in just the ways the
+// tool itself can.
+
+type (
+	invokable interface {
+		InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error)
+	}
+	streamable interface {
+		StreamableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (*schema.StreamReader[string], error)
+	}
+	enhancedInvokable interface {
+		InvokableRun(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error)
+	}
+	enhancedStreamable interface {
+		StreamableRun(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error)
+	}
+)
+
+// kind is the set of ways a tool can be called. The enhanced and the plain form of a way
+// share a method name, so a tool has at most one of each.
+type kind uint8
+
+const (
+	kindInvokable kind = 1 << iota
+	kindStreamable
+	kindEnhancedInvokable
+	kindEnhancedStreamable
+)
+
+func kindOf(t tool.BaseTool) kind {
+	var k kind
+	if _, ok := t.(invokable); ok {
+		k |= kindInvokable
+	}
+	if _, ok := t.(streamable); ok {
+		k |= kindStreamable
+	}
+	if _, ok := t.(enhancedInvokable); ok {
+		k |= kindEnhancedInvokable
+	}
+	if _, ok := t.(enhancedStreamable); ok {
+		k |= kindEnhancedStreamable
+	}
+	return k
+}
+
+// described answers for a tool what Eino asks of it besides running it.
+type described struct {
+	info      *schema.ToolInfo
+	typeName  string
+	callbacks bool
+}
+
+func (d *described) Info(context.Context) (*schema.ToolInfo, error) { return d.info, nil }
+
+// GetType implements components.Typer.
+func (d *described) GetType() string { return d.typeName }
+
+// IsCallbacksEnabled implements components.Checker.
+func (d *described) IsCallbacksEnabled() bool { return d.callbacks }
+
+// wrap returns t with info for its Info. t can be called in at least one way.
+func wrap(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
+	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
+	switch kindOf(t) {
+	case kindInvokable:
+		return struct {
+			*described
+			invokable
+		}{d, t.(invokable)}
+	case kindStreamable:
+		return struct {
+			*described
+			streamable
+		}{d, t.(streamable)}
+	case kindEnhancedInvokable:
+		return struct {
+			*described
+			enhancedInvokable
+		}{d, t.(enhancedInvokable)}
+	case kindEnhancedStreamable:
+		return struct {
+			*described
+			enhancedStreamable
+		}{d, t.(enhancedStreamable)}
+	case kindInvokable | kindStreamable:
+		return struct {
+			*described
+			invokable
+			streamable
+		}{d, t.(invokable), t.(streamable)}
+	case kindEnhancedInvokable | kindEnhancedStreamable:
+		return struct {
+			*described
+			enhancedInvokable
+			enhancedStreamable
+		}{d, t.(enhancedInvokable), t.(enhancedStreamable)}
+	case kindInvokable | kindEnhancedStreamable:
+		return struct {
+			*described
+			invokable
+			enhancedStreamable
+		}{d, t.(invokable), t.(enhancedStreamable)}
+	case kindEnhancedInvokable | kindStreamable:
+		return struct {
+			*described
+			enhancedInvokable
+			streamable
+		}{d, t.(enhancedInvokable), t.(streamable)}
+	default:
+		return t
+	}
+}
+
+// typeName is the name callbacks know the tool by: what the tool says, or that of its Go
+// type, as Eino would have taken it without the wrapper.
+func typeName(t tool.BaseTool) string {
+	if name, ok := components.GetType(t); ok {
+		return name
+	}
+	typ := reflect.TypeOf(t)
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	return typ.Name()
+}

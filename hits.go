@@ -1,0 +1,86 @@
+package toolsearch
+
+import "slices"
+
+// top keeps the best of many scored tools: a bounded heap with the worst kept tool at
+// its root. Tools are numbered in the order in which equal scores are to stand.
+type top struct {
+	limit int
+	heap  []scored
+}
+
+type scored struct {
+	score  float64
+	number int32
+}
+
+// newTop keeps at most limit of n tools; 0 keeps all. It uses the space of heap, which
+// may be nil.
+func newTop(limit, n int, heap []scored) top {
+	if limit <= 0 || limit > n {
+		limit = n
+	}
+	return top{limit: limit, heap: heap[:0]}
+}
+
+// compareScored orders better before worse.
+func compareScored(a, b scored) int {
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	default:
+		return int(a.number) - int(b.number)
+	}
+}
+
+func (t *top) add(score float64, number int32) {
+	s := scored{score, number}
+	if len(t.heap) < t.limit {
+		t.heap = append(t.heap, s)
+		t.up(len(t.heap) - 1)
+		return
+	}
+	if t.limit > 0 && compareScored(s, t.heap[0]) < 0 {
+		t.heap[0] = s
+		t.down(0)
+	}
+}
+
+func (t *top) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if compareScored(t.heap[parent], t.heap[i]) >= 0 {
+			return
+		}
+		t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
+		i = parent
+	}
+}
+
+func (t *top) down(i int) {
+	for {
+		worst := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(t.heap) && compareScored(t.heap[child], t.heap[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		t.heap[worst], t.heap[i] = t.heap[i], t.heap[worst]
+		i = worst
+	}
+}
+
+// hits empties the heap, best first, with docOf turning numbers into documents.
+func (t *top) hits(docOf []int32) []Hit {
+	slices.SortFunc(t.heap, compareScored)
+	hits := make([]Hit, len(t.heap))
+	for i, s := range t.heap {
+		hits[i] = Hit{Doc: int(docOf[s.number]), Score: s.score}
+	}
+	return hits
+}

@@ -1,0 +1,48 @@
+package toolsearch
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// The prose the model reads lives in prompt/, one Markdown file per language; this file
+// finds a text by its heading and fills in the names.
+
+// Language is the language of what the middleware tells the model.
+type Language int
+
+const (
+	English Language = iota
+	Chinese
+)
+
+//go:embed prompt/en.md
+var englishTexts string
+
+//go:embed prompt/zh.md
+var chineseTexts string
+
+// prompt is the texts of one language for one search tool.
+type prompt struct {
+	texts map[string]string
+}
+
+func promptIn(language Language, values ...string) *prompt {
+	source := englishTexts
+	if language == Chinese {
+		source = chineseTexts
+	}
+	fill := strings.NewReplacer(values...)
+	p := &prompt{texts: make(map[string]string)}
+	for section := range strings.SplitSeq(source, "\n# ") {
+		key, text, _ := strings.Cut(section, "\n")
+		p.texts[key] = fill.Replace(strings.TrimSpace(text))
+	}
+	return p
+}
+
+// text returns the text under a heading. The values are pairs of a placeholder and what
+// to put there.
+func (p *prompt) text(key string, values ...string) string {
+	return strings.NewReplacer(values...).Replace(p.texts[key])
+}

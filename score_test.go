@@ -1,0 +1,298 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// The tiers of the keyword scorer; an expected score is written as its sum.
+const (
+	partEquals   = 10
+	partContains = 5
+	inName       = 3
+	inText       = 2
+)
+
+func TestKeywordScores(t *testing.T) {
+	infos := []*schema.ToolInfo{
+		{Name: "mcp__github__create_issue", Desc: "Opens a bug report in a repository."},
+		{Name: "NotebookEdit", Desc: "Edit a Jupyter notebook cell"},
+		{Name: "HTTPServer", Desc: ""},
+		{Name: "plain", Desc: "Says CREATE, issue."},
+	}
+	tests := []struct {
+		query string
+		want  map[string]float64
+	}{
+		{"issue", map[string]float64{"mcp__github__create_issue": partEquals, "plain": inText}},
+		{"ISSUE", map[string]float64{"mcp__github__create_issue": partEquals, "plain": inText}},
+		{"iss", map[string]float64{"mcp__github__create_issue": partContains, "plain": inText}},
+		{"e_iss", map[string]float64{"mcp__github__create_issue": inName}},
+		{"b__c", map[string]float64{"mcp__github__create_issue": inName}},
+		{"__", map[string]float64{"mcp__github__create_issue": inName}},
+		{"bug", map[string]float64{"mcp__github__create_issue": inText}},
+		{"report.", map[string]float64{}},
+		{"repository.", map[string]float64{"mcp__github__create_issue": inText}},
+		{"create issue", map[string]float64{"mcp__github__create_issue": partEquals + partEquals, "plain": inText + inText}},
+		{"create create", map[string]float64{"mcp__github__create_issue": partEquals + partEquals, "plain": inText + inText}},
+		{"+create bug", map[string]float64{"mcp__github__create_issue": partEquals + inText, "plain": inText}},
+		{"+bug create", map[string]float64{"mcp__github__create_issue": inText + partEquals}},
+		{"++bug", map[string]float64{}},
+		{"+ bug", map[string]float64{"mcp__github__create_issue": inText}},
+		{"notebook", map[string]float64{"NotebookEdit": partEquals}},
+		{"notebookedit", map[string]float64{"NotebookEdit": inName}},
+		{"okedi", map[string]float64{"NotebookEdit": inName}},
+		{"edit", map[string]float64{"NotebookEdit": partEquals}},
+		{"http", map[string]float64{"HTTPServer": partEquals}},
+		{"pser", map[string]float64{"HTTPServer": inName}},
+		{"nothing", map[string]float64{}},
+	}
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range tests {
+		result, err := catalog.Search(context.Background(), tt.query, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, m := range result.Matches {
+			got[m.Info.Name] = m.Score
+		}
+		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%q: got %v, want %v", tt.query, got, tt.want)
+		}
+		if result.Total != len(tt.want) {
+			t.Errorf("%q: total %d, want %d", tt.query, result.Total, len(tt.want))
+		}
+	}
+}
+
+func TestKeywordTiesGoByNameAndLimitCuts(t *testing.T) {
+	catalog := catalogOf(t, "get_d", "get_b", "get_a", "get_c")
+	result, err := catalog.Search(context.Background(), "get", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := matchNames(result), []string{"get_a", "get_b", "get_c"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if result.Total != 4 {
+		t.Errorf("total %d, want 4", result.Total)
+	}
+}
+
+// TestKeywordEqualsOracle compares the index with Eino's own scorer, asked through its
+// own tool, on generated catalogs and queries.
+func TestKeywordEqualsOracle(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		infos := randomCatalog(random, 1+random.IntN(300))
+		theirs := newOracle(t, infos)
+		ours, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 150 {
+			query, limit := randomQuery(random, infos), 1+random.IntN(50)
+			want := theirs.search(t, query, limit)
+			result, err := ours.Search(context.Background(), query, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := matchNames(result); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, query %q, limit %d:\n got %q\nwant %q", seed, query, limit, got, want)
+			}
+		}
+	}
+}
+
+func FuzzKeywordEqualsOracle(f *testing.F) {
+	f.Add("create issue", "mcp__github__create_issue", "Opens an issue", "NotebookEdit", "edits")
+	f.Add("+a_b Ab", "aB_b", "A_B a", "a b", "İ")
+	f.Add("\u2028x", "x__x", "x\u0085y", "X Y", "ß ẞ")
+	f.Fuzz(func(t *testing.T, query, name1, text1, name2, text2 string) {
+		query, name1, name2 = strings.ToValidUTF8(query, "?"), strings.ToValidUTF8(name1, "?"), strings.ToValidUTF8(name2, "?")
+		isSelection := len(query) >= 6 && strings.Contains(strings.ToLower(query), "select")
+		if name1 == "" || name2 == "" || name1 == name2 || len(query) > 1000 || isSelection || len(strings.Fields(query)) > 50 {
+			t.Skip()
+		}
+		infos := []*schema.ToolInfo{{Name: name1, Desc: text1}, {Name: name2, Desc: text2}}
+		if len(strings.Fields(query)) == 0 || name1 == "tool_search" || name2 == "tool_search" {
+			t.Skip()
+		}
+		ours, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := ours.Search(context.Background(), query, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := matchNames(result), newOracle(t, infos).search(t, query, 5); !slices.Equal(got, want) {
+			t.Errorf("query %q: got %q, want %q", query, got, want)
+		}
+	})
+}
+
+// oracleTool is Eino's own tool_search.
+type oracleTool struct{ tool.InvokableTool }
+
+type infoOnly struct{ info *schema.ToolInfo }
+
+func (t infoOnly) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
+
+func newOracle(t testing.TB, infos []*schema.ToolInfo) oracleTool {
+	t.Helper()
+	tools := make([]tool.BaseTool, len(infos))
+	for i, info := range infos {
+		tools[i] = infoOnly{info}
+	}
+	middleware, err := oracle.New(context.Background(), &oracle.Config{DynamicTools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oracleTool{runCtx.Tools[0].(tool.InvokableTool)}
+}
+
+func (o oracleTool) search(t testing.TB, query string, limit int) []string {
+	t.Helper()
+	arguments, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := o.InvokableRun(context.Background(), string(arguments))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ Matches []string }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Matches
+}
+
+func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
+	t.Helper()
+	infos := make([]*schema.ToolInfo, len(names))
+	for i, name := range names {
+		infos[i] = &schema.ToolInfo{Name: name}
+	}
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog
+}
+
+func matchNames(result *toolsearch.Result) []string {
+	var names []string
+	for _, m := range result.Matches {
+		names = append(names, m.Info.Name)
+	}
+	return names
+}
+
+var (
+	someWords = strings.Fields(`create get list delete update send search issue issues message file files user users pull
+		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2 e.g. and/or "quoted" (see)`)
+	someServices = []string{"github", "slack", "Jira", "my-server", "a.b", "日历"}
+	someBlanks   = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
+)
+
+func pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
+
+func randomName(random *rand.Rand) string {
+	var words []string
+	for range 1 + random.IntN(4) {
+		words = append(words, pick(random, someWords))
+	}
+	switch random.IntN(6) {
+	case 0: // camel case
+		for i, w := range words {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		return strings.ToValidUTF8(strings.Join(words, ""), "?")
+	case 1:
+		return strings.Join(words, pick(random, []string{"-", ".", " ", "___", "_"}))
+	case 2:
+		return "_" + strings.Join(words, "_") + "_"
+	default:
+		return "mcp__" + pick(random, someServices) + "__" + strings.Join(words, "_")
+	}
+}
+
+func randomCatalog(random *rand.Rand, size int) []*schema.ToolInfo {
+	var infos []*schema.ToolInfo
+	taken := map[string]bool{"tool_search": true}
+	for range size {
+		name := randomName(random)
+		if taken[name] {
+			continue
+		}
+		taken[name] = true
+		var text strings.Builder
+		for range random.IntN(12) {
+			word := pick(random, someWords)
+			if random.IntN(4) == 0 {
+				word = strings.ToUpper(word)
+			}
+			text.WriteString(word + pick(random, someBlanks))
+		}
+		if random.IntN(20) == 0 {
+			text.WriteString("bad \xff bytes\xc3")
+		}
+		infos = append(infos, &schema.ToolInfo{Name: name, Desc: text.String()})
+	}
+	return infos
+}
+
+func randomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
+	var words []string
+	for range 1 + random.IntN(5) {
+		word := pick(random, someWords)
+		switch random.IntN(6) {
+		case 0: // a piece of a name, underscores and all
+			runes := []rune(pick(random, infos).Name)
+			from := random.IntN(len(runes))
+			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
+		case 1: // a piece of a word
+			runes := []rune(word)
+			from := random.IntN(len(runes))
+			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
+		case 2:
+			word = strings.ToUpper(word)
+		case 3:
+			word = pick(random, []string{"_", "__", "-", ".", "+", "++a", "e_", "_a", "s__c"})
+		}
+		if random.IntN(5) == 0 {
+			word = "+" + word
+		}
+		words = append(words, word)
+		if random.IntN(8) == 0 {
+			words = append(words, word)
+		}
+	}
+	query := strings.Join(words, pick(random, someBlanks))
+	if strings.TrimSpace(query) == "" || strings.HasPrefix(strings.TrimSpace(query), "select") {
+		return "a"
+	}
+	return query
+}

@@ -1,0 +1,360 @@
+package toolsearch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// The path from what the model typed to what it gets back:
+//
+//	text -> ParseQuery -> select by name | rank by keywords -> Result
+//
+// Everything a model can ask for goes through Catalog.find, whichever protocol or
+// tool it came in by.
+
+// Bounds on what one search may cost, however long the model's text is. A query is
+// read up to the bound; the rest is ignored.
+const (
+	maxQueryBytes  = 4 << 10 // keywords
+	maxKeywords    = 64      // in one query
+	maxSelectBytes = 32 << 10
+	maxSelect      = 200 // names in one select:
+	maxQueries     = 10  // in one call of the meta-tool
+	maxSuggestions = 5
+)
+
+// A Query is a keyword search, parsed.
+type Query struct {
+	Text      string   // what was typed, cut to the bound on its length
+	Keywords  []string // every keyword in the order typed, the required ones included
+	Required  []string // those of the keywords that a tool must match
+	Namespace string   // only tools of this namespace; "": all
+	Limit     int      // most hits wanted; 0: all
+}
+
+// String returns the query in the form it could have been typed in: every keyword, the
+// required ones behind a "+".
+func (q Query) String() string {
+	required := make(map[string]bool, len(q.Required))
+	for _, word := range q.Required {
+		required[word] = true
+	}
+	var b strings.Builder
+	if q.Namespace != "" {
+		b.WriteString(q.Namespace + ":")
+	}
+	for _, word := range q.Keywords {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		if required[word] {
+			b.WriteByte('+')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+// ParseQuery reads a keyword query: words split on white space, "+word" for a word that
+// must match. It never fails; a text without a word gives a Query without keywords.
+// Texts beyond 4 KiB or 64 words are cut.
+func ParseQuery(text string) Query {
+	q := Query{Text: cutWords(strings.TrimSpace(text), maxQueryBytes), Keywords: make([]string, 0, 8)}
+	for word := range strings.FieldsSeq(q.Text) {
+		if len(q.Keywords) == maxKeywords {
+			break
+		}
+		bare, required := strings.CutPrefix(word, "+")
+		if bare == "" {
+			continue
+		}
+		q.Keywords = append(q.Keywords, bare)
+		if required {
+			q.Required = append(q.Required, bare)
+		}
+	}
+	return q
+}
+
+// parseSelect reads the direct selection "select:a,b". It is forgiving about what stands
+// around the names: case and blanks in the prefix, quotes, brackets, full-width commas
+// and repeated names.
+func parseSelect(text string) (names []string, ok bool) {
+	text = strings.TrimSpace(text)
+	const prefix = "select"
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return nil, false
+	}
+	list := strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace)
+	list, ok = cutAny(list, ":", "：")
+	if !ok {
+		return nil, false
+	}
+	seen := make(map[string]bool)
+	for name := range strings.FieldsFuncSeq(cut(list, maxSelectBytes), isNameSeparator) {
+		name = strings.TrimFunc(name, isNameDecoration)
+		if name == "" || seen[name] {
+			continue
+		}
+		if len(names) == maxSelect {
+			break
+		}
+		seen[name] = true
+		names = append(names, name)
+	}
+	return names, true
+}
+
+func cutAny(s string, prefixes ...string) (rest string, found bool) {
+	for _, prefix := range prefixes {
+		if rest, found = strings.CutPrefix(s, prefix); found {
+			return rest, true
+		}
+	}
+	return s, false
+}
+
+func isNameSeparator(r rune) bool {
+	return strings.ContainsRune(",，、;；\n", r)
+}
+
+func isNameDecoration(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’[]", r)
+}
+
+// A Hit is one tool that a Searcher found.
+type Hit struct {
+	Doc   int     // index into the documents the Indexer was given
+	Score float64 // higher is better; comparable within one search only
+}
+
+// A Searcher ranks one catalog. Search returns at most q.Limit hits (all, if it is 0),
+// best first, each document once, the same ones in the same order every time; no match
+// is no hits, not an error. It is safe for concurrent use and returns soon after ctx is
+// done, with ctx's error.
+type Searcher interface {
+	Search(ctx context.Context, q Query) ([]Hit, error)
+}
+
+// A Counter is a Searcher that also knows how many documents matched before the limit.
+// All built-in searchers are Counters; for others Result.Total is the number of hits.
+type Counter interface {
+	Searcher
+	SearchCount(ctx context.Context, q Query) (hits []Hit, total int, err error)
+}
+
+// An Indexer prepares a catalog once for many searches. It must not keep or change docs
+// beyond reading them; the Searcher it returns is safe for concurrent use.
+type Indexer func(ctx context.Context, docs []Document) (Searcher, error)
+
+// A Result is the answer to a search.
+type Result struct {
+	Matches     []Match  // best first, or in the order asked for by a selection
+	NotFound    []string // names a selection asked for that no tool has
+	Suggestions []string // near names, where something was not found
+	Total       int      // number of tools that matched before the limit
+	Message     string   // words of help for the model; "" if there is nothing to say
+}
+
+// A Match is one tool found.
+type Match struct {
+	Info  *schema.ToolInfo // shared: not to be changed
+	Score float64          // 0 for a tool selected by name
+}
+
+// SearchEvent tells Config.OnSearch about one search.
+type SearchEvent struct {
+	Tool     string        // name of the meta-tool
+	Query    string        // what the model asked for, cut to the bound on its length
+	Matches  []string      // names found, in the order returned
+	NotFound []string      // names asked for that no tool has
+	Total    int           // number of tools that matched before the limit
+	Duration time.Duration // of the search alone
+	Err      error         // a searcher's failure the search recovered from, or the one it ended with
+}
+
+// find answers one or more queries as one result: the best of each, then the second
+// best of each, and so on, every tool once. limit counts for each query; 0 is the
+// default.
+//
+// failure is what a searcher failed with when the search recovered from it; err is what
+// it could not recover from, a cancelled context included.
+func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result *Result, failure, err error) {
+	lists := make([][]Match, 0, 1)
+	var missed []string // keywords of the queries that found nothing
+	result = &Result{}
+	blank := true
+	for _, text := range queries[:min(len(queries), maxQueries)] {
+		if names, ok := parseSelect(text); ok {
+			blank = blank && len(names) == 0
+			matches, missing := c.selectNames(names)
+			lists = append(lists, matches)
+			result.Total += len(matches)
+			result.NotFound = append(result.NotFound, missing...)
+			continue
+		}
+		q := ParseQuery(text)
+		if len(q.Keywords) == 0 {
+			continue
+		}
+		blank = false
+		q.Limit = c.limit(limit)
+		matches, total, recovered, err := c.rank(ctx, q)
+		failure = cmp.Or(failure, recovered)
+		if err != nil {
+			return nil, failure, err
+		}
+		lists = append(lists, matches)
+		result.Total += total
+		if len(matches) == 0 {
+			missed = append(missed, q.Keywords...)
+		}
+	}
+	result.Matches = interleave(lists)
+	c.help(result, blank, missed)
+	return result, failure, nil
+}
+
+// limit applies the default and the ceiling to what was asked for.
+func (c *Catalog) limit(asked int) int {
+	if asked <= 0 {
+		return c.maxResults
+	}
+	return min(asked, c.maxResultsCap)
+}
+
+// selectNames looks names up in the order asked. A text that is no name but falls into
+// several by its white space is taken as several.
+func (c *Catalog) selectNames(names []string) (matches []Match, missing []string) {
+	for _, name := range names {
+		if doc, ok := c.lookup(name); ok {
+			matches = append(matches, Match{Info: c.docs[doc].Info})
+			continue
+		}
+		words := strings.Fields(name)
+		if len(words) == 1 || len(words) > maxSelect {
+			missing = append(missing, name)
+			continue
+		}
+		for _, word := range words {
+			if doc, ok := c.lookup(word); ok {
+				matches = append(matches, Match{Info: c.docs[doc].Info})
+			} else {
+				missing = append(missing, word)
+			}
+		}
+	}
+	return matches, missing[:min(len(missing), maxSelect)]
+}
+
+// rank asks the catalog's searcher, then its fallback if that found nothing. When all
+// that answered was a failure, it asks the keyword scorer, which cannot fail.
+func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
+	answered := false
+	for _, searcher := range []Searcher{c.searcher, c.fallback} {
+		if searcher == nil {
+			continue
+		}
+		hits, total, err := count(ctx, searcher, q)
+		if ctx.Err() != nil {
+			return nil, 0, failure, ctx.Err()
+		}
+		if err != nil {
+			failure = cmp.Or(failure, err)
+			continue
+		}
+		answered = true
+		if matches := c.matches(hits, q.Limit); len(matches) > 0 {
+			return matches, max(total, len(matches)), failure, nil
+		}
+	}
+	if answered {
+		return nil, 0, failure, nil
+	}
+	keyword, err := c.keyword()
+	if err != nil {
+		return nil, 0, failure, err
+	}
+	hits, total, err := count(ctx, keyword, q)
+	return c.matches(hits, q.Limit), total, failure, err
+}
+
+func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {
+	if counter, ok := s.(Counter); ok {
+		return counter.SearchCount(ctx, q)
+	}
+	hits, err = s.Search(ctx, q)
+	return hits, len(hits), err
+}
+
+// matches trusts no searcher: hits outside the catalog, repeated ones and those beyond
+// the limit are dropped.
+func (c *Catalog) matches(hits []Hit, limit int) []Match {
+	var seen docSet
+	isNew := func(i int, hit Hit) bool {
+		if len(hits) <= 64 {
+			return !slices.ContainsFunc(hits[:i], func(h Hit) bool { return h.Doc == hit.Doc })
+		}
+		if seen == nil {
+			seen = newDocSet(len(c.docs))
+		}
+		return seen.add(hit.Doc)
+	}
+	matches := make([]Match, 0, min(len(hits), limit))
+	for i, hit := range hits {
+		if len(matches) == limit {
+			break
+		}
+		if hit.Doc >= 0 && hit.Doc < len(c.docs) && isNew(i, hit) {
+			matches = append(matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
+		}
+	}
+	return matches
+}
+
+// interleave merges lists rank by rank and drops repeated tools.
+func interleave(lists [][]Match) []Match {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var merged []Match
+	seen := make(map[*schema.ToolInfo]bool)
+	for rank, more := 0, true; more; rank++ {
+		more = false
+		for _, list := range lists {
+			if rank >= len(list) {
+				continue
+			}
+			more = true
+			if info := list[rank].Info; !seen[info] {
+				seen[info] = true
+				merged = append(merged, list[rank])
+			}
+		}
+	}
+	return merged
+}
+
+// help adds near names and words to a result that found less than it was asked for.
+func (c *Catalog) help(result *Result, blank bool, missed []string) {
+	switch {
+	case blank:
+		result.Message = c.prompt.text("empty-query")
+	case len(result.NotFound) > 0:
+		result.Suggestions = c.near(result.NotFound, result.Matches)
+		if len(result.Suggestions) > 0 {
+			result.Message = c.prompt.text("not-found-near")
+		} else {
+			result.Message = c.prompt.text("not-found")
+		}
+	case len(result.Matches) == 0:
+		result.Suggestions = c.near(missed, nil)
+		result.Message = c.prompt.text("no-match")
+	}
+}

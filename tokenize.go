@@ -1,0 +1,176 @@
+package toolsearch
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNameBytes is how much of a tool's name is shown or compared. Providers refuse names
+// beyond 64 or 128 characters.
+const maxNameBytes = 128
+
+// This file holds everything the library knows about text: how a tool's name falls
+// into parts, when two names are the same name spelled differently, how near two names
+// are, and how foreign text is made safe to show.
+
+// nameParts splits a tool name the way people build them: at underscores (and the
+// double underscore that MCP clients put between server and tool), then at camel-case
+// boundaries.
+//
+//	mcp__slack__send_message -> mcp slack send message
+//	NotebookEdit             -> Notebook Edit
+//	HTTPServer               -> HTTP Server
+func nameParts(name string) []string {
+	parts := make([]string, 0, 4)
+	for segment := range strings.SplitSeq(name, "_") {
+		if segment != "" {
+			parts = appendCamelParts(parts, segment)
+		}
+	}
+	return parts
+}
+
+// appendCamelParts cuts before an upper-case letter that follows a lower-case one, and
+// before the last letter of a run of capitals when a lower-case letter comes next.
+func appendCamelParts(parts []string, segment string) []string {
+	if !hasUpperAfterFirst(segment) {
+		return append(parts, validUTF8(segment))
+	}
+	runes := []rune(segment)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		if !unicode.IsUpper(runes[i]) {
+			continue
+		}
+		afterLower := unicode.IsLower(runes[i-1])
+		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+		if afterLower || beforeLower {
+			parts = append(parts, string(runes[start:i]))
+			start = i
+		}
+	}
+	return append(parts, string(runes[start:]))
+}
+
+// hasUpperAfterFirst saves the conversion to runes for the many names without capitals.
+func hasUpperAfterFirst(s string) bool {
+	for i, r := range s {
+		if i > 0 && unicode.IsUpper(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// validUTF8 replaces each invalid byte by U+FFFD, one for one, as encoding/json does.
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+// foldSeparators writes every separator that models put between the words of a name as
+// "_".
+func foldSeparators(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// foldName maps the spellings of a name that models mix up to one: case, and the
+// separators.
+func foldName(name string) string {
+	return strings.ToLower(foldSeparators(name))
+}
+
+// namespaceOf returns the server in names that MCP clients build,
+// mcp__server__tool or server__tool, and "" for any other name.
+func namespaceOf(name string) string {
+	server, tool, found := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	if !found || tool == "" {
+		return ""
+	}
+	return server
+}
+
+// cut shortens s to at most limit bytes without tearing a character.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// cutWords is cut, but gives up a word that the limit would tear.
+func cutWords(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	s = cut(s, limit)
+	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// oneLine makes foreign text safe inside the library's own texts: on one line, without
+// control or invisible formatting characters, without the angle brackets a tag would
+// need, and at most limit bytes long. Ordinary names come back unchanged.
+func oneLine(s string, limit int) string {
+	s = cut(s, limit)
+	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '<':
+			return '‹'
+		case r == '>':
+			return '›'
+		case unsafeRune(r):
+			return ' '
+		default:
+			return r
+		}
+	}, s)
+}
+
+func unsafeRune(r rune) bool {
+	return r == '<' || r == '>' || unicode.IsControl(r) ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// editDistance is the number of insertions, deletions, substitutions and swaps of
+// neighbours (optimal string alignment) that turn a into b.
+// https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+func editDistance(a, b []rune) int {
+	before := make([]int, len(b)+1) // two rows up
+	above := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			substitute := above[j-1]
+			if a[i-1] != b[j-1] {
+				substitute++
+			}
+			row[j] = min(substitute, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(b)]
+}
