@@ -1,0 +1,197 @@
+package toolsearch_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Every benchmark stands beside the same work done by Eino's own package, in one run:
+// read the ratio, since machines are noisy.
+//
+//	go test -run '^$' -bench . -benchmem
+
+var benchSizes = []int{100, 1_000, 10_000, 100_000}
+
+var benchQueries = []string{
+	`{"query":"create issue"}`,
+	`{"query":"slack send message"}`,
+	`{"query":"+github list pull requests","max_results":10}`,
+	`{"query":"read the content of a file"}`,
+}
+
+// benchCatalog has names and descriptions like those of real servers: few distinct words
+// that recur, and some that do not.
+func benchCatalog(size int) []*schema.ToolInfo {
+	random := rand.New(rand.NewPCG(1, 2))
+	services := []string{"github", "slack", "jira", "gmail", "notion", "stripe", "sentry", "drive", "calendar", "postgres"}
+	verbs := []string{"create", "get", "list", "update", "delete", "search", "send", "read", "move", "export"}
+	nouns := []string{"issue", "message", "file", "pull_request", "channel", "user", "page", "event", "invoice", "branch", "comment", "table"}
+	words := []string{"the", "a", "of", "content", "given", "workspace", "with", "optional", "filter", "by", "owner", "returns", "identifier", "when", "it", "was", "last", "changed", "requires", "permission"}
+	infos := make([]*schema.ToolInfo, size)
+	for i := range infos {
+		verb, noun := pick(random, verbs), pick(random, nouns)
+		text := fmt.Sprintf("%ss a %s", verb, noun)
+		for range 8 + random.IntN(12) {
+			text += " " + pick(random, words)
+		}
+		infos[i] = &schema.ToolInfo{
+			Name: fmt.Sprintf("mcp__%s%d__%s_%s_%d", pick(random, services), i%97, verb, noun, i),
+			Desc: fmt.Sprintf("%s, code K%d.", text, i%4096),
+		}
+	}
+	return infos
+}
+
+func BenchmarkKeyword(b *testing.B) {
+	for _, size := range benchSizes {
+		infos := benchCatalog(size)
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := func(t tool.InvokableTool) func(b *testing.B) {
+			return func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if _, err := t.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("tools=%d/ours", size), run(catalog.Tool()))
+		b.Run(fmt.Sprintf("tools=%d/eino", size), run(newOracle(b, infos)))
+	}
+}
+
+// BenchmarkKeywordWorstQueries are the queries an index helps least: single letters,
+// which nearly every tool contains, and names cut across their parts.
+func BenchmarkKeywordWorstQueries(b *testing.B) {
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), benchCatalog(10_000), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, query := range []string{"e", "a b c d e f g h", "_", "e_issue", "t_1"} {
+		b.Run(query, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := catalog.Search(context.Background(), query, 5); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBuild is the time to compile a catalog; the yardstick is a single query of
+// Eino's scorer over it, which pays that price every time.
+func BenchmarkBuild(b *testing.B) {
+	for _, size := range benchSizes {
+		infos := benchCatalog(size)
+		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("tools=%d/eino-query", size), func(b *testing.B) {
+			theirs := newOracle(b, infos)
+			for b.Loop() {
+				if _, err := theirs.InvokableRun(context.Background(), benchQueries[0]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkState is the work before one model call late in a long conversation.
+func BenchmarkState(b *testing.B) {
+	b.Run("message", benchmarkState[*schema.Message])
+	b.Run("agentic", benchmarkState[*schema.AgenticMessage])
+}
+
+func benchmarkState[M adk.MessageType](b *testing.B) {
+	ctx := context.Background()
+	for _, size := range []int{1_000, 10_000} {
+		infos := benchCatalog(size)
+		tools := make([]tool.BaseTool, size)
+		for i, info := range infos {
+			tools[i] = &plainTool{info: info}
+		}
+		const results = 500
+		history := []M{toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.User, Text: "hello"})}
+		for i := range results {
+			id := fmt.Sprintf("call_%d", i)
+			text := `{"matches":[`
+			for j := range 5 {
+				if j > 0 {
+					text += ","
+				}
+				text += `"` + infos[(i*5+j)%200].Name + `"`
+			}
+			history = append(history,
+				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: id, Name: "tool_search", Arguments: `{"query":"x"}`}}}),
+				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: text + "]}"}))
+		}
+		ours, err := toolsearch.NewTyped[M](ctx, &toolsearch.Config{DynamicTools: tools})
+		if err != nil {
+			b.Fatal(err)
+		}
+		theirs, err := oracle.NewTyped[M](ctx, &oracle.Config{DynamicTools: tools})
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := func(middleware adk.TypedChatModelAgentMiddleware[M]) func(b *testing.B) {
+			return func(b *testing.B) {
+				// The call before this one has hidden the catalog and shown what is loaded.
+				_, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: []*schema.ToolInfo{mustInfo(b, runCtx.Tools[0])}}
+				if _, state, err = middleware.BeforeModelRewriteState(ctx, state, nil); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := middleware.BeforeModelRewriteState(ctx, state, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("tools=%d/ours", size), run(ours))
+		b.Run(fmt.Sprintf("tools=%d/eino", size), run(theirs))
+	}
+}
+
+func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
+	t.Helper()
+	info, err := tl.Info(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// plainTool is an invokable tool that answers with its name.
+type plainTool struct{ info *schema.ToolInfo }
+
+func (p *plainTool) Info(context.Context) (*schema.ToolInfo, error) { return p.info, nil }
+
+func (p *plainTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return p.info.Name, nil
+}

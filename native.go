@@ -1,0 +1,93 @@
+package toolsearch
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Native mode: the model searches the catalog by means of its own. The dynamic tools go
+// to it as deferred tools, tool_search as its search tool, and what a search finds comes
+// back as full definitions.
+//
+// A deferred tool that was found is callable for as long as the result that found it
+// stands in the history. Where the result is gone, or never was one of native form, the
+// tool moves to the ordinary tool list and stays there; so a tool is never in both lists,
+// and a search does not return one from the ordinary list again: adapters refuse a
+// definition that comes twice.
+
+// deferred splits the tools for a native model call: the ordinary list, without the
+// search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
+// visible it is idempotent, and it passes over deferred tools of others.
+func deferred(r *reader, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordinary, hidden []*schema.ToolInfo) {
+	moved := newLoadedSet(r.catalog)
+	for _, doc := range loaded.docs {
+		if !loaded.native.has(doc) {
+			moved.add(doc)
+		}
+	}
+	ordinary = make([]*schema.ToolInfo, 0, 8)
+	for _, t := range visible(r, tools, moved) {
+		if t.Name == r.tool {
+			continue
+		}
+		if doc, dynamic := r.catalog.byName[t.Name]; dynamic {
+			moved.add(doc)
+		}
+		ordinary = append(ordinary, t)
+	}
+
+	hidden = make([]*schema.ToolInfo, 0, len(r.catalog.docs))
+	for _, t := range others {
+		if t == nil {
+			continue
+		}
+		if _, own := r.catalog.byName[t.Name]; !own {
+			hidden = append(hidden, t)
+		}
+	}
+	for doc := range r.catalog.docs {
+		switch info := r.catalog.docs[doc].Info; {
+		case moved.has.has(doc):
+		case loaded.has.has(doc):
+			hidden = append(hidden, marked(info, r.tool))
+		default:
+			hidden = append(hidden, info)
+		}
+	}
+	return ordinary, hidden
+}
+
+// nativeSearchTool is tool_search in native mode: an enhanced tool whose result holds
+// the definitions of what it found.
+type nativeSearchTool struct {
+	*searchTool
+	wordless bool                                      // codec.wordless: a mistake or a miss is an empty result
+	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
+}
+
+// InvokableRun implements tool.EnhancedInvokableTool.
+func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+	text := ""
+	if argument != nil {
+		text = argument.Text
+	}
+	answer, matches, err := t.answer(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	known := t.ordinary(ctx)
+	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
+	for _, m := range matches {
+		if !known[m.Info.Name] {
+			found.Tools = append(found.Tools, m.Info)
+		}
+	}
+	if len(found.Tools) == 0 && (!t.wordless || readRequest(text).stand != nil) {
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
+	}
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
+		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
+	}}}, nil
+}

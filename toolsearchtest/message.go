@@ -1,0 +1,218 @@
+package toolsearchtest
+
+import (
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+)
+
+// The roles of a Message.
+const (
+	System    = "system"
+	User      = "user"
+	Assistant = "assistant"
+	Tool      = "tool"
+)
+
+// A Message is the plain form of either of Eino's message types: as much of it as a
+// conversation with tools is made of.
+type Message struct {
+	Role  string
+	Text  string // of several texts, all of them, joined by line breaks
+	Calls []Call // of an assistant's message
+
+	CallID   string             // of a tool's message: the call it answers
+	ToolName string             // of a tool's message: the tool that answers
+	Found    []*schema.ToolInfo // of a tool's message: the result of a native search
+	Native   bool               // of a tool's message: it is the result of a native search
+
+	Extra map[string]any
+}
+
+// A Call is a call of a tool. Its ID is assigned where it is empty.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string
+}
+
+// Decode turns a message of Eino's into its plain form.
+func Decode[M adk.MessageType](msg M) Message {
+	switch m := any(msg).(type) {
+	case *schema.Message:
+		return decodeMessage(m)
+	case *schema.AgenticMessage:
+		return decodeAgentic(m)
+	}
+	return Message{}
+}
+
+// Encode turns the plain form into a message of Eino's.
+func Encode[M adk.MessageType](message Message) M {
+	var zero M
+	if _, agentic := any(zero).(*schema.AgenticMessage); agentic {
+		return any(encodeAgentic(message)).(M)
+	}
+	return any(encodeMessage(message)).(M)
+}
+
+func decodeMessage(m *schema.Message) Message {
+	message := Message{
+		Role: string(m.Role), Text: m.Content,
+		CallID: m.ToolCallID, ToolName: m.ToolName, Extra: m.Extra,
+	}
+	for _, call := range m.ToolCalls {
+		message.Calls = append(message.Calls, Call{call.ID, call.Function.Name, call.Function.Arguments})
+	}
+	for _, part := range m.UserInputMultiContent {
+		message.addText(part.Text)
+		message.addFound(part.ToolSearchResult)
+	}
+	return message
+}
+
+func decodeAgentic(m *schema.AgenticMessage) Message {
+	message := Message{Role: string(m.Role), Extra: m.Extra}
+	for _, block := range m.ContentBlocks {
+		switch {
+		case block == nil:
+		case block.UserInputText != nil:
+			message.addText(block.UserInputText.Text)
+		case block.AssistantGenText != nil:
+			message.addText(block.AssistantGenText.Text)
+		case block.FunctionToolCall != nil:
+			call := block.FunctionToolCall
+			message.Calls = append(message.Calls, Call{call.CallID, call.Name, call.Arguments})
+		case block.FunctionToolResult != nil:
+			result := block.FunctionToolResult
+			message.Role, message.CallID, message.ToolName = Tool, result.CallID, result.Name
+			for _, content := range result.Content {
+				if content != nil && content.Text != nil {
+					message.addText(content.Text.Text)
+				}
+			}
+		case block.ToolSearchFunctionToolResult != nil:
+			result := block.ToolSearchFunctionToolResult
+			message.Role, message.CallID, message.ToolName = Tool, result.CallID, result.Name
+			message.addFound(result.Result)
+		}
+	}
+	return message
+}
+
+func (m *Message) addText(text string) {
+	if text == "" {
+		return
+	}
+	if m.Text != "" {
+		m.Text += "\n"
+	}
+	m.Text += text
+}
+
+func (m *Message) addFound(result *schema.ToolSearchResult) {
+	if result != nil {
+		m.Native = true
+		m.Found = append(m.Found, result.Tools...)
+	}
+}
+
+func encodeMessage(message Message) *schema.Message {
+	m := &schema.Message{
+		Role: schema.RoleType(message.Role), Content: message.Text,
+		ToolCallID: message.CallID, ToolName: message.ToolName, Extra: message.Extra,
+	}
+	if message.Native {
+		m.UserInputMultiContent = []schema.MessageInputPart{{
+			Type:             schema.ChatMessagePartTypeToolSearchResult,
+			ToolSearchResult: &schema.ToolSearchResult{Tools: message.Found},
+		}}
+	}
+	for i, call := range message.Calls {
+		m.ToolCalls = append(m.ToolCalls, toolCall(i, call.ID, call.Name, call.Arguments))
+	}
+	return m
+}
+
+func toolCall(index int, id, name, arguments string) schema.ToolCall {
+	return schema.ToolCall{
+		Index: &index, ID: id, Type: "function",
+		Function: schema.FunctionCall{Name: name, Arguments: arguments},
+	}
+}
+
+func encodeAgentic(message Message) *schema.AgenticMessage {
+	m := &schema.AgenticMessage{Role: schema.AgenticRoleType(message.Role), Extra: message.Extra}
+	add := func(block *schema.ContentBlock) { m.ContentBlocks = append(m.ContentBlocks, block) }
+	switch {
+	case message.Role == Tool && message.Native:
+		m.Role = schema.AgenticRoleTypeUser
+		add(schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{
+			CallID: message.CallID, Name: message.ToolName, Result: &schema.ToolSearchResult{Tools: message.Found},
+		}))
+	case message.Role == Tool:
+		m.Role = schema.AgenticRoleTypeUser
+		add(schema.NewContentBlock(&schema.FunctionToolResult{
+			CallID: message.CallID, Name: message.ToolName,
+			Content: []*schema.FunctionToolResultContentBlock{{
+				Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: message.Text},
+			}},
+		}))
+	case message.Role == Assistant && message.Text != "":
+		add(schema.NewContentBlock(&schema.AssistantGenText{Text: message.Text}))
+	case message.Role != Assistant:
+		add(schema.NewContentBlock(&schema.UserInputText{Text: message.Text}))
+	}
+	for _, call := range message.Calls {
+		add(schema.NewContentBlock(&schema.FunctionToolCall{CallID: call.ID, Name: call.Name, Arguments: call.Arguments}))
+	}
+	return m
+}
+
+// chunks cuts an assistant's message up as a provider streams it: the text in pieces,
+// then each call with its arguments in pieces.
+func chunks[M adk.MessageType](message Message) []M {
+	var zero M
+	_, agentic := any(zero).(*schema.AgenticMessage)
+	var list []M
+	index := 0
+	for _, piece := range pieces(message.Text) {
+		if agentic {
+			list = append(list, any(agenticChunk(&schema.AssistantGenText{Text: piece}, index)).(M))
+		} else {
+			list = append(list, any(schema.AssistantMessage(piece, nil)).(M))
+		}
+	}
+	for i, call := range message.Calls {
+		index++
+		id, name := call.ID, call.Name
+		for _, piece := range pieces(call.Arguments) {
+			if agentic {
+				list = append(list, any(agenticChunk(&schema.FunctionToolCall{CallID: id, Name: name, Arguments: piece}, index)).(M))
+			} else {
+				list = append(list, any(schema.AssistantMessage("", []schema.ToolCall{toolCall(i, id, name, piece)})).(M))
+			}
+			id, name = "", "" // only the first chunk of a call says whose it is
+		}
+	}
+	return list
+}
+
+func agenticChunk[T schema.AssistantGenText | schema.FunctionToolCall](content *T, index int) *schema.AgenticMessage {
+	block := &schema.ContentBlock{StreamingMeta: &schema.StreamingMeta{Index: index}}
+	switch c := any(content).(type) {
+	case *schema.AssistantGenText:
+		block.Type, block.AssistantGenText = schema.ContentBlockTypeAssistantGenText, c
+	case *schema.FunctionToolCall:
+		block.Type, block.FunctionToolCall = schema.ContentBlockTypeFunctionToolCall, c
+	}
+	return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{block}}
+}
+
+// pieces cuts a text in two; a text too short for that, or empty, is one piece.
+func pieces(text string) []string {
+	half := []rune(text)
+	if len(half) < 2 {
+		return []string{text}
+	}
+	return []string{string(half[:len(half)/2]), string(half[len(half)/2:])}
+}
