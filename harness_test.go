@@ -1,0 +1,281 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Conversations are played by a scripted model through a real agent, in every way an
+// agent can be run, and say what the model saw and what the caller got.
+
+type (
+	message = toolsearchtest.Message
+	call    = toolsearchtest.Call
+	turn    = toolsearchtest.Turn
+	request = toolsearchtest.Request
+)
+
+// way is one of the ways to run an agent.
+type way struct {
+	agentic, streaming, runner bool
+}
+
+func (w way) String() string {
+	name := func(is bool, yes, no string) string {
+		if is {
+			return yes
+		}
+		return no
+	}
+	return name(w.agentic, "agentic", "message") + "/" + name(w.streaming, "stream", "generate") + "/" + name(w.runner, "runner", "bare")
+}
+
+func allWays() []way {
+	var ways []way
+	for i := range 8 {
+		ways = append(ways, way{i&1 != 0, i&2 != 0, i&4 != 0})
+	}
+	return ways
+}
+
+// inAllWays runs one test for both message types, streaming and not, with a Runner and
+// without.
+func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
+	t.Helper()
+	for _, w := range allWays() {
+		t.Run(w.String(), func(t *testing.T) {
+			if w.agentic {
+				forAgentic(t, w)
+			} else {
+				forMessage(t, w)
+			}
+		})
+	}
+}
+
+// conversation is a row of a conversation table.
+type conversation struct {
+	name    string
+	config  toolsearch.Config // without DynamicTools: newsTools
+	dynamic []tool.BaseTool   // instead of newsTools
+	static  []tool.BaseTool
+	history []message // before the user's question
+	turns   []turn    // a last turn that says "done" is added
+	saw     []string  // tool names before each model call, joined by blanks
+	check   func(t *testing.T, o outcome)
+}
+
+// outcome is what came of a conversation.
+type outcome struct {
+	requests []request // what the model saw
+	events   []message // what the caller got, in order
+	err      error     // of the run
+}
+
+// last returns what the model saw in its last call.
+func (o outcome) last() request { return o.requests[len(o.requests)-1] }
+
+// result returns what the model was told in answer to the call with that id.
+func (o outcome) result(t *testing.T, callID string) string {
+	t.Helper()
+	for _, m := range o.last().Messages {
+		if m.Role == toolsearchtest.Tool && m.CallID == callID {
+			return m.Text
+		}
+	}
+	t.Fatalf("the model got no result for %s", callID)
+	return ""
+}
+
+func (o outcome) saw() []string {
+	var saw []string
+	for _, r := range o.requests {
+		saw = append(saw, strings.Join(r.ToolNames(), " "))
+	}
+	return saw
+}
+
+func playAll(t *testing.T, table []conversation) {
+	t.Helper()
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { playAndCheck[*schema.Message](t, c, w) },
+				func(t *testing.T, w way) { playAndCheck[*schema.AgenticMessage](t, c, w) })
+		})
+	}
+}
+
+func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
+	t.Helper()
+	o := play[M](t, c, w)
+	if o.err != nil {
+		t.Fatalf("the run ended with an error: %v", o.err)
+	}
+	if c.saw != nil && !slices.Equal(o.saw(), c.saw) {
+		t.Errorf("the model saw\n %s\nwant\n %s", strings.Join(o.saw(), "\n "), strings.Join(c.saw, "\n "))
+	}
+	for i, r := range o.requests {
+		checkRequest(t, i, r)
+	}
+	if c.check != nil {
+		c.check(t, o)
+	}
+}
+
+// checkRequest checks what holds for every request a model gets: no tool twice, no two
+// reminders, and every call answered once.
+func checkRequest(t *testing.T, i int, r request) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
+		if seen[info.Name] {
+			t.Errorf("call %d: tool %s stands twice", i, info.Name)
+		}
+		seen[info.Name] = true
+	}
+	reminders := map[string]int{}
+	open := map[string]bool{}
+	for _, m := range r.Messages {
+		if m.Role == toolsearchtest.User && strings.Contains(m.Text, "<available-deferred-tools") {
+			reminders[strings.SplitN(m.Text, "\n", 2)[0]]++
+		}
+		for _, c := range m.Calls {
+			open[c.ID] = true
+		}
+		if m.Role == toolsearchtest.Tool {
+			delete(open, m.CallID)
+		}
+	}
+	for tag, n := range reminders {
+		if n != 1 {
+			t.Errorf("call %d: %d reminders %s", i, n, tag)
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("call %d: calls without a result: %v", i, open)
+	}
+}
+
+func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
+	t.Helper()
+	ctx := context.Background()
+	config := c.config
+	config.DynamicTools = c.dynamic
+	if c.dynamic == nil {
+		config.DynamicTools = newsTools()
+	}
+	middleware := newMiddleware[M](t, config)
+	model := toolsearchtest.NewModel[M](append(slices.Clone(c.turns), toolsearchtest.Say("done"))...)
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
+		Model:       model,
+		ToolsConfig: toolsConfig(c.static...),
+		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{middleware},
+	})
+	messages := append(slices.Clone(c.history), message{Role: toolsearchtest.User, Text: "What is new?"})
+	events, err := runAgent(ctx, agent, w, messages)
+	return outcome{model.Requests(), events, err}
+}
+
+func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) adk.TypedChatModelAgentMiddleware[M] {
+	t.Helper()
+	middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return middleware
+}
+
+func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentConfig[M]) *adk.TypedChatModelAgent[M] {
+	t.Helper()
+	if config.Name == "" {
+		config.Name, config.Description = "reporter", "Tells the news"
+	}
+	agent, err := adk.NewTypedChatModelAgent(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agent
+}
+
+func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {
+	config.Tools = static
+	return config
+}
+
+// runAgent runs to the end and returns the messages of the events.
+func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w way, messages []message) ([]message, error) {
+	input := make([]M, len(messages))
+	for i, m := range messages {
+		input[i] = toolsearchtest.Encode[M](m)
+	}
+	if !w.runner {
+		return drain(agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: input, EnableStreaming: w.streaming}))
+	}
+	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming})
+	return drain(runner.Run(ctx, input))
+}
+
+func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []message, err error) {
+	for {
+		event, ok := events.Next()
+		if !ok {
+			return messages, err
+		}
+		err = errors.Join(err, event.Err)
+		if event.Output == nil || event.Output.MessageOutput == nil {
+			continue
+		}
+		msg, msgErr := event.Output.MessageOutput.GetMessage()
+		if msgErr != nil {
+			err = errors.Join(err, msgErr)
+			continue
+		}
+		messages = append(messages, toolsearchtest.Decode(msg))
+	}
+}
+
+// newsTools is a small catalog whose tools answer with their own name and arguments.
+func newsTools() []tool.BaseTool {
+	return echoTools(
+		"get_weather: Current weather of a city",
+		"get_forecast: Weather of the coming days",
+		"send_mail: Sends an e-mail",
+		"list_stocks: Prices of shares",
+		"mcp__slack__send_message: Posts into a channel",
+	)
+}
+
+// echoTools makes a tool of each "name: description".
+func echoTools(specs ...string) []tool.BaseTool {
+	tools := make([]tool.BaseTool, len(specs))
+	for i, spec := range specs {
+		name, text, _ := strings.Cut(spec, ": ")
+		tools[i] = &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: text, ParamsOneOf: schema.NewParamsOneOfByParams(
+			map[string]*schema.ParameterInfo{"city": {Type: schema.String, Desc: "Where"}})}}}
+	}
+	return tools
+}
+
+type echoTool struct{ plainTool }
+
+func (e *echoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return fmt.Sprintf("%s ran with %s", e.info.Name, arguments), nil
+}
+
+func search(arguments string) turn { return toolsearchtest.CallTool("tool_search", arguments) }
+
+func called(id, name, arguments string) call {
+	return call{ID: id, Name: name, Arguments: arguments}
+}
