@@ -148,8 +148,8 @@ func checkRequest(t *testing.T, i int, r request) {
 	reminders := map[string]int{}
 	open := map[string]bool{}
 	for _, m := range r.Messages {
-		if m.Role == toolsearchtest.User && strings.Contains(m.Text, "<available-deferred-tools") {
-			reminders[strings.SplitN(m.Text, "\n", 2)[0]]++
+		if tag, _, _ := strings.Cut(m.Text, "\n"); m.Role == toolsearchtest.User && isReminderTag(tag) {
+			reminders[tag]++
 		}
 		for _, c := range m.Calls {
 			open[c.ID] = true
@@ -278,4 +278,8 @@ func search(arguments string) turn { return toolsearchtest.CallTool("tool_search
 
 func called(id, name, arguments string) call {
 	return call{ID: id, Name: name, Arguments: arguments}
+}
+
+func isReminderTag(line string) bool {
+	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
 }

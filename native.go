@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -57,6 +58,24 @@ func deferred(r *reader, tools, others []*schema.ToolInfo, loaded *loadedSet) (o
 		}
 	}
 	return ordinary, hidden
+}
+
+// markDeferred returns tools with the given ones marked as loaded; tools
+// itself if there are none.
+func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+	list := tools
+	for i, t := range tools {
+		if t == nil || isMarked(t, r.tool) {
+			continue
+		}
+		if doc, ok := r.catalog.byName[t.Name]; ok && loaded.has.has(doc) {
+			if &list[0] == &tools[0] {
+				list = slices.Clone(tools)
+			}
+			list[i] = marked(t, r.tool)
+		}
+	}
+	return list
 }
 
 // nativeSearchTool is tool_search in native mode: an enhanced tool whose result holds

@@ -101,6 +101,16 @@ func (f *reminderFacts) note(r *reminder, i int, v *view) {
 	}
 }
 
+func findReminder[M message](codec codec[M], r *reminder, messages []M) reminderFacts {
+	facts := noReminder
+	var v view
+	for i, msg := range messages {
+		codec.read(msg, &v)
+		facts.note(r, i, &v)
+	}
+	return facts
+}
+
 // ensureReminder returns messages with the reminder in its place, once and current. It
 // returns messages itself where nothing is to be done, and never writes to it.
 func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts reminderFacts) []M {

@@ -203,6 +203,19 @@ func visible(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.T
 	return list
 }
 
+// called returns the dynamic tools that the message calls.
+func called[M message](r *reader, codec codec[M], msg M) *loadedSet {
+	set := newLoadedSet(r.catalog)
+	var v view
+	codec.read(msg, &v)
+	for _, call := range v.calls {
+		if doc, ok := r.catalog.byName[call.name]; ok {
+			set.add(doc)
+		}
+	}
+	return set
+}
+
 func isMarked(t *schema.ToolInfo, tool string) bool {
 	return t != nil && len(t.Extra) > 0 && t.Extra[loadedMark] == tool
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -157,7 +158,6 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	}
 	if m.config.UseModelToolSearch {
 		next.ToolInfos, next.DeferredToolInfos = deferred(m.reader, state.ToolInfos, state.DeferredToolInfos, loaded)
-		m.notebook(ctx).setOrdinary(next.ToolInfos)
 	} else {
 		next.ToolInfos = visible(m.reader, state.ToolInfos, loaded)
 	}
@@ -176,33 +176,41 @@ func (m *middleware[M]) read(ctx context.Context, state *adk.TypedChatModelAgent
 	return loaded, seen
 }
 
-// WrapModel has the last word on the reminder: a middleware after this one, such as
-// summarization, may have rewritten the messages.
+// WrapModel has the last word on what the model gets: a middleware after this one, such
+// as summarization, may have rewritten the messages since BeforeModelRewriteState.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
-	return &remindedModel[M]{inner: inner, m: m}, nil
+	return &lastWord[M]{inner: inner, m: m}, nil
 }
 
-type remindedModel[M adk.MessageType] struct {
+type lastWord[M adk.MessageType] struct {
 	inner model.BaseModel[M]
 	m     *middleware[M]
 }
 
-func (r *remindedModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	return r.inner.Generate(ctx, r.remind(input), opts...)
+func (l *lastWord[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	input, opts = l.m.lastWord(ctx, input, opts)
+	return l.inner.Generate(ctx, input, opts...)
 }
 
-func (r *remindedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	return r.inner.Stream(ctx, r.remind(input), opts...)
+func (l *lastWord[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	input, opts = l.m.lastWord(ctx, input, opts)
+	return l.inner.Stream(ctx, input, opts...)
 }
 
-func (r *remindedModel[M]) remind(messages []M) []M {
-	facts := noReminder
-	var v view
-	for i, msg := range messages {
-		r.m.codec.read(msg, &v)
-		facts.note(&r.m.reminder, i, &v)
+func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+	if !m.config.UseModelToolSearch {
+		facts := findReminder(m.codec, &m.reminder, messages)
+		return ensureReminder(m.codec, &m.reminder, messages, facts), opts
 	}
-	return ensureReminder(r.m.codec, &r.m.reminder, messages, facts)
+	// A deferred tool whose search result was removed would be out of the model's reach.
+	loaded := newLoadedSet(m.reader.catalog)
+	seen := read(m.reader, m.codec, &m.reminder, messages, loaded)
+	given := model.GetCommonOptions(nil, opts...)
+	loaded.addMarked(m.reader, given.DeferredTools)
+	ordinary, hidden := deferred(m.reader, given.Tools, given.DeferredTools, loaded)
+	m.notebook(ctx).setOrdinary(ordinary)
+	return ensureReminder(m.codec, &m.reminder, messages, seen.reminder),
+		append(slices.Clip(opts), model.WithTools(ordinary), model.WithDeferredTools(hidden))
 }
 
 // AfterModelRewriteState sees the model's calls before the tools do, and replaces those
@@ -224,6 +232,17 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	}
 	next := *state
 	next.Messages = intercept(m.codec, k, state.Messages)
+	if m.reader.countCalls && len(state.Messages) > 0 {
+		// The call itself may be gone from the history before the next model call.
+		ran := called(m.reader, m.codec, state.Messages[len(state.Messages)-1])
+		switch {
+		case len(ran.docs) == 0:
+		case m.config.UseModelToolSearch:
+			next.DeferredToolInfos = markDeferred(m.reader, state.DeferredToolInfos, ran)
+		default:
+			next.ToolInfos = visible(m.reader, state.ToolInfos, ran)
+		}
+	}
 	return ctx, &next, nil
 }
 

@@ -1,0 +1,504 @@
+package toolsearch_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/middlewares/reduction"
+	"github.com/cloudwego/eino/adk/middlewares/summarization"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// What is loaded survives whatever happens to the history.
+
+// A history in which two tools were loaded, as a first run left it.
+func loadedHistory() []message {
+	return []message{
+		{Role: toolsearchtest.User, Text: "How is the weather?"},
+		{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
+		{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `{"matches":["get_weather"]}`},
+		{Role: toolsearchtest.Assistant, Calls: []call{called("c2", "get_weather", `{}`), called("c3", "tool_search", `{"query":"mail"}`)}},
+		{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "get_weather", Text: `sunny`},
+		{Role: toolsearchtest.Tool, CallID: "c3", ToolName: "tool_search", Text: `{"matches":["send_mail","no_such_tool"]}`},
+		{Role: toolsearchtest.Assistant, Text: "Sunny."},
+	}
+}
+
+func changed(history []message, change func(m *message)) []message {
+	for i := range history {
+		change(&history[i])
+	}
+	return history
+}
+
+func TestHistories(t *testing.T) {
+	both := []string{"tool_search get_weather send_mail"}
+	playAll(t, []conversation{
+		{name: "as the first run left it", history: loadedHistory(), saw: both},
+		{
+			name: "without the names of the tools that answered",
+			history: changed(loadedHistory(), func(m *message) {
+				m.ToolName = ""
+			}),
+			saw: both,
+		},
+		{
+			name: "without the calls",
+			history: slices.DeleteFunc(loadedHistory(), func(m message) bool {
+				return len(m.Calls) > 0 || m.ToolName == "get_weather"
+			}),
+			saw: both,
+		},
+		{
+			name: "with results in another order than the calls",
+			history: func() []message {
+				h := loadedHistory()
+				h[4], h[5] = h[5], h[4]
+				return changed(h, func(m *message) { m.ToolName = "" })
+			}(),
+			saw: both,
+		},
+		{
+			name: "where call ids come again in every round",
+			history: changed(loadedHistory(), func(m *message) {
+				for i, c := range m.Calls {
+					if c.ID != "c2" {
+						m.Calls[i].ID = "call_0"
+					}
+				}
+				if m.CallID != "" && m.CallID != "c2" {
+					m.CallID = "call_0"
+				}
+				m.ToolName = ""
+			}),
+			saw: both,
+		},
+		{
+			name: "another tool's result that looks like a search's loads nothing",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "grep", `{}`)}},
+				{Role: toolsearchtest.Tool, CallID: "c1", Text: `{"matches":["get_weather"]}`},
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c2", "grep", `{}`)}},
+				{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "grep", Text: `{"matches":["send_mail"]}`},
+				{Role: toolsearchtest.User, Text: `{"matches":["list_stocks"]}`},
+			},
+			saw: []string{"tool_search"},
+		},
+		{
+			name: "results that are none are passed over",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", ``), called("c2", "tool_search", ``), called("c3", "tool_search", ``)}},
+				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `[Old tool result content cleared]`},
+				{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "tool_search", Text: `{"matches":["get_weather"`},
+				{Role: toolsearchtest.Tool, CallID: "c3", ToolName: "tool_search", Text: `{"matches": [ "a]\"b", "send_mail" ], "message": "]"}`},
+			},
+			saw: []string{"tool_search send_mail"},
+		},
+		{
+			name: "a call to a hidden tool in an earlier run counts as loading it",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_weather", `{}`)}},
+				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "get_weather", Text: `sunny`},
+			},
+			saw: []string{"tool_search get_weather"},
+		},
+		{
+			name: "an unknown call of an earlier run, as the caller's events show it, is named after the call",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_wether", `{}`)}},
+				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
+			},
+			saw: []string{"tool_search"},
+			check: func(t *testing.T, o outcome) {
+				checkCallAsMade(t, o, called("c1", "get_wether", `{}`))
+			},
+		},
+		{
+			name: "a native history is understood",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
+				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
+			},
+			saw: []string{"tool_search get_weather"},
+		},
+	})
+}
+
+// TestReminders: there is one reminder, it is current, and it stays where it stands.
+func TestReminders(t *testing.T) {
+	user := func(text string) message { return message{Role: toolsearchtest.User, Text: text} }
+	ours := func(text string) message {
+		return message{Role: toolsearchtest.User, Text: text, Extra: map[string]any{"_toolsearch_reminder": "tool_search"}}
+	}
+	stale := strings.Replace(newsReminder, "get_weather", "get_the_weather", 1)
+	einos := "<available-deferred-tools>\nget_the_weather\nsend_mail\n</available-deferred-tools>"
+	hi := user("Hi")
+	tests := []struct {
+		name    string
+		history []message
+		at      int // of the reminder, in what the model sees
+		total   int // messages the model sees, the question included
+	}{
+		{"none", []message{hi}, 0, 3},
+		{"current, marked", []message{ours(newsReminder), hi}, 0, 3},
+		{"current, a store dropped the mark", []message{user(newsReminder), hi}, 0, 3},
+		{"stale, marked", []message{ours(stale), hi}, 0, 3},
+		{"stale, a store dropped the mark", []message{user(stale), hi}, 0, 3},
+		{"stale, and not first", []message{hi, user(stale)}, 1, 3},
+		{"twice", []message{user(newsReminder), hi, ours(newsReminder)}, 0, 3},
+		{"stale and current", []message{user(stale), hi, ours(newsReminder)}, 0, 3},
+		{"of Eino's own package", []message{user(einos), hi}, 0, 3},
+		{"marked, its text changed by a store", []message{ours("<available-deferred-tools>..."), hi}, 0, 3},
+		{"a user who speaks of it", []message{user("What is <available-deferred-tools>?"), hi}, 0, 4},
+		{"a user who begins with it", []message{user("<available-deferred-tools> is what?"), hi}, 0, 4},
+	}
+	var table []conversation
+	for _, tt := range tests {
+		table = append(table, conversation{
+			name: tt.name, history: tt.history,
+			turns: []turn{search(`{"query":"mail"}`)},
+			check: func(t *testing.T, o outcome) {
+				for i, r := range o.requests {
+					if got := r.Messages[tt.at].Text; got != newsReminder {
+						t.Errorf("call %d: message %d is %q, want the reminder", i, tt.at, got)
+					}
+					if want := tt.total + 2*i; len(r.Messages) != want {
+						t.Errorf("call %d: %d messages, want %d", i, len(r.Messages), want)
+					}
+				}
+			},
+		})
+	}
+	playAll(t, table)
+}
+
+// rewriter is a middleware that does to the messages what rewrite says.
+type rewriter[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	rewrite func(messages []M) []M
+}
+
+func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+	next := *state
+	next.Messages = r.rewrite(state.Messages)
+	return ctx, &next, nil
+}
+
+// TestOtherMiddlewares: other middlewares remove and rewrite messages within a run, before
+// or after ours in the order of handlers, in default and in native mode.
+func TestOtherMiddlewares(t *testing.T) {
+	inAllWays(t, testOtherMiddlewares[*schema.Message], testOtherMiddlewares[*schema.AgenticMessage])
+}
+
+func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
+	ctx := context.Background()
+	others := map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
+		"trimming": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			return &rewriter[M]{rewrite: func(messages []M) []M {
+				return slices.Clone(messages[max(0, len(messages)-2):])
+			}}
+		},
+		"forgetting all but the question": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			return &rewriter[M]{rewrite: func([]M) []M {
+				return []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})}
+			}}
+		},
+		"summarization": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			summarizer := toolsearchtest.NewModel[M]()
+			for range 10 {
+				summarizer.Play(toolsearchtest.Say("<summary>\nMuch was said.\n<all_user_messages>\n- as the model tells it\n</all_user_messages>\n</summary>"))
+			}
+			middleware, err := summarization.NewTyped(ctx, &summarization.TypedConfig[M]{
+				Model: summarizer, Trigger: &summarization.TriggerCondition{ContextMessages: 3},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return middleware
+		},
+		"reduction that spares tool_search": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
+				SkipTruncation: true, MaxTokensForClear: 1, ClearExcludeTools: []string{"tool_search"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return middleware
+		},
+		"reduction": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
+				SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return middleware
+		},
+	}
+	for name, other := range others {
+		for _, order := range []string{"ours first", "ours last"} {
+			for _, native := range []bool{false, true} {
+				title := name + ", " + order
+				if native {
+					title += ", native"
+				}
+				if native && name == "reduction" {
+					continue // it cannot read a native result and ends the run; the README says what to do
+				}
+				t.Run(title, func(t *testing.T) {
+					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+					handlers := []adk.TypedChatModelAgentMiddleware[M]{ours, other(t)}
+					if order == "ours last" {
+						slices.Reverse(handlers)
+					}
+					checkSurvival(t, w, handlers, native)
+				})
+			}
+		}
+	}
+}
+
+// checkSurvival loads three tools in three rounds and checks that at the end each is
+// within the model's reach.
+func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedChatModelAgentMiddleware[M], native bool) {
+	t.Helper()
+	model := toolsearchtest.NewModel[M](
+		search(`{"query":"select:get_weather"}`),
+		search(`{"query":"select:send_mail"}`),
+		toolsearchtest.CallTool("list_stocks", `{}`),
+		toolsearchtest.Say("done"),
+	)
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: handlers})
+	if _, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}}); err != nil {
+		t.Fatal(err)
+	}
+	requests := model.Requests()
+	for i, r := range requests {
+		reminders := 0
+		for _, m := range r.Messages {
+			reminders += strings.Count(m.Text, "<available-deferred-tools>")
+		}
+		if reminders != 1 {
+			t.Errorf("call %d: %d reminders in %+v", i, reminders, r.Messages)
+		}
+	}
+	loadedBy := [][]string{{}, {"get_weather"}, {"get_weather", "send_mail"}, {"get_weather", "send_mail", "list_stocks"}}
+	for i, want := range loadedBy {
+		got := reachable(requests[i])
+		for _, name := range want {
+			if !slices.Contains(got, name) {
+				t.Errorf("call %d: %s is out of reach; tools %v", i, name, requests[i].ToolNames())
+			}
+		}
+		if !native && len(requests[i].ToolNames()) != 1+len(want) {
+			t.Errorf("call %d: tools %v, want tool_search and %v", i, requests[i].ToolNames(), want)
+		}
+		if native && len(requests[i].Tools)+len(requests[i].Deferred) != len(newsTools()) {
+			t.Errorf("call %d: tools %v and deferred %v, want each once", i, requests[i].ToolNames(), requests[i].DeferredNames())
+		}
+	}
+}
+
+// reachable returns the dynamic tools a model can call: those in its tool list and those
+// whose native search result it sees.
+func reachable(r request) []string {
+	names := slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" })
+	for _, m := range r.Messages {
+		for _, info := range m.Found {
+			if slices.Contains(r.DeferredNames(), info.Name) {
+				names = append(names, info.Name)
+			}
+		}
+	}
+	return names
+}
+
+// memoryStore is a checkpoint store.
+type memoryStore struct {
+	mu   sync.Mutex
+	data map[string][]byte
+}
+
+func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.data[id]
+	return data, ok, nil
+}
+
+func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.data == nil {
+		s.data = map[string][]byte{}
+	}
+	s.data[id] = data
+	return nil
+}
+
+// confirmTool interrupts the first time it is called and goes through on resume.
+type confirmTool struct{ plainTool }
+
+func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
+		return "", tool.Interrupt(ctx, "really?")
+	}
+	return "confirmed", nil
+}
+
+// TestResume interrupts a run in a round of tool calls and resumes it from a checkpoint,
+// with another instance of everything, as after a restart of the process.
+func TestResume(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		for _, native := range []bool{false, true} {
+			for _, static := range []bool{false, true} {
+				title := map[bool]string{false: "generate", true: "stream"}[streaming] + map[bool]string{true: ", native"}[native] + map[bool]string{true: ", static tools"}[static]
+				t.Run("message, "+title, func(t *testing.T) { testResume[*schema.Message](t, streaming, native, static) })
+				t.Run("agentic, "+title, func(t *testing.T) { testResume[*schema.AgenticMessage](t, streaming, native, static) })
+			}
+		}
+	}
+}
+
+func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool) {
+	ctx := context.Background()
+	store := &memoryStore{}
+	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
+		confirm := &confirmTool{plainTool{&schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
+		middleware := newMiddleware[M](t, toolsearch.Config{
+			DynamicTools: append(newsTools(), confirm), UseModelToolSearch: native,
+		})
+		model := toolsearchtest.NewModel[M](turns...)
+		config := &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}}
+		if static {
+			config.ToolsConfig = toolsConfig(echoTools("clock: The time")...)
+		}
+		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
+			Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store,
+		}), model
+	}
+
+	first, before := runner(
+		search(`{"query":"select:get_weather"}`),
+		// In one round: a search, an unknown name, and a tool that interrupts.
+		toolsearchtest.CallTools(
+			called("s", "tool_search", `{"query":"select:send_mail"}`),
+			called("u", "send_male", `{}`),
+			called("d", "delete_all", `{}`)),
+	)
+	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
+	if _, err := drain(first.Run(ctx, []M{question}, adk.WithCheckPointID("1"))); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(before.Requests()); n != 2 {
+		t.Fatalf("%d model calls before the interrupt, want 2", n)
+	}
+
+	second, after := runner(toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.Say("done"))
+	events, err := second.Resume(ctx, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drain(events); err != nil {
+		t.Fatal(err)
+	}
+	requests := after.Requests()
+	if len(requests) != 2 {
+		t.Fatalf("%d model calls after the resume, want 2", len(requests))
+	}
+	for i, r := range requests {
+		checkRequest(t, i, r)
+		got := reachable(r)
+		for _, name := range []string{"get_weather", "send_mail", "delete_all"} {
+			if !slices.Contains(got, name) {
+				t.Errorf("call %d: %s is out of reach; tools %v, deferred %v", i, name, r.ToolNames(), r.DeferredNames())
+			}
+		}
+		if slices.Contains(r.ToolNames(), "list_stocks") {
+			t.Errorf("call %d: the model sees a tool that was not loaded: %v", i, r.ToolNames())
+		}
+		if native && slices.Contains(r.ToolNames(), "tool_search") {
+			t.Errorf("call %d: tool_search stands in the tool list: %v", i, r.ToolNames())
+		}
+		if static != slices.Contains(r.ToolNames(), "clock") {
+			t.Errorf("call %d: static tools: %v", i, r.ToolNames())
+		}
+	}
+	checkCallAsMade(t, outcome{requests: requests}, called("u", "send_male", `{}`))
+}
+
+// TestSecondRun gives a run the events of an earlier one for its history.
+func TestSecondRun(t *testing.T) {
+	inAllWays(t, testSecondRun[*schema.Message], testSecondRun[*schema.AgenticMessage])
+}
+
+func testSecondRun[M adk.MessageType](t *testing.T, w way) {
+	for _, native := range []bool{false, true} {
+		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+		question := message{Role: toolsearchtest.User, Text: "What is new?"}
+		history := []message{question}
+		run := func(turns ...turn) []request {
+			t.Helper()
+			model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
+			events, err := runAgent(context.Background(), agent, w, history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			history = append(append(history, events...), question)
+			return model.Requests()
+		}
+		first := run(search(`{"query":"select:get_weather,send_mail"}`), toolsearchtest.CallTool("get_whether", `{}`), toolsearchtest.CallTool("list_stocks", `{}`))
+		second := run(search(`{"query":"select:get_forecast"}`))
+		want := reachable(first[len(first)-1])
+		if got := reachable(second[0]); !slices.Equal(got, want) || len(want) != 3 {
+			t.Errorf("native %v: the second run begins with %v within reach, the first ended with %v", native, got, want)
+		}
+		if got := reachable(second[1]); len(got) != 4 {
+			t.Errorf("native %v: after a further search %v are within reach", native, got)
+		}
+		for i, r := range second {
+			checkRequest(t, i, r)
+		}
+	}
+}
+
+// TestCarryOver carries the loaded tools to a run without history.
+func TestCarryOver(t *testing.T) {
+	inAllWays(t, testCarryOver[*schema.Message], testCarryOver[*schema.AgenticMessage])
+}
+
+func testCarryOver[M adk.MessageType](t *testing.T, w way) {
+	var loaded []string
+	middleware := newMiddleware[M](t, toolsearch.Config{
+		DynamicTools: newsTools(),
+		OnLoaded:     func(_ context.Context, names []string) { loaded = names },
+	})
+	run := func(ctx context.Context, turns ...turn) []request {
+		t.Helper()
+		model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
+		if _, err := runAgent(ctx, agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}}); err != nil {
+			t.Fatal(err)
+		}
+		return model.Requests()
+	}
+	run(context.Background(), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
+	if want := []string{"send_mail", "get_weather"}; !slices.Equal(loaded, want) {
+		t.Fatalf("OnLoaded got %v, want %v", loaded, want)
+	}
+	requests := run(toolsearch.WithLoaded(context.Background(), append(loaded, "no_such_tool")...), search(`{"query":"select:list_stocks"}`))
+	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
+		if got := strings.Join(requests[i].ToolNames(), " "); got != want {
+			t.Errorf("call %d: the model saw %q, want %q", i, got, want)
+		}
+	}
+}
