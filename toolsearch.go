@@ -1,5 +1,46 @@
-// Package toolsearch hides a large catalog of tools behind one meta-tool, for agents of
-// CloudWeGo Eino's ADK.
+// Package toolsearch lets an agent of CloudWeGo Eino's ADK have hundreds of tools without
+// showing them all to its model.
+//
+// The middleware hides a catalog of tools behind one, tool_search. The model looks for
+// what it needs by keywords, by exact names ("select:a,b") or with words that must match
+// ("+github create issue"); what a search finds stands in its tool list from the next
+// call on.
+//
+//	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
+//	...
+//	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+//		Model:    model,
+//		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+//		...
+//	})
+//
+// It is a drop-in for the package of the same name inside Eino: change the import path,
+// nothing else.
+//
+// # Which of these do I want?
+//
+//   - [New] for agents of *schema.Message, [NewTyped] for either message type. That and
+//     [Config] is all most programs need.
+//   - Config.UseModelToolSearch if the model searches tools natively and its adapter
+//     supports it; otherwise leave it false.
+//   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
+//     in a test, in a command line tool.
+//   - An [Indexer] of your own in Config.Index to rank tools otherwise than [Keyword].
+//   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
+//     not keep the messages of tools.
+//
+// # What holds
+//
+//   - A catalog never changes after it is built.
+//   - What the model sees follows from the tool list, the history and the catalog, and is
+//     worked out anew before every call.
+//   - A tool once shown keeps its place, so that the prompt's prefix stays cacheable; the
+//     same input gives the same bytes.
+//   - A model's mistake is never a Go error: it gets a tool result that says what to do.
+//   - Nothing in a tool's name or description can break out of the texts the model reads,
+//     and everything a model sends is bounded.
+//   - The middleware and every Searcher are safe for concurrent use; a search ends soon
+//     after its context does.
 package toolsearch
 
 import (
@@ -228,7 +269,8 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 		refuse:  m.config.Unloaded == UnloadedRefuse,
 	}
 	if mc != nil {
-		k.all = mc.Tools //nolint:staticcheck // the only place that lists every tool the agent can run
+		//lint:ignore SA1019 It is the one list of every tool the agent can run; state.ToolInfos has what is visible.
+		k.all = mc.Tools
 	}
 	next := *state
 	next.Messages = intercept(m.codec, k, state.Messages)

@@ -1,0 +1,173 @@
+// Quickstart runs an agent with 166 tools of 15 services behind tool_search, and shows
+// turn by turn what its model saw, searched for, got and ran, and what that saved.
+//
+// It needs no key and no network: the model is a script. Everything else is what a real
+// program has: the agent, the Runner, the middleware, the tools.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+const question = "Checkout fails for some customers since this morning. Find the error, file a GitHub issue for it, and tell #incidents."
+
+// script is what a real model would do with the question. Put a chat model of eino-ext in
+// its place to see one.
+var script = []toolsearchtest.Turn{
+	toolsearchtest.CallTool("tool_search", `{"query":"sentry list errors stack trace"}`),
+	toolsearchtest.CallTool("mcp__sentry__list_errors", `{"project":"checkout","status":"unresolved"}`),
+	toolsearchtest.CallTool("tool_search", `{"query":"+github create issue","max_results":3}`),
+	toolsearchtest.CallTool("mcp__github__create_issue", `{"owner":"acme","repo":"checkout","title":"TypeError: cart is undefined"}`),
+	toolsearchtest.CallTool("tool_search", `{"query":"select:mcp__slack__send_message"}`),
+	toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#incidents","text":"Checkout fails: cart is undefined. Issue filed."}`),
+	toolsearchtest.Say("I found the error, filed an issue for it and told #incidents."),
+}
+
+func main() {
+	log.SetFlags(0)
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Print(err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	tools := services.Tools()
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
+	if err != nil {
+		return err
+	}
+	model := toolsearchtest.NewModel[*schema.Message](script...)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name:        "on-call",
+		Description: "Helps whoever is on call",
+		Instruction: "You help whoever is on call.",
+		Model:       model,
+		Handlers:    []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return err
+	}
+
+	all := 0
+	for _, t := range tools {
+		info, err := t.Info(ctx)
+		if err != nil {
+			return err
+		}
+		all += definitionTokens(info)
+	}
+	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), all, question)
+
+	calls, searches, spent := 0, 0, 0
+	shown := map[string]bool{}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for {
+		event, ok := events.Next()
+		if !ok {
+			break
+		}
+		if event.Err != nil {
+			return event.Err
+		}
+		message, err := event.Output.MessageOutput.GetMessage()
+		if err != nil {
+			return err
+		}
+		if message.Role == schema.Tool {
+			fmt.Fprintf(out, "  %s answered\n    %s\n", message.ToolName, short(message.Content))
+			continue
+		}
+		// A message of the model: what did it see when it wrote it?
+		request := model.Requests()[calls]
+		calls++
+		definitions, overhead := cost(request)
+		spent += definitions + overhead
+		fmt.Fprintf(out, "\nmodel call %d\n  it saw %s, about %d tokens; names and searches take %d more\n", calls, counted(len(request.Tools), "tool"), definitions, overhead)
+		for _, name := range request.ToolNames() {
+			if !shown[name] {
+				shown[name] = true
+				fmt.Fprintf(out, "    new: %s\n", name)
+			}
+		}
+		for _, call := range message.ToolCalls {
+			if call.Function.Name == toolsearch.DefaultToolName {
+				searches++
+				fmt.Fprintf(out, "  it searched for %s\n", call.Function.Arguments)
+			} else {
+				fmt.Fprintf(out, "  it called %s\n    with %s\n", call.Function.Name, call.Function.Arguments)
+			}
+		}
+		if message.Content != "" {
+			fmt.Fprintf(out, "  it said: %s\n", message.Content)
+		}
+	}
+
+	// A model that sees every tool need not search, so it makes fewer calls.
+	everything := (calls - searches) * all
+	fmt.Fprintf(out, "\nTokens spent on tools over the whole conversation:\n")
+	fmt.Fprintf(out, "  showing all %d tools, %d model calls  %6d\n", len(tools), calls-searches, everything)
+	fmt.Fprintf(out, "  with tool_search, %d model calls       %6d\n", calls, spent)
+	fmt.Fprintf(out, "  saved                                 %6d (%d %%)\n", everything-spent, 100*(everything-spent)/everything)
+	return nil
+}
+
+// cost is what a request spends on tools, in tokens: their definitions, and on top of
+// them the list of names and every search and its result so far.
+func cost(r toolsearchtest.Request) (definitions, overhead int) {
+	for _, info := range r.Tools {
+		definitions += definitionTokens(info)
+	}
+	for _, m := range r.Messages {
+		if strings.HasPrefix(m.Text, "<available-deferred-tools>") || m.ToolName == toolsearch.DefaultToolName {
+			overhead += len(m.Text) / 4
+		}
+		for _, call := range m.Calls {
+			if call.Name == toolsearch.DefaultToolName {
+				overhead += (len(call.Name) + len(call.Arguments)) / 4
+			}
+		}
+	}
+	return definitions, overhead
+}
+
+// definitionTokens estimates what a definition costs, at four bytes a token.
+func definitionTokens(info *schema.ToolInfo) int {
+	parameters, err := info.ParamsOneOf.ToJSONSchema()
+	if err != nil {
+		return 0
+	}
+	text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
+	if err != nil {
+		return 0
+	}
+	return len(text) / 4
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func short(text string) string {
+	const limit = 110
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}

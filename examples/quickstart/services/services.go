@@ -1,0 +1,294 @@
+// Package services is a make-believe workplace: the tools of a dozen or so
+// MCP servers (issue tracker, chat, mail, payments, cluster and so on), big
+// enough that sending every schema to the model on every turn would be a waste.
+// The quickstart uses it to show tool search on a catalog of realistic size
+// without accounts or keys.
+//
+// The tools reach no network, clock or random source. A result depends only on
+// the tool and its arguments, so runs of the example can be compared.
+//
+// Every service has a file of its own that reads as a table:
+//
+//	var chat = service("chat",
+//		fn("send", "Post a message to a room, where all its members see it.",
+//			req("room", "Room to post in"),
+//			req("text", "What to say"),
+//			opt("priority", "How loudly to notify", oneOf("low", "high"), or("low")),
+//			returns(`{"id": "{$id}", "room": "{room}", "link": "https://chat.example/{room}/{$id}"}`)),
+//	)
+//
+// In the JSON given to returns, a name in braces stands for an argument. A
+// string made of nothing but the placeholder takes the argument's own type, or
+// null if an optional one was left out; inside a longer string the argument is
+// spliced in as text. {$number} and {$id} are made up from the tool's name and
+// arguments, for things the call is supposed to have created.
+package services
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+var catalog = [][]*demoTool{
+	github, slack, gmail, calendar, jira, notion, drive, stripe,
+	postgres, kubernetes, s3, sentry, zendesk, salesforce, weather,
+}
+
+// Tools returns every tool of the catalog, service by service. The order is the
+// same on each call, and each tool is a [tool.InvokableTool].
+func Tools() []tool.BaseTool {
+	var all []tool.BaseTool
+	for _, tools := range catalog {
+		for _, t := range tools {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+type demoTool struct {
+	name, desc string
+	params     []param
+	reply      reply
+}
+
+// part is what fn accepts after the description: a param or a reply.
+type part interface{ addTo(*demoTool) }
+
+type param struct {
+	name, desc string
+	required   bool
+	typ        schema.DataType
+	enum       []string
+	elem       *param
+	fields     []param
+	fallback   json.RawMessage
+}
+
+// reply works out the result of a call whose arguments are complete.
+type reply func(call) string
+
+func (p param) addTo(t *demoTool) { t.params = append(t.params, p) }
+func (r reply) addTo(t *demoTool) { t.reply = r }
+
+func service(name string, tools ...*demoTool) []*demoTool {
+	for _, t := range tools {
+		t.name = "mcp__" + name + "__" + t.name
+	}
+	return tools
+}
+
+func fn(name, desc string, parts ...part) *demoTool {
+	t := &demoTool{name: name, desc: desc}
+	for _, p := range parts {
+		p.addTo(t)
+	}
+	return t
+}
+
+// trait says more about a parameter, which is a string unless told otherwise.
+type trait func(*param)
+
+func req(name, desc string, traits ...trait) param {
+	p := opt(name, desc, traits...)
+	p.required = true
+	return p
+}
+
+func opt(name, desc string, traits ...trait) param {
+	p := param{name: name, desc: desc, typ: schema.String}
+	for _, t := range traits {
+		t(&p)
+	}
+	return p
+}
+
+func integer(p *param) { p.typ = schema.Integer }
+func number(p *param)  { p.typ = schema.Number }
+func boolean(p *param) { p.typ = schema.Boolean }
+
+func oneOf(values ...string) trait {
+	return func(p *param) { p.enum = values }
+}
+
+// list is an array of strings, or of whatever the traits make of its elements.
+func list(traits ...trait) trait {
+	return func(p *param) {
+		elem := opt("", "", traits...)
+		p.typ, p.elem = schema.Array, &elem
+	}
+}
+
+// object with no fields takes any keys, for records whose columns the user defines.
+func object(fields ...param) trait {
+	return func(p *param) { p.typ, p.fields = schema.Object, fields }
+}
+
+// or sets the value used when the argument is left out. Eino's ParameterInfo
+// has no place for a default, so the model learns of it from the description.
+func or(value any) trait {
+	return func(p *param) {
+		p.fallback, _ = json.Marshal(value)
+		p.desc = fmt.Sprintf("%s (default: %v)", p.desc, value)
+	}
+}
+
+// Info describes the tool to a model. It is built afresh on each call, so a
+// caller may change what it gets.
+func (t *demoTool) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{
+		Name:        t.name,
+		Desc:        t.desc,
+		ParamsOneOf: schema.NewParamsOneOfByParams(paramInfos(t.params)),
+	}, nil
+}
+
+func paramInfos(params []param) map[string]*schema.ParameterInfo {
+	infos := make(map[string]*schema.ParameterInfo, len(params))
+	for _, p := range params {
+		infos[p.name] = p.info()
+	}
+	return infos
+}
+
+func (p param) info() *schema.ParameterInfo {
+	info := &schema.ParameterInfo{
+		Type:      p.typ,
+		Desc:      p.desc,
+		Enum:      append([]string(nil), p.enum...),
+		Required:  p.required,
+		SubParams: paramInfos(p.fields),
+	}
+	if p.elem != nil {
+		info.ElemInfo = p.elem.info()
+	}
+	return info
+}
+
+// InvokableRun answers with the tool's canned result. Bad arguments are
+// reported in the result and not as an error, because an error would end the
+// agent's run while a result lets the model read what is wrong and try again.
+func (t *demoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	c := call{tool: t.name}
+	// Some models send nothing at all to a tool that needs no arguments.
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	if err := json.Unmarshal([]byte(arguments), &c.args); err != nil || c.args == nil {
+		problems := append([]string{"the arguments must be a JSON object"}, t.missing(nil)...)
+		return t.name + ": " + strings.Join(problems, "; "), nil
+	}
+	if problems := t.missing(c.args); len(problems) > 0 {
+		return t.name + ": " + strings.Join(problems, "; "), nil
+	}
+	for _, p := range t.params {
+		if p.fallback != nil && absent(c.args[p.name]) {
+			c.args[p.name] = p.fallback
+		}
+	}
+	return t.reply(c), nil
+}
+
+func (t *demoTool) missing(args map[string]json.RawMessage) []string {
+	var problems []string
+	for _, p := range t.params {
+		if p.required && absent(args[p.name]) {
+			problems = append(problems, fmt.Sprintf("missing required parameter %q", p.name))
+		}
+	}
+	return problems
+}
+
+// absent treats null as left out: some models fill every slot they know of.
+func absent(value json.RawMessage) bool {
+	return len(value) == 0 || string(value) == "null"
+}
+
+// call keeps the arguments as they were written, so that echoing them back
+// cannot round a long id or change a type.
+type call struct {
+	tool string
+	args map[string]json.RawMessage
+}
+
+// hash stands in for the sequence numbers and random ids of a real service.
+func (c call) hash() uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(c.tool))
+	// Marshal sorts the keys, so the order they came in makes no difference.
+	args, _ := json.Marshal(c.args)
+	h.Write(args)
+	return h.Sum32()
+}
+
+// value is the JSON a placeholder stands for.
+func (c call) value(name string) json.RawMessage {
+	switch name {
+	case "$number":
+		return fmt.Appendf(nil, "%d", 100+c.hash()%900)
+	case "$id":
+		return fmt.Appendf(nil, `"%08x"`, c.hash())
+	}
+	if absent(c.args[name]) {
+		return json.RawMessage("null")
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, c.args[name])
+	return compact.Bytes()
+}
+
+// text is the value of a placeholder as it looks inside a JSON string.
+func (c call) text(name string) []byte {
+	value := c.value(name)
+	if value[0] != '"' {
+		value, _ = json.Marshal(string(value))
+	}
+	return value[1 : len(value)-1]
+}
+
+// decode reads an argument into target and leaves target alone if its type
+// does not fit.
+func (c call) decode(name string, target any) {
+	_ = json.Unmarshal(c.value(name), target)
+}
+
+var placeholder = regexp.MustCompile(`"\{(\$?[a-z0-9_]+)\}"|\{(\$?[a-z0-9_]+)\}`)
+
+// returns makes the reply that fills in a JSON template. It panics on a
+// template that is not JSON, since that is a slip in the table and no input
+// could set it right.
+func returns(template string) reply {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(template)); err != nil {
+		panic(fmt.Sprintf("services: %v in %s", err, template))
+	}
+	return func(c call) string {
+		filled := placeholder.ReplaceAllFunc(compact.Bytes(), func(match []byte) []byte {
+			if match[0] == '"' {
+				return c.value(string(match[2 : len(match)-2]))
+			}
+			return c.text(string(match[1 : len(match)-1]))
+		})
+		return string(filled)
+	}
+}
+
+// computed makes a reply from Go code, for results whose shape follows from
+// the arguments.
+func computed(result func(call) any) reply {
+	return func(c call) string {
+		out, err := json.Marshal(result(c))
+		if err != nil {
+			return c.tool + ": " + err.Error()
+		}
+		return string(out)
+	}
+}
