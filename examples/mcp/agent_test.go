@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// request is what a user asks for, what a model searches for then, and the tool it takes.
+type request struct {
+	question, query, want string
+}
+
+var requests = []request{
+	{"Open a pull request for my branch.", "pull request create", "create_pull_request"},
+	{"Rerun the workflow that failed.", "rerun workflow", "actions_run_trigger"},
+	{"Who am I?", "me authenticated user", "get_me"},
+	{"Merge number 12.", "merge pull request", "merge_pull_request"},
+	{"What does go.mod say?", "read file contents", "get_file_contents"},
+	{"Star cloudwego/eino.", "star repository", "star_repository"},
+	{"Is there anything new for me?", "list unread notifications", "list_notifications"},
+	{"Save this as a gist.", "create gist", "create_gist"},
+	{"I have read that one, take it away.", "dismiss notification", "dismiss_notification"},
+	{"Who still calls ioutil.ReadAll?", "search code", "search_code"},
+	{"Report this bug.", "create issue", "issue_write"},
+	{"Why is the build red?", "failed job logs", "get_job_logs"},
+	{"Looks good, approve it.", "pull request review approve", "pull_request_review_write"},
+	{"Did we leak a password?", "secret scanning alerts", "list_secret_scanning_alerts"},
+}
+
+func TestFindsTools(t *testing.T) {
+	tools := serverTools(t)
+	t.Run("Message", func(t *testing.T) { findsTools[*schema.Message](t, tools) })
+	t.Run("AgenticMessage", func(t *testing.T) { findsTools[*schema.AgenticMessage](t, tools) })
+	t.Run("main", func(t *testing.T) { mainShowsRun(t, tools) })
+}
+
+func findsTools[M adk.MessageType](t *testing.T, tools []tool.BaseTool) {
+	search, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{DynamicTools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := namesOf(t, tools)
+	if len(names) != 82 {
+		t.Fatalf("got %d tools, want 82", len(names))
+	}
+	for _, r := range requests {
+		t.Run(r.want, func(t *testing.T) { findsTool(t, search, names, r) })
+	}
+}
+
+func namesOf(t *testing.T, tools []tool.BaseTool) []string {
+	t.Helper()
+	names := make([]string, len(tools))
+	for i, tl := range tools {
+		info, err := tl.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[i] = info.Name
+	}
+	return names
+}
+
+// findsTool has a model search once, and looks at what it was shown before and after.
+func findsTool[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], names []string, r request) {
+	arguments, err := json.Marshal(map[string]string{"query": r.query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := converse(t, search, r.question,
+		toolsearchtest.CallTool(toolsearch.DefaultToolName, string(arguments)),
+		toolsearchtest.Say("Found it."),
+	)
+	before, after := shown[0], shown[1]
+
+	if got, want := before.ToolNames(), []string{toolsearch.DefaultToolName}; !slices.Equal(got, want) {
+		t.Errorf("before the search the model saw %q, want %q", got, want)
+	}
+	for _, request := range shown {
+		if missing := without(names, listed(t, request)); len(missing) > 0 {
+			t.Errorf("the reminder doesn't list %q", missing)
+		}
+	}
+
+	found := matches(t, after)
+	// Five is what a search returns by default; a tool beyond that wouldn't be loaded.
+	if len(found) > 5 || !slices.Contains(found, r.want) {
+		t.Errorf("%q found %q, want %s among at most five", r.query, found, r.want)
+	}
+	if got, want := after.ToolNames(), append(before.ToolNames(), found...); !slices.Equal(got, want) {
+		t.Errorf("after the search the model saw %q, want %q", got, want)
+	}
+}
+
+// converse runs an agent whose model plays turns, and returns what the model was shown in
+// each of them.
+func converse[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], question string, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	model := toolsearchtest.NewModel[M](turns...)
+	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
+		Name: "assistant", Description: "Helps with GitHub", Model: model,
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{search},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			t.Fatal(event.Err)
+		}
+	}
+	if got := len(model.Requests()); got != len(turns) {
+		t.Fatalf("the model was called %d times, want %d", got, len(turns))
+	}
+	return model.Requests()
+}
+
+// listed returns the lines of the reminder.
+func listed(t *testing.T, request toolsearchtest.Request) []string {
+	t.Helper()
+	for _, message := range request.Messages {
+		if message.Role == toolsearchtest.User && strings.HasPrefix(message.Text, "<available-deferred-tools>") {
+			return strings.Split(message.Text, "\n")
+		}
+	}
+	t.Fatal("the model got no <available-deferred-tools>")
+	return nil
+}
+
+// matches returns the names in the search result that the model was shown.
+func matches(t *testing.T, request toolsearchtest.Request) []string {
+	t.Helper()
+	for _, message := range request.Messages {
+		if message.Role != toolsearchtest.Tool {
+			continue
+		}
+		var result struct{ Matches []string }
+		if err := json.Unmarshal([]byte(message.Text), &result); err != nil {
+			t.Fatalf("search result %q: %v", message.Text, err)
+		}
+		return result.Matches
+	}
+	t.Fatal("the model got no search result")
+	return nil
+}
+
+// without returns the names that list lacks.
+func without(names, list []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(list, name) })
+}
+
+// mainShowsRun checks that what the program does after it connected goes as it says.
+func mainShowsRun(t *testing.T, tools []tool.BaseTool) {
+	var out strings.Builder
+	if err := ask(t.Context(), &out, tools, "Rerun it."); err != nil {
+		t.Fatal(err)
+	}
+	rest := out.String()
+	for _, want := range []string{
+		"Model call 1:", "sees  tool_search\n",
+		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "The tool failed: ", "127.0.0.1", // but the run goes on
+		"Model call 3:", "Assistant: ", "showing all 82 tools",
+	} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("no %q (in that place) in\n%s", want, out.String())
+		}
+		rest = after
+	}
+}

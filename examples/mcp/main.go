@@ -1,0 +1,120 @@
+// Command mcp gives an agent all tools of GitHub's own MCP server, and prints what the
+// model gets to see of them: one search tool, and then what it searched for.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	fmt.Println("Starting GitHub's MCP server; the first time, building it may take a minute.")
+	tools, stop, err := connect(ctx)
+	if err == nil {
+		err = errors.Join(ask(ctx, os.Stdout, tools, "Run 4711 of octo/demo failed. Please rerun what failed."), stop())
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// ask has an agent with all these tools answer one question.
+func ask(ctx context.Context, out io.Writer, tools []tool.BaseTool, question string) error {
+	search, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
+	if err != nil {
+		return err
+	}
+	// Put a real chat model here. This one plays a script, so that no key is needed.
+	model := toolsearchtest.NewModel[*schema.Message](
+		toolsearchtest.CallTool("tool_search", `{"query":"rerun workflow","max_results":3}`),
+		toolsearchtest.CallTool("actions_run_trigger", `{"method":"rerun_failed_jobs","owner":"octo","repo":"demo","run_id":4711}`),
+		toolsearchtest.Say("I could not rerun it: GitHub cannot be reached from here."),
+	)
+	watch := &watcher{out: out}
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "assistant", Description: "Helps with GitHub", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{search, watch}, // watch is second: it sees what search has left
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nUser:", question)
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return event.Err
+		}
+		if message, _, err := adk.GetMessage(event); err == nil && message != nil && message.Role == schema.Assistant && message.Content != "" {
+			fmt.Fprintln(out, "\nAssistant:", message.Content)
+		}
+	}
+
+	all := make([]*schema.ToolInfo, len(tools))
+	for i, t := range tools {
+		if all[i], err = t.Info(ctx); err != nil {
+			return err
+		}
+	}
+	_, shown := measure(all)
+	fmt.Fprintf(out, "\nOn average about %d tokens per model call; showing all %d tools would take about %d.\n",
+		watch.tokens/watch.calls, len(all), shown)
+	return nil
+}
+
+// watcher prints what the model sees and does, and keeps a failed tool from ending the run.
+type watcher struct {
+	*adk.BaseChatModelAgentMiddleware
+	out           io.Writer
+	calls, tokens int
+}
+
+func (w *watcher) BeforeModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+	names, definitions := measure(state.ToolInfos)
+	list := 0
+	for _, message := range state.Messages {
+		if strings.HasPrefix(message.Content, "<available-deferred-tools>") {
+			list += len(message.Content) / 4
+		}
+	}
+	w.calls++
+	w.tokens += definitions + list
+	fmt.Fprintf(w.out, "\nModel call %d: about %d tokens of tool definitions and %d for the list of hidden names\n  sees  %s\n",
+		w.calls, definitions, list, strings.Join(names, ", "))
+	return ctx, state, nil
+}
+
+func (w *watcher) WrapInvokableToolCall(_ context.Context, run adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+		result, err := run(ctx, arguments, opts...)
+		if err != nil && ctx.Err() == nil { // the model should hear of it, unless the run is over
+			result, err = "The tool failed: "+err.Error(), nil
+		}
+		fmt.Fprintf(w.out, "  calls %s %s\n  gets  %.300s\n", call.Name, arguments, strings.Join(strings.Fields(result), " "))
+		return result, err
+	}, nil
+}
+
+// measure returns the names of tools and a guess at the tokens of their definitions: four bytes of JSON are one.
+func measure(infos []*schema.ToolInfo) (names []string, tokens int) {
+	for _, info := range infos {
+		parameters, _ := info.ToJSONSchema()
+		definition, _ := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
+		names, tokens = append(names, info.Name), tokens+len(definition)/4
+	}
+	return names, tokens
+}
