@@ -152,8 +152,9 @@ func (c *Catalog) index(ctx context.Context, index Indexer) (Searcher, error) {
 	return searcher, err
 }
 
-// Search answers a query, keywords or "select:a,b", with at most maxResults tools (0:
-// DefaultMaxResults; a selection has no limit). It returns an error only if ctx is done.
+// Search answers a query, keywords or "select:a,b", with at most maxResults tools, and no
+// more than DefaultMaxResultsCap. 0 is DefaultMaxResults; a selection has no such limit.
+// It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	result, _, err := c.find(ctx, []string{query}, maxResults)
 	return result, err
@@ -226,10 +227,11 @@ func isNil(t tool.BaseTool) bool {
 	}
 }
 
-// Bounds on what is read of one tool's schema, which may come from a remote server.
+// Bounds on what is read of one tool's definition, which may come from a remote server.
 const (
-	maxSchemaDepth = 16
-	maxParameters  = 512
+	maxDescriptionBytes = 64 << 10
+	maxSchemaDepth      = 16
+	maxParameters       = 512
 )
 
 // parametersOf lists the properties of a tool's schema, outer before inner. A schema

@@ -182,4 +182,3 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 	t.Fatalf("the model got no result for %s", callID)
 	return nil
 }
-

@@ -80,7 +80,9 @@ type keywordIndex struct {
 // Keyword is the Indexer of the default keyword scorer. A query costs time in proportion
 // to the tools that match it, not to the size of the catalog; memory is about the size of
 // the catalog's names and distinct words.
-func Keyword(_ context.Context, docs []Document) (Searcher, error) {
+//
+// Descriptions are read up to 64 KiB.
+func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &keywordIndex{docOf: make([]int32, len(docs)), names: make([]string, len(docs))}
 	for i := range x.docOf {
 		x.docOf[i] = int32(i)
@@ -89,9 +91,12 @@ func Keyword(_ context.Context, docs []Document) (Searcher, error) {
 
 	b := vocabulary{ids: make(map[string]int32)}
 	for number, doc := range x.docOf {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		x.names[number] = strings.ToLower(docs[doc].Name)
 		b.addName(int32(number), docs[doc].Name, x.names[number])
-		for word := range strings.FieldsSeq(strings.ToLower(docs[doc].Description)) {
+		for word := range strings.FieldsSeq(strings.ToLower(cut(docs[doc].Description, maxDescriptionBytes))) {
 			b.add(int32(number), word, placeDescription)
 		}
 	}
