@@ -198,12 +198,15 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 		if isNil(t) {
 			return nil, fmt.Errorf("toolsearch: tool %d is nil (%T)", i, t)
 		}
-		info, err := t.Info(ctx)
+		info, err := infoOf(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("toolsearch: tool %d (%T): Info: %w", i, t, err)
 		}
 		if info == nil {
 			return nil, fmt.Errorf("toolsearch: tool %d (%T): Info returned nil", i, t)
+		}
+		if info.Name == "" {
+			return nil, fmt.Errorf("toolsearch: tool %d (%T): empty name", i, t)
 		}
 		if kindOf(t) == 0 {
 			return nil, fmt.Errorf("toolsearch: tool %d, %q (%T): it can be called in none of the four ways: "+
@@ -212,6 +215,17 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 		infos[i] = info
 	}
 	return infos, nil
+}
+
+// infoOf asks a tool for its definition. A wrapper with no tool inside panics over it, and
+// it is better to learn which one that is.
+func infoOf(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return t.Info(ctx)
 }
 
 // isNil also sees the nil pointer inside a non-nil interface.

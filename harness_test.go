@@ -227,12 +227,14 @@ func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w
 	return drain(runner.Run(ctx, input))
 }
 
+// drain reads the messages of the events once the run is over: Eino's reduction writes to
+// messages that events share.
 func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []message, err error) {
-	for {
-		event, ok := events.Next()
-		if !ok {
-			return messages, err
-		}
+	var all []*adk.TypedAgentEvent[M]
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		all = append(all, event)
+	}
+	for _, event := range all {
 		err = errors.Join(err, event.Err)
 		if event.Output == nil || event.Output.MessageOutput == nil {
 			continue
@@ -244,6 +246,7 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 		}
 		messages = append(messages, toolsearchtest.Decode(msg))
 	}
+	return messages, err
 }
 
 // newsTools is a small catalog whose tools answer with their own name and arguments.

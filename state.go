@@ -178,6 +178,25 @@ func calledName[M message](codec codec[M], before []M, id string) string {
 	return ""
 }
 
+// doubled returns a name of ours that a tool list holds twice, or "". What is in the list
+// for being loaded does not count beside the tool itself.
+func doubled(r *reader, tools []*schema.ToolInfo) string {
+	searchTools := 0
+	seen := newDocSet(len(r.catalog.docs))
+	for _, t := range tools {
+		if t == nil || isMarked(t, r.tool) {
+			continue
+		}
+		if t.Name == r.tool {
+			searchTools++
+		}
+		if doc, dynamic := r.catalog.byName[t.Name]; dynamic && !seen.add(doc) || searchTools > 1 {
+			return t.Name
+		}
+	}
+	return ""
+}
+
 // visible is the tool list the model is to see: the tools that are not dynamic, then,
 // each in the place it was first given, the loaded ones. It is idempotent.
 func visible(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {

@@ -165,7 +165,7 @@ func (m *middleware[M]) checkClash(ctx context.Context, runCtx *adk.ChatModelAge
 		if isNil(t) {
 			return fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
 		}
-		info, err := t.Info(ctx)
+		info, err := infoOf(ctx, t)
 		if err != nil {
 			return fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
 		}
@@ -186,10 +186,16 @@ func (m *middleware[M]) checkClash(ctx context.Context, runCtx *adk.ChatModelAge
 	return nil
 }
 
-// BeforeModelRewriteState works out what the model sees in this call.
+// BeforeModelRewriteState works out what the model sees in this call. It fails if a
+// middleware after this one gave the agent a tool named like one of ours, which
+// BeforeAgent could not see.
 func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, state, nil
+	}
+	if name := doubled(m.reader, state.ToolInfos); name != "" {
+		return ctx, nil, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
+			"a middleware after this one added a tool of that name", name)
 	}
 	next := *state
 	loaded, seen := m.read(ctx, state)

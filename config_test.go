@@ -1,0 +1,400 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Moving over from Eino's package means changing the import path: its constructors and
+// everything its Config can say have to be here too, under the same names and types.
+func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
+	ctx, tools := context.Background(), newsTools()
+	for i, build := range []func() (adk.ChatModelAgentMiddleware, error){
+		func() (adk.ChatModelAgentMiddleware, error) {
+			return oracle.New(ctx, &oracle.Config{DynamicTools: tools, UseModelToolSearch: true})
+		},
+		func() (adk.ChatModelAgentMiddleware, error) {
+			return toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools, UseModelToolSearch: true})
+		},
+		func() (adk.ChatModelAgentMiddleware, error) {
+			return toolsearch.NewTyped[*schema.Message](ctx, &toolsearch.Config{DynamicTools: tools})
+		},
+	} {
+		if middleware, err := build(); err != nil || middleware == nil {
+			t.Errorf("%d: got %v, %v", i, middleware, err)
+		}
+	}
+
+	// Fields that a later release of Eino adds show up here.
+	theirs, ours := reflect.TypeFor[oracle.Config](), reflect.TypeFor[toolsearch.Config]()
+	for i := range theirs.NumField() {
+		want := theirs.Field(i)
+		if got, ok := ours.FieldByName(want.Name); !ok || got.Type != want.Type {
+			t.Errorf("Eino's Config has %s %s, ours has %v", want.Name, want.Type, got.Type)
+		}
+	}
+}
+
+// buildAll calls the constructors for both message types and returns what they failed
+// with. The library promises never to panic: that is a failure of the test.
+func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
+	t.Helper()
+	ctx, failures := context.Background(), map[string]error{}
+	build := func(name string, construct func() (any, error)) {
+		defer func() {
+			if p := recover(); p != nil {
+				t.Errorf("%s panicked: %v", name, p)
+			}
+		}()
+		middleware, err := construct()
+		if (middleware == nil) != (err != nil) {
+			t.Errorf("%s: got a middleware %v with error %v", name, middleware, err)
+		}
+		failures[name] = err
+	}
+	build("New", func() (any, error) { return toolsearch.New(ctx, config) })
+	build("NewTyped, message", func() (any, error) { return toolsearch.NewTyped[*schema.Message](ctx, config) })
+	build("NewTyped, agentic", func() (any, error) { return toolsearch.NewTyped[*schema.AgenticMessage](ctx, config) })
+	return failures
+}
+
+// checkMessage checks that an error says each of the things wanted.
+func checkMessage(t *testing.T, where string, err error, want []string) {
+	t.Helper()
+	for _, part := range append(want, "toolsearch: ") {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: no %q in the error %v", where, part, err)
+		}
+	}
+}
+
+// The tools below can each not be used, for a reason of its own.
+type (
+	unwellTool  struct{ plainTool } // Info fails
+	voidTool    struct{ plainTool } // Info returns nil
+	explodeTool struct{ plainTool } // Info panics
+	hollowTool  struct{ tool.InvokableTool }
+	funcTool    func() string // nil, though the interface it is in is not
+	otherTool   struct{ infoOnly }
+)
+
+var errUnwell = errors.New("the server is down")
+
+func (*unwellTool) Info(context.Context) (*schema.ToolInfo, error)  { return nil, errUnwell }
+func (*voidTool) Info(context.Context) (*schema.ToolInfo, error)    { return nil, nil }
+func (*explodeTool) Info(context.Context) (*schema.ToolInfo, error) { panic("no connection") }
+
+func (f funcTool) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: f()}, nil
+}
+
+func (f funcTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return f(), nil
+}
+
+// InvokableRun has the name of a way to call a tool, but the signature of none.
+func (otherTool) InvokableRun(context.Context, []byte) (string, error) { return "", nil }
+
+func TestNewNamesTheToolThatIsWrong(t *testing.T) {
+	bare := infoOnly{&schema.ToolInfo{Name: "cut_grass"}}
+	for _, tt := range []struct {
+		name     string
+		tool     tool.BaseTool // stands at position 2
+		toolName string
+		want     []string
+		wraps    error
+	}{
+		{name: "nil", tool: nil, want: []string{"is nil"}},
+		{name: "a nil pointer", tool: (*echoTool)(nil), want: []string{"is nil", "*toolsearch_test.echoTool"}},
+		{name: "a nil function", tool: funcTool(nil), want: []string{"is nil", "toolsearch_test.funcTool"}},
+		{name: "nothing inside", tool: hollowTool{}, want: []string{"toolsearch_test.hollowTool"}},
+		{name: "Info fails", tool: &unwellTool{}, want: []string{"*toolsearch_test.unwellTool", "Info", errUnwell.Error()}, wraps: errUnwell},
+		{name: "Info returns nil", tool: &voidTool{}, want: []string{"*toolsearch_test.voidTool", "Info", "nil"}},
+		{name: "Info panics", tool: &explodeTool{}, want: []string{"*toolsearch_test.explodeTool", "Info", "no connection"}},
+		{name: "no name", tool: echoTools(": Nameless")[0], want: []string{"name", "*toolsearch_test.echoTool"}},
+		{name: "a name twice", tool: echoTools("send_mail: Sends again")[0], want: []string{`"send_mail"`, "tool 1"}},
+		{name: "the search tool's name", tool: echoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
+		{name: "the search tool's other name", tool: echoTools("find: Mine")[0], toolName: "find", want: []string{`"find"`, "ToolName"}},
+		{name: "no way to call it", tool: bare, want: []string{`"cut_grass"`, "toolsearch_test.infoOnly", "invokable"}},
+		{name: "no way Eino knows to call it", tool: otherTool{bare}, want: []string{`"cut_grass"`, "toolsearch_test.otherTool", "invokable"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tools := append(echoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
+			for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools, ToolName: tt.toolName}) {
+				checkMessage(t, where, err, append(tt.want, "tool 2"))
+				if tt.wraps != nil && !errors.Is(err, tt.wraps) {
+					t.Errorf("%s: %v does not wrap %v", where, err, tt.wraps)
+				}
+			}
+		})
+	}
+}
+
+func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	for _, tt := range []struct {
+		name   string
+		config *toolsearch.Config // but for DynamicTools
+		want   []string           // none: the config is good
+	}{
+		{"no config", nil, []string{"config"}},
+		{"zero", &toolsearch.Config{}, nil},
+		{"fewer results than none", &toolsearch.Config{MaxResults: -1}, []string{"MaxResults", "-1"}},
+		{"a ceiling below none", &toolsearch.Config{MaxResultsCap: -7}, []string{"MaxResultsCap", "-7"}},
+		{"a default above the ceiling", &toolsearch.Config{MaxResults: 9, MaxResultsCap: 8}, []string{"MaxResults 9", "MaxResultsCap 8"}},
+		{"a default at the ceiling", &toolsearch.Config{MaxResults: 8, MaxResultsCap: 8}, nil},
+		{"a default above the usual ceiling", &toolsearch.Config{MaxResults: 80}, nil},
+		{"a ceiling below the usual default", &toolsearch.Config{MaxResultsCap: 1}, nil},
+		{"a blank in the tool name", &toolsearch.Config{ToolName: "tool search"}, []string{"ToolName", `"tool search"`}},
+		{"a dot in the tool name", &toolsearch.Config{ToolName: "tool.search"}, []string{"ToolName", `"tool.search"`}},
+		{"markup in the tool name", &toolsearch.Config{ToolName: `a"><b`}, []string{"ToolName", `"a\"><b"`}},
+		{"a line break behind the tool name", &toolsearch.Config{ToolName: "find\n"}, []string{"ToolName", `"find\n"`}},
+		{"letters beyond ASCII in the tool name", &toolsearch.Config{ToolName: "搜索"}, []string{"ToolName", `"搜索"`}},
+		{"a tool name that is too long", &toolsearch.Config{ToolName: long + "x"}, []string{"ToolName", "64"}},
+		{"a tool name just short enough", &toolsearch.Config{ToolName: long}, nil},
+		{"every kind of character in the tool name", &toolsearch.Config{ToolName: "Find_tools-2"}, nil},
+		{"a name that only resembles a tool's", &toolsearch.Config{ToolName: "send-mail"}, nil},
+		{"a negative UnloadedPolicy", &toolsearch.Config{Unloaded: -1}, []string{"UnloadedPolicy", "-1"}},
+		{"no such UnloadedPolicy", &toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse + 1}, []string{"UnloadedPolicy", "2"}},
+		{"a negative UnknownPolicy", &toolsearch.Config{Unknown: -1}, []string{"UnknownPolicy", "-1"}},
+		{"no such UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
+		{"a negative Language", &toolsearch.Config{Language: -1}, []string{"Language", "-1"}},
+		{"no such Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.config != nil {
+				tt.config.DynamicTools = newsTools()
+			}
+			for where, err := range buildAll(t, tt.config) {
+				if tt.want != nil {
+					checkMessage(t, where, err, tt.want)
+				} else if err != nil {
+					t.Errorf("%s: %v", where, err)
+				}
+			}
+		})
+	}
+	for _, tools := range [][]tool.BaseTool{nil, {}} {
+		for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools}) {
+			checkMessage(t, where, err, []string{"DynamicTools"})
+		}
+	}
+}
+
+func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
+	var specs, names []string
+	for i := range 70 {
+		names = append(names, fmt.Sprintf("move_%d", i))
+		specs = append(specs, names[i]+": Moves")
+	}
+	for _, tt := range []struct {
+		config            toolsearch.Config
+		unasked, thousand int // how many results to a query that leaves it open, or asks for 1000
+	}{
+		{toolsearch.Config{}, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
+		{toolsearch.Config{MaxResults: 7}, 7, toolsearch.DefaultMaxResultsCap},
+		{toolsearch.Config{MaxResults: 60}, 60, 60},
+		{toolsearch.Config{MaxResultsCap: 60}, toolsearch.DefaultMaxResults, 60},
+		{toolsearch.Config{MaxResultsCap: 3}, 3, 3},
+		{toolsearch.Config{MaxResults: 2, MaxResultsCap: 4}, 2, 4},
+	} {
+		config := tt.config
+		config.DynamicTools = echoTools(specs...)
+		_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for arguments, want := range map[string]int{
+			`{"query":"move"}`:                                    tt.unasked,
+			`{"query":"move","max_results":1000}`:                 tt.thousand,
+			`{"query":"move","max_results":1}`:                    1,
+			`{"query":"select:` + strings.Join(names, ",") + `"}`: len(names), // no limit applies
+		} {
+			text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(answerOf(t, text).Matches); got != want {
+				t.Errorf("MaxResults %d, MaxResultsCap %d, %.50s: got %d matches, want %d",
+					tt.config.MaxResults, tt.config.MaxResultsCap, arguments, got, want)
+			}
+		}
+	}
+}
+
+// A caller may go on to use the config, and the slice in it, for something else.
+func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
+	config := &toolsearch.Config{DynamicTools: newsTools()}
+	before := *config
+	middleware := newMiddleware[*schema.Message](t, *config)
+	if _, err := toolsearch.New(context.Background(), config); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*config, before) {
+		t.Errorf("New changed the config to %+v", *config)
+	}
+	clear(config.DynamicTools)
+	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := mustInfo(t, runCtx.Tools[1]).Name, "get_weather"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// addingMiddleware gives an agent tools, as other middlewares do.
+type addingMiddleware[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	tools []tool.BaseTool
+}
+
+func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+	next := *runCtx
+	next.Tools = append(slices.Clone(runCtx.Tools), a.tools...)
+	return ctx, &next, nil
+}
+
+// clash is a row of the table of agents our middleware cannot be in.
+type clash struct {
+	name   string
+	static []tool.BaseTool    // of the agent
+	added  []tool.BaseTool    // by another middleware; Eino itself stumbles over such as these among its own
+	eino   bool               // Eino's package is there before ours
+	first  *toolsearch.Config // another of ours is there before
+	config toolsearch.Config
+	want   []string
+}
+
+func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
+	other := toolsearch.Config{ToolName: "find", DynamicTools: echoTools("cut_grass: Mows")}
+	native := toolsearch.Config{ToolName: "find", DynamicTools: other.DynamicTools, UseModelToolSearch: true}
+	clock := echoTools("clock: The time")
+	for _, c := range []clash{
+		{name: "a dynamic tool's name", static: echoTools("clock: The time", "send_mail: Mine"), want: []string{"tool 1", "dynamic tool 2", `"send_mail"`}},
+		{name: "a dynamic tool that is listed as well", static: newsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
+		{name: "the search tool's name", static: echoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "the search tool's other name", static: echoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
+		{name: "another middleware's tool", static: clock, added: echoTools("list_stocks: Mine"), want: []string{"tool 1", "dynamic tool 3", `"list_stocks"`}},
+		{name: "Eino's own package", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "twice with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "twice with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: echoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
+		{name: "two native ones", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
+		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
+		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*echoTool)(nil)}, want: []string{"tool 1", "is nil", "*toolsearch_test.echoTool"}},
+		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "toolsearch_test.hollowTool"}},
+		{name: "Info fails", added: []tool.BaseTool{clock[0], &unwellTool{}}, want: []string{"tool 1", "*toolsearch_test.unwellTool", "Info", errUnwell.Error()}},
+		{name: "Info returns nil", added: []tool.BaseTool{clock[0], &voidTool{}}, want: []string{"tool 1", "*toolsearch_test.voidTool", "Info", "nil"}},
+		{name: "Info panics", added: []tool.BaseTool{clock[0], &explodeTool{}}, want: []string{"tool 1", "*toolsearch_test.explodeTool", "Info", "no connection"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { testClash[*schema.Message](t, c, w) },
+				func(t *testing.T, w way) { testClash[*schema.AgenticMessage](t, c, w) })
+		})
+	}
+}
+
+// testClash also looks at what the caller of a real run is told.
+func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("it panicked: %v", p)
+		}
+	}()
+	c.config.DynamicTools = newsTools()
+	ours := newMiddleware[M](t, c.config)
+	handlers := []adk.TypedChatModelAgentMiddleware[M]{&addingMiddleware[M]{tools: c.added}}
+	if c.eino {
+		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: echoTools("cut_grass: Mows")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers = append(handlers, theirs)
+	}
+	if c.first != nil {
+		handlers = append(handlers, newMiddleware[M](t, *c.first))
+	}
+
+	ctx, runCtx := context.Background(), &adk.ChatModelAgentContext{Tools: c.static}
+	var err error
+	for _, handler := range handlers {
+		if ctx, runCtx, err = handler.BeforeAgent(ctx, runCtx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, err = ours.BeforeAgent(ctx, runCtx)
+	checkMessage(t, "BeforeAgent", err, c.want)
+
+	model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...), Handlers: append(handlers, ours)})
+	events, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
+	checkMessage(t, "the run", err, c.want)
+	if len(events) > 0 || len(model.Requests()) > 0 {
+		t.Errorf("the run went on: %d events, %d model calls", len(events), len(model.Requests()))
+	}
+}
+
+func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
+	t.Run("message", testBeforeAgentInput[*schema.Message])
+	t.Run("agentic", testBeforeAgentInput[*schema.AgenticMessage])
+}
+
+func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools()})
+	// No run context is nothing to add tools to, and no reason to fail.
+	if ctx, runCtx, err := middleware.BeforeAgent(context.Background(), nil); ctx == nil || runCtx != nil || err != nil {
+		t.Errorf("without a run context: got %v, %v, %v", ctx, runCtx, err)
+	}
+	// The agent may use the array behind its tools again in the next run.
+	tools := append(make([]tool.BaseTool, 0, 16), echoTools("clock: The time")...)
+	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: tools, ReturnDirectly: map[string]bool{"clock": true}}
+	_, got, err := middleware.BeforeAgent(context.Background(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(given.Tools) != 1 || tools[:2][1] != nil {
+		t.Error("it wrote to the tools it was given")
+	}
+	if len(got.Tools) != 1+1+5 || got.Instruction != given.Instruction || !got.ReturnDirectly["clock"] {
+		t.Errorf("got %+v, want everything as it was and the tools added", got)
+	}
+}
+
+// TestRunFailsOverToolsAddedLater: what a middleware after ours adds is there only once
+// ours has been asked; the run ends before the model sees two tools of one name.
+func TestRunFailsOverToolsAddedLater(t *testing.T) {
+	inAllWays(t, testAddedLater[*schema.Message], testAddedLater[*schema.AgenticMessage])
+}
+
+func testAddedLater[M adk.MessageType](t *testing.T, w way) {
+	for _, name := range []string{"send_mail", "tool_search"} {
+		for _, native := range []bool{false, true} {
+			model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native}),
+				&addingMiddleware[M]{tools: echoTools(name + ": Mine")},
+			}})
+			_, err := runAgent(context.Background(), agent, w, question)
+			if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) {
+				t.Errorf("%s: got error %v, want one that names it", name, err)
+			}
+			if n := len(model.Requests()); n != 0 {
+				t.Errorf("%s: the model was called %d times", name, n)
+			}
+		}
+	}
+}
