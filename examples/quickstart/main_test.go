@@ -15,7 +15,7 @@ func TestREADME(t *testing.T) {
 	if err := run(context.Background(), &out); err != nil {
 		t.Fatal(err)
 	}
-	_, summary, found := strings.Cut(out.String(), "\nTokens spent")
+	_, summary, found := strings.Cut(out.String(), "\nSpent on tools")
 	if !found {
 		t.Fatalf("no summary in\n%s", out.String())
 	}
@@ -23,7 +23,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "Tokens spent" + summary; !strings.Contains(string(readme), want) {
+	if want := "Spent on tools" + summary; !strings.Contains(string(readme), want) {
 		t.Errorf("the README does not have what the program prints:\n%s", want)
 	}
 }
