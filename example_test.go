@@ -64,6 +64,26 @@ func ExampleCatalog_Tool() {
 	// Output: {"matches":["mcp__slack__send_message"]} <nil>
 }
 
+func ExampleCatalog_Explain() {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	explanation, err := catalog.Explain(ctx, "issue opens mail", "mcp__github__create_issue")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(explanation)
+	// Output:
+	// 12
+	//   +10  "issue" in name: a part of the name equals it
+	//   +2  "opens" in description: the description contains it
+	//   +0  "mail": not found
+}
+
 func ExampleParseQuery() {
 	q := toolsearch.ParseQuery("  +github create   issue ")
 	fmt.Printf("%q must match %q: %s\n", q.Keywords, q.Required, q)

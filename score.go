@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"fmt"
 	"index/suffixarray"
 	"math"
 	"slices"
@@ -67,6 +68,7 @@ const (
 // keywordIndex implements Searcher. It is immutable after Keyword returned it, but for
 // the pool of scratch space.
 type keywordIndex struct {
+	docs     []Document
 	docOf    []int32  // tool number, in the order of names -> document
 	names    []string // tool number -> lower-cased name
 	suffixes *suffixarray.Index
@@ -83,7 +85,7 @@ type keywordIndex struct {
 //
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
-	x := &keywordIndex{docOf: make([]int32, len(docs)), names: make([]string, len(docs))}
+	x := &keywordIndex{docs: docs, docOf: make([]int32, len(docs)), names: make([]string, len(docs))}
 	for i := range x.docOf {
 		x.docOf[i] = int32(i)
 	}
@@ -257,6 +259,44 @@ func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, er
 	}
 	s.best = best.heap
 	return best.hits(x.docOf), total, nil
+}
+
+// Explain implements Explainer. It asks the one document outright, without the index.
+func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(x.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	var e Explanation
+	for _, keyword := range q.Keywords {
+		part := tierOf(strings.ToLower(keyword), &x.docs[doc])
+		if part.Score == 0 && slices.Contains(q.Required, keyword) {
+			part.Detail = "required, so the tool does not match"
+			return Explanation{Parts: []Contribution{part}}, nil
+		}
+		e.Score += part.Score
+		e.Parts = append(e.Parts, part)
+	}
+	return e, nil
+}
+
+// tierOf is the definition that the index must agree with.
+func tierOf(keyword string, doc *Document) Contribution {
+	part := Contribution{Term: keyword, Detail: "not found"}
+	if strings.Contains(strings.ToLower(cut(doc.Description, maxDescriptionBytes)), keyword) {
+		part = Contribution{keyword, "description", tierDescription, "the description contains it"}
+	}
+	if strings.Contains(strings.ToLower(doc.Name), keyword) {
+		part = Contribution{keyword, "name", tierName, "the name contains it"}
+	}
+	for _, name := range nameParts(doc.Name) {
+		switch name = strings.ToLower(name); {
+		case name == keyword:
+			return Contribution{keyword, "name", tierPartEquals, "a part of the name equals it"}
+		case strings.Contains(name, keyword):
+			part = Contribution{keyword, "name", tierPartContains, "a part of the name contains it"}
+		}
+	}
+	return part
 }
 
 // score gives every tool the best tier the keyword earns it: the lists are walked from

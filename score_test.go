@@ -95,6 +95,42 @@ func TestKeywordTiesGoByNameAndLimitCuts(t *testing.T) {
 	}
 }
 
+// TestKeywordExplains: what Explain says of a tool is what the index made of it.
+func TestKeywordExplains(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 7))
+	infos := randomCatalog(random, 200)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		query := randomQuery(random, infos)
+		result, err := catalog.Search(context.Background(), query, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range result.Matches {
+			e, err := catalog.Explain(context.Background(), query, m.Info.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, part := range e.Parts {
+				sum += part.Score
+			}
+			if e.Score != m.Score || sum != m.Score {
+				t.Errorf("%q, %q: score %v, explained as %s", query, m.Info.Name, m.Score, e)
+			}
+		}
+	}
+	if _, err := catalog.Explain(context.Background(), "select:a", infos[0].Name); err == nil {
+		t.Error("a selection was explained")
+	}
+	if _, err := catalog.Explain(context.Background(), "a", "no such tool"); err == nil {
+		t.Error("a tool that does not exist was explained")
+	}
+}
+
 // TestKeywordEqualsOracle compares the index with Eino's own scorer, asked through its
 // own tool, on generated catalogs and queries.
 func TestKeywordEqualsOracle(t *testing.T) {

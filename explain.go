@@ -1,0 +1,65 @@
+package toolsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// An Explainer is a Searcher that can say how it came to a score. All built-in searchers
+// are Explainers.
+type Explainer interface {
+	Searcher
+	// Explain explains the score of one document for a query, whose limit does not
+	// count. A document that does not match has the score 0.
+	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
+}
+
+// An Explanation takes a score apart.
+type Explanation struct {
+	Score float64
+	Parts []Contribution // what the score is made of, in the order of the query's terms
+}
+
+// A Contribution is what one term of the query adds to a score in one place.
+type Contribution struct {
+	Term   string  // as the searcher looked for it
+	Field  string  // where it was found, such as "name" or "description"; "" for the whole
+	Score  float64 // what it adds
+	Detail string  // how that number came about
+}
+
+// String returns one line for the score and one for each part of it.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.4g", e.Score)
+	for _, p := range e.Parts {
+		fmt.Fprintf(&b, "\n  %+.4g  %q", p.Score, p.Term)
+		if p.Field != "" {
+			fmt.Fprintf(&b, " in %s", p.Field)
+		}
+		if p.Detail != "" {
+			fmt.Fprintf(&b, ": %s", p.Detail)
+		}
+	}
+	return b.String()
+}
+
+// Explain says how the tool of that name scores for a keyword query. It fails if there is
+// no such tool, if the query selects by name, or if the catalog's searcher is no
+// Explainer.
+func (c *Catalog) Explain(ctx context.Context, query, name string) (Explanation, error) {
+	if _, isSelection := parseSelect(query); isSelection {
+		return Explanation{}, errors.New("toolsearch: a selection by name has no score to explain")
+	}
+	doc, ok := c.lookup(name)
+	if !ok {
+		return Explanation{}, fmt.Errorf("toolsearch: no tool named %q", name)
+	}
+	explainer, ok := c.searcher.(Explainer)
+	if !ok {
+		return Explanation{}, fmt.Errorf("toolsearch: %T does not explain its scores", c.searcher)
+	}
+	return explainer.Explain(ctx, ParseQuery(query), doc)
+}
