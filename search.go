@@ -149,8 +149,8 @@ type Counter interface {
 	SearchCount(ctx context.Context, q Query) (hits []Hit, total int, err error)
 }
 
-// An Indexer prepares a catalog once for many searches. It must not keep or change docs
-// beyond reading them; the Searcher it returns is safe for concurrent use.
+// An Indexer prepares a catalog once for many searches. It may keep docs and must not
+// change them; the Searcher it returns is safe for concurrent use.
 type Indexer func(ctx context.Context, docs []Document) (Searcher, error)
 
 // A Result is the answer to a search.
