@@ -110,3 +110,17 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
 	}}}, nil
 }
+
+// undeferred returns the deferred tools of others: a run that is resumed may have been
+// native before.
+func undeferred(r *reader, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		if _, own := r.catalog.byName[t.Name]; !own {
+			others = append(others, t)
+		}
+	}
+	return others
+}

@@ -190,6 +190,9 @@ func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result
 	var missed []string // keywords of the queries that found nothing
 	result = &Result{}
 	blank := true
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	for _, text := range queries[:min(len(queries), maxQueries)] {
 		if names, ok := parseSelect(text); ok {
 			blank = blank && len(names) == 0
@@ -232,25 +235,27 @@ func (c *Catalog) limit(asked int) int {
 // selectNames looks names up in the order asked. A text that is no name but falls into
 // several by its white space is taken as several.
 func (c *Catalog) selectNames(names []string) (matches []Match, missing []string) {
-	for _, name := range names {
-		if doc, ok := c.lookup(name); ok {
-			matches = append(matches, Match{Info: c.docs[doc].Info})
-			continue
-		}
-		words := strings.Fields(name)
-		if len(words) == 1 || len(words) > maxSelect {
+	seen := newDocSet(len(c.docs))
+	add := func(name string) {
+		doc, ok := c.lookup(name)
+		switch {
+		case !ok && len(missing) < maxSelect:
 			missing = append(missing, name)
+		case ok && len(matches) < maxSelect && seen.add(doc): // two spellings are one tool
+			matches = append(matches, Match{Info: c.docs[doc].Info})
+		}
+	}
+	for _, name := range names {
+		words := strings.Fields(name)
+		if _, ok := c.lookup(name); ok || len(words) == 1 || len(words) > maxSelect {
+			add(name)
 			continue
 		}
 		for _, word := range words {
-			if doc, ok := c.lookup(word); ok {
-				matches = append(matches, Match{Info: c.docs[doc].Info})
-			} else {
-				missing = append(missing, word)
-			}
+			add(word)
 		}
 	}
-	return matches, missing[:min(len(missing), maxSelect)]
+	return matches, missing
 }
 
 // rank asks the catalog's searcher, then its fallback if that found nothing. When all
@@ -270,8 +275,11 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 			continue
 		}
 		answered = true
-		if matches := c.matches(hits, q.Limit); len(matches) > 0 {
-			return matches, max(total, len(matches)), failure, nil
+		if matches, distinct := c.matches(hits, q.Limit); len(matches) > 0 {
+			if _, counts := searcher.(Counter); !counts {
+				total = distinct
+			}
+			return matches, min(max(total, distinct), len(c.docs)), failure, nil
 		}
 	}
 	if answered {
@@ -282,7 +290,8 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 		return nil, 0, failure, err
 	}
 	hits, total, err := count(ctx, keyword, q)
-	return c.matches(hits, q.Limit), total, failure, err
+	matches, _ = c.matches(hits, q.Limit)
+	return matches, total, failure, err
 }
 
 func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {
@@ -294,8 +303,8 @@ func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err
 }
 
 // matches trusts no searcher: hits outside the catalog, repeated ones and those beyond
-// the limit are dropped.
-func (c *Catalog) matches(hits []Hit, limit int) []Match {
+// the limit are dropped. distinct counts the hits in the catalog, each once.
+func (c *Catalog) matches(hits []Hit, limit int) (matches []Match, distinct int) {
 	var seen docSet
 	isNew := func(i int, hit Hit) bool {
 		if len(hits) <= 64 {
@@ -306,16 +315,17 @@ func (c *Catalog) matches(hits []Hit, limit int) []Match {
 		}
 		return seen.add(hit.Doc)
 	}
-	matches := make([]Match, 0, min(len(hits), limit))
+	matches = make([]Match, 0, min(len(hits), limit))
 	for i, hit := range hits {
-		if len(matches) == limit {
-			break
+		if hit.Doc < 0 || hit.Doc >= len(c.docs) || !isNew(i, hit) {
+			continue
 		}
-		if hit.Doc >= 0 && hit.Doc < len(c.docs) && isNew(i, hit) {
+		distinct++
+		if len(matches) < limit {
 			matches = append(matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
 		}
 	}
-	return matches
+	return matches, distinct
 }
 
 // interleave merges lists rank by rank and drops repeated tools.

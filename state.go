@@ -122,9 +122,12 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 		codec.read(msg, &v)
 		h.reminder.note(reminder, i, &v)
 		for _, call := range v.calls {
+			name := call.name
 			if call.standIn {
 				h.repair = true
-			} else if doc, ok := r.catalog.byName[call.name]; ok && r.countCalls {
+				name = call.wanted // what restore makes of it
+			}
+			if doc, ok := r.catalog.byName[name]; ok && r.countCalls {
 				loaded.add(doc)
 			}
 		}

@@ -114,7 +114,11 @@ func cutWords(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
+	rest := s
 	s = cut(s, limit)
+	if next, _ := utf8.DecodeRuneInString(rest[len(s):]); unicode.IsSpace(next) {
+		return s
+	}
 	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
 		return s[:i]
 	}

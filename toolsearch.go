@@ -207,6 +207,7 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 		next.ToolInfos, next.DeferredToolInfos = deferred(m.reader, state.ToolInfos, state.DeferredToolInfos, loaded)
 	} else {
 		next.ToolInfos = visible(m.reader, state.ToolInfos, loaded)
+		next.DeferredToolInfos = undeferred(m.reader, state.DeferredToolInfos)
 	}
 	return ctx, &next, nil
 }
