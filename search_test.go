@@ -1,0 +1,253 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// Searches through the public door: bounds, failing searchers, what callers are told.
+
+// TestBounds: what a model sends may be of any size, what it costs and gets may not.
+func TestBounds(t *testing.T) {
+	ctx := context.Background()
+	catalog := numberedCatalog(t, 1000)
+	words := strings.Repeat("x", 63) + " " // 64 words are 4 KiB
+	for name, text := range map[string]string{
+		"many words":       strings.Repeat("n7 ", 1<<20/3),
+		"few long words":   "n7 " + strings.Repeat(strings.Repeat("x", 1000)+" ", 1<<10),
+		"one word":         "n7 " + strings.Repeat("x", 1<<20),
+		"cut at a blank":   strings.Repeat("x", 1023) + " " + strings.Repeat("x", queryBytes-1024-4) + " n77 " + strings.Repeat(words, 1<<14),
+		"cut after a word": strings.Repeat("x", 1023) + " " + strings.Repeat("x", queryBytes-1024-4) + " n7" + " " + strings.Repeat(words, 1<<14),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := catalog.Search(ctx, text, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := text[:queryBytes]
+			if rest := text[queryBytes:]; rest[0] != ' ' { // the last word of the start is torn
+				start = start[:strings.LastIndexByte(start, ' ')]
+			}
+			want, err := catalog.Search(ctx, start, 5)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v of %d, want what the first 4 KiB find, %v of %d", matchNames(got), got.Total, matchNames(want), want.Total)
+			}
+		})
+	}
+
+	const names = 100_000
+	for name, separators := range map[string][]string{
+		"commas": {","}, "blanks": {" "}, "groups of words": append(slices.Repeat([]string{" "}, 149), ","), "lines": {"\n"},
+	} {
+		for _, prefix := range []string{"n", "N", "missing"} {
+			t.Run("select/"+name+"/"+prefix, func(t *testing.T) {
+				var b strings.Builder
+				b.WriteString("select:")
+				for i := range names {
+					fmt.Fprintf(&b, "%s%d%s", prefix, i%1000, separators[i%len(separators)])
+				}
+				result, err := catalog.Search(ctx, b.String(), 5)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := matchNames(result)
+				if len(found)+len(result.NotFound) > 200 || len(sortedSet(found)) != len(found) || len(result.Suggestions) > 5 {
+					t.Errorf("%d matches (%d distinct), %d not found, %d suggestions", len(found), len(sortedSet(found)), len(result.NotFound), len(result.Suggestions))
+				}
+			})
+		}
+	}
+
+	queries := make([]string, 1000)
+	for i := range queries {
+		queries[i] = fmt.Sprint("n", i)
+	}
+	for limit, most := range map[int]int{0: 10 * toolsearch.DefaultMaxResults, math.MaxInt32: 10 * toolsearch.DefaultMaxResultsCap} {
+		arguments, err := json.Marshal(map[string]any{"query": queries, "max_results": limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := catalog.Tool().InvokableRun(ctx, string(arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := answerOf(t, text); len(a.Matches) == 0 || len(a.Matches) > most {
+			t.Errorf("1000 queries with max_results %d gave %d tools, want at most %d", limit, len(a.Matches), most)
+		}
+	}
+}
+
+// canned is a Searcher that always answers the same, whatever the context.
+type canned struct {
+	hits   []toolsearch.Hit
+	err    error
+	during func() // called by Search; may be nil
+}
+
+func (c canned) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
+	if c.during != nil {
+		c.during()
+	}
+	return c.hits, c.err
+}
+
+func (c canned) index(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+	return c, nil
+}
+
+func TestCancelledSearch(t *testing.T) {
+	one := []toolsearch.Hit{{Doc: 2}}
+	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
+		t.Helper()
+		catalog, err := toolsearch.NewCatalog(context.Background(), newsTools(), index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result, err := catalog.Search(newContext(), query, 5); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: Search gave %+v, %v", query, result, err)
+		}
+		if text, err := catalog.Tool().InvokableRun(newContext(), `{"query":"`+query+`"}`); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: the tool gave %q, %v", query, text, err)
+		}
+	}
+	t.Run("before", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		for _, index := range []toolsearch.Indexer{nil, canned{hits: one}.index, canned{err: errors.New("down")}.index} {
+			for _, query := range []string{"mail", "+send a b c", "select:send_mail", "zzz"} {
+				check(t, index, query, func() context.Context { return ctx })
+			}
+		}
+	})
+	t.Run("meanwhile", func(t *testing.T) {
+		var cancel context.CancelFunc
+		newContext := func() (ctx context.Context) {
+			ctx, cancel = context.WithCancel(context.Background())
+			return ctx
+		}
+		for _, answer := range []canned{{hits: one}, {}, {err: errors.New("down")}} {
+			answer.during = func() { cancel() }
+			check(t, answer.index, "mail", newContext)
+		}
+	})
+}
+
+// eventOf makes one search and returns its answer and event.
+func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (answer, toolsearch.SearchEvent, error) {
+	t.Helper()
+	var events []toolsearch.SearchEvent
+	config.DynamicTools = newsTools()
+	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
+	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
+	if len(events) != 1 {
+		t.Fatalf("%d events", len(events))
+	}
+	events[0].Duration = 0 // a machine's, not the library's
+	if err != nil {
+		return answer{}, events[0], err
+	}
+	return answerOf(t, text), events[0], nil
+}
+
+// TestBadSearchers: a searcher that fails is a worse search, and one that breaks its
+// contract does no harm. get_weather is document 0, send_mail 2.
+func TestBadSearchers(t *testing.T) {
+	down, alsoDown := errors.New("down"), errors.New("also down")
+	hits := func(docs ...int) (list []toolsearch.Hit) {
+		for _, doc := range docs {
+			list = append(list, toolsearch.Hit{Doc: doc, Score: 1})
+		}
+		return list
+	}
+	tests := []struct {
+		name            string
+		index, fallback canned
+		want            []string
+		total           int
+		err             error
+	}{
+		{"fails", canned{err: down}, canned{err: down}, []string{"send_mail"}, 1, down},
+		{"fails with hits", canned{hits: hits(1), err: down}, canned{hits: hits(0)}, []string{"get_weather"}, 1, down},
+		{"fails, and so does the fallback", canned{err: down}, canned{err: alsoDown}, []string{"send_mail"}, 1, down},
+		{"finds nothing", canned{}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
+		{"finds nothing, and the fallback fails", canned{}, canned{err: down}, []string{}, 0, down},
+		{"out of range", canned{hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, canned{}, []string{"send_mail"}, 1, nil},
+		{"all out of range", canned{hits: hits(-1, 5)}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
+		{"duplicates", canned{hits: hits(2, 2, 0, 2)}, canned{}, []string{"send_mail", "get_weather"}, 2, nil},
+		{"too many", canned{hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, canned{}, []string{"send_mail", "get_weather"}, 3, nil},
+		{"scores that are no numbers", canned{hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, canned{}, []string{"get_weather", "send_mail"}, 2, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config := toolsearch.Config{Index: tt.index.index, Fallback: tt.fallback.index}
+			if tt.name == "fails" {
+				config.Fallback = nil
+			}
+			a, e, err := eventOf(t, context.Background(), config, `{"query":"mail","max_results":2}`)
+			if err != nil || !slices.Equal(a.Matches, tt.want) || len(a.Matches) == 0 && a.Message == "" {
+				t.Errorf("got %+v, %v; want %q", a, err, tt.want)
+			}
+			if e.Err != tt.err || e.Total != tt.total {
+				t.Errorf("the event says %v, total %d; want %v, %d", e.Err, e.Total, tt.err, tt.total)
+			}
+		})
+	}
+}
+
+func TestBadIndexers(t *testing.T) {
+	down := errors.New("down")
+	for name, index := range map[string]toolsearch.Indexer{
+		"fails":   func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down },
+		"nothing": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, nil },
+	} {
+		for _, config := range []toolsearch.Config{{Index: index}, {Fallback: index}} {
+			config.DynamicTools = newsTools()
+			_, err := toolsearch.New(context.Background(), &config)
+			if err == nil || !strings.Contains(err.Error(), "index") || errors.Is(err, down) != (name == "fails") {
+				t.Errorf("%s: New said %v", name, err)
+			}
+		}
+	}
+}
+
+func TestSearchEvents(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	type event = toolsearch.SearchEvent
+	for _, tt := range []struct {
+		ctx       context.Context
+		arguments string
+		want      event
+	}{
+		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"}, Total: 2}},
+		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether", Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Total: 1}},
+		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"}, Total: 2}},
+		{nil, `{"query":"zzz"}`, event{Query: "zzz", Matches: []string{}}},
+		{cancelled, `{"query":"mail"}`, event{Query: "mail", Err: context.Canceled}},
+	} {
+		if tt.ctx == nil {
+			tt.ctx = context.Background()
+		}
+		_, got, _ := eventOf(t, tt.ctx, toolsearch.Config{ToolName: "find"}, tt.arguments)
+		if tt.want.Tool = "find"; !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %+v, want %+v", tt.arguments, got, tt.want)
+		}
+	}
+}
