@@ -59,21 +59,26 @@ func (r *reminder) quoted(v *view) bool {
 	return found && strings.Contains(after, reminderClose)
 }
 
-// unquote takes quoted reminders out of a summary.
+// unquote takes quoted reminders out of a summary. What is left on the two sides of one
+// may make a tag of its own, so it looks again, a few times.
 func (r *reminder) unquote(text string) string {
-	for {
-		before, rest, found := strings.Cut(text, r.open)
-		if !found {
+	for range 4 {
+		var kept strings.Builder
+		for {
+			before, quoted, found := strings.Cut(text, r.open)
+			_, after, closed := strings.Cut(quoted, reminderClose)
+			if !found || !closed {
+				break
+			}
+			kept.WriteString(strings.TrimRight(before, " -")) // its bullet in a list goes with it
+			text = strings.TrimPrefix(after, "\n")
+		}
+		if kept.Len() == 0 {
 			return text
 		}
-		_, after, found := strings.Cut(rest, reminderClose)
-		if !found {
-			return text
-		}
-		// The quotation is an item of a list; its bullet goes with it.
-		before = strings.TrimRight(before, " -")
-		text = before + strings.TrimPrefix(after, "\n")
+		text = kept.String() + text
 	}
+	return text
 }
 
 // reminderFacts is what is known of the reminder in a history.

@@ -158,7 +158,7 @@ type Result struct {
 	Matches     []Match  // best first, or in the order asked for by a selection
 	NotFound    []string // names a selection asked for that no tool has
 	Suggestions []string // near names, where something was not found
-	Total       int      // number of tools that matched before the limit
+	Total       int      // number of tools that matched before the limit; of several queries, the sum
 	Message     string   // words of help for the model; "" if there is nothing to say
 }
 
