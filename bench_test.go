@@ -195,3 +195,31 @@ func (p *plainTool) Info(context.Context) (*schema.ToolInfo, error) { return p.i
 func (p *plainTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
 	return p.info.Name, nil
 }
+
+// BenchmarkBM25 is the searcher to recommend beside Eino's scorer.
+func BenchmarkBM25(b *testing.B) {
+	for _, size := range benchSizes {
+		infos := benchCatalog(size)
+		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+		if err != nil {
+			b.Fatal(err)
+		}
+		search := catalog.Tool()
+		b.Run(fmt.Sprintf("tools=%d/query", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := search.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

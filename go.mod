@@ -6,6 +6,8 @@ require (
 	github.com/bytedance/sonic v1.15.0
 	github.com/cloudwego/eino v0.9.21
 	github.com/eino-contrib/jsonschema v1.0.3
+	github.com/kljensen/snowball v0.10.0
+	golang.org/x/text v0.28.0
 )
 
 require (

@@ -75,12 +75,17 @@ func (t *top) down(i int) {
 	}
 }
 
-// hits empties the heap, best first, with docOf turning numbers into documents.
+// hits empties the heap, best first, with docOf turning numbers into documents; nil if
+// they are documents.
 func (t *top) hits(docOf []int32) []Hit {
 	slices.SortFunc(t.heap, compareScored)
 	hits := make([]Hit, len(t.heap))
 	for i, s := range t.heap {
-		hits[i] = Hit{Doc: int(docOf[s.number]), Score: s.score}
+		doc := s.number
+		if docOf != nil {
+			doc = docOf[doc]
+		}
+		hits[i] = Hit{Doc: int(doc), Score: s.score}
 	}
 	return hits
 }

@@ -25,7 +25,9 @@
 //     supports it; otherwise leave it false.
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
 //     in a test, in a command line tool.
-//   - An [Indexer] of your own in Config.Index to rank tools otherwise than [Keyword].
+//   - [BM25] in Config.Index if finding the right tool matters more than behaving like
+//     Eino's own search, and it is the only choice so far for catalogs or requests in
+//     Chinese; [Keyword] is the default. An [Indexer] of your own ranks as you like.
 //   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
 //     not keep the messages of tools.
 //

@@ -1,0 +1,221 @@
+package toolsearch_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+func bm25Catalog(t testing.TB, options toolsearch.BM25Options, docs ...toolsearch.Document) toolsearch.Searcher {
+	t.Helper()
+	searcher, err := options.Index(context.Background(), docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return searcher
+}
+
+func bestOf(t testing.TB, s toolsearch.Searcher, q toolsearch.Query) []int {
+	t.Helper()
+	hits, err := s.Search(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := []int{}
+	for _, hit := range hits {
+		docs = append(docs, hit.Doc)
+	}
+	return docs
+}
+
+// TestBM25Finds: what a query finds first, in a catalog where only the named place can
+// tell it.
+func TestBM25Finds(t *testing.T) {
+	docs := []toolsearch.Document{
+		0: {Name: "get_weather", Description: "Current conditions in a city"},
+		1: {Name: "get_weather_forecast", Description: "Conditions of the coming days"},
+		2: {Name: "HTTP2URLResolver", Description: "Naïve résumé of addresses"},
+		3: {Name: "mcp__github__create_issue", Description: "Opens a report", Annotation: toolsearch.Annotation{Namespace: "github"}},
+		4: {Name: "mcp__jira__create_issue", Description: "Opens a ticket", Annotation: toolsearch.Annotation{Namespace: "jira"}},
+		5: {Name: "日历创建", Description: "在日历中创建新的事件"},
+		6: {Name: "plot", Description: "Draws", Parameters: []toolsearch.Parameter{
+			{Name: "histogramBins", Description: "How many buckets"}, {Name: "style", Enum: []string{"dotted", "dashed"}}}},
+		7: {Name: "x1", Description: "", Annotation: toolsearch.Annotation{Hint: "payroll salaries", Aliases: []string{"pay_people"}, Tags: []string{"finance"}}},
+		8: {Name: "the_who", Description: "A band"},
+		9: {Name: "file_remover", Description: "Deletes documents"},
+	}
+	s := bm25Catalog(t, toolsearch.BM25Options{}, docs...)
+	tests := []struct {
+		query string
+		want  int // -1: nothing is found
+		why   string
+	}{
+		{"get_weather", 0, "an exact name comes before a name that begins with it"},
+		{"Get Weather", 0, "in any spelling"},
+		{"get_weather_forecast", 1, "the longer name too"},
+		{"weathers", 0, "plural"},
+		{"forecasting", 1, "inflection"},
+		{"http", 2, "a part of an acronym with digits"},
+		{"url resolve", 2, "a part behind digits"},
+		{"naive resume", 2, "diacritics in the catalog"},
+		{"gét wéather", 0, "diacritics in the query"},
+		{"ＷＥＡＴＨＥＲ", 0, "full-width letters"},
+		{"创建日历事件", 5, "Chinese, in another order"},
+		{"请帮我在日历里新建一个事件", 5, "Chinese, a sentence"},
+		{"bins of a histogram", 6, "the name of a parameter"},
+		{"buckets", 6, "the description of a parameter"},
+		{"dashed", 6, "an enum value"},
+		{"salary", 7, "a hint"},
+		{"pay people", 7, "an alias"},
+		{"finance", 7, "a tag"},
+		{"the who", 8, "a name made of stop words"},
+		{"github: create issue", 3, "a namespace in front"},
+		{"jira: create issue", 4, "the other namespace"},
+		{"jira create issue", 4, "a namespace among the words"},
+		{"+ticket create issue", 4, "a required word"},
+		{"+the +who", 8, "required stop words"},
+		{"+ticket +report", -1, "required words no tool has together"},
+		{"delete file", 9, "a synonym and an inflection"},
+		{"nothing like it zzz", -1, "nothing"},
+		{"", -1, "nothing asked"},
+		{"the of and", -1, "nothing but stop words"},
+		{strings.Repeat("weather ", 10_000), 0, "a query of 80,000 bytes"},
+		{"\xff\xfe weather", 0, "invalid bytes"},
+	}
+	for _, tt := range tests {
+		got := bestOf(t, s, toolsearch.ParseQuery(tt.query))
+		if tt.want < 0 && len(got) > 0 || tt.want >= 0 && (len(got) == 0 || got[0] != tt.want) {
+			t.Errorf("%s: %.40q found %v, want %d first", tt.why, tt.query, got, tt.want)
+		}
+	}
+	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": {}} {
+		if got := bestOf(t, s, toolsearch.Query{Text: "create issue", Namespace: namespace}); !slices.Equal(got, want) {
+			t.Errorf("in namespace %q: found %v, want %v", namespace, got, want)
+		}
+	}
+	if got := bestOf(t, s, toolsearch.Query{Keywords: []string{"weather"}, Limit: 1}); !slices.Equal(got, []int{0}) {
+		t.Errorf("a query without text found %v", got)
+	}
+}
+
+// TestBM25Score computes a score by the formula.
+func TestBM25Score(t *testing.T) {
+	docs := []toolsearch.Document{
+		{Name: "alpha_beta", Description: "gamma gamma delta"},
+		{Name: "beta", Description: "epsilon"},
+		{Name: "zeta", Description: "eta"},
+	}
+	options := toolsearch.BM25Options{K1: 2, Coverage: 0.25, Name: toolsearch.Field{Weight: 3, B: 0.5}, Description: toolsearch.Field{Weight: 1.5, B: 0.75}}
+	hits, err := bm25Catalog(t, options, docs...).Search(context.Background(), toolsearch.ParseQuery("beta gamma"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	idf := func(df float64) float64 { return math.Log(1 + (3-df+0.5)/(df+0.5)) }
+	saturate := func(f float64) float64 { return f / (2 + f) }
+	nameMean, textMean := 4.0/3, 5.0/3
+	beta := idf(2) * saturate(3/(1-0.5+0.5*2/nameMean))
+	gamma := idf(1) * saturate(1.5*2/(1-0.75+0.75*3/textMean))
+	share := idf(2) / (idf(1) + idf(2)) // of alpha_beta, the query has beta
+	want := (beta + gamma) * (1 + 0.25*share)
+	if len(hits) != 2 || hits[0].Doc != 0 || math.Abs(hits[0].Score-want) > 1e-5 {
+		t.Errorf("got %v, want document 0 with %.6f first", hits, want)
+	}
+}
+
+// TestBM25Explains: the explanation of every hit adds up to its score.
+func TestBM25Explains(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 8))
+	infos := randomCatalog(random, 150)
+	for i, info := range infos {
+		info.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+			pick(random, someWords): {Type: schema.String, Desc: pick(random, someWords), Enum: []string{fmt.Sprint("value", i)}},
+		})
+	}
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		query := randomQuery(random, infos)
+		result, err := catalog.Search(context.Background(), query, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range result.Matches {
+			e, err := catalog.Explain(context.Background(), query, m.Info.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, part := range e.Parts {
+				sum += part.Score
+			}
+			if close := 1e-4 * max(1, m.Score); math.Abs(e.Score-m.Score) > close || math.Abs(sum-m.Score) > close {
+				t.Fatalf("%q, %q: score %v, parts sum to %v, explained as %s", query, m.Info.Name, m.Score, sum, e)
+			}
+		}
+	}
+}
+
+// TestBM25ReadsWholeSchemas: parameters are found wherever they stand in the schema.
+func TestBM25ReadsWholeSchemas(t *testing.T) {
+	text := `{"type":"object","properties":{
+		"outer":{"type":"object","properties":{"innermost":{"type":"string","description":"walnut"}}},
+		"list":{"type":"array","items":{"type":"object","properties":{"element":{"description":"hazelnut"}}}},
+		"either":{"anyOf":[{"type":"string","description":"pecan"},{"oneOf":[{"enum":["cashew",7,null]}]}]},
+		"more":{"additionalProperties":{"description":"almond"}}},
+		"$defs":{"shared":{"properties":{"nested":{"description":"pistachio"}}}}}`
+	var js jsonschema.Schema
+	if err := js.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	infos := []*schema.ToolInfo{
+		{Name: "nuts", Desc: "Sells", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&js)},
+		{Name: "fruit", Desc: "Sells"},
+	}
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"innermost", "walnut", "element", "hazelnut", "pecan", "cashew", "almond", "pistachio", "nested"} {
+		result, err := catalog.Search(context.Background(), word, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := matchNames(result); !slices.Equal(got, []string{"nuts"}) {
+			t.Errorf("%s found %v", word, got)
+		}
+	}
+}
+
+func ExampleBM25() {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, []*schema.ToolInfo{
+		{Name: "mcp__github__create_issue", Desc: "Opens an issue in a repository"},
+		{Name: "mcp__jira__create_issue", Desc: "Opens a ticket in a project"},
+	}, toolsearch.BM25)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, query := range []string{"file some tickets", "github: issues"} {
+		result, err := catalog.Search(ctx, query, 1)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s -> %s\n", query, result.Matches[0].Info.Name)
+	}
+	// Output:
+	// file some tickets -> mcp__jira__create_issue
+	// github: issues -> mcp__github__create_issue
+}
