@@ -10,6 +10,8 @@ require (
 	github.com/modelcontextprotocol/go-sdk v1.6.1
 )
 
+require github.com/kljensen/snowball v0.10.0 // indirect
+
 require (
 	github.com/aymerick/douceur v0.2.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
