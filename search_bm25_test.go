@@ -144,26 +144,7 @@ func TestBM25Explains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 200 {
-		query := randomQuery(random, infos)
-		result, err := catalog.Search(context.Background(), query, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range result.Matches {
-			e, err := catalog.Explain(context.Background(), query, m.Info.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum := 0.0
-			for _, part := range e.Parts {
-				sum += part.Score
-			}
-			if close := 1e-4 * max(1, m.Score); math.Abs(e.Score-m.Score) > close || math.Abs(sum-m.Score) > close {
-				t.Fatalf("%q, %q: score %v, parts sum to %v, explained as %s", query, m.Info.Name, m.Score, sum, e)
-			}
-		}
-	}
+	checkExplanations(t, catalog, infos, random)
 }
 
 // TestBM25ReadsWholeSchemas: parameters are found wherever they stand in the schema.

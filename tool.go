@@ -173,7 +173,7 @@ type searchRequest struct {
 }
 
 // standIn is the call the middleware itself puts in the place of one that cannot be run,
-// so that the model gets a tool result for it: see intercept in state.go.
+// so that the model gets a tool result for it: see intercept.go.
 type standIn struct {
 	UnknownTool  string   `json:"unknown_tool,omitempty"`
 	UnloadedTool string   `json:"unloaded_tool,omitempty"`

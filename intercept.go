@@ -1,0 +1,143 @@
+package toolsearch
+
+import (
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// Calls that cannot be run.
+//
+// Eino ends a run over a call to a name no tool has. So, between the model's message and
+// the tools, such a call is replaced by a stand-in: a call of the search tool, under the
+// same call id, whose arguments ask for the words of help. The search tool's answer goes
+// the way of every tool result, to the model, to the caller's events and into a
+// checkpoint. Before the next model call the model's own call is put back, and the result
+// named after it.
+
+// callable tells what the model may call.
+type callable struct {
+	reader  *reader
+	all     []*schema.ToolInfo // every tool the agent can run
+	visible []*schema.ToolInfo // those the model saw
+	native  []*schema.ToolInfo // those it could search natively
+	explain bool               // UnknownExplain
+	refuse  bool               // UnloadedRefuse
+}
+
+// standInFor returns the stand-in for a call, or nil if the call can be run.
+func (k *callable) standInFor(name string) *standIn {
+	c := k.reader.catalog
+	if doc, dynamic := c.byName[name]; dynamic {
+		if k.refuse && !containsName(k.visible, name) && !k.foundNatively(doc) {
+			return &standIn{UnloadedTool: name}
+		}
+		return nil
+	}
+	if !k.explain || len(k.all) == 0 || name == k.reader.tool || containsName(k.all, name) {
+		return nil
+	}
+	return &standIn{UnknownTool: cut(name, maxNameBytes), Suggestions: k.near(name)}
+}
+
+func (k *callable) foundNatively(doc int) bool {
+	name := k.reader.catalog.docs[doc].Name
+	return slices.ContainsFunc(k.native, func(t *schema.ToolInfo) bool {
+		return t != nil && t.Name == name && isMarked(t, k.reader.tool)
+	})
+}
+
+func containsName(tools []*schema.ToolInfo, name string) bool {
+	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name })
+}
+
+// maxOtherTools is how many tools besides the dynamic ones a name is compared with.
+const maxOtherTools = 256
+
+// near returns names like the given one among all the tools the agent can run.
+func (k *callable) near(name string) []string {
+	c := k.reader.catalog
+	var others []Document
+	for _, t := range k.all {
+		if t == nil || len(others) == maxOtherTools {
+			continue
+		}
+		if _, dynamic := c.byName[t.Name]; !dynamic {
+			others = append(others, Document{Name: t.Name})
+		}
+	}
+	names := newNameIndex(others).near(name, maxSuggestions)
+	names = append(names, c.names().near(name, maxSuggestions)...)
+	wanted := joinParts(name)
+	slices.SortStableFunc(names, func(a, b string) int {
+		return compareScored(scored{score: likeness(wanted, joinParts(a))}, scored{score: likeness(wanted, joinParts(b))})
+	})
+	return names[:min(len(names), maxSuggestions)]
+}
+
+// intercept returns messages with stand-ins for the calls of the last one that cannot be
+// run; messages itself if there are none.
+func intercept[M message](codec codec[M], k *callable, messages []M) []M {
+	if len(messages) == 0 {
+		return messages
+	}
+	var v view
+	last := messages[len(messages)-1]
+	codec.read(last, &v)
+	var replaced []callView
+	for _, call := range v.calls {
+		if s := k.standInFor(call.name); s != nil {
+			replaced = append(replaced, callView{
+				at: call.at, name: k.reader.tool, args: s.String(),
+				standIn: true, wanted: call.name, wantArg: call.args,
+			})
+		}
+	}
+	if len(replaced) == 0 {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	messages[len(messages)-1] = codec.setCalls(last, replaced)
+	return messages
+}
+
+// restore puts the model's own calls back in the place of stand-ins, and names the
+// results of the search tool that answer another tool's call after that tool. It returns
+// messages itself where there is nothing to do.
+func restore[M message](codec codec[M], tool string, messages []M) []M {
+	var v view
+	restored := messages
+	change := func(i int, msg M) {
+		if &restored[0] == &messages[0] {
+			restored = slices.Clone(messages)
+		}
+		restored[i] = msg
+	}
+	for i, msg := range messages {
+		codec.read(msg, &v)
+		var calls []callView
+		for _, call := range v.calls {
+			if call.standIn && call.name == tool {
+				calls = append(calls, callView{at: call.at, name: call.wanted, args: call.wantArg})
+			}
+		}
+		if calls != nil {
+			change(i, codec.setCalls(msg, calls))
+		}
+		var results []resultView
+		for _, result := range v.results {
+			// Only an answer without matches can be that of a stand-in.
+			if result.name != tool || result.native || !isEmptyAnswer(result.text) {
+				continue
+			}
+			if name := calledName(codec, messages[:i], result.callID); name != "" && name != tool {
+				result.name = name
+				results = append(results, result)
+			}
+		}
+		if results != nil {
+			change(i, codec.nameResults(msg, results))
+		}
+	}
+	return restored
+}
