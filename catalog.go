@@ -56,7 +56,7 @@ func Annotate(info *schema.ToolInfo) Annotation {
 type Catalog struct {
 	docs     []Document
 	byName   map[string]int   // name -> index into docs
-	byFolded map[string][]int // foldName(name) -> the tools whose names fold to it
+	byFolded map[string][]int // folded name, as it is and as it is shown -> the tools of that name
 	prompt   *prompt
 
 	searcher Searcher
@@ -80,7 +80,7 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, index Indexer) (*Cat
 
 // NewCatalogFromInfos is NewCatalog for tools of which only the definition is at hand.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index Indexer) (*Catalog, error) {
-	return newCatalog(ctx, infos, &Config{Index: index})
+	return newCatalog(ctx, infos, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}})
 }
 
 // newCatalog compiles infos for search as config, whose defaults need not be filled in,
@@ -94,7 +94,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 		docs:     make([]Document, len(infos)),
 		byName:   make(map[string]int, len(infos)),
 		byFolded: make(map[string][]int, len(infos)),
-		prompt: promptIn(config.Language, "{tool}", config.ToolName,
+		prompt: promptIn(config.Language, !config.Reminder.Disabled, "{tool}", config.ToolName,
 			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap)),
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
@@ -133,7 +133,13 @@ func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolIn
 	c.byName[info.Name] = i
 	folded := foldName(info.Name)
 	c.byFolded[folded] = append(c.byFolded[folded], i)
-	c.docs[i] = Document{Name: info.Name, Description: info.Desc, Annotation: annotate(info), Info: info}
+	if shown := foldName(shownName(info.Name)); shown != folded {
+		c.byFolded[shown] = append(c.byFolded[shown], i)
+	}
+	// A copy, since nothing stops the tool from changing what it returned.
+	own := *info
+	own.Extra = maps.Clone(info.Extra)
+	c.docs[i] = Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}
 	if wantParameters {
 		c.docs[i].Parameters = parametersOf(info)
 	}
@@ -145,11 +151,22 @@ func (c *Catalog) index(ctx context.Context, index Indexer) (Searcher, error) {
 		return c.keyword()
 	}
 	// A copy, since nothing stops an Indexer from writing to what it is given.
-	searcher, err := index(ctx, slices.Clone(c.docs))
-	if err == nil && searcher == nil {
+	docs := slices.Clone(c.docs)
+	searcher, err := guard(func() (Searcher, error) { return index(ctx, docs) })
+	if err == nil && isNil(searcher) {
 		err = errors.New("the Indexer returned no Searcher")
 	}
 	return searcher, err
+}
+
+// guard turns a panic of foreign code into an error.
+func guard[T any](f func() (T, error)) (result T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
 }
 
 // Search answers a query, keywords or "select:a,b", with at most maxResults tools, and no
@@ -163,8 +180,8 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
-// lookup finds a tool by name: exactly, or by its only spelling that differs in case or
-// in "-" for "_".
+// lookup finds a tool by name: exactly, or, if that leaves only one, in another case, with
+// "-" for "_", or as the reminder shows it.
 func (c *Catalog) lookup(name string) (doc int, ok bool) {
 	if doc, ok = c.byName[name]; ok {
 		return doc, true
@@ -219,21 +236,16 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 
 // infoOf asks a tool for its definition. A wrapper with no tool inside panics over it, and
 // it is better to learn which one that is.
-func infoOf(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return t.Info(ctx)
+func infoOf(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
+	return guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
 // isNil also sees the nil pointer inside a non-nil interface.
-func isNil(t tool.BaseTool) bool {
-	if t == nil {
+func isNil(value any) bool {
+	if value == nil {
 		return true
 	}
-	switch v := reflect.ValueOf(t); v.Kind() {
+	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan, reflect.Interface:
 		return v.IsNil()
 	default:

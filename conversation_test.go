@@ -91,7 +91,7 @@ func TestConversations(t *testing.T) {
 			},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
-				if got := answerOf(t, o.result(t, "call_1")); !strings.Contains(got.Message, `{"query": "select:get_weather"}`) {
+				if got := answerOf(t, o.result(t, "call_1")); !strings.Contains(got.Message, `{"query":"select:get_weather"}`) {
 					t.Errorf("the answer %q does not say what to search for", got.Message)
 				}
 				if got, want := o.result(t, "call_3"), `get_weather ran with {"city":"Rome"}`; got != want {

@@ -139,7 +139,10 @@ func FuzzArguments(f *testing.F) {
 // searchToolOf returns the native search tool, as an agent gets it.
 func searchToolOf[M adk.MessageType](t testing.TB, tools []tool.BaseTool) tool.BaseTool {
 	t.Helper()
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools, UseModelToolSearch: true})
+	middleware := newMiddleware[M](t, toolsearch.Config{
+		DynamicTools: tools, UseModelToolSearch: true,
+		Reminder: toolsearch.ReminderConfig{Disabled: true}, // words of help as Catalog.Tool's, which knows of no list
+	})
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	if err != nil {
 		t.Fatal(err)

@@ -105,7 +105,6 @@ func intercept[M message](codec codec[M], k *callable, messages []M) []M {
 // results of the search tool that answer another tool's call after that tool. It returns
 // messages itself where there is nothing to do.
 func restore[M message](codec codec[M], tool string, messages []M) []M {
-	var v view
 	restored := messages
 	change := func(i int, msg M) {
 		if &restored[0] == &messages[0] {
@@ -113,31 +112,91 @@ func restore[M message](codec codec[M], tool string, messages []M) []M {
 		}
 		restored[i] = msg
 	}
+	var v view
+	var round answeredRound
+	finish := func() {
+		for _, r := range round.misnamed(tool) {
+			change(r.message, codec.nameResults(restored[r.message], []resultView{r.resultView}))
+		}
+		round = answeredRound{}
+	}
 	for i, msg := range messages {
 		codec.read(msg, &v)
-		var calls []callView
+		if len(v.calls) > 0 {
+			finish()
+		}
+		var standIns []callView
 		for _, call := range v.calls {
 			if call.standIn && call.name == tool {
-				calls = append(calls, callView{at: call.at, name: call.wanted, args: call.wantArg})
+				call = callView{at: call.at, id: call.id, name: call.wanted, args: call.wantArg}
+				standIns = append(standIns, call)
 			}
+			round.calls = append(round.calls, call)
 		}
-		if calls != nil {
-			change(i, codec.setCalls(msg, calls))
+		if standIns != nil {
+			change(i, codec.setCalls(msg, standIns))
 		}
-		var results []resultView
-		for _, result := range v.results {
-			// Only an answer without matches can be that of a stand-in.
-			if result.name != tool || result.native || !isEmptyAnswer(result.text) {
-				continue
+		for j, result := range v.results {
+			if j == 0 || result.at != v.results[j-1].at { // one of several texts of a result
+				round.results = append(round.results, answeringResult{result, i})
 			}
-			if name := calledName(codec, messages[:i], result.callID); name != "" && name != tool {
-				result.name = name
-				results = append(results, result)
-			}
-		}
-		if results != nil {
-			change(i, codec.nameResults(msg, results))
 		}
 	}
+	finish()
 	return restored
+}
+
+// answeredRound is the calls of one message and the results that answer them.
+type answeredRound struct {
+	calls   []callView
+	results []answeringResult
+}
+
+type answeringResult struct {
+	resultView
+	message int
+}
+
+// misnamed returns the results of the search tool that answer a call of another name, with
+// that name. Calls are told apart by id or, where several share one or have none, by their
+// order; where that does not fit the names either, nothing is said.
+func (r *answeredRound) misnamed(tool string) []answeringResult {
+	var list []answeringResult
+	for i, result := range r.results {
+		if result.name != tool || result.native {
+			continue
+		}
+		if name := r.calledName(i, tool); name != "" && name != tool {
+			result.name = name
+			list = append(list, result)
+		}
+	}
+	return list
+}
+
+func (r *answeredRound) calledName(i int, tool string) string {
+	id := r.results[i].callID
+	var names []string
+	for _, call := range r.calls {
+		if call.id == id {
+			names = append(names, call.name)
+		}
+	}
+	if len(names) == 1 && id != "" {
+		return names[0]
+	}
+	name, place := "", 0
+	for j, result := range r.results {
+		if result.callID != id {
+			continue
+		}
+		if place >= len(names) || result.name != names[place] && result.name != tool {
+			return ""
+		}
+		if j == i {
+			name = names[place]
+		}
+		place++
+	}
+	return name
 }

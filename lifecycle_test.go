@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/filesystem"
 	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/adk/middlewares/summarization"
 	"github.com/cloudwego/eino/components/tool"
@@ -122,6 +123,34 @@ func TestHistories(t *testing.T) {
 			},
 		},
 		{
+			name: "calls without ids: each result keeps to its call, in their order",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("", "get_wether", `{}`), called("", "tool_search", `{"query":"zzz"}`), called("", "tool_search", `{"query":"mail"}`)}},
+				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
+				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":[]}`},
+				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":["send_mail"]}`},
+			},
+			saw: []string{"tool_search send_mail"},
+			check: func(t *testing.T, o outcome) {
+				if got, want := namesOfResults(o), []string{"get_wether", "tool_search", "tool_search"}; !slices.Equal(got, want) {
+					t.Errorf("results are named %v, want %v", got, want)
+				}
+			},
+		},
+		{
+			name: "one id for a whole round, in an order that fits no names: nothing is renamed",
+			history: []message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("1", "get_weather", `{}`), called("1", "tool_search", `{"query":"zzz"}`)}},
+				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "tool_search", Text: `{"matches":[]}`},
+				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "get_weather", Text: `sunny`},
+			},
+			check: func(t *testing.T, o outcome) {
+				if got, want := namesOfResults(o), []string{"tool_search", "get_weather"}; !slices.Equal(got, want) {
+					t.Errorf("results are named %v, want %v", got, want)
+				}
+			},
+		},
+		{
 			name: "a native history is understood",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
@@ -130,6 +159,16 @@ func TestHistories(t *testing.T) {
 			saw: []string{"tool_search get_weather"},
 		},
 	})
+}
+
+// namesOfResults returns the names of the tools that answered, in the order the model sees.
+func namesOfResults(o outcome) (names []string) {
+	for _, m := range o.last().Messages {
+		if m.Role == toolsearchtest.Tool {
+			names = append(names, m.ToolName)
+		}
+	}
+	return names
 }
 
 // TestReminders: there is one reminder, it is current, and it stays where it stands.
@@ -251,6 +290,15 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			}
 			return middleware
 		},
+		"reduction that cuts every result short": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
+				Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return middleware
+		},
 		"reduction that spares tool_search": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
 				SkipTruncation: true, MaxTokensForClear: 1, ClearExcludeTools: []string{"tool_search"},
@@ -300,7 +348,7 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 	model := toolsearchtest.NewModel[M](
 		search(`{"query":"select:get_weather"}`),
 		search(`{"query":"select:send_mail"}`),
-		toolsearchtest.CallTool("list_stocks", `{}`),
+		toolsearchtest.CallTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)),
 		toolsearchtest.Say("done"),
 	)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: handlers})
@@ -310,7 +358,12 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 	requests := model.Requests()
 	for i, r := range requests {
 		reminders := 0
+		called := false // a trimmed history may have lost the call
 		for _, m := range r.Messages {
+			called = called || slices.ContainsFunc(m.Calls, func(c call) bool { return c.ID == "u" })
+			if called && m.CallID == "u" && m.ToolName != "list_stock" {
+				t.Errorf("call %d: the answer to an unknown name is called %s", i, m.ToolName)
+			}
 			reminders += strings.Count(m.Text, "<available-deferred-tools>")
 		}
 		if reminders != 1 {

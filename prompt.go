@@ -24,16 +24,19 @@ var chineseTexts string
 
 // prompt is the texts of one language for one search tool.
 type prompt struct {
-	texts map[string]string
+	texts  map[string]string
+	listed bool // the model is shown the names of the hidden tools
 }
 
-func promptIn(language Language, values ...string) *prompt {
+// promptIn returns the texts in a language, with values, pairs of a placeholder and what
+// to put there, filled in.
+func promptIn(language Language, listed bool, values ...string) *prompt {
 	source := englishTexts
 	if language == Chinese {
 		source = chineseTexts
 	}
 	fill := strings.NewReplacer(values...)
-	p := &prompt{texts: make(map[string]string)}
+	p := &prompt{texts: make(map[string]string), listed: listed}
 	for section := range strings.SplitSeq(source, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
 		p.texts[key] = fill.Replace(strings.TrimSpace(text))
@@ -41,8 +44,11 @@ func promptIn(language Language, values ...string) *prompt {
 	return p
 }
 
-// text returns the text under a heading. The values are pairs of a placeholder and what
-// to put there.
+// text returns the text under a heading, or its variant for a model that sees no list of
+// names. The values are filled in as in promptIn.
 func (p *prompt) text(key string, values ...string) string {
+	if variant := key + "-unlisted"; !p.listed && p.texts[variant] != "" {
+		key = variant
+	}
 	return strings.NewReplacer(values...).Replace(p.texts[key])
 }

@@ -252,6 +252,9 @@ func TestCatalogNeverChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, info := range infos {
+		info.Name, info.Desc = "changed", "changed"
+	}
 	clear(infos)
 	for _, query := range []string{"mail", "select:send_mail"} {
 		result, err := catalog.Search(ctx, query, 1)

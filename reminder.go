@@ -31,7 +31,7 @@ func newReminder(c *Catalog, tool string, disabled bool) reminder {
 	var b strings.Builder
 	b.WriteString(r.open + "\n" + c.prompt.text("reminder") + "\n")
 	for i := range c.docs {
-		b.WriteString(oneLine(c.docs[i].Name, maxNameBytes) + "\n")
+		b.WriteString(shownName(c.docs[i].Name) + "\n")
 	}
 	b.WriteString(reminderClose)
 	r.text = b.String()

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -82,33 +83,22 @@ func ParseQuery(text string) Query {
 	return q
 }
 
-// parseSelect reads the direct selection "select:a,b". It is forgiving about what stands
-// around the names: case and blanks in the prefix, quotes, brackets, full-width commas
-// and repeated names.
-func parseSelect(text string) (names []string, ok bool) {
+// parseSelect reads the direct selection "select:a,b", in any case and with blanks or a
+// full-width colon, and returns the list of names.
+func parseSelect(text string) (list string, ok bool) {
 	text = strings.TrimSpace(text)
 	const prefix = "select"
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
-		return nil, false
+		return "", false
 	}
-	list := strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace)
-	list, ok = cutAny(list, ":", "：")
-	if !ok {
-		return nil, false
-	}
-	seen := make(map[string]bool)
-	for name := range strings.FieldsFuncSeq(cut(list, maxSelectBytes), isNameSeparator) {
-		name = strings.TrimFunc(name, isNameDecoration)
-		if name == "" || seen[name] {
-			continue
+	list, ok = cutAny(strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace), ":", "：")
+	if len(list) > maxSelectBytes {
+		list = cut(list, maxSelectBytes)
+		if i := strings.LastIndexFunc(list, nameSeparators[0]); i >= 0 {
+			list = list[:i] // not a torn name
 		}
-		if len(names) == maxSelect {
-			break
-		}
-		seen[name] = true
-		names = append(names, name)
 	}
-	return names, true
+	return list, ok
 }
 
 func cutAny(s string, prefixes ...string) (rest string, found bool) {
@@ -120,8 +110,15 @@ func cutAny(s string, prefixes ...string) (rest string, found bool) {
 	return s, false
 }
 
-func isNameSeparator(r rune) bool {
-	return strings.ContainsRune(",，、;；\n", r)
+// nameSeparators are what may stand between names, the likeliest first.
+var nameSeparators = []func(rune) bool{
+	func(r rune) bool { return strings.ContainsRune(",，", r) },
+	func(r rune) bool { return strings.ContainsRune("、;；\n", r) },
+	unicode.IsSpace,
+}
+
+func isNameSeparatorOrDecoration(r rune) bool {
+	return isNameDecoration(r) || slices.ContainsFunc(nameSeparators, func(is func(rune) bool) bool { return is(r) })
 }
 
 func isNameDecoration(r rune) bool {
@@ -194,9 +191,9 @@ func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result
 		return nil, nil, err
 	}
 	for _, text := range queries[:min(len(queries), maxQueries)] {
-		if names, ok := parseSelect(text); ok {
-			blank = blank && len(names) == 0
-			matches, missing := c.selectNames(names)
+		if list, ok := parseSelect(text); ok {
+			matches, missing := c.selectNames(list)
+			blank = blank && len(matches)+len(missing) == 0
 			lists = append(lists, matches)
 			result.Total += len(matches)
 			result.NotFound = append(result.NotFound, missing...)
@@ -232,30 +229,64 @@ func (c *Catalog) limit(asked int) int {
 	return min(asked, c.maxResultsCap)
 }
 
-// selectNames looks names up in the order asked. A text that is no name but falls into
-// several by its white space is taken as several.
-func (c *Catalog) selectNames(names []string) (matches []Match, missing []string) {
-	seen := newDocSet(len(c.docs))
-	add := func(name string) {
-		doc, ok := c.lookup(name)
-		switch {
-		case !ok && len(missing) < maxSelect:
-			missing = append(missing, name)
-		case ok && len(matches) < maxSelect && seen.add(doc): // two spellings are one tool
-			matches = append(matches, Match{Info: c.docs[doc].Info})
-		}
+// selection is the answer to a select:, as it is put together.
+type selection struct {
+	catalog *Catalog
+	asked   int // names looked up
+	seen    docSet
+	matches []Match
+	missing []string
+}
+
+// selectNames looks up the names of a list in the order asked, each tool once.
+func (c *Catalog) selectNames(list string) (matches []Match, missing []string) {
+	s := selection{catalog: c, seen: newDocSet(len(c.docs))}
+	s.add(list, nameSeparators)
+	return s.matches, s.missing
+}
+
+// add selects what text names. It may be a name, one in quotes or brackets, or several;
+// a name may itself hold a separator, so the whole is tried before its parts.
+func (s *selection) add(text string, separators []func(rune) bool) {
+	if s.asked >= maxSelect || s.addName(text) {
+		return
 	}
-	for _, name := range names {
-		words := strings.Fields(name)
-		if _, ok := c.lookup(name); ok || len(words) == 1 || len(words) > maxSelect {
-			add(name)
+	for i, separator := range separators {
+		parts := strings.FieldsFunc(text, separator)
+		if len(parts) < 2 {
 			continue
 		}
-		for _, word := range words {
-			add(word)
+		rest := separators[i+1:]
+		// Blanks separate names only if that finds one: "get wether" is one name misspelled.
+		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.catalog.lookup(part); return ok }) {
+			break
+		}
+		for _, part := range parts {
+			s.add(part, rest)
+		}
+		return
+	}
+	if name := strings.TrimFunc(text, isNameSeparatorOrDecoration); name != "" {
+		s.asked++
+		if !slices.Contains(s.missing, name) {
+			s.missing = append(s.missing, name)
 		}
 	}
-	return matches, missing
+}
+
+// addName selects the tool of that name, bare or decorated, and reports whether there is
+// one.
+func (s *selection) addName(text string) bool {
+	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
+		if doc, ok := s.catalog.lookup(name); ok {
+			s.asked++
+			if s.seen.add(doc) { // two spellings are one tool
+				s.matches = append(s.matches, Match{Info: s.catalog.docs[doc].Info})
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // rank asks the catalog's searcher, then its fallback if that found nothing. When all
@@ -295,6 +326,11 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 }
 
 func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a searcher that fails is not the end of the search
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	if counter, ok := s.(Counter); ok {
 		return counter.SearchCount(ctx, q)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // Searches through the public door: bounds, failing searchers, what callers are told.
@@ -216,6 +217,8 @@ func TestBadIndexers(t *testing.T) {
 	for name, index := range map[string]toolsearch.Indexer{
 		"fails":   func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down },
 		"nothing": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, nil },
+		"nil":     func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return (*canned)(nil), nil },
+		"panics":  func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { panic("down") },
 	} {
 		for _, config := range []toolsearch.Config{{Index: index}, {Fallback: index}} {
 			config.DynamicTools = newsTools()
@@ -248,6 +251,87 @@ func TestSearchEvents(t *testing.T) {
 		_, got, _ := eventOf(t, tt.ctx, toolsearch.Config{ToolName: "find"}, tt.arguments)
 		if tt.want.Tool = "find"; !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: got %+v, want %+v", tt.arguments, got, tt.want)
+		}
+	}
+}
+
+// TestPanickingSearcher: a searcher that panics is one that fails.
+func TestPanickingSearcher(t *testing.T) {
+	config := toolsearch.Config{Index: canned{during: func() { panic("down") }}.index}
+	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
+	if err != nil || !slices.Contains(a.Matches, "send_mail") || e.Err == nil || !strings.Contains(e.Err.Error(), "down") {
+		t.Errorf("got %+v, event %+v, %v; want the keyword answer and the failure in the event", a, e, err)
+	}
+}
+
+// TestSelectWhatIsShown: a name can be selected as the reminder shows it, and a refusal's
+// search loads the tool, whatever the name holds.
+func TestSelectWhatIsShown(t *testing.T) {
+	ctx := context.Background()
+	names := []string{
+		"plain", "a,b", "semi;colon", "日本、語", "`tick`", "[br]", `q"uote`, "zero\u200bwidth", "rtl\u202ex",
+		"tag<b>x</b>", "nul\x00x", "new\nline", " blanks ", strings.Repeat("long_", 100),
+	}
+	var tools []tool.BaseTool
+	for _, name := range names {
+		tools = append(tools, &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: "Odd"}}})
+	}
+	for _, name := range names {
+		config := toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse}
+		var shown, advised string
+		scripted := toolsearchtest.NewModel[*schema.Message](
+			toolsearchtest.CallTool(name, "{}"),
+			turn{Decide: func(r request) turn {
+				for i, line := range strings.Split(r.Messages[0].Text, "\n")[2:] {
+					if i < len(names) && names[i] == name {
+						shown = line
+					}
+				}
+				text := answerOf(t, r.Messages[len(r.Messages)-1].Text).Message
+				advised = text[strings.IndexByte(text, '{') : strings.LastIndexByte(text, '}')+1]
+				return search(advised)
+			}},
+			toolsearchtest.Say("done"))
+		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, config)}})
+		if _, err := runAgent(ctx, agent, way{}, question); err != nil {
+			t.Fatal(err)
+		}
+		if got := scripted.Requests()[2].ToolNames(); !slices.Contains(got, name) {
+			t.Errorf("%q: the search it was told to make, %s, loaded %q", name, advised, got)
+		}
+		catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := catalog.Search(ctx, "select:"+shown, 0)
+		if err != nil || !slices.Equal(matchNames(result), []string{name}) {
+			t.Errorf("%q, shown as %q: selecting it found %q, %v", name, shown, matchNames(result), err)
+		}
+	}
+}
+
+// TestSelectionIsNotTorn: where a selection is cut, no half of a name is looked up.
+func TestSelectionIsNotTorn(t *testing.T) {
+	catalog := catalogOf(t, "get_weather")
+	result, err := catalog.Search(context.Background(), "select:"+strings.Repeat("get_weather,", 100_000), 0)
+	if err != nil || len(result.Matches) != 1 || len(result.NotFound) > 0 || result.Message != "" {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// TestUnlisted: where the model sees no list of names, no text speaks of one.
+func TestUnlisted(t *testing.T) {
+	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
+		o := play[*schema.Message](t, conversation{
+			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
+			turns:  []turn{search(`{"query":"zzz"}`), search(`{"query":"select:zzz"}`), search(`{}`)},
+		}, way{})
+		text := o.last().Tools[0].Desc
+		for _, m := range o.last().Messages {
+			text += m.Text
+		}
+		if strings.Contains(text, "deferred") || strings.Contains(text, "列表中取") {
+			t.Errorf("the model is told of a list it does not see: %s", text)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"sync"
@@ -115,10 +116,12 @@ type history struct {
 // what is to be changed in them.
 func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M, loaded *loadedSet) history {
 	var v view
+	var open openCalls
 	h := history{reminder: noReminder}
 	for i, msg := range messages {
 		codec.read(msg, &v)
 		h.reminder.note(reminder, i, &v)
+		open.begin(v.calls)
 		for _, call := range v.calls {
 			name := call.name
 			if call.standIn {
@@ -129,16 +132,18 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 				loaded.add(doc)
 			}
 		}
-		for _, result := range v.results {
-			name := result.name
-			if name == "" {
-				name = calledName(codec, messages[:i], result.callID)
+		called := ""
+		for j, result := range v.results {
+			if j == 0 || result.at != v.results[j-1].at {
+				if called = open.answer(result.callID); called == "" && result.name == "" {
+					called = calledName(codec, messages[:i], result.callID)
+				}
 			}
-			if name != r.tool {
+			if cmp.Or(result.name, called) != r.tool {
 				continue
 			}
 			if !result.native {
-				h.repair = h.repair || isEmptyAnswer(result.text)
+				h.repair = h.repair || called != "" && called != r.tool
 				for _, doc := range r.matchesIn(result.text) {
 					loaded.add(doc)
 				}
@@ -156,6 +161,35 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 		}
 	}
 	return h
+}
+
+// openCalls are the calls of the latest message that has any, and which were answered.
+type openCalls struct {
+	calls    []callView
+	answered []bool
+}
+
+func (o *openCalls) begin(calls []callView) {
+	if len(calls) == 0 {
+		return
+	}
+	o.calls = append(o.calls[:0], calls...)
+	o.answered = append(o.answered[:0], make([]bool, len(calls))...)
+}
+
+// answer returns the name of the first call with that id that was not answered, or "".
+func (o *openCalls) answer(id string) string {
+	for i, call := range o.calls {
+		if call.id != id || o.answered[i] {
+			continue
+		}
+		o.answered[i] = true
+		if call.standIn {
+			return call.wanted
+		}
+		return call.name
+	}
+	return ""
 }
 
 // calledName returns the name of the tool that was called with that id, in the nearest

@@ -267,6 +267,9 @@ func oneLine(s string, limit int) string {
 	}, s)
 }
 
+// shownName is how a tool's name stands in a text.
+func shownName(name string) string { return strings.TrimSpace(oneLine(name, maxNameBytes)) }
+
 func unsafeRune(r rune) bool {
 	return r == '<' || r == '>' || unicode.IsControl(r) ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)

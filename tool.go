@@ -116,11 +116,6 @@ func (a searchAnswer) String() string {
 	return text
 }
 
-// isEmptyAnswer reports whether text is a searchAnswer without matches.
-func isEmptyAnswer(text string) bool {
-	return strings.HasPrefix(text, `{"matches":[]`)
-}
-
 // readMatches calls yield with each name in the matches of a search result, and returns
 // false if text is not one.
 func readMatches(text string, yield func(name string)) bool {
@@ -188,19 +183,28 @@ func (s *standIn) String() string {
 	return text
 }
 
+// selectArguments are the arguments of the search that selects a tool.
+func selectArguments(name string) string {
+	text, err := sonic.ConfigStd.MarshalToString(map[string]string{"query": "select:" + name})
+	if err != nil { // strings always marshal
+		return "{}"
+	}
+	return text
+}
+
 func (s *standIn) answer(p *prompt) searchAnswer {
 	switch {
 	case s.UnloadedTool != "":
-		return searchAnswer{Message: p.text("unloaded-tool", "{name}", oneLine(s.UnloadedTool, maxNameBytes))}
+		return searchAnswer{Message: p.text("unloaded-tool", "{name}", shownName(s.UnloadedTool), "{search}", selectArguments(s.UnloadedTool))}
 	case len(s.Suggestions) > 0:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
-			Message: p.text("unknown-tool-near", "{name}", oneLine(s.UnknownTool, maxNameBytes)),
+			Message: p.text("unknown-tool-near", "{name}", shownName(s.UnknownTool)),
 		}
 	default:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool},
-			Message:  p.text("unknown-tool", "{name}", oneLine(s.UnknownTool, maxNameBytes)),
+			Message:  p.text("unknown-tool", "{name}", shownName(s.UnknownTool)),
 		}
 	}
 }
@@ -240,7 +244,11 @@ func readRequest(arguments string) searchRequest {
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
 	}
-	queries, ok := queriesOf(firstOf(object, "query", "queries", "q", "keywords"))
+	asked := firstOf(object, "query", "queries", "q", "keywords")
+	queries, ok := queriesOf(asked)
+	if _, given := object["query"]; asked == nil && len(object) > 0 && !given {
+		ok = false // it holds something, but not under a name known here
+	}
 	return searchRequest{
 		queries:    queries,
 		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
@@ -367,7 +375,7 @@ func standInOf(object map[string]any) *standIn {
 	if object["query"] != nil || !isUnknown && !isUnloaded {
 		return nil
 	}
-	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: cut(unloaded, maxNameBytes)}
+	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: unloaded}
 	if list, ok := object["suggestions"].([]any); ok {
 		for _, element := range list[:min(len(list), maxSuggestions)] {
 			if name, ok := element.(string); ok {

@@ -97,7 +97,7 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 		reader:                            &reader{catalog: catalog, tool: config.ToolName, countCalls: config.Unloaded == UnloadedLoadAndRun},
 		reminder:                          newReminder(catalog, config.ToolName, config.Reminder.Disabled),
 	}
-	m.addTools(infos)
+	m.addTools()
 	return m, nil
 }
 
@@ -114,13 +114,13 @@ type middleware[M adk.MessageType] struct {
 	tools    []tool.BaseTool // the search tool, then the dynamic ones
 }
 
-func (m *middleware[M]) addTools(infos []*schema.ToolInfo) {
+func (m *middleware[M]) addTools() {
 	m.search = newSearchTool(m.reader.catalog, m.config.ToolName)
 	m.search.event = m.config.OnSearch
 	m.search.found = func(ctx context.Context, names []string) {
 		m.notebook(ctx).note(compose.GetToolCallID(ctx), names)
 	}
-	m.tools = make([]tool.BaseTool, 0, 1+len(infos))
+	m.tools = make([]tool.BaseTool, 0, 1+len(m.config.DynamicTools))
 	if m.config.UseModelToolSearch {
 		m.tools = append(m.tools, &nativeSearchTool{
 			searchTool: m.search,
@@ -131,7 +131,7 @@ func (m *middleware[M]) addTools(infos []*schema.ToolInfo) {
 		m.tools = append(m.tools, m.search)
 	}
 	for i, t := range m.config.DynamicTools {
-		m.tools = append(m.tools, wrap(t, infos[i]))
+		m.tools = append(m.tools, wrap(t, m.reader.catalog.docs[i].Info))
 	}
 }
 
