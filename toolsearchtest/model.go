@@ -10,6 +10,8 @@
 //	)
 //	// ... run an agent with model ...
 //	tools := model.Requests()[1].ToolNames() // what it saw after its search
+//
+// TestSearcher tests that a toolsearch.Indexer of one's own keeps the contract.
 package toolsearchtest
 
 import (

@@ -1,0 +1,306 @@
+package toolsearchtest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+func TestKeywordKeepsTheContract(t *testing.T) {
+	TestSearcher(t, toolsearch.Keyword)
+}
+
+type (
+	query = toolsearch.Query
+	hit   = toolsearch.Hit
+	docs  = []toolsearch.Document
+)
+
+// searcher is only a Searcher, neither Counter nor Explainer.
+type searcher func(ctx context.Context, q query) ([]hit, error)
+
+func (s searcher) Search(ctx context.Context, q query) ([]hit, error) { return s(ctx, q) }
+
+func TestPlainSearcherKeepsTheContract(t *testing.T) {
+	TestSearcher(t, altering(func(_ query, hits []hit) []hit { return hits }))
+}
+
+// altering is Keyword with its hits altered.
+func altering(alter func(q query, hits []hit) []hit) toolsearch.Indexer {
+	return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+		keyword, err := toolsearch.Keyword(ctx, d)
+		return searcher(func(ctx context.Context, q query) ([]hit, error) {
+			hits, err := keyword.Search(ctx, q)
+			return alter(q, hits), err
+		}), err
+	}
+}
+
+// full is Keyword with the count or the explanation altered.
+type full struct {
+	toolsearch.Searcher
+	count   func(limit, hits, total int) int
+	explain func(q query, doc int, e toolsearch.Explanation) toolsearch.Explanation
+}
+
+func (f full) SearchCount(ctx context.Context, q query) ([]hit, int, error) {
+	hits, total, err := f.Searcher.(toolsearch.Counter).SearchCount(ctx, q)
+	if f.count != nil {
+		total = f.count(q.Limit, len(hits), total)
+	}
+	return hits, total, err
+}
+
+func (f full) Explain(ctx context.Context, q query, doc int) (toolsearch.Explanation, error) {
+	e, err := f.Searcher.(toolsearch.Explainer).Explain(ctx, q, doc)
+	if f.explain != nil {
+		e = f.explain(q, doc, e)
+	}
+	return e, err
+}
+
+func (f full) index(ctx context.Context, d docs) (_ toolsearch.Searcher, err error) {
+	f.Searcher, err = toolsearch.Keyword(ctx, d)
+	return f, err
+}
+
+// Every way to break the contract is seen, by the clause it breaks and no other.
+func TestBrokenSearchersFail(t *testing.T) {
+	var calls atomic.Int64
+	shared := make([]hit, 0, 1000)
+	tests := []struct {
+		name  string
+		index toolsearch.Indexer
+		fails []string
+	}{
+		{"a document after the last", altering(func(q query, hits []hit) []hit {
+			if q.Limit == 0 && len(hits) == 1 {
+				hits[0].Doc = 1000
+			}
+			return hits
+		}), []string{"document", "limit"}},
+		{"a document before the first", altering(func(_ query, hits []hit) []hit {
+			for i := range hits {
+				hits[i].Doc--
+			}
+			return hits
+		}), []string{"document"}},
+		{"a document twice", altering(func(q query, hits []hit) []hit {
+			if len(hits) > 0 && (q.Limit == 0 || len(hits) < q.Limit) {
+				hits = append(hits, hits[len(hits)-1])
+			}
+			return hits
+		}), []string{"once"}},
+		{"worst first", altering(func(_ query, hits []hit) []hit {
+			slices.Reverse(hits)
+			return hits
+		}), []string{"best-first", "limit"}},
+		{"scores that are not numbers", altering(func(_ query, hits []hit) []hit {
+			for i := range hits {
+				hits[i].Score = math.NaN()
+			}
+			return hits
+		}), []string{"best-first", "limit", "same-order", "concurrent"}}, // NaN is not equal to itself
+		{"the limit ignored", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				q.Limit = 0
+				return keyword.Search(ctx, q)
+			}), err
+		}, []string{"limit"}},
+		{"any few rather than the best few", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				limit := q.Limit
+				q.Limit = 0
+				hits, err := keyword.Search(ctx, q)
+				if limit > 0 && limit < len(hits) {
+					hits = hits[len(hits)-limit:]
+				}
+				return hits, err
+			}), err
+		}, []string{"limit"}},
+		{"0 taken for a limit of ten", altering(func(q query, hits []hit) []hit {
+			if q.Limit == 0 {
+				hits = hits[:min(10, len(hits))]
+			}
+			return hits
+		}), []string{"limit"}},
+		{"another order each time", altering(func(q query, hits []hit) []hit {
+			if n := int(calls.Add(1)); len(hits) > 1 && hits[0].Score == hits[1].Score {
+				hits[n%2], hits[0] = hits[0], hits[n%2]
+			}
+			return hits
+		}), []string{"limit", "same-order", "concurrent"}},
+		{"other scores from each index", func() toolsearch.Indexer {
+			var builds atomic.Int64
+			return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+				other := builds.Add(1)%2 == 0
+				return altering(func(q query, hits []hit) []hit {
+					if other {
+						for i := range hits {
+							hits[i].Score++
+						}
+					}
+					return hits
+				})(ctx, d)
+			}
+		}(), []string{"same-order"}},
+		{"an error for no match", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				hits, err := keyword.Search(ctx, q)
+				if err == nil && len(q.Keywords) == 0 {
+					err = errors.New("nothing asked for")
+				}
+				return hits, err
+			}), err
+		}, []string{"no-match"}},
+		{"an error for an empty catalog", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			if len(d) == 0 {
+				return nil, errors.New("nothing to index")
+			}
+			return toolsearch.Keyword(ctx, d)
+		}, []string{"no-match"}},
+		{"one slice for all answers", altering(func(_ query, hits []hit) []hit {
+			shared = append(shared[:0], hits...)
+			return shared
+		}), []string{"concurrent"}},
+		{"the query changed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				slices.Sort(q.Keywords)
+				return keyword.Search(ctx, q)
+			}), err
+		}, []string{"concurrent"}},
+		{"ctx ignored", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(_ context.Context, q query) ([]hit, error) {
+				return keyword.Search(context.Background(), q)
+			}), err
+		}, []string{"context"}},
+		{"an error other than ctx's", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				hits, err := keyword.Search(ctx, q)
+				if err != nil {
+					err = errors.New("search failed")
+				}
+				return hits, err
+			}), err
+		}, []string{"context"}},
+		{"documents sorted in place", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			slices.SortFunc(d, func(a, b toolsearch.Document) int { return strings.Compare(a.Name, b.Name) })
+			return toolsearch.Keyword(ctx, d)
+		}, []string{"unchanged"}},
+		{"definitions changed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			for i := range d {
+				d[i].Info.Desc = strings.ToLower(d[i].Info.Desc)
+			}
+			return toolsearch.Keyword(ctx, d)
+		}, []string{"unchanged"}},
+		{"the count after the limit", full{count: func(_, hits, _ int) int { return hits }}.index, []string{"count"}},
+		{"the explained score of another scale", full{explain: func(_ query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+			e.Score /= 100
+			return e
+		}}.index, []string{"explain"}},
+		{"the limit counts in explanations", full{explain: func(q query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+			if q.Limit == 1 {
+				e.Score = 0
+			}
+			return e
+		}}.index, []string{"explain"}},
+		{"a score for what does not match", full{explain: func(_ query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+			if e.Score == 0 {
+				e.Score = 0.5
+			}
+			return e
+		}}.index, []string{"explain-zero"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := newSubject(t.Context(), test.index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fails []string
+			for _, c := range clauses {
+				if err := c.check(t.Context(), s); err != nil {
+					t.Logf("%s: %v", c.name, err)
+					fails = append(fails, c.name)
+				}
+			}
+			if !slices.Equal(fails, test.fails) {
+				t.Errorf("fails %q, want %q", fails, test.fails)
+			}
+		})
+	}
+}
+
+func TestSubjectsThatCannotBeTested(t *testing.T) {
+	tests := []struct {
+		name  string
+		index toolsearch.Indexer
+		want  string
+	}{
+		{"no index", func(context.Context, docs) (toolsearch.Searcher, error) { return nil, errors.New("disk full") }, "disk full"},
+		{"no searcher", func(context.Context, docs) (toolsearch.Searcher, error) { return nil, nil }, "no Searcher"},
+		{"finds nothing", altering(func(query, []hit) []hit { return nil }), "nothing can be tested"},
+	}
+	for _, test := range tests {
+		if _, err := newSubject(t.Context(), test.index); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// A failure is quoted to the caller of TestSearcher. It takes a process of its own to see
+// one without failing.
+func TestFailureQuotesTheContract(t *testing.T) {
+	const variable = "TOOLSEARCHTEST_BROKEN"
+	if os.Getenv(variable) != "" {
+		TestSearcher(t, altering(func(_ query, hits []hit) []hit {
+			slices.Reverse(hits)
+			return hits
+		}))
+		return
+	}
+	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	command.Env = append(os.Environ(), variable+"=1")
+	output, err := command.CombinedOutput()
+	if err == nil {
+		t.Errorf("the test of a broken searcher passed")
+	}
+	for _, want := range []string{"--- FAIL: " + t.Name() + "/best-first", `the contract says: "best first"`, "hit 2 after it"} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("no %q in\n%s", want, output)
+		}
+	}
+}
+
+// What the clauses quote is what the doc comments say.
+func TestClausesAreQuotations(t *testing.T) {
+	var contract strings.Builder
+	for _, file := range []string{"search.go", "explain.go"} {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		contract.Write(text)
+	}
+	words := strings.Join(strings.Fields(strings.ReplaceAll(contract.String(), "//", " ")), " ")
+	for _, c := range clauses {
+		if !strings.Contains(words, c.sentence) {
+			t.Errorf("%s: %q is in no doc comment of search.go or explain.go", c.name, c.sentence)
+		}
+	}
+}
