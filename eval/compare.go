@@ -1,0 +1,60 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Comparison sets two searchers against each other query by query. Most of what makes
+// queries easy or hard is the same for both and cancels out, so a difference can be
+// certain where the intervals of the two means overlap.
+type Comparison struct {
+	Metrics []string     // as in the reports
+	Changes []Difference // one for each metric
+}
+
+// A Difference is how b does beside a on one metric.
+type Difference struct {
+	Mean   Estimate `json:"mean"`   // of b's value less a's over the queries, with its 95 % interval
+	Wins   int      `json:"wins"`   // queries on which b is better
+	Ties   int      `json:"ties"`   // on which they are equal
+	Losses int      `json:"losses"` // on which a is better
+}
+
+// Certain reports whether the interval of the mean difference excludes 0.
+func (d Difference) Certain() bool { return d.Mean.Low > 0 || d.Mean.High < 0 }
+
+// Compare compares report b with report a, which must be on the same queries and metrics.
+// The intervals are made as the options of a say.
+func Compare(a, b *Report) (*Comparison, error) {
+	if !slices.Equal(a.Metrics, b.Metrics) {
+		return nil, fmt.Errorf("eval: comparing reports on different metrics, %q and %q", a.Metrics, b.Metrics)
+	}
+	if len(a.Queries) != len(b.Queries) {
+		return nil, fmt.Errorf("eval: comparing reports on %d and on %d queries", len(a.Queries), len(b.Queries))
+	}
+	comparison := &Comparison{Metrics: a.Metrics, Changes: make([]Difference, len(a.Metrics))}
+	rows := make([][]float64, len(a.Queries))
+	for i := range a.Queries {
+		if one, other := a.Queries[i].Query, b.Queries[i].Query; one.ID != other.ID || one.Text != other.Text {
+			return nil, fmt.Errorf("eval: comparing reports on different queries: number %d is %q and %q", i+1, one.ID, other.ID)
+		}
+		rows[i] = make([]float64, len(a.Metrics))
+		for m := range a.Metrics {
+			change := b.Queries[i].Values[m] - a.Queries[i].Values[m]
+			rows[i][m] = change
+			switch difference := &comparison.Changes[m]; {
+			case change > 0:
+				difference.Wins++
+			case change < 0:
+				difference.Losses++
+			default:
+				difference.Ties++
+			}
+		}
+	}
+	for m, mean := range estimates(rows, len(a.Metrics), a.options) {
+		comparison.Changes[m].Mean = mean
+	}
+	return comparison, nil
+}
