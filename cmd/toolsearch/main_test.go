@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+const (
+	tools   = "../../eval/testdata/tools.jsonl"
+	queries = "../../eval/testdata/queries.jsonl"
+	mcp     = "testdata/mcp.json"
+)
+
+// names is a second searcher: keyword search that reads names alone.
+func names(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	docs = slices.Clone(docs)
+	for i := range docs {
+		docs[i].Description = ""
+	}
+	return toolsearch.Keyword(ctx, docs)
+}
+
+func TestMain(m *testing.M) {
+	searchers = append(searchers, searchers[0])
+	searchers[1].name, searchers[1].index, searchers[1].about = "names", names, "a searcher of the tests"
+	os.Exit(m.Run())
+}
+
+func TestCommands(t *testing.T) {
+	catalog, err := os.ReadFile(mcp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		golden string
+		args   []string
+		stdin  string
+		code   int
+	}{
+		{"help", []string{"-h"}, "", found},
+		{"search", []string{"search", tools, "train", "ticket"}, "", found},
+		{"search-n", []string{"search", tools, "ticket", "-n", "2"}, "", found},
+		{"search-required", []string{"search", tools, "+refund ticket theatre"}, "", found},
+		{"search-select", []string{"search", tools, "select:doorLock,door_lok"}, "", found},
+		{"search-json", []string{"search", "-json", "-n=2", tools, "ticket"}, "", found},
+		{"search-nothing", []string{"search", tools, "timtable"}, "", nothing},
+		{"search-nothing-json", []string{"search", "-json", tools, "timtable"}, "", nothing},
+		{"search-mcp", []string{"search", mcp, "table"}, "", found},
+		{"search-stdin", []string{"search", "-", "table"}, string(catalog), found},
+		{"search-literal", []string{"search", "-n", "1", "--", tools, "-n", "book"}, "", found},
+		{"search-names", []string{"search", "-searcher", "names", tools, "seat play"}, "", nothing},
+		{"explain", []string{"explain", tools, "buy theatre seat celsius", "theatre__buy_ticket"}, "", found},
+		{"explain-json", []string{"explain", tools, "buy seat", "theatre__buy_ticket", "-json"}, "", found},
+		{"explain-nothing", []string{"explain", tools, "+refund ticket", "theatre__buy_ticket"}, "", nothing},
+		{"eval", []string{"eval", tools, queries, "-resamples", "200"}, "", found},
+		{"eval-two", []string{"eval", tools, queries, "-searcher", "names,keyword", "-resamples", "200"}, "", found},
+		{"eval-plain", []string{"eval", "-resamples=0", "-v", "-searcher=names,keyword", tools, queries}, "", found},
+		{"eval-json", []string{"eval", tools, queries, "-json", "-v", "-searcher", "names,keyword", "-resamples", "200"}, "", found},
+		{"eval-stdin", []string{"eval", "-resamples", "0", mcp, "-"}, `{"query": "rows of a table", "gold": ["db__select_rows"]}`, found},
+		{"no-command", nil, "", failed},
+		{"wrong-command", []string{"find"}, "", failed},
+		{"wrong-flag", []string{"search", "-m", "5", tools, "book"}, "", failed},
+		{"wrong-number", []string{"search", "-n", "many", tools, "book"}, "", failed},
+		{"wrong-n", []string{"search", "-n", "51", tools, "book"}, "", failed},
+		{"wrong-eval-n", []string{"eval", "-n", "5", tools, queries}, "", failed},
+		{"wrong-resamples", []string{"eval", "-resamples", "-1", tools, queries}, "", failed},
+		{"wrong-searcher", []string{"search", "-searcher", "oracle", tools, "book"}, "", failed},
+		{"wrong-searchers", []string{"eval", "-searcher", "keyword,names,keyword", tools, queries}, "", failed},
+		{"no-query", []string{"search", tools}, "", failed},
+		{"no-tool", []string{"explain", tools, "buy seat"}, "", failed},
+		{"no-queries", []string{"eval", tools}, "", failed},
+		{"no-file", []string{"search", "testdata/missing.jsonl", "book"}, "", failed},
+		{"unknown-tool", []string{"explain", tools, "buy seat", "opera__buy_ticket"}, "", failed},
+		{"explain-select", []string{"explain", tools, "select:doorLock", "doorLock"}, "", failed},
+		{"two-stdins", []string{"eval", "-", "-"}, "", failed},
+		{"not-json", []string{"search", "-", "book"}, "{\"name\": \"a\"}\nbook\n", failed},
+		{"unknown-gold", []string{"eval", tools, "-"}, "\n{\"query\": \"sing\", \"gold\": [\"sing\"]}\n", failed},
+	}
+	for _, test := range tests {
+		t.Run(test.golden, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := run(test.args, strings.NewReader(test.stdin), &stdout, &stderr)
+			if code != test.code {
+				t.Errorf("exit status %d, want %d", code, test.code)
+			}
+			if slices.Contains(test.args, "-json") && !json.Valid(stdout.Bytes()) {
+				t.Error("not JSON")
+			}
+			got := stdout.String()
+			if stderr.Len() > 0 {
+				got += "-- stderr --\n" + stderr.String()
+			}
+			golden := filepath.Join("testdata", test.golden+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s\n(go test ./cmd/toolsearch -update rewrites it)", got, want)
+			}
+		})
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	var stderr bytes.Buffer
+	if code := run([]string{"search", tools, "book"}, strings.NewReader(""), fullDisk{}, &stderr); code != failed {
+		t.Errorf("exit status %d, want %d", code, failed)
+	}
+	if got := stderr.String(); got != "toolsearch: no space left\n" {
+		t.Errorf("stderr %q", got)
+	}
+}
+
+func TestForeignTextFitsACell(t *testing.T) {
+	if got, want := oneLine("a\tb\n\x1b[31mc  d", 40), "a b [31mc d"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := oneLine("天气预报", 3), "天气…"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
