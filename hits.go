@@ -35,6 +35,11 @@ func compareScored(a, b scored) int {
 	}
 }
 
+// wants reports whether add would keep the tool.
+func (t *top) wants(score float64, number int32) bool {
+	return len(t.heap) < t.limit || t.limit > 0 && compareScored(scored{score, number}, t.heap[0]) < 0
+}
+
 func (t *top) add(score float64, number int32) {
 	s := scored{score, number}
 	if len(t.heap) < t.limit {
@@ -42,7 +47,7 @@ func (t *top) add(score float64, number int32) {
 		t.up(len(t.heap) - 1)
 		return
 	}
-	if t.limit > 0 && compareScored(s, t.heap[0]) < 0 {
+	if t.wants(score, number) {
 		t.heap[0] = s
 		t.down(0)
 	}

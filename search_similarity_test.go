@@ -1,0 +1,233 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// ratio asks the searcher for the bare ratio of two texts: a query without keywords
+// against a tool of which only the name is known.
+func ratio(t testing.TB, a, b string) float64 {
+	t.Helper()
+	s := searcherOf(t, toolsearch.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
+	e, err := s.(toolsearch.Explainer).Explain(context.Background(), toolsearch.Query{Text: a}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := s.Search(context.Background(), toolsearch.Query{Text: a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := len(hits) == 1; found != (e.Score > 0) || found && hits[0].Score != e.Score {
+		t.Errorf("%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
+	}
+	return e.Score
+}
+
+// TestSimilarityEqualsPython: testdata/similarity.json was written by CPython 3.11, each
+// ratio by difflib.SequenceMatcher(None, a, b).ratio().
+func TestSimilarityEqualsPython(t *testing.T) {
+	data, err := os.ReadFile("testdata/similarity.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []struct {
+		A, B  string
+		Ratio float64
+	}
+	if err := json.Unmarshal(data, &pairs); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pairs {
+		if got := ratio(t, p.A, p.B); math.Abs(got-p.Ratio) > 5e-7 {
+			t.Errorf("%.60q, %.60q: got %.6f, want %.6f", p.A, p.B, got, p.Ratio)
+		}
+	}
+}
+
+// slowRatio is the definition, without an index and without cunning.
+func slowRatio(a, b []rune) float64 {
+	if len(a)+len(b) == 0 {
+		return 1
+	}
+	count := make(map[rune]int)
+	for _, char := range b {
+		count[char]++
+	}
+	popular := func(char rune) bool { return len(b) >= 200 && count[char] > len(b)/100+1 }
+	var matched func(alo, ahi, blo, bhi int) int
+	matched = func(alo, ahi, blo, bhi int) int {
+		x, y, size := alo, blo, 0
+		for i := alo; i < ahi; i++ {
+			for j := blo; j < bhi; j++ {
+				k := 0
+				for i+k < ahi && j+k < bhi && a[i+k] == b[j+k] && !popular(b[j+k]) {
+					k++
+				}
+				if k > size {
+					x, y, size = i, j, k
+				}
+			}
+		}
+		for x > alo && y > blo && a[x-1] == b[y-1] {
+			x, y, size = x-1, y-1, size+1
+		}
+		for x+size < ahi && y+size < bhi && a[x+size] == b[y+size] {
+			size++
+		}
+		if size == 0 {
+			return 0
+		}
+		return size + matched(alo, x, blo, y) + matched(x+size, ahi, y+size, bhi)
+	}
+	return 2 * float64(matched(0, len(a), 0, len(b))) / float64(len(a)+len(b))
+}
+
+func FuzzSimilarityRatio(f *testing.F) {
+	f.Add("create issue", "mcp__github__create_issue opens an issue", 1)
+	f.Add("abab", "ba", 130)
+	f.Add("天气\xff", "查询天气", 60)
+	f.Fuzz(func(t *testing.T, a, b string, times int) {
+		a, b = strings.ToLower(a), strings.ToLower(b)
+		if b == "" || strings.ToLower(a) != a || strings.ToLower(b) != b {
+			t.Skip()
+		}
+		b = strings.Repeat(b, 1+min(max(times, 0), 300/len(b)))
+		if len(a) > 150 || len(b) > 500 {
+			t.Skip()
+		}
+		if got, want := ratio(t, a, b), slowRatio([]rune(a), []rune(b)); got != want {
+			t.Errorf("%q, %q: got %v, want %v", a, b, got, want)
+		}
+	})
+}
+
+func TestSimilarityScores(t *testing.T) {
+	const word = 0.12
+	hinted := doc("get_weather", "Current Weather")
+	hinted.Hint = "rain SUN"
+	docs := []toolsearch.Document{hinted, doc("send_message", ""), doc("send_mail", ""), doc("send_mali", "")}
+	weather := "get_weather current weather rain sun"
+	tests := []struct {
+		query   string
+		options toolsearch.SimilarityOptions
+		want    map[string]float64
+	}{
+		{"Weather", toolsearch.SimilarityOptions{}, map[string]float64{
+			"get_weather": 2*7./float64(7+len(weather)) + word, "send_message": 2 * 3. / (7 + 12), "send_mail": 2 * 2. / (7 + 9), "send_mali": 2 * 2. / (7 + 9)}},
+		{"+weather sun", toolsearch.SimilarityOptions{}, map[string]float64{
+			"get_weather": 2*11./float64(11+len(weather)) + word + word}},
+		{"+sun +snow", toolsearch.SimilarityOptions{}, map[string]float64{}},
+		{"mail mail", toolsearch.SimilarityOptions{Floor: 0.5}, map[string]float64{"send_mail": 2*4./(9+9) + word + word}},
+		{"mail", toolsearch.SimilarityOptions{WordBonus: 0.5, Floor: 0.6}, map[string]float64{"send_mail": 2*4./(4+9) + 0.5}},
+		{"mail", toolsearch.SimilarityOptions{WordBonus: -1, Floor: 0.6}, map[string]float64{"send_mail": 2 * 4. / (4 + 9)}},
+		{"mail", toolsearch.SimilarityOptions{MaxHits: 1}, map[string]float64{"send_mail": 2*4./(4+9) + word}},
+		{"zzz", toolsearch.SimilarityOptions{Floor: -1}, map[string]float64{}},
+	}
+	for _, tt := range tests {
+		hits, err := searcherOf(t, tt.options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery(tt.query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			name := docs[hit.Doc].Name
+			if want, ok := tt.want[name]; !ok || math.Abs(hit.Score-want) > 1e-9 {
+				t.Errorf("%q, %+v: %s has score %v, want %v", tt.query, tt.options, name, hit.Score, want)
+			}
+		}
+		if len(hits) != len(tt.want) {
+			t.Errorf("%q, %+v: %d hits, want %v", tt.query, tt.options, len(hits), tt.want)
+		}
+	}
+}
+
+// A score that equals the floor is no match; equal scores go by the order of documents.
+func TestSimilarityFloorAndTies(t *testing.T) {
+	docs := []toolsearch.Document{doc("zxx", ""), doc("axx", ""), doc("qqq", "")}
+	for _, tt := range []struct {
+		floor float64
+		want  string
+	}{
+		{2 * 1. / (1 + 3), "[]"},
+		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
+	} {
+		index := toolsearch.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
+		if got := fmt.Sprint(must(searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery("x")))); got != tt.want {
+			t.Errorf("floor %v: got %s, want %s", tt.floor, got, tt.want)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestSimilarityIsASearcher(t *testing.T) {
+	ask := func(random *rand.Rand, docs []toolsearch.Document) string {
+		if random.IntN(3) == 0 {
+			return pick(random, docs).Description
+		}
+		return pick(random, docs).Name + " " + pick(random, someWords) + pick(random, []string{"", " +" + pick(random, someWords)})
+	}
+	checkSearcher(t, toolsearch.Similarity, ask)
+	checkSearcher(t, toolsearch.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
+}
+
+func TestSimilarityOfHostileTexts(t *testing.T) {
+	checkHostile(t, toolsearch.Similarity)
+}
+
+// A search ends soon after its context, however long it would have taken.
+func TestSimilarityEndsWithItsContext(t *testing.T) {
+	query, text := worstSimilarity()
+	docs := make([]toolsearch.Document, 3000)
+	for i := range docs {
+		docs[i] = doc(fmt.Sprint(i), text)
+	}
+	s := searcherOf(t, toolsearch.Similarity, docs...)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if hits, err := s.Search(ctx, toolsearch.Query{Text: query}); err == nil {
+		t.Logf("3000 of the worst texts were compared in time: %d hits", len(hits))
+	} else if err != context.DeadlineExceeded {
+		t.Error(err)
+	}
+}
+
+// worstSimilarity makes texts whose blocks are one letter long, so that each is the first
+// of very many.
+func worstSimilarity() (query, text string) {
+	var a, b strings.Builder
+	for i := range 1000 {
+		letter := string(rune(0x4e00 + i*i%101))
+		a.WriteString(letter)
+		b.WriteString(letter + "zy"[:1+i/3%2])
+	}
+	return a.String(), b.String()
+}
+
+func BenchmarkSimilarity(b *testing.B) {
+	benchmarkSearcher(b, toolsearch.Similarity, "create issue", "read the content of a file", "wether")
+}
+
+func BenchmarkSimilarityWorstText(b *testing.B) {
+	query, text := worstSimilarity()
+	s := searcherOf(b, toolsearch.Similarity, doc("worst", text))
+	for b.Loop() {
+		if _, err := s.Search(context.Background(), toolsearch.Query{Text: query}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
