@@ -1,6 +1,9 @@
 package toolsearch
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // top keeps the best of many scored tools: a bounded heap with the worst kept tool at
 // its root. Tools are numbered in the order in which equal scores are to stand.
@@ -93,4 +96,22 @@ func (t *top) hits(docOf []int32) []Hit {
 		hits[i] = Hit{Doc: int(doc), Score: s.score}
 	}
 	return hits
+}
+
+// docsByName numbers documents in the order of their names.
+func docsByName(docs []Document) []int32 {
+	docOf := make([]int32, len(docs))
+	for i := range docOf {
+		docOf[i] = int32(i)
+	}
+	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
+	return docOf
+}
+
+// atMost is the tighter of two limits, of which 0 is none.
+func atMost(a, b int) int {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }

@@ -85,11 +85,7 @@ type keywordIndex struct {
 //
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
-	x := &keywordIndex{docs: docs, docOf: make([]int32, len(docs)), names: make([]string, len(docs))}
-	for i := range x.docOf {
-		x.docOf[i] = int32(i)
-	}
-	slices.SortStableFunc(x.docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
+	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
 
 	b := vocabulary{ids: make(map[string]int32)}
 	for number, doc := range x.docOf {

@@ -333,14 +333,6 @@ func otherNamespace(q Query) Explanation {
 	return Explanation{Parts: []Contribution{{Term: q.Namespace, Field: "namespace", Detail: "the tool is in another one"}}}
 }
 
-// atMost is the tighter of two limits, of which 0 is none.
-func atMost(a, b int) int {
-	if a <= 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // ratioOf is 1 for two empty texts, as they are equal.
 func ratioOf(matched, a, b int) float64 {
 	if a+b == 0 {

@@ -27,7 +27,8 @@
 //     in a test, in a command line tool.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
 //     Eino's own search, and it is the only choice so far for catalogs or requests in
-//     Chinese; [Keyword] is the default. An [Indexer] of your own ranks as you like.
+//     Chinese; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
+//     make good fallbacks. An [Indexer] of your own ranks as you like.
 //   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
 //     not keep the messages of tools.
 //

@@ -1,0 +1,139 @@
+package toolsearch_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+func TestFuzzyScores(t *testing.T) {
+	const (
+		inFuzzyName = 2.
+		allWords    = 1.
+	)
+	docs := []toolsearch.Document{
+		doc("get_weather", "Forecast of a city"),
+		doc("mcp__slack__send_message", "Posts into a channel"),
+		doc("NotebookEdit", "Changes a cell"),
+		doc("search_repository", "Finds code"),
+		doc("list-Files", "Lists a folder"),
+	}
+	abbreviation := func(letters, of float64) float64 { return 0.7 + 0.3*letters/of }
+	tests := []struct {
+		query   string
+		options toolsearch.FuzzyOptions
+		want    map[string]float64
+	}{
+		{"get_weather", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 1}},
+		{"GET-weather", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 1}},
+		{"get weat", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 8./11}},
+		{"notebook edit", toolsearch.FuzzyOptions{}, map[string]float64{"NotebookEdit": inFuzzyName + 1}},
+		{"notebookedit", toolsearch.FuzzyOptions{}, map[string]float64{"NotebookEdit": inFuzzyName + 1}},
+		{"list files", toolsearch.FuzzyOptions{}, map[string]float64{"list-Files": inFuzzyName + 1}},
+		{"city weather", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": allWords + 1./2}},
+		{"weather get", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": allWords + 1./2 + 1./2}},
+		{"forecast city", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": allWords}},
+		{"wether", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": 1 - 1./7}},
+		{"wether wether", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": 1 - 1./7}},
+		{"send msg", toolsearch.FuzzyOptions{}, map[string]float64{"mcp__slack__send_message": (1 + abbreviation(3, 7)) / 2}},
+		{"serch repo", toolsearch.FuzzyOptions{}, map[string]float64{"search_repository": (1 - 1./6 + abbreviation(4, 10)) / 2}},
+		{"fiels", toolsearch.FuzzyOptions{}, map[string]float64{"list-Files": 1 - 1./5}},
+		{"+wether nothing", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
+		{"+nothing weather", toolsearch.FuzzyOptions{}, map[string]float64{}},
+		{"+forecast wether", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
+		{"set", toolsearch.FuzzyOptions{}, map[string]float64{}},
+		{"set", toolsearch.FuzzyOptions{MinLikeness: 0.6}, map[string]float64{"get_weather": 1 - 1./3}},
+		{"wether", toolsearch.FuzzyOptions{MinLikeness: 2}, map[string]float64{}},
+		{"we", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 2./11}},
+	}
+	for _, tt := range tests {
+		hits, err := searcherOf(t, tt.options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery(tt.query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			name := docs[hit.Doc].Name
+			if want, ok := tt.want[name]; !ok || math.Abs(hit.Score-want) > 1e-9 {
+				t.Errorf("%q, %+v: %s has score %v, want %v", tt.query, tt.options, name, hit.Score, want)
+			}
+		}
+		if len(hits) != len(tt.want) {
+			t.Errorf("%q, %+v: %d hits, want %v", tt.query, tt.options, len(hits), tt.want)
+		}
+	}
+}
+
+// At most five, by name where they are alike; more only if asked for by option, or by a
+// query without a limit.
+func TestFuzzyLimits(t *testing.T) {
+	var infos []*schema.ToolInfo
+	for i := range 12 {
+		infos = append(infos, &schema.ToolInfo{Name: fmt.Sprintf("get_weather_%c", 'l'-i)})
+	}
+	for _, tt := range []struct {
+		options toolsearch.FuzzyOptions
+		limit   int
+		want    int
+	}{{toolsearch.FuzzyOptions{}, 20, 5}, {toolsearch.FuzzyOptions{}, 3, 3}, {toolsearch.FuzzyOptions{MaxHits: 8}, 20, 8}, {toolsearch.FuzzyOptions{MaxHits: -1}, 20, 12}} {
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, tt.options.Index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := catalog.Search(context.Background(), "wether", tt.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(result.Matches) != tt.want || result.Total != 12 || result.Matches[0].Info.Name != "get_weather_a" {
+			t.Errorf("%+v, limit %d: %v of %d", tt.options, tt.limit, matchNames(result), result.Total)
+		}
+	}
+}
+
+func TestFuzzyIsASearcher(t *testing.T) {
+	ask := func(random *rand.Rand, docs []toolsearch.Document) string {
+		runes := []rune(pick(random, docs).Name)
+		if i := random.IntN(len(runes)); random.IntN(2) == 0 {
+			runes[i] = 'x'
+		}
+		return string(runes) + " " + pick(random, someWords) + pick(random, []string{"", "", " +" + pick(random, someWords)})
+	}
+	checkSearcher(t, toolsearch.FuzzyOptions{MaxHits: -1}.Index, ask)
+	checkSearcher(t, toolsearch.FuzzyOptions{MaxHits: -1, MinLikeness: 0.4}.Index, func(random *rand.Rand, _ []toolsearch.Document) string {
+		return pick(random, someWords) + " " + pick(random, []string{"mesage", "usr", "cmt", "isue", "+fiel", "calender"})
+	})
+}
+
+func TestFuzzyOfHostileTexts(t *testing.T) {
+	checkHostile(t, toolsearch.Fuzzy)
+}
+
+func TestFuzzyEndsWithItsContext(t *testing.T) {
+	var docs []toolsearch.Document
+	for i := range 20_000 {
+		docs = append(docs, doc(strings.Repeat("ab", 20)+fmt.Sprint(i), ""))
+	}
+	s := searcherOf(t, toolsearch.Fuzzy, docs...)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	query := ""
+	for i := range 60 {
+		query += strings.Repeat("ba", 20) + fmt.Sprint(i) + " "
+	}
+	if hits, err := s.Search(ctx, toolsearch.ParseQuery(query)); err == nil {
+		t.Logf("20,000 names were compared in time: %d hits", len(hits))
+	} else if err != context.DeadlineExceeded {
+		t.Error(err)
+	}
+}
+
+func BenchmarkFuzzy(b *testing.B) {
+	benchmarkSearcher(b, toolsearch.Fuzzy, "create issue", "serch mesages", "read the content of a file")
+}
