@@ -39,6 +39,7 @@ var rankingSearchers = []struct {
 	index toolsearch.Indexer
 }{
 	{"keyword", toolsearch.Keyword},
+	{"bm25", toolsearch.BM25},
 }
 
 func TestRanking(t *testing.T) {

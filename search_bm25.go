@@ -524,8 +524,9 @@ func (s *bm25Scratch) add(postings []bm25Posting, weight float32) {
 			s.touched = append(s.touched, p.doc)
 		}
 		cell.tick = tick
-		cell.score += weight * p.impact
-		cell.share += min(weight, 1) * p.share
+		// The conversions keep every machine from rounding the sum otherwise than Explain.
+		cell.score += float32(weight * p.impact)
+		cell.share += float32(min(weight, 1) * p.share)
 	}
 }
 
@@ -585,7 +586,8 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 		}
 	}
 	var e Explanation
-	sum, share, scored := 0.0, 0.0, -1 // scored is the last group that counted
+	var sum, share float32 // as the search adds them up
+	scored := -1           // the last group that counted
 	for _, term := range r.terms {
 		if term.group == scored {
 			continue
@@ -597,9 +599,10 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 			continue
 		}
 		scored = term.group
-		impact := term.weight * float64(list[at].impact)
+		weight := float32(term.weight)
+		impact := float32(weight * list[at].impact)
 		sum += impact
-		share += min(term.weight, 1) * float64(list[at].share)
+		share += float32(min(weight, 1) * list[at].share)
 		f := 0.0
 		for field := range fields {
 			f += x.weighed(field, float64(counts[field][term.text]), lengths[field])
@@ -607,19 +610,19 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 		for field := range fields {
 			if n := counts[field][term.text]; n > 0 {
 				part := x.weighed(field, float64(n), lengths[field]) / f
-				e.Parts = append(e.Parts, Contribution{term.text, fieldTitles[field], impact * part,
+				e.Parts = append(e.Parts, Contribution{term.text, fieldTitles[field], float64(impact) * part,
 					fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g", n, term.weight, x.idf[term.id])})
 			}
 		}
 	}
 	if share > 0 && x.coverage > 0 {
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: sum * x.coverage * share,
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: float64(sum) * x.coverage * float64(share),
 			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
 	}
 	exact := slices.Contains(r.exact, int32(doc))
 	if exact {
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: exactBonus, Detail: "the query is the name"})
 	}
-	e.Score = x.total(sum, share, exact)
+	e.Score = x.total(float64(sum), float64(share), exact)
 	return e, nil
 }

@@ -26,8 +26,8 @@
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
 //     in a test, in a command line tool.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
-//     Eino's own search, and it is the only choice so far for catalogs or requests in
-//     Chinese; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
+//     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
+//     Korean; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
 //     make good fallbacks. An [Indexer] of your own ranks as you like.
 //   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
 //     not keep the messages of tools.

@@ -25,6 +25,9 @@ var searchers = []struct {
 	about string
 }{
 	{"keyword", toolsearch.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
+	{"bm25", toolsearch.BM25, "words of names, descriptions and parameters, stemmed; finds best"},
+	{"fuzzy", toolsearch.Fuzzy, "substrings, then words, then misspellings"},
+	{"similarity", toolsearch.Similarity, "likeness to the tool's text, as difflib measures it"},
 }
 
 const usage = `toolsearch searches a catalog of tools, explains scores, and measures searchers.

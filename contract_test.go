@@ -1,0 +1,20 @@
+package toolsearch_test
+
+import (
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// TestSearchersKeepTheContract: the contract any searcher is to keep, kept by our own.
+func TestSearchersKeepTheContract(t *testing.T) {
+	for name, index := range map[string]toolsearch.Indexer{
+		"Keyword":    toolsearch.Keyword,
+		"BM25":       toolsearch.BM25,
+		"Fuzzy":      toolsearch.FuzzyOptions{MaxHits: -1}.Index, // its bound on hits is meant, and no part of the contract
+		"Similarity": toolsearch.Similarity,
+	} {
+		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
+	}
+}
