@@ -248,6 +248,9 @@ func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, er
 	best := newTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, number := range s.touched {
+		if q.Namespace != "" && !inNamespace(&x.docs[x.docOf[number]], q.Namespace) {
+			continue
+		}
 		if cell := s.cells[number]; cell.required == required {
 			total++
 			best.add(float64(cell.score), number)
@@ -262,6 +265,9 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
+	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
+		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
+	}
 	var e Explanation
 	for _, keyword := range q.Keywords {
 		part := tierOf(strings.ToLower(keyword), &x.docs[doc])
@@ -273,6 +279,10 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 		e.Parts = append(e.Parts, part)
 	}
 	return e, nil
+}
+
+func inNamespace(doc *Document, namespace string) bool {
+	return foldName(doc.Namespace) == foldName(namespace)
 }
 
 // tierOf is the definition that the index must agree with.

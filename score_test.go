@@ -96,6 +96,26 @@ func TestKeywordTiesGoByNameAndLimitCuts(t *testing.T) {
 	}
 }
 
+func TestKeywordKeepsToTheNamespace(t *testing.T) {
+	docs := []toolsearch.Document{
+		{Name: "mcp__github__create_issue", Annotation: toolsearch.Annotation{Namespace: "github"}},
+		{Name: "mcp__jira__create_issue", Annotation: toolsearch.Annotation{Namespace: "jira"}},
+		{Name: "create_issue"},
+	}
+	searcher, err := toolsearch.Keyword(context.Background(), docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for namespace, want := range map[string]int{"": 3, "Jira": 1, "none": 0} {
+		q := toolsearch.ParseQuery("issue")
+		q.Namespace = namespace
+		hits, total, err := searcher.(toolsearch.Counter).SearchCount(context.Background(), q)
+		if err != nil || len(hits) != want || total != want || want == 1 && hits[0].Doc != 1 {
+			t.Errorf("namespace %q: got %v of %d, %v, want %d", namespace, hits, total, err, want)
+		}
+	}
+}
+
 // TestKeywordExplains: what Explain says of a tool is what the index made of it.
 func TestKeywordExplains(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
