@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,6 +140,35 @@ type Searcher interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 }
 
+// A QueryError is how a Searcher tells the model that it cannot search by a query, such as a
+// pattern that does not compile. It is the model's mistake and no failure of the
+// searcher: a catalog's searcher that returns one has its Message passed on as
+// Result.Message, and no other searcher is asked. From a fallback, which the model may know
+// nothing of, it counts as no match.
+type QueryError struct {
+	Message string // for the model: what is wrong, where, and what to do
+
+	// Of the library's own errors, what to make Message of in another language.
+	key    string
+	values []string
+}
+
+// Error returns the message.
+func (e *QueryError) Error() string { return e.Message }
+
+// newQueryError takes the message from the texts of the prompt.
+func newQueryError(key string, values ...string) *QueryError {
+	return &QueryError{Message: promptIn(English, true).text(key, values...), key: key, values: values}
+}
+
+// in returns the message in the language of a prompt, where there is one in it.
+func (e *QueryError) in(p *prompt) string {
+	if e.key == "" {
+		return e.Message
+	}
+	return p.text(e.key, e.values...)
+}
+
 // A Counter is a Searcher that also knows how many documents matched before the limit.
 // All built-in searchers are Counters; for others Result.Total is the number of hits.
 type Counter interface {
@@ -184,7 +214,8 @@ type SearchEvent struct {
 // it could not recover from, a cancelled context included.
 func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result *Result, failure, err error) {
 	lists := make([][]Match, 0, 1)
-	var missed []string // keywords of the queries that found nothing
+	var missed []string   // keywords of the queries that found nothing
+	var wrong *QueryError // of the first query that a searcher cannot search by
 	result = &Result{}
 	blank := true
 	if err := ctx.Err(); err != nil {
@@ -207,6 +238,10 @@ func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result
 		q.Limit = c.limit(limit)
 		matches, total, recovered, err := c.rank(ctx, q)
 		failure = cmp.Or(failure, recovered)
+		if mistake := (*QueryError)(nil); errors.As(err, &mistake) {
+			wrong = cmp.Or(wrong, mistake)
+			continue
+		}
 		if err != nil {
 			return nil, failure, err
 		}
@@ -218,6 +253,9 @@ func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result
 	}
 	result.Matches = interleave(lists)
 	c.help(result, blank, missed)
+	if wrong != nil { // which may well be why there is no match
+		result.Message = wrong.in(c.prompt)
+	}
 	return result, failure, nil
 }
 
@@ -290,10 +328,11 @@ func (s *selection) addName(text string) bool {
 }
 
 // rank asks the catalog's searcher, then its fallback if that found nothing. When all
-// that answered was a failure, it asks the keyword scorer, which cannot fail.
+// that answered was a failure, it asks the keyword scorer, which cannot fail. A QueryError
+// of the catalog's searcher is err.
 func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
 	answered := false
-	for _, searcher := range []Searcher{c.searcher, c.fallback} {
+	for i, searcher := range []Searcher{c.searcher, c.fallback} {
 		if searcher == nil {
 			continue
 		}
@@ -301,7 +340,11 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 		if ctx.Err() != nil {
 			return nil, 0, failure, ctx.Err()
 		}
-		if err != nil {
+		if wrong := (*QueryError)(nil); errors.As(err, &wrong) {
+			if i == 0 {
+				return nil, 0, nil, wrong
+			}
+		} else if err != nil {
 			failure = cmp.Or(failure, err)
 			continue
 		}

@@ -28,7 +28,8 @@
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
 //     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
 //     Korean; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
-//     make good fallbacks. An [Indexer] of your own ranks as you like.
+//     make good fallbacks, [Regexp] takes patterns. An [Indexer] of your own ranks as you
+//     like.
 //   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
 //     not keep the messages of tools.
 //

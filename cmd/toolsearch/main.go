@@ -27,6 +27,7 @@ var searchers = []struct {
 	{"keyword", toolsearch.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
 	{"bm25", toolsearch.BM25, "words of names, descriptions and parameters, stemmed; finds best"},
 	{"fuzzy", toolsearch.Fuzzy, "substrings, then words, then misspellings"},
+	{"regexp", toolsearch.Regexp, "names that match a regular expression (RE2)"},
 	{"similarity", toolsearch.Similarity, "likeness to the tool's text, as difflib measures it"},
 }
 

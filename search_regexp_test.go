@@ -1,0 +1,275 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+func TestRegexpScores(t *testing.T) {
+	const (
+		matchInName = 1.
+		matchInText = 0.5
+	)
+	docs := []toolsearch.Document{
+		doc("get_user", "Reads an account"),
+		doc("list_users", "Reads the accounts; see get_user"),
+		doc("GetIssue", "Reads"),
+		doc("查询_天气", "weather of a city"),
+	}
+	names, both := toolsearch.RegexpOptions{}, toolsearch.RegexpOptions{Descriptions: true}
+	tests := []struct {
+		query   string
+		options toolsearch.RegexpOptions
+		want    map[string]float64
+	}{
+		{"user", names, map[string]float64{"get_user": matchInName + 4./8, "list_users": matchInName + 4./10}},
+		{"USER", names, map[string]float64{"get_user": matchInName + 4./8, "list_users": matchInName + 4./10}},
+		{"^get", names, map[string]float64{"get_user": matchInName + 3./8, "GetIssue": matchInName + 3./8}},
+		{"issue$|^list.*s$", names, map[string]float64{"GetIssue": matchInName + 5./8, "list_users": matchInName + 1}},
+		{"user|users", names, map[string]float64{"get_user": matchInName + 4./8, "list_users": matchInName + 5./10}},
+		{"天.", names, map[string]float64{"查询_天气": matchInName + 2./5}},
+		{"x*", names, map[string]float64{"get_user": matchInName, "list_users": matchInName, "GetIssue": matchInName, "查询_天气": matchInName}},
+		{"get user", names, map[string]float64{}},
+		{"get +x|^get", names, map[string]float64{"get_user": matchInName + 3./8, "GetIssue": matchInName + 3./8}}, // "+" is the pattern's
+		{"get_user", both, map[string]float64{"get_user": matchInName + 1, "list_users": matchInText}},
+		{"accounts?", both, map[string]float64{"get_user": matchInText, "list_users": matchInText}},
+		{"accounts?", names, map[string]float64{}},
+		{"^weather", both, map[string]float64{"查询_天气": matchInText}},
+	}
+	for _, tt := range tests {
+		hits, err := searcherOf(t, tt.options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery(tt.query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			name := docs[hit.Doc].Name
+			if want, ok := tt.want[name]; !ok || math.Abs(hit.Score-want) > 1e-9 {
+				t.Errorf("%q, %+v: %s has score %v, want %v", tt.query, tt.options, name, hit.Score, want)
+			}
+		}
+		if len(hits) != len(tt.want) {
+			t.Errorf("%q, %+v: %d hits, want %v", tt.query, tt.options, len(hits), tt.want)
+		}
+	}
+}
+
+// A wrong pattern is answered in words that say what is wrong and where.
+func TestRegexpMistakes(t *testing.T) {
+	tests := []struct{ query, want string }{
+		{"*issue*", "missing argument to repetition operator, at character 1, where `*issue*` begins"},
+		{"a*|*b", "missing argument to repetition operator, at character 4, where `*b` begins"},
+		{"(foo(bar", "missing closing ), at character 5, where `(bar` begins"},
+		{`\(\Q((\E[()](bar`, "missing closing ), at character 13, where `(bar` begins"},
+		{"(foo)bar)baz", "unexpected ), at character 9, where `)baz` begins"},
+		{`[)[:alpha:])]\)foo)bar`, "unexpected ), at character 19, where `)bar` begins"},
+		{"天气[a-", "missing closing ], at character 3, where `[a-` begins"},
+		{"[z-a]x", "invalid character class range, at character 2, where `z-a]x` begins"},
+		{"a{1001}", "invalid repeat count, at character 2, where `{1001}` begins"},
+		{"x+(a{1000}){1000}", "invalid repeat count, at character 12, where `{1000}` begins"},
+		{"get_(?=user)", "invalid or unsupported Perl syntax, at character 5, where `(?=user)` begins"},
+		{"(?<!get)_user", "invalid named capture, at character 1, where `(?‹!get)_user` begins"},
+		{`(a)\1`, "invalid escape sequence, at character 4, where `\\1` begins"},
+		{`a\`, "trailing backslash at end of expression, at character 2, where `\\` begins"},
+		{"a**", "invalid nested repetition operator, at character 2, where `**` begins"},
+		{"x(<system>\n", "missing closing ), at character 2, where `(‹system›` begins"},
+		{strings.Repeat("a", 257), "longer than 256 bytes"},
+		{strings.Repeat("a{1000}", 36), "is too large"},
+		{"(" + strings.Repeat(".", 240) + "){1000}", "is too large"},
+	}
+	infos := []*schema.ToolInfo{{Name: "get_user", Desc: "anything"}, {Name: "list_users"}}
+	for _, tt := range tests {
+		asked := false
+		fallback := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			return searcherFunc(func() ([]toolsearch.Hit, error) { asked = true; return nil, nil }), nil
+		}
+		for language, word := range map[toolsearch.Language]string{toolsearch.English: "", toolsearch.Chinese: "正则表达式"} {
+			message, matches := searchIn(t, language, toolsearch.Regexp, fallback, infos, tt.query)
+			want := tt.want
+			if language == toolsearch.Chinese {
+				want = word
+			}
+			if !strings.Contains(message, want) || len(matches) > 0 || asked || strings.Contains(message, "{") && !strings.Contains(tt.query, "{") {
+				t.Errorf("%.40q: %q, matches %v, fallback asked: %v; want %q", tt.query, message, matches, asked, want)
+			}
+		}
+	}
+}
+
+// A mistake in one of several queries leaves the others their results; one that only a
+// fallback sees is no match, and one of a foreign searcher is passed on as it is.
+func TestQueryErrors(t *testing.T) {
+	infos := []*schema.ToolInfo{{Name: "get_user"}, {Name: "list_users"}}
+	message, matches := searchIn(t, toolsearch.English, toolsearch.Regexp, nil, infos, "(", "^list")
+	if !strings.Contains(message, "missing closing )") || fmt.Sprint(matches) != "[list_users]" {
+		t.Errorf("got %q, %v", message, matches)
+	}
+	message, _ = searchIn(t, toolsearch.English, toolsearch.Keyword, toolsearch.Regexp, infos, "(")
+	if !strings.Contains(message, "No tool matches") {
+		t.Errorf("got %q", message)
+	}
+	foreign := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+		return searcherFunc(func() ([]toolsearch.Hit, error) {
+			return nil, fmt.Errorf("wrapped: %w", &toolsearch.QueryError{Message: "say please"})
+		}), nil
+	}
+	message, _ = searchIn(t, toolsearch.Chinese, foreign, toolsearch.Keyword, infos, "user")
+	if message != "say please" {
+		t.Errorf("got %q", message)
+	}
+}
+
+// searchIn asks the tool_search of a middleware, as a model would.
+func searchIn(t *testing.T, language toolsearch.Language, index, fallback toolsearch.Indexer, infos []*schema.ToolInfo, queries ...string) (message string, matches []string) {
+	t.Helper()
+	config := &toolsearch.Config{Index: index, Fallback: fallback, Language: language}
+	for _, info := range infos {
+		config.DynamicTools = append(config.DynamicTools, &plainTool{info})
+	}
+	middleware, err := toolsearch.New(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments, err := json.Marshal(map[string]any{"query": queries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), string(arguments))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Message string
+		Matches []string
+	}
+	if err := json.Unmarshal([]byte(text), &result); err != nil {
+		t.Fatal(err)
+	}
+	return result.Message, result.Matches
+}
+
+type searcherFunc func() ([]toolsearch.Hit, error)
+
+func (f searcherFunc) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) { return f() }
+
+func TestRegexpIsASearcher(t *testing.T) {
+	ask := func(random *rand.Rand, docs []toolsearch.Document) string {
+		runes := []rune(pick(random, docs).Name)
+		i := random.IntN(len(runes))
+		return strings.TrimSpace(pick(random, []string{"", "^", ".*"}) + regexp.QuoteMeta(string(runes[i:i+random.IntN(len(runes)-i)+1])) +
+			pick(random, []string{"", ".*", "|" + regexp.QuoteMeta(pick(random, someWords)), "?", "$"}))
+	}
+	checkSearcher(t, toolsearch.Regexp, ask)
+	checkSearcher(t, toolsearch.RegexpOptions{Descriptions: true}.Index, ask)
+}
+
+// Patterns that take other engines exponential time, and those that are as dear to this
+// one as the bound on their size allows.
+var hostilePatterns = []string{
+	"(a+)+$", "(a|aa)+$", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)x", strings.Repeat("a?", 60) + strings.Repeat("a", 60),
+	"(.{0,30}){0,30}x", "(?:a{0,10}){0,90}b", "[^x]{900}", strings.Repeat("(", 120) + strings.Repeat(")", 120),
+	"(?:.?){0,320}!", `(?:\pL?\pN?.?){0,140}x`, strings.Repeat("|", 256), "(?s).{500}.{490}",
+}
+
+func TestRegexpOfHostileTexts(t *testing.T) {
+	index := toolsearch.RegexpOptions{Descriptions: true}.Index
+	checkHostile(t, index)
+	s := searcherOf(t, index, hostileDocs()...)
+	for _, pattern := range hostilePatterns {
+		if _, err := s.Search(context.Background(), toolsearch.ParseQuery(pattern)); err != nil {
+			if wrong := (*toolsearch.QueryError)(nil); !errors.As(err, &wrong) {
+				t.Errorf("%q: %v", pattern, err)
+			}
+		}
+	}
+}
+
+func TestRegexpEndsWithItsContext(t *testing.T) {
+	docs := make([]toolsearch.Document, 2000)
+	for i := range docs {
+		docs[i] = doc(fmt.Sprint(i), strings.Repeat("a", 16<<10))
+	}
+	s := searcherOf(t, toolsearch.RegexpOptions{Descriptions: true}.Index, docs...)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if hits, err := s.Search(ctx, toolsearch.ParseQuery("(?:.?){0,32}b")); err == nil {
+		t.Logf("2000 descriptions were matched in time: %d hits", len(hits))
+	} else if err != context.DeadlineExceeded {
+		t.Error(err)
+	}
+}
+
+// The more text there is to search, the smaller a pattern must be.
+func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
+	var large []toolsearch.Document
+	for i := range 3000 {
+		large = append(large, doc(fmt.Sprintf("%0128d", i), ""))
+	}
+	for _, tt := range []struct {
+		docs    []toolsearch.Document
+		pattern string
+		refused bool
+	}{
+		{large[:10], "0{990}", false},
+		{large[:10], "0{1001}", true},
+		{large[:10], "(00){501}", true},
+		{large, "0{690}", false},
+		{large, "0{700}", true}, // (1 << 28) / (3000 * 128) is 699
+	} {
+		_, err := searcherOf(t, toolsearch.Regexp, tt.docs...).Search(context.Background(), toolsearch.ParseQuery(tt.pattern))
+		if wrong := (*toolsearch.QueryError)(nil); errors.As(err, &wrong) != tt.refused || !tt.refused && err != nil {
+			t.Errorf("%d tools, %s: %v, want refused %v", len(tt.docs), tt.pattern, err, tt.refused)
+		}
+	}
+}
+
+func FuzzRegexpPattern(f *testing.F) {
+	for _, pattern := range append(hostilePatterns, "a*|*b", "(foo(bar", `[[:alpha:]-\]]`, "(?P<n>x", `\Q(`, "\xff", "x{2}{3}") {
+		f.Add(pattern, "get_user", "Reads an account")
+	}
+	f.Fuzz(func(t *testing.T, pattern, name, text string) {
+		q := toolsearch.ParseQuery(pattern)
+		s := searcherOf(t, toolsearch.RegexpOptions{Descriptions: true}.Index, doc(name, text))
+		hits, err := s.Search(context.Background(), q)
+		plain, plainErr := regexp.Compile("(?i)" + q.Text)
+		wrong := (*toolsearch.QueryError)(nil)
+		switch {
+		case errors.As(err, &wrong):
+			if wrong.Message == "" || strings.Contains(wrong.Message, "<") {
+				t.Errorf("%q: %q", q.Text, wrong.Message)
+			}
+			if plainErr == nil && strings.Contains(wrong.Message, "not a valid") {
+				t.Errorf("%q compiles, but: %s", q.Text, wrong.Message)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", q.Text, err)
+		case plainErr != nil:
+			t.Errorf("%q does not compile, but nothing was said: %v", q.Text, plainErr)
+		case q.Text != "" && len(name) <= 128 && len(text) <= 1000:
+			if want := plain.MatchString(name) || plain.MatchString(text); want != (len(hits) == 1) {
+				t.Errorf("%q in %q, %q: %v, want a match: %v", q.Text, name, text, hits, want)
+			}
+		}
+	})
+}
+
+func BenchmarkRegexp(b *testing.B) {
+	benchmarkSearcher(b, toolsearch.Regexp, "github.*issue", "^mcp__slack", "(create|update)_event", "(?:.?){0,32}!")
+}
