@@ -3,7 +3,6 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -55,19 +54,7 @@ func TestFuzzyScores(t *testing.T) {
 		{"we", toolsearch.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 2./11}},
 	}
 	for _, tt := range tests {
-		hits, err := searcherOf(t, tt.options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery(tt.query))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, hit := range hits {
-			name := docs[hit.Doc].Name
-			if want, ok := tt.want[name]; !ok || math.Abs(hit.Score-want) > 1e-9 {
-				t.Errorf("%q, %+v: %s has score %v, want %v", tt.query, tt.options, name, hit.Score, want)
-			}
-		}
-		if len(hits) != len(tt.want) {
-			t.Errorf("%q, %+v: %d hits, want %v", tt.query, tt.options, len(hits), tt.want)
-		}
+		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
 	}
 }
 

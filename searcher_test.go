@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -30,6 +31,24 @@ func searcherOf(t testing.TB, index toolsearch.Indexer, docs ...toolsearch.Docum
 		t.Fatal(err)
 	}
 	return s
+}
+
+// checkScores checks that a query finds just the named documents, with those scores.
+func checkScores(t *testing.T, index toolsearch.Indexer, docs []toolsearch.Document, query string, want map[string]float64) {
+	t.Helper()
+	hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hit := range hits {
+		name := docs[hit.Doc].Name
+		if score, ok := want[name]; !ok || math.Abs(hit.Score-score) > 1e-9 {
+			t.Errorf("%q: %s has score %v, want %v", query, name, hit.Score, score)
+		}
+	}
+	if len(hits) != len(want) {
+		t.Errorf("%q: %d hits, want %v", query, len(hits), want)
+	}
 }
 
 func randomDocs(random *rand.Rand, size int) []toolsearch.Document {
