@@ -173,7 +173,7 @@ func guard[T any](f func() (T, error)) (result T, err error) {
 // more than DefaultMaxResultsCap. 0 is DefaultMaxResults; a selection has no such limit.
 // It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
-	result, _, err := c.find(ctx, []string{query}, maxResults)
+	result, _, err := c.all().find(ctx, []string{query}, maxResults)
 	return result, err
 }
 
@@ -182,14 +182,21 @@ func (c *Catalog) Len() int { return len(c.docs) }
 
 // lookup finds a tool by name: exactly, or, if that leaves only one, in another case, with
 // "-" for "_", or as the reminder shows it.
-func (c *Catalog) lookup(name string) (doc int, ok bool) {
-	if doc, ok = c.byName[name]; ok {
+func (c scope) lookup(name string) (doc int, ok bool) {
+	if doc, ok = c.byName[name]; ok && c.sees(doc) {
 		return doc, true
 	}
-	if docs := c.byFolded[foldName(name)]; len(docs) == 1 {
-		return docs[0], true
+	found := -1
+	for _, doc := range c.byFolded[foldName(name)] {
+		switch {
+		case !c.sees(doc):
+		case found >= 0:
+			return 0, false
+		default:
+			found = doc
+		}
 	}
-	return 0, false
+	return max(found, 0), found >= 0
 }
 
 // docSet is a set of documents, a bit each.

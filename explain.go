@@ -53,7 +53,7 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (Explanation,
 	if _, isSelection := parseSelect(query); isSelection {
 		return Explanation{}, errors.New("toolsearch: a selection by name has no score to explain")
 	}
-	doc, ok := c.lookup(name)
+	doc, ok := c.all().lookup(name)
 	if !ok {
 		return Explanation{}, fmt.Errorf("toolsearch: no tool named %q", name)
 	}

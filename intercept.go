@@ -66,8 +66,8 @@ func (k *callable) near(name string) []string {
 			others = append(others, Document{Name: t.Name})
 		}
 	}
-	names := newNameIndex(others).near(name, maxSuggestions)
-	names = append(names, c.names().near(name, maxSuggestions)...)
+	names := newNameIndex(others).near(name, maxSuggestions, nil)
+	names = append(names, c.names().near(name, maxSuggestions, nil)...)
 	wanted := joinParts(name)
 	slices.SortStableFunc(names, func(a, b string) int {
 		return compareScored(scored{score: likeness(wanted, joinParts(a))}, scored{score: likeness(wanted, joinParts(b))})

@@ -248,7 +248,7 @@ func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, er
 	best := newTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, number := range s.touched {
-		if q.Namespace != "" && !inNamespace(&x.docs[x.docOf[number]], q.Namespace) {
+		if q.Namespace != "" && !inNamespace(&x.docs[x.docOf[number]], q.Namespace) || !q.allows(int(x.docOf[number])) {
 			continue
 		}
 		if cell := s.cells[number]; cell.required == required {

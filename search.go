@@ -17,8 +17,8 @@ import (
 //
 //	text -> ParseQuery -> select by name | rank by keywords -> Result
 //
-// Everything a model can ask for goes through Catalog.find, whichever protocol or
-// tool it came in by.
+// Everything a model can ask for goes through scope.find, whichever protocol or tool it
+// came in by.
 
 // Bounds on what one search may cost, however long the model's text is. A query is
 // read up to the bound; the rest is ignored.
@@ -38,7 +38,13 @@ type Query struct {
 	Required  []string // those of the keywords that a tool must match
 	Namespace string   // only tools of this namespace; "": all
 	Limit     int      // most hits wanted; 0: all
+
+	// Allowed, if it is not nil, tells which documents may be found. The built-in searchers
+	// ask it before they count or limit; of one that does not, hits are dropped afterwards.
+	Allowed func(doc int) bool
 }
+
+func (q *Query) allows(doc int) bool { return q.Allowed == nil || q.Allowed(doc) }
 
 // String returns the query in the form it could have been typed in: every keyword, the
 // required ones behind a "+".
@@ -206,13 +212,26 @@ type SearchEvent struct {
 	Err      error         // a searcher's failure the search recovered from, or the one it ended with
 }
 
+// A scope is a catalog as far as one request may see it. What is outside is not found, not
+// suggested and not selected, as if it were not there.
+type scope struct {
+	*Catalog
+	allowed docSet // nil: all of it
+	fair    bool   // no namespace takes every place of a result while others match
+}
+
+func (c *Catalog) all() scope { return scope{Catalog: c} }
+
+// sees reports whether the document is in the scope.
+func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.has(doc) }
+
 // find answers one or more queries as one result: the best of each, then the second
 // best of each, and so on, every tool once. limit counts for each query; 0 is the
 // default.
 //
 // failure is what a searcher failed with when the search recovered from it; err is what
 // it could not recover from, a cancelled context included.
-func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result *Result, failure, err error) {
+func (c scope) find(ctx context.Context, queries []string, limit int) (result *Result, failure, err error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string   // keywords of the queries that found nothing
 	var wrong *QueryError // of the first query that a searcher cannot search by
@@ -260,7 +279,7 @@ func (c *Catalog) find(ctx context.Context, queries []string, limit int) (result
 }
 
 // limit applies the default and the ceiling to what was asked for.
-func (c *Catalog) limit(asked int) int {
+func (c scope) limit(asked int) int {
 	if asked <= 0 {
 		return c.maxResults
 	}
@@ -269,7 +288,7 @@ func (c *Catalog) limit(asked int) int {
 
 // selection is the answer to a select:, as it is put together.
 type selection struct {
-	catalog *Catalog
+	scope   scope
 	asked   int // names looked up
 	seen    docSet
 	matches []Match
@@ -277,8 +296,8 @@ type selection struct {
 }
 
 // selectNames looks up the names of a list in the order asked, each tool once.
-func (c *Catalog) selectNames(list string) (matches []Match, missing []string) {
-	s := selection{catalog: c, seen: newDocSet(len(c.docs))}
+func (c scope) selectNames(list string) (matches []Match, missing []string) {
+	s := selection{scope: c, seen: newDocSet(len(c.docs))}
 	s.add(list, nameSeparators)
 	return s.matches, s.missing
 }
@@ -296,7 +315,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 		}
 		rest := separators[i+1:]
 		// Blanks separate names only if that finds one: "get wether" is one name misspelled.
-		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.catalog.lookup(part); return ok }) {
+		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.scope.lookup(part); return ok }) {
 			break
 		}
 		for _, part := range parts {
@@ -316,10 +335,10 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 // one.
 func (s *selection) addName(text string) bool {
 	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
-		if doc, ok := s.catalog.lookup(name); ok {
+		if doc, ok := s.scope.lookup(name); ok {
 			s.asked++
 			if s.seen.add(doc) { // two spellings are one tool
-				s.matches = append(s.matches, Match{Info: s.catalog.docs[doc].Info})
+				s.matches = append(s.matches, Match{Info: s.scope.docs[doc].Info})
 			}
 			return true
 		}
@@ -327,16 +346,27 @@ func (s *selection) addName(text string) bool {
 	return false
 }
 
-// rank asks the catalog's searcher, then its fallback if that found nothing. When all
-// that answered was a failure, it asks the keyword scorer, which cannot fail. A QueryError
-// of the catalog's searcher is err.
-func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
+// rank answers a keyword query. A QueryError of the catalog's searcher is err.
+func (c scope) rank(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
+	if c.allowed != nil {
+		q.Allowed = c.allowed.has
+	}
+	matches, total, failure, err = c.ask(ctx, q)
+	if err == nil && c.fair {
+		matches = c.share(ctx, q, matches, total)
+	}
+	return matches, total, failure, err
+}
+
+// ask asks the catalog's searcher, then its fallback if that found nothing. When all that
+// answered was a failure, it asks the keyword scorer, which cannot fail.
+func (c scope) ask(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
 	answered := false
 	for i, searcher := range []Searcher{c.searcher, c.fallback} {
 		if searcher == nil {
 			continue
 		}
-		hits, total, err := count(ctx, searcher, q)
+		matches, total, err := c.count(ctx, searcher, q)
 		if ctx.Err() != nil {
 			return nil, 0, failure, ctx.Err()
 		}
@@ -349,11 +379,8 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 			continue
 		}
 		answered = true
-		if matches, distinct := c.matches(hits, q.Limit); len(matches) > 0 {
-			if _, counts := searcher.(Counter); !counts {
-				total = distinct
-			}
-			return matches, min(max(total, distinct), len(c.docs)), failure, nil
+		if len(matches) > 0 {
+			return matches, total, failure, nil
 		}
 	}
 	if answered {
@@ -363,12 +390,58 @@ func (c *Catalog) rank(ctx context.Context, q Query) (matches []Match, total int
 	if err != nil {
 		return nil, 0, failure, err
 	}
-	hits, total, err := count(ctx, keyword, q)
-	matches, _ = c.matches(hits, q.Limit)
+	matches, total, err = c.count(ctx, keyword, q)
 	return matches, total, failure, err
 }
 
-func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {
+// share gives the last place of a result that is all of one namespace to the best tool
+// outside of it, if one matches: a server whose tools repeat every word a user may say
+// cannot keep all others from being found.
+func (c scope) share(ctx context.Context, q Query, matches []Match, total int) []Match {
+	if len(matches) < 2 || total <= len(matches) {
+		return matches
+	}
+	namespaceOf := func(doc int) string { return c.docs[doc].Namespace }
+	crowd := namespaceOf(c.byName[matches[0].Info.Name])
+	for _, m := range matches {
+		if crowd == "" || namespaceOf(c.byName[m.Info.Name]) != crowd {
+			return matches
+		}
+	}
+	q.Limit = 1
+	q.Allowed = func(doc int) bool { return c.sees(doc) && namespaceOf(doc) != crowd }
+	others, _, err := c.count(ctx, c.searcher, q)
+	if err != nil || len(others) == 0 {
+		return matches
+	}
+	return append(matches[:len(matches)-1:len(matches)-1], others[0])
+}
+
+// count asks one searcher. Where it may not know q.Allowed and what it found is not
+// allowed, it is asked again for all it has.
+func (c scope) count(ctx context.Context, s Searcher, q Query) ([]Match, int, error) {
+	hits, total, err := countHits(ctx, s, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	dropped := q.Allowed != nil && slices.ContainsFunc(hits, func(h Hit) bool {
+		return h.Doc >= 0 && h.Doc < len(c.docs) && !q.Allowed(h.Doc)
+	})
+	if dropped && q.Limit > 0 {
+		unlimited := q
+		unlimited.Limit = 0
+		if hits, total, err = countHits(ctx, s, unlimited); err != nil {
+			return nil, 0, err
+		}
+	}
+	matches, distinct := c.matches(hits, q)
+	if _, counts := s.(Counter); !counts || dropped {
+		total = distinct
+	}
+	return matches, min(max(total, distinct), len(c.docs)), nil
+}
+
+func countHits(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a searcher that fails is not the end of the search
 			err = fmt.Errorf("panic: %v", p)
@@ -381,9 +454,9 @@ func count(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err
 	return hits, len(hits), err
 }
 
-// matches trusts no searcher: hits outside the catalog, repeated ones and those beyond
-// the limit are dropped. distinct counts the hits in the catalog, each once.
-func (c *Catalog) matches(hits []Hit, limit int) (matches []Match, distinct int) {
+// matches trusts no searcher: hits outside the catalog, ones not allowed, repeated ones and
+// those beyond the limit are dropped. distinct counts what the limit alone would drop too.
+func (c scope) matches(hits []Hit, q Query) (matches []Match, distinct int) {
 	var seen docSet
 	isNew := func(i int, hit Hit) bool {
 		if len(hits) <= 64 {
@@ -394,9 +467,13 @@ func (c *Catalog) matches(hits []Hit, limit int) (matches []Match, distinct int)
 		}
 		return seen.add(hit.Doc)
 	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = len(hits)
+	}
 	matches = make([]Match, 0, min(len(hits), limit))
 	for i, hit := range hits {
-		if hit.Doc < 0 || hit.Doc >= len(c.docs) || !isNew(i, hit) {
+		if hit.Doc < 0 || hit.Doc >= len(c.docs) || !q.allows(hit.Doc) || !isNew(i, hit) {
 			continue
 		}
 		distinct++
@@ -431,7 +508,7 @@ func interleave(lists [][]Match) []Match {
 }
 
 // help adds near names and words to a result that found less than it was asked for.
-func (c *Catalog) help(result *Result, blank bool, missed []string) {
+func (c scope) help(result *Result, blank bool, missed []string) {
 	switch {
 	case blank:
 		result.Message = c.prompt.text("empty-query")

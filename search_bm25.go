@@ -487,7 +487,7 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	best := newTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, doc := range s.touched {
-		if r.namespace != -1 && x.namespace[doc] != r.namespace || !x.hasRequired(doc, r.required) {
+		if r.namespace != -1 && x.namespace[doc] != r.namespace || !x.hasRequired(doc, r.required) || !q.allows(int(doc)) {
 			continue
 		}
 		cell := s.cells[doc]

@@ -305,7 +305,7 @@ func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, erro
 		if number%256 == 0 && ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
-		if q.Namespace != "" && x.docs[x.docOf[number]].Namespace != q.Namespace {
+		if doc := int(x.docOf[number]); q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) || !q.allows(doc) {
 			continue
 		}
 		score := x.score(&query, number, means[number], near)
@@ -363,7 +363,7 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	if q.Namespace != "" && x.docs[doc].Namespace != q.Namespace {
+	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
 		return otherNamespace(q), ctx.Err()
 	}
 	query, tool := newFuzzyQuery(q), newFuzzyTool(&x.docs[doc])

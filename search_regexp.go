@@ -109,6 +109,9 @@ func (x *regexpIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, err
 		if err := ctx.Err(); err != nil { // one description may take a while
 			return nil, 0, err
 		}
+		if !q.allows(int(doc)) {
+			continue
+		}
 		if part := x.match(pattern, q, int(doc)); part.Score > 0 {
 			total++
 			best.add(part.Score, int32(number))
@@ -144,7 +147,7 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 // match says where a document matches and what that scores.
 func (x *regexpIndex) match(pattern *regexp.Regexp, q Query, doc int) Contribution {
 	d := &x.docs[doc]
-	if q.Namespace != "" && d.Namespace != q.Namespace {
+	if q.Namespace != "" && !inNamespace(d, q.Namespace) {
 		return Contribution{Field: "namespace"}
 	}
 	name := cut(d.Name, maxNameBytes)

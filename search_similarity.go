@@ -252,7 +252,7 @@ func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int,
 			return nil, 0, ctx.Err()
 		}
 		words[i] = -1
-		if q.Namespace == "" || x.docs[i].Namespace == q.Namespace {
+		if (q.Namespace == "" || inNamespace(&x.docs[i], q.Namespace)) && q.allows(i) {
 			words[i] = query.wordsIn(x.texts[i].text)
 		}
 		most = max(most, words[i])
@@ -296,7 +296,7 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	if q.Namespace != "" && x.docs[doc].Namespace != q.Namespace {
+	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
 		return otherNamespace(q), nil
 	}
 	query, text := newSimilarityQuery(q), &x.texts[doc]

@@ -115,6 +115,13 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 					t.Errorf("%q in %q, %q: score %v, explained as %s", q.Text, q.Namespace, docs[i].Name, scores[i], e)
 				}
 			}
+			even := func(doc int) bool { return doc%2 == 0 }
+			allowed := slices.DeleteFunc(slices.Clone(all), func(h toolsearch.Hit) bool { return !even(h.Doc) })
+			q.Allowed = even
+			if some, counted, err := s.SearchCount(ctx, q); err != nil || !slices.Equal(some, allowed) || counted != len(allowed) {
+				t.Errorf("%q, of even documents: got %v of %d, error %v, want %v", q.Text, some, counted, err, allowed)
+			}
+			q.Allowed = nil
 			q.Limit = 1 + random.IntN(8)
 			best, counted, err := s.SearchCount(ctx, q)
 			if err != nil {

@@ -54,8 +54,9 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 }
 
 // near returns the names most like text, best first: those of which a whole name, or a
-// run of as many parts as text has, is like it for the most part.
-func (x *nameIndex) near(text string, limit int) []string {
+// run of as many parts as text has, is like it for the most part. Of allowed alone, unless
+// that is nil.
+func (x *nameIndex) near(text string, limit int, allowed docSet) []string {
 	text = joinParts(text)
 	if text == "" {
 		return nil
@@ -69,7 +70,7 @@ func (x *nameIndex) near(text string, limit int) []string {
 	// Of names that share equally many, the shorter has less else in it.
 	candidates := newTop(nearCandidates, len(x.names), nil)
 	for i, n := range shared {
-		if n > 0 {
+		if n > 0 && (allowed == nil || allowed.has(i)) {
 			candidates.add(float64(n)-float64(len(x.parts[i]))/1024, int32(i))
 		}
 	}
@@ -112,10 +113,10 @@ func similarity(a, b []rune) float64 {
 }
 
 // near returns names like the given texts, without those already matched.
-func (c *Catalog) near(texts []string, matched []Match) []string {
+func (c scope) near(texts []string, matched []Match) []string {
 	var names []string
 	for _, text := range texts[:min(len(texts), maxNearQueries)] {
-		for _, name := range c.names().near(text, maxSuggestions) {
+		for _, name := range c.names().near(text, maxSuggestions, c.allowed) {
 			isMatched := slices.ContainsFunc(matched, func(m Match) bool { return m.Info.Name == name })
 			if !isMatched && !slices.Contains(names, name) {
 				names = append(names, name)

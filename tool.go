@@ -66,7 +66,7 @@ func (t *searchTool) answer(ctx context.Context, arguments string) (searchAnswer
 		return searchAnswer{Message: t.prompt.text("bad-arguments")}, nil, nil
 	}
 	start := time.Now()
-	result, failure, err := t.catalog.find(ctx, request.queries, request.limit)
+	result, failure, err := t.catalog.all().find(ctx, request.queries, request.limit)
 	if err != nil {
 		t.report(ctx, request, SearchEvent{Duration: time.Since(start), Err: err})
 		return searchAnswer{}, nil, err
