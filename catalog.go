@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -59,10 +58,13 @@ type Catalog struct {
 	byFolded map[string][]int // folded name, as it is and as it is shown -> the tools of that name
 	prompt   *prompt
 
-	searcher Searcher
-	fallback Searcher                 // nil: none
-	keyword  func() (Searcher, error) // the last resort when searchers fail, built when it is needed
-	names    func() *nameIndex        // for suggestions, built at the first name that is not found
+	searcher    Searcher
+	fallback    Searcher                 // nil: none
+	keyword     func() (Searcher, error) // the last resort when searchers fail, built when it is needed
+	preselector Searcher                 // for whole sentences of users
+	names       func() *nameIndex        // for suggestions, built at the first name that is not found
+
+	schemas schemas // of arguments, for calls that are dispatched
 
 	maxResults, maxResultsCap int
 }
@@ -91,17 +93,17 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 		return nil, err
 	}
 	c := &Catalog{
-		docs:     make([]Document, len(infos)),
-		byName:   make(map[string]int, len(infos)),
-		byFolded: make(map[string][]int, len(infos)),
-		prompt: promptIn(config.Language, !config.Reminder.Disabled, "{tool}", config.ToolName,
-			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap)),
+		docs:          make([]Document, len(infos)),
+		byName:        make(map[string]int, len(infos)),
+		byFolded:      make(map[string][]int, len(infos)),
+		prompt:        config.prompt(),
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
 	}
 	// Only searchers other than the default read parameters, and they are the dear part
 	// of a document.
-	wantParameters := config.Index != nil || config.Fallback != nil
+	index, fallback := config.index(), config.fallback()
+	wantParameters := index != nil || fallback != nil || config.Preselect > 0
 	for i, info := range infos {
 		if err := c.add(i, info, config.Annotate, wantParameters); err != nil {
 			return nil, err
@@ -109,12 +111,17 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	}
 	c.keyword = sync.OnceValues(func() (Searcher, error) { return Keyword(context.Background(), c.docs) })
 	c.names = sync.OnceValue(func() *nameIndex { return newNameIndex(c.docs) })
-	if c.searcher, err = c.index(ctx, config.Index); err != nil {
+	if c.searcher, err = c.index(ctx, index); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
-	if config.Fallback != nil {
-		if c.fallback, err = c.index(ctx, config.Fallback); err != nil {
+	if fallback != nil {
+		if c.fallback, err = c.index(ctx, fallback); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
+		}
+	}
+	if c.preselector = c.searcher; config.Preselect > 0 && config.Index == nil {
+		if c.preselector, err = c.index(ctx, BM25); err != nil {
+			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
 	return c, nil
@@ -214,6 +221,8 @@ func (s docSet) add(doc int) bool {
 	s[doc/64] |= 1 << (doc % 64)
 	return true
 }
+
+func (s docSet) remove(doc int) { s[doc/64] &^= 1 << (doc % 64) }
 
 // toolInfos asks every tool for its definition, once.
 func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {

@@ -15,9 +15,13 @@ import (
 // checkpoint. Before the next model call the model's own call is put back, and the result
 // named after it.
 
+// Dispatched calls go the same way: call_tool is replaced by a call of the tool it names, so
+// that callbacks, events, wrappers and ReturnDirectly see that tool and nothing else.
+
 // callable tells what the model may call.
 type callable struct {
-	reader  *reader
+	run     *run
+	loaded  *loadedSet
 	all     []*schema.ToolInfo // every tool the agent can run
 	visible []*schema.ToolInfo // those the model saw
 	native  []*schema.ToolInfo // those it could search natively
@@ -25,25 +29,45 @@ type callable struct {
 	refuse  bool               // UnloadedRefuse
 }
 
+// replacement returns the call to be run in the place of one that cannot be run as it is.
+func (k *callable) replacement(call callView) (name, arguments string, replaced bool) {
+	names := &k.run.reader.names
+	if call.name != "" && call.name == names.call {
+		d := readDispatch(call.args)
+		if s := k.dispatchProblem(d); s != nil {
+			return names.search, s.String(), true
+		}
+		return k.dispatchedName(d.Name), d.Arguments, true
+	}
+	if s := k.standInFor(call.name); s != nil {
+		return names.search, s.String(), true
+	}
+	return "", "", false
+}
+
 // standInFor returns the stand-in for a call, or nil if the call can be run.
 func (k *callable) standInFor(name string) *standIn {
-	c := k.reader.catalog
-	if doc, dynamic := c.byName[name]; dynamic {
-		if k.refuse && !containsName(k.visible, name) && !k.foundNatively(doc) {
+	if doc, dynamic := k.run.scope.byName[name]; dynamic && k.run.scope.sees(doc) {
+		if k.refuse && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
 		return nil
 	}
-	if !k.explain || len(k.all) == 0 || name == k.reader.tool || containsName(k.all, name) {
+	if !k.explain || len(k.all) == 0 || k.run.reader.names.has(name) || containsName(k.all, name) {
 		return nil
 	}
 	return &standIn{UnknownTool: cut(name, maxNameBytes), Suggestions: k.near(name)}
 }
 
+func (k *callable) isLoaded(doc int) bool {
+	return k.run.plain || containsName(k.visible, k.run.scope.docs[doc].Name) ||
+		k.foundNatively(doc) || k.loaded != nil && k.loaded.has.has(doc)
+}
+
 func (k *callable) foundNatively(doc int) bool {
-	name := k.reader.catalog.docs[doc].Name
+	name := k.run.scope.docs[doc].Name
 	return slices.ContainsFunc(k.native, func(t *schema.ToolInfo) bool {
-		return t != nil && t.Name == name && isMarked(t, k.reader.tool)
+		return t != nil && t.Name == name && isMarked(t, k.run.reader.names.search)
 	})
 }
 
@@ -56,7 +80,7 @@ const maxOtherTools = 256
 
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
-	c := k.reader.catalog
+	c := k.run.scope
 	var others []Document
 	for _, t := range k.all {
 		if t == nil || len(others) == maxOtherTools {
@@ -67,7 +91,7 @@ func (k *callable) near(name string) []string {
 		}
 	}
 	names := newNameIndex(others).near(name, maxSuggestions, nil)
-	names = append(names, c.names().near(name, maxSuggestions, nil)...)
+	names = append(names, c.names().near(name, maxSuggestions, c.allowed)...)
 	wanted := joinParts(name)
 	slices.SortStableFunc(names, func(a, b string) int {
 		return compareScored(scored{score: likeness(wanted, joinParts(a))}, scored{score: likeness(wanted, joinParts(b))})
@@ -75,36 +99,40 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// intercept returns messages with stand-ins for the calls of the last one that cannot be
-// run; messages itself if there are none.
-func intercept[M message](codec codec[M], k *callable, messages []M) []M {
+// intercept returns messages with other calls in the place of those of the last one that
+// cannot be run as they are, messages itself if there are none, and the names of the tools
+// that are not run at all.
+func intercept[M message](codec codec[M], k *callable, messages []M) (rewritten []M, refused []string) {
 	if len(messages) == 0 {
-		return messages
+		return messages, nil
 	}
 	var v view
 	last := messages[len(messages)-1]
 	codec.read(last, &v)
 	var replaced []callView
 	for _, call := range v.calls {
-		if s := k.standInFor(call.name); s != nil {
+		if name, arguments, ok := k.replacement(call); ok {
 			replaced = append(replaced, callView{
-				at: call.at, name: k.reader.tool, args: s.String(),
+				at: call.at, name: name, args: arguments,
 				standIn: true, wanted: call.name, wantArg: call.args,
 			})
+			if name == k.run.reader.names.search {
+				refused = append(refused, call.name)
+			}
 		}
 	}
 	if len(replaced) == 0 {
-		return messages
+		return messages, nil
 	}
-	messages = slices.Clone(messages)
-	messages[len(messages)-1] = codec.setCalls(last, replaced)
-	return messages
+	rewritten = slices.Clone(messages)
+	rewritten[len(messages)-1] = codec.setCalls(last, replaced)
+	return rewritten, refused
 }
 
-// restore puts the model's own calls back in the place of stand-ins, and names the
-// results of the search tool that answer another tool's call after that tool. It returns
-// messages itself where there is nothing to do.
-func restore[M message](codec codec[M], tool string, messages []M) []M {
+// restore puts the model's own calls back in the place of those that were run instead, and
+// names the results after the tool the model called. It returns messages itself where there
+// is nothing to do.
+func restore[M message](codec codec[M], names *metaNames, messages []M) []M {
 	restored := messages
 	change := func(i int, msg M) {
 		if &restored[0] == &messages[0] {
@@ -115,7 +143,7 @@ func restore[M message](codec codec[M], tool string, messages []M) []M {
 	var v view
 	var round answeredRound
 	finish := func() {
-		for _, r := range round.misnamed(tool) {
+		for _, r := range round.misnamed(names) {
 			change(r.message, codec.nameResults(restored[r.message], []resultView{r.resultView}))
 		}
 		round = answeredRound{}
@@ -127,7 +155,7 @@ func restore[M message](codec codec[M], tool string, messages []M) []M {
 		}
 		var standIns []callView
 		for _, call := range v.calls {
-			if call.standIn && call.name == tool {
+			if call.standIn && (call.name == names.search || names.call != "" && call.wanted == names.call) {
 				call = callView{at: call.at, id: call.id, name: call.wanted, args: call.wantArg}
 				standIns = append(standIns, call)
 			}
@@ -157,16 +185,18 @@ type answeringResult struct {
 	message int
 }
 
-// misnamed returns the results of the search tool that answer a call of another name, with
-// that name. Calls are told apart by id or, where several share one or have none, by their
-// order; where that does not fit the names either, nothing is said.
-func (r *answeredRound) misnamed(tool string) []answeringResult {
+// misnamed returns the results of the search tool that answer a call of another name, and
+// those of any tool that answer a dispatching call, with the name that was called. Calls are
+// told apart by id or, where several share one or have none, by their order; where that does
+// not fit the names either, nothing is said.
+func (r *answeredRound) misnamed(names *metaNames) []answeringResult {
 	var list []answeringResult
 	for i, result := range r.results {
-		if result.name != tool || result.native {
+		if result.native || result.name != names.search && names.call == "" {
 			continue
 		}
-		if name := r.calledName(i, tool); name != "" && name != tool {
+		name := r.calledName(i, names)
+		if name != "" && name != result.name && (result.name == names.search || name == names.call) {
 			result.name = name
 			list = append(list, result)
 		}
@@ -174,7 +204,7 @@ func (r *answeredRound) misnamed(tool string) []answeringResult {
 	return list
 }
 
-func (r *answeredRound) calledName(i int, tool string) string {
+func (r *answeredRound) calledName(i int, meta *metaNames) string {
 	id := r.results[i].callID
 	var names []string
 	for _, call := range r.calls {
@@ -190,7 +220,7 @@ func (r *answeredRound) calledName(i int, tool string) string {
 		if result.callID != id {
 			continue
 		}
-		if place >= len(names) || result.name != names[place] && result.name != tool {
+		if place >= len(names) || result.name != names[place] && result.name != meta.search && names[place] != meta.call {
 			return ""
 		}
 		if j == i {

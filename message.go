@@ -31,8 +31,10 @@ const summaryMark = "_eino_summarization_content_type"
 // view is what we read from one message.
 type view struct {
 	system    bool
-	user      bool   // a user's text
-	text      string // of a user's message that is nothing but one text
+	user      bool     // a user's text
+	text      string   // of a user's or a system message that is nothing but one text
+	texts     []string // of a user's message that has several parts
+	extra     map[string]any
 	reminder  string // reminderMark
 	summary   bool
 	assistant bool
@@ -64,8 +66,11 @@ type codec[M message] struct {
 	read func(msg M, v *view)
 	// user makes a user's message.
 	user func(text string, extra map[string]any) M
-	// setText returns a copy of a user's message that is one text, with another text.
-	setText func(msg M, text string) M
+	// system makes a system message.
+	system func(text string, extra map[string]any) M
+	// setText returns a copy of a user's or system message that is one text, with another
+	// text and Extra.
+	setText func(msg M, text string, extra map[string]any) M
 	// setCalls returns a copy with the calls at those indexes replaced.
 	setCalls func(msg M, calls []callView) M
 	// nameResults returns a copy with those tool results renamed.
@@ -87,10 +92,11 @@ func codecOf[M message]() codec[M] {
 }
 
 func (v *view) reset() {
-	*v = view{calls: v.calls[:0], results: v.results[:0]}
+	*v = view{calls: v.calls[:0], results: v.results[:0], texts: v.texts[:0]}
 }
 
 func (v *view) readExtra(extra map[string]any) {
+	v.extra = extra
 	if len(extra) > 0 {
 		v.reminder, _ = extra[reminderMark].(string)
 		_, v.summary = extra[summaryMark]
@@ -136,11 +142,21 @@ var messageCodec = codec[*schema.Message]{
 		switch m.Role {
 		case schema.System:
 			v.system = true
+			v.readExtra(m.Extra)
+			if len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 {
+				v.text = m.Content
+			}
 		case schema.User:
 			v.user = true
 			v.readExtra(m.Extra)
 			if len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 {
 				v.text = m.Content
+			}
+			for _, part := range m.UserInputMultiContent {
+				v.texts = append(v.texts, part.Text)
+			}
+			for _, part := range m.MultiContent {
+				v.texts = append(v.texts, part.Text)
 			}
 		case schema.Assistant:
 			v.assistant = true
@@ -170,9 +186,14 @@ var messageCodec = codec[*schema.Message]{
 		m.Extra = extra
 		return m
 	},
-	setText: func(m *schema.Message, text string) *schema.Message {
+	system: func(text string, extra map[string]any) *schema.Message {
+		m := schema.SystemMessage(text)
+		m.Extra = extra
+		return m
+	},
+	setText: func(m *schema.Message, text string, extra map[string]any) *schema.Message {
 		changed := *m
-		changed.Content = text
+		changed.Content, changed.Extra = text, extra
 		return &changed
 	},
 	setCalls: func(m *schema.Message, calls []callView) *schema.Message {
@@ -202,6 +223,7 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 		switch m.Role {
 		case schema.AgenticRoleTypeSystem:
 			v.system = true
+			v.readExtra(m.Extra)
 		case schema.AgenticRoleTypeAssistant:
 			v.assistant = true
 		case schema.AgenticRoleTypeUser:
@@ -231,8 +253,10 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 					result.foundTools = found.Result.Tools
 				}
 				v.results = append(v.results, result)
-			case v.user && block.UserInputText != nil && len(m.ContentBlocks) == 1:
+			case (v.user || v.system) && block.UserInputText != nil && len(m.ContentBlocks) == 1:
 				v.text = block.UserInputText.Text
+			case v.user && block.UserInputText != nil:
+				v.texts = append(v.texts, block.UserInputText.Text)
 			}
 		}
 		v.user = v.user && len(v.results) == 0
@@ -242,8 +266,14 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 		m.Extra = extra
 		return m
 	},
-	setText: func(m *schema.AgenticMessage, text string) *schema.AgenticMessage {
+	system: func(text string, extra map[string]any) *schema.AgenticMessage {
+		m := schema.SystemAgenticMessage(text)
+		m.Extra = extra
+		return m
+	},
+	setText: func(m *schema.AgenticMessage, text string, extra map[string]any) *schema.AgenticMessage {
 		changed := *m
+		changed.Extra = extra
 		block := *m.ContentBlocks[0]
 		block.UserInputText = &schema.UserInputText{Text: text}
 		changed.ContentBlocks = []*schema.ContentBlock{&block}
@@ -281,4 +311,12 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 // textOnly reports whether the view's text is all a user said in a message.
 func (v *view) textOnly() bool {
 	return v.user && strings.TrimSpace(v.text) != ""
+}
+
+// said is everything a user's message says in words.
+func (v *view) said() string {
+	if v.text != "" || len(v.texts) == 0 {
+		return v.text
+	}
+	return strings.Join(v.texts, "\n")
 }

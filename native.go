@@ -21,38 +21,36 @@ import (
 // deferred splits the tools for a native model call: the ordinary list, without the
 // search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
 // visible it is idempotent, and it passes over deferred tools of others.
-func deferred(r *reader, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordinary, hidden []*schema.ToolInfo) {
-	moved := newLoadedSet(r.catalog)
+func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordinary, hidden []*schema.ToolInfo) {
+	catalog, searchTool := r.reader.catalog, r.reader.names.search
+	moved := newLoadedSet(catalog)
 	for _, doc := range loaded.docs {
-		if !loaded.native.has(doc) {
+		// What stands in the ordinary list already, or always does, stays there.
+		if !loaded.native.has(doc) || r.plain || r.isAlways(doc) || containsMarked(tools, catalog.docs[doc].Name, searchTool) {
 			moved.add(doc)
 		}
 	}
 	ordinary = make([]*schema.ToolInfo, 0, 8)
 	for _, t := range visible(r, tools, moved) {
-		if t.Name == r.tool {
-			continue
+		if t.Name != searchTool {
+			ordinary = append(ordinary, t)
 		}
-		if doc, dynamic := r.catalog.byName[t.Name]; dynamic {
-			moved.add(doc)
-		}
-		ordinary = append(ordinary, t)
 	}
 
-	hidden = make([]*schema.ToolInfo, 0, len(r.catalog.docs))
+	hidden = make([]*schema.ToolInfo, 0, len(catalog.docs))
 	for _, t := range others {
 		if t == nil {
 			continue
 		}
-		if _, own := r.catalog.byName[t.Name]; !own {
+		if _, own := catalog.byName[t.Name]; !own {
 			hidden = append(hidden, t)
 		}
 	}
-	for doc := range r.catalog.docs {
-		switch info := r.catalog.docs[doc].Info; {
-		case moved.has.has(doc):
+	for doc := range catalog.docs {
+		switch info := catalog.docs[doc].Info; {
+		case moved.has.has(doc) || !r.scope.sees(doc):
 		case loaded.has.has(doc):
-			hidden = append(hidden, marked(info, r.tool))
+			hidden = append(hidden, marked(info, searchTool))
 		default:
 			hidden = append(hidden, info)
 		}
@@ -60,19 +58,23 @@ func deferred(r *reader, tools, others []*schema.ToolInfo, loaded *loadedSet) (o
 	return ordinary, hidden
 }
 
+func containsMarked(tools []*schema.ToolInfo, name, searchTool string) bool {
+	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name && isMarked(t, searchTool) })
+}
+
 // markDeferred returns tools with the given ones marked as loaded; tools
 // itself if there are none.
 func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	list := tools
 	for i, t := range tools {
-		if t == nil || isMarked(t, r.tool) {
+		if t == nil || isMarked(t, r.names.search) {
 			continue
 		}
 		if doc, ok := r.catalog.byName[t.Name]; ok && loaded.has.has(doc) {
 			if &list[0] == &tools[0] {
 				list = slices.Clone(tools)
 			}
-			list[i] = marked(t, r.tool)
+			list[i] = marked(t, r.names.search)
 		}
 	}
 	return list
@@ -81,10 +83,14 @@ func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*sch
 // nativeSearchTool is tool_search in native mode: an enhanced tool whose result holds
 // the definitions of what it found.
 type nativeSearchTool struct {
-	*searchTool
+	*host
+	info     *schema.ToolInfo
 	wordless bool                                      // codec.wordless: a mistake or a miss is an empty result
 	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
 }
+
+// Info implements tool.BaseTool.
+func (t *nativeSearchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
 
 // InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
@@ -92,7 +98,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
-	answer, matches, err := t.answer(ctx, text)
+	answer, matches, err := t.search(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +109,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 			found.Tools = append(found.Tools, m.Info)
 		}
 	}
-	if len(found.Tools) == 0 && (!t.wordless || readRequest(text).stand != nil) {
+	if len(found.Tools) == 0 && (!t.wordless || readRequest(text, "query").stand != nil) {
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
 	}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{

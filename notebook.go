@@ -13,14 +13,17 @@ import (
 // model call: another middleware may remove a search result before this one reads it.
 type notebook struct {
 	mu       sync.Mutex
-	calls    []string            // ids of the search calls, in the order the model made them
-	found    map[string][]string // call id -> what the search found
-	ordinary map[string]bool     // native mode: the names in the ordinary tool list
+	calls    []string                // ids of the calls of meta-tools, in the order the model made them
+	effects  map[string][]nameEffect // call id -> what the call loads and unloads
+	kept     []nameEffect
+	shown    map[string]bool // loaded at the last model call; nil: there was none
+	loaded   map[string]bool // as of the last model call, and what calls did since; nil: none yet
+	ordinary map[string]bool // native mode: the names in the ordinary tool list
 }
 
-// expect notes the calls of the search tool in the last message.
-func expect[M message](n *notebook, codec codec[M], tool string, messages []M) {
-	if n == nil || len(messages) == 0 {
+// expect notes the calls of the meta-tools in the last message.
+func expect[M message](n *notebook, codec codec[M], names *metaNames, messages []M) {
+	if len(messages) == 0 {
 		return
 	}
 	var v view
@@ -28,28 +31,51 @@ func expect[M message](n *notebook, codec codec[M], tool string, messages []M) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, call := range v.calls {
-		if call.name == tool {
+		if names.has(call.name) {
 			n.calls = append(n.calls, call.id)
 		}
 	}
 }
 
-func (n *notebook) note(callID string, names []string) {
-	if n == nil {
-		return
+func (n *notebook) note(callID string, e nameEffect) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.effects == nil {
+		n.effects = make(map[string][]nameEffect)
+	}
+	n.effects[callID] = append(n.effects[callID], e)
+	if n.loaded == nil {
+		n.loaded = make(map[string]bool)
+	}
+	for _, name := range e.loads {
+		n.loaded[name] = true
+	}
+	for _, name := range e.unloads {
+		delete(n.loaded, name)
+	}
+}
+
+// setLoaded notes the tools loaded at a model call, and returns what was noted at the one
+// before; nil at the first.
+func (n *notebook) setLoaded(names []string) (before map[string]bool) {
+	now := make(map[string]bool, len(names))
+	for _, name := range names {
+		now[name] = true
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.found == nil {
-		n.found = make(map[string][]string)
-	}
-	n.found[callID] = names
+	before, n.shown = n.shown, now
+	n.loaded = maps.Clone(now)
+	return before
+}
+
+func (n *notebook) isLoaded(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.loaded[name]
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {
-	if n == nil {
-		return
-	}
 	names := make(map[string]bool, len(tools))
 	for _, t := range tools {
 		names[t.Name] = true
@@ -60,32 +86,31 @@ func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {
 }
 
 func (n *notebook) ordinaryNames() map[string]bool {
-	if n == nil {
-		return nil
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.ordinary
 }
 
-// take returns the names found since the last take, in the order of the calls.
-func (n *notebook) take() []string {
-	if n == nil {
-		return nil
-	}
+// take returns the effects since the last take, in the order of the calls. If they are
+// kept, the next take returns them too: what is loaded is in no tool list then.
+func (n *notebook) take(keep bool) []nameEffect {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var names []string
+	var effects []nameEffect
 	for _, id := range n.calls {
-		names = append(names, n.found[id]...)
-		delete(n.found, id)
+		effects = append(effects, n.effects[id]...)
+		delete(n.effects, id)
 	}
 	// A resumed run carries out calls that an earlier one made.
-	for _, id := range slices.Sorted(maps.Keys(n.found)) {
-		names = append(names, n.found[id]...)
+	for _, id := range slices.Sorted(maps.Keys(n.effects)) {
+		effects = append(effects, n.effects[id]...)
 	}
-	n.calls, n.found = nil, nil
-	return names
+	n.calls, n.effects = nil, nil
+	if keep {
+		n.kept = append(n.kept, effects...)
+		return n.kept
+	}
+	return effects
 }
 
 // carriedKey is the context key of WithLoaded.

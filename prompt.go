@@ -24,19 +24,20 @@ var chineseTexts string
 
 // prompt is the texts of one language for one search tool.
 type prompt struct {
-	texts  map[string]string
-	listed bool // the model is shown the names of the hidden tools
+	texts    map[string]string
+	protocol Protocol
+	listed   bool // the model is shown the names of the hidden tools
 }
 
 // promptIn returns the texts in a language, with values, pairs of a placeholder and what
 // to put there, filled in.
-func promptIn(language Language, listed bool, values ...string) *prompt {
+func promptIn(language Language, protocol Protocol, listed bool, values ...string) *prompt {
 	source := englishTexts
 	if language == Chinese {
 		source = chineseTexts
 	}
 	fill := strings.NewReplacer(values...)
-	p := &prompt{texts: make(map[string]string), listed: listed}
+	p := &prompt{texts: make(map[string]string), protocol: protocol, listed: listed}
 	for section := range strings.SplitSeq(source, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
 		p.texts[key] = fill.Replace(strings.TrimSpace(text))
@@ -44,11 +45,20 @@ func promptIn(language Language, listed bool, values ...string) *prompt {
 	return p
 }
 
-// text returns the text under a heading, or its variant for a model that sees no list of
-// names. The values are filled in as in promptIn.
+// text returns the text under a heading: the protocol's own, where it has one, in the
+// variant for a model that sees no list of names, where there is one. The values are filled
+// in as in promptIn.
 func (p *prompt) text(key string, values ...string) string {
-	if variant := key + "-unlisted"; !p.listed && p.texts[variant] != "" {
-		key = variant
+	text := p.texts[key]
+	for _, prefix := range [...]string{p.protocol.String() + " ", ""} {
+		own, found := p.texts[prefix+key]
+		if variant, ok := p.texts[prefix+key+"-unlisted"]; ok && !p.listed {
+			own, found = variant, true
+		}
+		if found {
+			text = own
+			break
+		}
 	}
-	return strings.NewReplacer(values...).Replace(p.texts[key])
+	return strings.NewReplacer(values...).Replace(text)
 }

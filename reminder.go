@@ -1,6 +1,9 @@
 package toolsearch
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // The <available-deferred-tools> reminder: a user's message that tells the model the
 // names it can load. It stands before the first message that is not a system one, once,
@@ -15,27 +18,27 @@ import "strings"
 const reminderClose = "</available-deferred-tools>"
 
 type reminder struct {
-	tool string // the search tool's name
-	open string // the tag it begins with
-	text string // "": there is to be none
+	tool     string // the search tool's name
+	open     string // the tag it begins with
+	text     string // "": there is to be none
+	position ReminderPosition
 }
 
-func newReminder(c *Catalog, tool string, disabled bool) reminder {
-	r := reminder{tool: tool, open: "<available-deferred-tools>"}
-	if tool != DefaultToolName {
-		r.open = `<available-deferred-tools tool="` + tool + `">`
+// newReminder makes the reminder of a run.
+func newReminder(r *run, config *Config) reminder {
+	rem := reminder{tool: config.ToolName, open: "<available-deferred-tools>", position: config.Reminder.Position}
+	if config.ToolName != config.Protocol.defaultToolName() {
+		rem.open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
-	if disabled {
-		return r
+	if config.Reminder.Disabled || r.plain {
+		return rem
 	}
-	var b strings.Builder
-	b.WriteString(r.open + "\n" + c.prompt.text("reminder") + "\n")
-	for i := range c.docs {
-		b.WriteString(shownName(c.docs[i].Name) + "\n")
+	list := newToolList(r, config)
+	if len(list.docs) == 0 {
+		return rem
 	}
-	b.WriteString(reminderClose)
-	r.text = b.String()
-	return r
+	rem.text = rem.open + "\n" + list.text(len(rem.open)+len(reminderClose)+2) + "\n" + reminderClose
+	return rem
 }
 
 // is reports whether the message is a reminder of this middleware, current or not.
@@ -83,27 +86,83 @@ func (r *reminder) unquote(text string) string {
 
 // reminderFacts is what is known of the reminder in a history.
 type reminderFacts struct {
-	first int  // the first message that is not a system one; -1: there is none
-	kept  int  // the first reminder; -1: there is none
-	stale bool // something has to be changed or removed
+	first  int  // the first message that is not a system one; -1: there is none
+	newest int  // the newest user's message; -1: there is none
+	kept   int  // the first reminder; -1: there is none
+	system int  // the first system message that holds a reminder; -1: there is none
+	stale  bool // something has to be changed or removed
 }
 
-var noReminder = reminderFacts{first: -1, kept: -1}
+var noReminder = reminderFacts{first: -1, newest: -1, kept: -1, system: -1}
 
 func (f *reminderFacts) note(r *reminder, i int, v *view) {
-	if f.first < 0 && !v.system {
+	if v.system {
+		f.noteSystem(r, i, v)
+		return
+	}
+	if f.first < 0 {
 		f.first = i
 	}
 	switch {
 	case !v.user:
 	case r.is(v):
-		f.stale = f.stale || f.kept >= 0 || v.text != r.text
+		f.stale = f.stale || f.kept >= 0 || v.text != r.text || r.position == ReminderInstruction
 		if f.kept < 0 {
 			f.kept = i
 		}
-	case r.quoted(v):
-		f.stale = true
+	default:
+		f.newest = i
+		f.stale = f.stale || r.quoted(v)
 	}
+}
+
+func (f *reminderFacts) noteSystem(r *reminder, i int, v *view) {
+	if v.reminder != r.tool {
+		return
+	}
+	_, block := r.splitSystem(v.text)
+	f.stale = f.stale || f.system >= 0 || block != r.text || r.position != ReminderInstruction
+	if f.system < 0 {
+		f.system = i
+	}
+}
+
+// inPlace reports whether nothing is to be done.
+func (f *reminderFacts) inPlace(r *reminder) bool {
+	switch {
+	case f.stale:
+		return false
+	case r.text == "":
+		return f.kept < 0 && f.system < 0
+	case r.position == ReminderInstruction:
+		return f.system >= 0
+	case r.position == ReminderLast && f.newest >= 0:
+		return f.kept >= 0 && f.kept == f.newest-1
+	default:
+		return f.kept >= 0
+	}
+}
+
+// place is the message the reminder is to stand before, as a message of its own; -1: behind
+// all of them.
+func (f *reminderFacts) place(r *reminder) int {
+	switch {
+	case r.position == ReminderLast && f.newest >= 0:
+		return f.newest
+	case f.kept >= 0:
+		return f.kept
+	default:
+		return f.first
+	}
+}
+
+// splitSystem takes a system message apart into what it says itself and the reminder.
+func (r *reminder) splitSystem(text string) (own, block string) {
+	at := strings.LastIndex(text, r.open)
+	if at < 0 || !strings.HasSuffix(text, reminderClose) {
+		return text, ""
+	}
+	return strings.TrimSuffix(text[:at], "\n\n"), text[at:]
 }
 
 func findReminder[M message](codec codec[M], r *reminder, messages []M) reminderFacts {
@@ -119,33 +178,77 @@ func findReminder[M message](codec codec[M], r *reminder, messages []M) reminder
 // ensureReminder returns messages with the reminder in its place, once and current. It
 // returns messages itself where nothing is to be done, and never writes to it.
 func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts reminderFacts) []M {
-	if !facts.stale && (facts.kept >= 0) == (r.text != "") {
+	if facts.inPlace(r) {
 		return messages
 	}
-	at := facts.kept
-	if at < 0 {
-		at = facts.first
-	}
+	inSystem := r.position == ReminderInstruction && r.text != ""
+	at := facts.place(r)
+	placed := r.text == ""
 	rewritten := make([]M, 0, len(messages)+1)
 	var v view
 	for i, msg := range messages {
 		codec.read(msg, &v)
 		isReminder := v.user && r.is(&v)
-		if i == at && r.text != "" && !(isReminder && v.text == r.text) {
-			rewritten = append(rewritten, codec.user(r.text, r.extra()))
+		switch {
+		case placed:
+		case inSystem && v.system && v.text != "":
+			placed = true
+			rewritten = append(rewritten, intoSystem(codec, r, msg, &v))
+			continue
+		case inSystem && !v.system:
+			placed = true
+			rewritten = append(rewritten, codec.system(r.text, r.extra()))
+		case !inSystem && i == at:
+			placed = true
+			if isReminder && v.text == r.text {
+				rewritten = append(rewritten, msg)
+			} else {
+				rewritten = append(rewritten, codec.user(r.text, r.extra()))
+			}
 		}
 		switch {
-		case isReminder && (i != at || v.text != r.text): // one too many, or stale
+		case isReminder: // in its place already, one too many, or stale
+		case v.system && v.reminder == r.tool:
+			if own, _ := r.splitSystem(v.text); own != "" {
+				rewritten = append(rewritten, codec.setText(msg, own, r.withoutMark(v.extra)))
+			}
 		case v.user && r.quoted(&v):
-			rewritten = append(rewritten, codec.setText(msg, r.unquote(v.text)))
+			rewritten = append(rewritten, codec.setText(msg, r.unquote(v.text), v.extra))
 		default:
 			rewritten = append(rewritten, msg)
 		}
 	}
-	if at < 0 && r.text != "" {
+	switch {
+	case placed:
+	case inSystem:
+		rewritten = append(rewritten, codec.system(r.text, r.extra()))
+	default:
 		rewritten = append(rewritten, codec.user(r.text, r.extra()))
 	}
 	return rewritten
 }
 
+// intoSystem returns a system message with the reminder at its end.
+func intoSystem[M message](codec codec[M], r *reminder, msg M, v *view) M {
+	own := v.text
+	if v.reminder == r.tool {
+		own, _ = r.splitSystem(v.text)
+	}
+	if own != "" {
+		own += "\n\n"
+	}
+	extra := maps.Clone(v.extra)
+	if extra == nil {
+		extra = make(map[string]any, 1)
+	}
+	extra[reminderMark] = r.tool
+	return codec.setText(msg, own+r.text, extra)
+}
+
 func (r *reminder) extra() map[string]any { return map[string]any{reminderMark: r.tool} }
+
+func (r *reminder) withoutMark(extra map[string]any) map[string]any {
+	extra = maps.Clone(extra)
+	delete(extra, reminderMark)
+	return extra
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -164,7 +165,7 @@ func (e *QueryError) Error() string { return e.Message }
 
 // newQueryError takes the message from the texts of the prompt.
 func newQueryError(key string, values ...string) *QueryError {
-	return &QueryError{Message: promptIn(English, true).text(key, values...), key: key, values: values}
+	return &QueryError{Message: promptIn(English, ProtocolToolSearch, true).text(key, values...), key: key, values: values}
 }
 
 // in returns the message in the language of a prompt, where there is one in it.
@@ -207,9 +208,18 @@ type SearchEvent struct {
 	Query    string        // what the model asked for, cut to the bound on its length
 	Matches  []string      // names found, in the order returned
 	NotFound []string      // names asked for that no tool has
+	Scores   []float64     // of Matches, in their order; 0 for a tool selected by name
 	Total    int           // number of tools that matched before the limit
+	Searcher string        // what answered: "index", "fallback", "keyword" when both failed; "" for a selection or no match
 	Duration time.Duration // of the search alone
 	Err      error         // a searcher's failure the search recovered from, or the one it ended with
+}
+
+// trace is what is to be told of a search besides its result.
+type trace struct {
+	searcher string
+	failure  error       // a searcher's, which the search recovered from
+	wrong    *QueryError // of the first query that a searcher cannot search by
 }
 
 // A scope is a catalog as far as one request may see it. What is outside is not found, not
@@ -229,16 +239,15 @@ func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.has(doc
 // best of each, and so on, every tool once. limit counts for each query; 0 is the
 // default.
 //
-// failure is what a searcher failed with when the search recovered from it; err is what
-// it could not recover from, a cancelled context included.
-func (c scope) find(ctx context.Context, queries []string, limit int) (result *Result, failure, err error) {
+// The error is what it could not recover from, a cancelled context included.
+func (c scope) find(ctx context.Context, queries []string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
-	var missed []string   // keywords of the queries that found nothing
-	var wrong *QueryError // of the first query that a searcher cannot search by
-	result = &Result{}
+	var missed []string // keywords of the queries that found nothing
+	var trace trace
+	result := &Result{}
 	blank := true
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, trace, err
 	}
 	for _, text := range queries[:min(len(queries), maxQueries)] {
 		if list, ok := parseSelect(text); ok {
@@ -255,14 +264,13 @@ func (c scope) find(ctx context.Context, queries []string, limit int) (result *R
 		}
 		blank = false
 		q.Limit = c.limit(limit)
-		matches, total, recovered, err := c.rank(ctx, q)
-		failure = cmp.Or(failure, recovered)
+		matches, total, err := c.rank(ctx, q, &trace)
 		if mistake := (*QueryError)(nil); errors.As(err, &mistake) {
-			wrong = cmp.Or(wrong, mistake)
+			trace.wrong = cmp.Or(trace.wrong, mistake)
 			continue
 		}
 		if err != nil {
-			return nil, failure, err
+			return nil, trace, err
 		}
 		lists = append(lists, matches)
 		result.Total += total
@@ -272,11 +280,14 @@ func (c scope) find(ctx context.Context, queries []string, limit int) (result *R
 	}
 	result.Matches = interleave(lists)
 	c.help(result, blank, missed)
-	if wrong != nil { // which may well be why there is no match
-		result.Message = wrong.in(c.prompt)
+	if trace.wrong != nil { // which may well be why there is no match
+		result.Message = trace.wrong.in(c.prompt)
 	}
-	return result, failure, nil
+	return result, trace, nil
 }
+
+// unlimited asks for as many tools as the ceiling allows.
+const unlimited = math.MaxInt
 
 // limit applies the default and the ceiling to what was asked for.
 func (c scope) limit(asked int) int {
@@ -346,21 +357,21 @@ func (s *selection) addName(text string) bool {
 	return false
 }
 
-// rank answers a keyword query. A QueryError of the catalog's searcher is err.
-func (c scope) rank(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
+// rank answers a keyword query. A QueryError of the catalog's searcher is its error.
+func (c scope) rank(ctx context.Context, q Query, t *trace) (matches []Match, total int, err error) {
 	if c.allowed != nil {
 		q.Allowed = c.allowed.has
 	}
-	matches, total, failure, err = c.ask(ctx, q)
+	matches, total, err = c.ask(ctx, q, t)
 	if err == nil && c.fair {
 		matches = c.share(ctx, q, matches, total)
 	}
-	return matches, total, failure, err
+	return matches, total, err
 }
 
 // ask asks the catalog's searcher, then its fallback if that found nothing. When all that
 // answered was a failure, it asks the keyword scorer, which cannot fail.
-func (c scope) ask(ctx context.Context, q Query) (matches []Match, total int, failure, err error) {
+func (c scope) ask(ctx context.Context, q Query, t *trace) (matches []Match, total int, err error) {
 	answered := false
 	for i, searcher := range []Searcher{c.searcher, c.fallback} {
 		if searcher == nil {
@@ -368,30 +379,51 @@ func (c scope) ask(ctx context.Context, q Query) (matches []Match, total int, fa
 		}
 		matches, total, err := c.count(ctx, searcher, q)
 		if ctx.Err() != nil {
-			return nil, 0, failure, ctx.Err()
+			return nil, 0, ctx.Err()
 		}
 		if wrong := (*QueryError)(nil); errors.As(err, &wrong) {
 			if i == 0 {
-				return nil, 0, nil, wrong
+				return nil, 0, wrong
 			}
 		} else if err != nil {
-			failure = cmp.Or(failure, err)
+			t.failure = cmp.Or(t.failure, err)
 			continue
 		}
 		answered = true
 		if len(matches) > 0 {
-			return matches, total, failure, nil
+			t.searcher = [...]string{"index", "fallback"}[i]
+			return matches, total, nil
 		}
 	}
 	if answered {
-		return nil, 0, failure, nil
+		return nil, 0, nil
 	}
 	keyword, err := c.keyword()
 	if err != nil {
-		return nil, 0, failure, err
+		return nil, 0, err
 	}
-	matches, total, err = c.count(ctx, keyword, q)
-	return matches, total, failure, err
+	if matches, total, err = c.count(ctx, keyword, q); len(matches) > 0 {
+		t.searcher = "keyword"
+	}
+	return matches, total, err
+}
+
+// preselect returns the best documents for what a user said. No word in it is required.
+func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, error) {
+	q := ParseQuery(text)
+	q.Required, q.Limit = nil, limit
+	if c.allowed != nil {
+		q.Allowed = c.allowed.has
+	}
+	matches, _, err := c.count(ctx, c.preselector, q)
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]int, len(matches))
+	for i, m := range matches {
+		docs[i] = c.byName[m.Info.Name]
+	}
+	return docs, nil
 }
 
 // share gives the last place of a result that is all of one namespace to the best tool

@@ -353,13 +353,13 @@ type blockFinder struct {
 
 	// runs[j+1] is the run of equal code points that ends at j in b. Of which row, that
 	// is at which point of a, says its stamp, which is never used twice.
-	runs  []run
+	runs  []blockRun
 	stamp uint32
 	todo  []span
 	steps int // since ctx was last asked
 }
 
-type run struct {
+type blockRun struct {
 	stamp  uint32
 	length int32
 }
@@ -382,7 +382,7 @@ func (f *blockFinder) begin(query string) {
 	}
 	f.places = slices.Grow(f.places[:0], len(f.letters))[:len(f.letters)]
 	if f.runs == nil {
-		f.runs = make([]run, maxSimilarityText+1)
+		f.runs = make([]blockRun, maxSimilarityText+1)
 	}
 }
 
@@ -456,7 +456,7 @@ func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 			if before := f.runs[j]; before.stamp == f.stamp-1 {
 				length += int(before.length)
 			}
-			f.runs[j+1] = run{f.stamp, int32(length)}
+			f.runs[j+1] = blockRun{f.stamp, int32(length)}
 			if start := i + 1 - length; length > best || length == best && start == besti {
 				besti, bestj, best = start, j+1-length, length
 			}

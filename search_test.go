@@ -239,9 +239,9 @@ func TestSearchEvents(t *testing.T) {
 		arguments string
 		want      event
 	}{
-		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"}, Total: 2}},
-		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether", Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Total: 1}},
-		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"}, Total: 2}},
+		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"}, Scores: []float64{10}, Total: 2, Searcher: "index"}},
+		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether", Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Scores: []float64{0}, Total: 1}},
+		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"}, Scores: []float64{10, 10}, Total: 2, Searcher: "index"}},
 		{nil, `{"query":"zzz"}`, event{Query: "zzz", Matches: []string{}}},
 		{cancelled, `{"query":"mail"}`, event{Query: "mail", Err: context.Canceled}},
 	} {

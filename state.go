@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,12 @@ type loadedSet struct {
 	docs   []int
 	has    docSet
 	native docSet // those of which the history holds a native search result
+
+	// When each was last used: found or called. Later is more; what is only known to be
+	// loaded has none.
+	clock int
+	used  map[int]int
+	busy  []int // called, and the call is not answered yet
 }
 
 func newLoadedSet(c *Catalog) *loadedSet {
@@ -38,6 +45,52 @@ func (s *loadedSet) add(doc int) {
 	if s.has.add(doc) {
 		s.docs = append(s.docs, doc)
 	}
+}
+
+// use loads documents that were found or called at once, the best of them first: it is
+// the last to be evicted.
+func (s *loadedSet) use(docs ...int) {
+	if s.used == nil {
+		s.used = make(map[int]int)
+	}
+	s.clock += len(docs)
+	for i, doc := range docs {
+		s.add(doc)
+		s.used[doc] = s.clock - i
+	}
+}
+
+func (s *loadedSet) remove(doc int) {
+	if s.has.has(doc) {
+		s.keep(func(other int) bool { return other != doc })
+	}
+}
+
+// keep removes the documents of which it is not true.
+func (s *loadedSet) keep(isKept func(doc int) bool) {
+	s.docs = slices.DeleteFunc(s.docs, func(doc int) bool {
+		if isKept(doc) {
+			return false
+		}
+		s.has.remove(doc)
+		s.native.remove(doc)
+		return true
+	})
+}
+
+// evict removes the least recently used documents beyond limit. Exempt ones do not count;
+// those with a call under way count but stay.
+func (s *loadedSet) evict(limit int, isExempt func(doc int) bool) {
+	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
+	if len(counted) <= limit {
+		return
+	}
+	isBusy := func(doc int) bool { return slices.Contains(s.busy, doc) }
+	excess := len(counted) - limit
+	counted = slices.DeleteFunc(counted, isBusy)
+	slices.SortStableFunc(counted, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
+	evicted := counted[:min(excess, len(counted))]
+	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
 }
 
 // addNames loads the named tools; names the catalog does not have are passed over.
@@ -52,7 +105,7 @@ func (s *loadedSet) addNames(c *Catalog, names []string) {
 // addMarked loads the tools whose definitions in the list are our copies.
 func (s *loadedSet) addMarked(r *reader, tools []*schema.ToolInfo) {
 	for _, t := range tools {
-		if isMarked(t, r.tool) {
+		if isMarked(t, r.names.search) {
 			if doc, ok := r.catalog.byName[t.Name]; ok {
 				s.add(doc)
 			}
@@ -60,19 +113,34 @@ func (s *loadedSet) addMarked(r *reader, tools []*schema.ToolInfo) {
 	}
 }
 
+// apply does what the result of a meta-tool says.
+func (s *loadedSet) apply(e effect) {
+	s.use(e.loads...)
+	for _, doc := range e.unloads {
+		s.remove(doc)
+	}
+}
+
+// effect is what the result of a meta-tool does to the loaded tools, as documents.
+type effect struct{ loads, unloads []int }
+
 // reader is how a middleware reads a history.
 type reader struct {
 	catalog    *Catalog
-	tool       string // the search tool's name
-	countCalls bool   // a call to a hidden tool loads it
-	matches    matchMemo
+	names      metaNames
+	countCalls bool // a call to a hidden tool loads it
+	memo       effectMemo
 }
 
-// matchMemo remembers which documents a search result names. The same results are read
-// again before every model call of a conversation, by runs that share nothing else.
-type matchMemo struct {
-	mu   sync.RWMutex
-	docs map[string][]int // text of a result -> documents
+func newReader(c *Catalog, names metaNames, config *Config) *reader {
+	return &reader{catalog: c, names: names, countCalls: config.Unloaded == UnloadedLoadAndRun}
+}
+
+// effectMemo remembers what results do. The same results are read again before every
+// model call of a conversation, by runs that share nothing else.
+type effectMemo struct {
+	mu      sync.RWMutex
+	effects map[string]effect // by the text of the result
 }
 
 // Bounds on the memo, which is emptied when it is full.
@@ -81,35 +149,64 @@ const (
 	maxMemoBytes = 2 << 10 // a longer text is not remembered
 )
 
-// matchesIn returns the documents that a search result names.
-func (r *reader) matchesIn(text string) []int {
-	r.matches.mu.RLock()
-	docs, known := r.matches.docs[text]
-	r.matches.mu.RUnlock()
+// effectOf returns what the result of a meta-tool does.
+func (r *reader) effectOf(text string) effect {
+	r.memo.mu.RLock()
+	e, known := r.memo.effects[text]
+	r.memo.mu.RUnlock()
 	if known {
-		return docs
+		return e
 	}
-	readMatches(text, func(name string) {
-		if doc, ok := r.catalog.byName[name]; ok {
-			docs = append(docs, doc)
+	readResult(text, func(name string, unloads bool) {
+		doc, ok := r.catalog.byName[name]
+		switch {
+		case !ok:
+		case unloads:
+			e.unloads = append(e.unloads, doc)
+		default:
+			e.loads = append(e.loads, doc)
 		}
 	})
 	if len(text) > maxMemoBytes {
+		return e
+	}
+	r.memo.mu.Lock()
+	defer r.memo.mu.Unlock()
+	if r.memo.effects == nil || len(r.memo.effects) >= maxMemoTexts {
+		r.memo.effects = make(map[string]effect)
+	}
+	r.memo.effects[strings.Clone(text)] = e
+	return e
+}
+
+// docsOf turns the names of an effect into documents.
+func (r *reader) docsOf(e nameEffect) effect {
+	docs := func(names []string) (docs []int) {
+		for _, name := range names {
+			if doc, ok := r.catalog.byName[name]; ok {
+				docs = append(docs, doc)
+			}
+		}
 		return docs
 	}
-	r.matches.mu.Lock()
-	defer r.matches.mu.Unlock()
-	if r.matches.docs == nil || len(r.matches.docs) >= maxMemoTexts {
-		r.matches.docs = make(map[string][]int)
+	return effect{docs(e.loads), docs(e.unloads)}
+}
+
+// calledDoc returns the dynamic tool that a call runs: the one of its name, or the one it
+// dispatches to.
+func (r *reader) calledDoc(name, arguments string) (doc int, ok bool) {
+	if name == r.names.call {
+		name = readDispatch(arguments).Name
 	}
-	r.matches.docs[strings.Clone(text)] = docs
-	return docs
+	doc, ok = r.catalog.byName[name]
+	return doc, ok
 }
 
 // history is what one pass over the messages finds.
 type history struct {
 	reminder reminderFacts
-	repair   bool // restore may have something to do
+	repair   bool   // restore may have something to do
+	question string // what the user said last, while the model has not answered
 }
 
 // read goes over the messages once: it loads what they show, in their order, and finds
@@ -121,15 +218,21 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 	for i, msg := range messages {
 		codec.read(msg, &v)
 		h.reminder.note(reminder, i, &v)
+		switch {
+		case v.assistant:
+			h.question = ""
+		case v.user && !reminder.is(&v):
+			h.question = v.said()
+		}
 		open.begin(v.calls)
 		for _, call := range v.calls {
-			name := call.name
+			name, arguments := call.name, call.args
 			if call.standIn {
 				h.repair = true
-				name = call.wanted // what restore makes of it
+				name, arguments = call.wanted, call.wantArg // what restore makes of it
 			}
-			if doc, ok := r.catalog.byName[name]; ok && r.countCalls {
-				loaded.add(doc)
+			if doc, ok := r.calledDoc(name, arguments); ok && (r.countCalls || loaded.has.has(doc)) {
+				loaded.use(doc)
 			}
 		}
 		called := ""
@@ -139,14 +242,13 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 					called = calledName(codec, messages[:i], result.callID)
 				}
 			}
-			if cmp.Or(result.name, called) != r.tool {
+			h.repair = h.repair || called != "" && called == r.names.call && result.name != called
+			if !r.names.reads(cmp.Or(result.name, called)) {
 				continue
 			}
 			if !result.native {
-				h.repair = h.repair || called != "" && called != r.tool
-				for _, doc := range r.matchesIn(result.text) {
-					loaded.add(doc)
-				}
+				h.repair = h.repair || called != "" && result.name != "" && called != result.name
+				loaded.apply(r.effectOf(result.text))
 				continue
 			}
 			for _, info := range result.foundTools {
@@ -154,12 +256,13 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 					continue
 				}
 				if doc, ok := r.catalog.byName[info.Name]; ok {
-					loaded.add(doc)
+					loaded.use(doc)
 					loaded.native.add(doc)
 				}
 			}
 		}
 	}
+	loaded.busy = open.busy(r)
 	return h
 }
 
@@ -175,6 +278,22 @@ func (o *openCalls) begin(calls []callView) {
 	}
 	o.calls = append(o.calls[:0], calls...)
 	o.answered = append(o.answered[:0], make([]bool, len(calls))...)
+}
+
+// busy returns the dynamic tools whose calls were not answered.
+func (o *openCalls) busy(r *reader) (docs []int) {
+	for i, call := range o.calls {
+		if o.answered[i] {
+			continue
+		}
+		if call.standIn {
+			call.name, call.args = call.wanted, call.wantArg
+		}
+		if doc, ok := r.calledDoc(call.name, call.args); ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
 }
 
 // answer returns the name of the first call with that id that was not answered, or "".
@@ -216,16 +335,19 @@ func calledName[M message](codec codec[M], before []M, id string) string {
 // doubled returns a name of ours that a tool list holds twice, or "". What is in the list
 // for being loaded does not count beside the tool itself.
 func doubled(r *reader, tools []*schema.ToolInfo) string {
-	searchTools := 0
+	var metas []string
 	seen := newDocSet(len(r.catalog.docs))
 	for _, t := range tools {
-		if t == nil || isMarked(t, r.tool) {
+		if t == nil || isMarked(t, r.names.search) {
 			continue
 		}
-		if t.Name == r.tool {
-			searchTools++
+		if r.names.has(t.Name) {
+			if slices.Contains(metas, t.Name) {
+				return t.Name
+			}
+			metas = append(metas, t.Name)
 		}
-		if doc, dynamic := r.catalog.byName[t.Name]; dynamic && !seen.add(doc) || searchTools > 1 {
+		if doc, dynamic := r.catalog.byName[t.Name]; dynamic && !seen.add(doc) {
 			return t.Name
 		}
 	}
@@ -234,36 +356,53 @@ func doubled(r *reader, tools []*schema.ToolInfo) string {
 
 // visible is the tool list the model is to see: the tools that are not dynamic, then,
 // each in the place it was first given, the loaded ones. It is idempotent.
-func visible(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+	catalog, names := r.reader.catalog, &r.reader.names
 	list := make([]*schema.ToolInfo, 0, 8)
-	shown := newDocSet(len(r.catalog.docs))
+	shown := newDocSet(len(catalog.docs))
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
-		doc, dynamic := r.catalog.byName[t.Name]
+		doc, dynamic := catalog.byName[t.Name]
 		switch {
-		case !dynamic:
+		case dynamic && isMarked(t, names.search) && loaded.has.has(doc) && shown.add(doc):
+			if info := catalog.docs[doc].Info; !sameDefinition(t, info) {
+				t = marked(info, names.search) // the catalog changed
+			}
 			list = append(list, t)
-		case isMarked(t, r.tool) && shown.add(doc):
+		case dynamic || isMarked(t, names.search): // hidden, or gone from the catalog
+		case r.plain && names.has(t.Name):
+		default:
 			list = append(list, t)
 		}
 	}
 	for _, doc := range loaded.docs {
 		if !shown.has(doc) {
-			list = append(list, marked(r.catalog.docs[doc].Info, r.tool))
+			list = append(list, marked(catalog.docs[doc].Info, names.search))
+		}
+	}
+	return list
+}
+
+// withLoaded is the tool list with more tools loaded; tools itself if they all were.
+func withLoaded(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+	list := slices.Clip(tools)
+	for _, doc := range loaded.docs {
+		if info := r.catalog.docs[doc].Info; !containsName(tools, info.Name) {
+			list = append(list, marked(info, r.names.search))
 		}
 	}
 	return list
 }
 
 // called returns the dynamic tools that the message calls.
-func called[M message](r *reader, codec codec[M], msg M) *loadedSet {
-	set := newLoadedSet(r.catalog)
+func called[M message](r *run, codec codec[M], msg M) *loadedSet {
+	set := newLoadedSet(r.scope.Catalog)
 	var v view
 	codec.read(msg, &v)
 	for _, call := range v.calls {
-		if doc, ok := r.catalog.byName[call.name]; ok {
+		if doc, ok := r.scope.byName[call.name]; ok && r.scope.sees(doc) {
 			set.add(doc)
 		}
 	}
@@ -272,6 +411,12 @@ func called[M message](r *reader, codec codec[M], msg M) *loadedSet {
 
 func isMarked(t *schema.ToolInfo, tool string) bool {
 	return t != nil && len(t.Extra) > 0 && t.Extra[loadedMark] == tool
+}
+
+// sameDefinition reports whether a marked copy is still one of info. After a checkpoint
+// it is equal at most, and made anew.
+func sameDefinition(copied, info *schema.ToolInfo) bool {
+	return copied.Desc == info.Desc && copied.ParamsOneOf == info.ParamsOneOf
 }
 
 // marked is our copy of a definition: it says that the tool was loaded, and by which

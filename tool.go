@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -16,84 +17,132 @@ import (
 // The search tool the model calls, and all the library knows of JSON: arguments in,
 // however a model wrote them, and results out and, from a history, in again.
 
-// searchTool is tool_search. It answers every call, a mistaken one too, and returns an
-// error only when its context is done.
-type searchTool struct {
-	catalog *Catalog
-	info    *schema.ToolInfo
-	prompt  *prompt
-	found   func(ctx context.Context, names []string) // told what a search loaded; may be nil
-	event   func(ctx context.Context, e SearchEvent)  // Config.OnSearch; may be nil
+// metaTool is one of the tools the model sees in the place of the catalog. It answers
+// every call, a mistaken one too, and returns an error only when its context is done.
+type metaTool struct {
+	info *schema.ToolInfo
+	run  func(ctx context.Context, arguments string) (string, error)
 }
 
-func newSearchTool(c *Catalog, name string) *searchTool {
-	return &searchTool{catalog: c, prompt: c.prompt, info: &schema.ToolInfo{
-		Name: name,
-		Desc: c.prompt.text("description"),
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-			"query":       {Type: schema.String, Desc: c.prompt.text("query"), Required: true},
-			"max_results": {Type: schema.Integer, Desc: c.prompt.text("max-results")},
+// Info implements tool.BaseTool.
+func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
+
+// InvokableRun implements tool.InvokableTool.
+func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return t.run(ctx, arguments)
+}
+
+// metaTools returns the tools of a protocol, the one that searches first.
+func (h *host) metaTools(p Protocol) []*metaTool {
+	switch p {
+	case ProtocolRegexp:
+		return []*metaTool{h.regexpTool()}
+	case ProtocolSearchAdd:
+		return []*metaTool{h.searchOnlyTool(), h.addTool(), h.showAllTool(), h.removeTool()}
+	case ProtocolRanked:
+		return []*metaTool{h.rankedTool()}
+	case ProtocolDispatch:
+		return []*metaTool{h.definitionsTool(), h.dispatchTool()}
+	default:
+		return []*metaTool{h.searchTool()}
+	}
+}
+
+// toolInfo describes a meta-tool in the words of the prompt.
+func (h *host) toolInfo(name, description string, parameters map[string]*schema.ParameterInfo) *schema.ToolInfo {
+	return &schema.ToolInfo{
+		Name:        name,
+		Desc:        h.prompt.text(description),
+		ParamsOneOf: schema.NewParamsOneOfByParams(parameters),
+	}
+}
+
+// searchTool is tool_search of the default protocol.
+func (h *host) searchTool() *metaTool {
+	return &metaTool{
+		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
+			"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
 		}),
-	}}
+		run: func(ctx context.Context, arguments string) (string, error) {
+			answer, _, err := h.search(ctx, arguments)
+			if err != nil {
+				return "", err
+			}
+			return answer.String(), nil
+		},
+	}
 }
 
 // Tool returns tool_search over the catalog, for a ToolsNode in a graph of one's own.
 // Nothing there hides or shows tools: what is found is for the graph to act on.
 func (c *Catalog) Tool() tool.InvokableTool {
-	return newSearchTool(c, DefaultToolName)
-}
-
-// Info implements tool.BaseTool.
-func (t *searchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
-
-// InvokableRun implements tool.InvokableTool.
-func (t *searchTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	answer, _, err := t.answer(ctx, arguments)
-	if err != nil {
-		return "", err
+	h := &host{
+		names:  ProtocolToolSearch.names(DefaultToolName),
+		prompt: c.prompt,
+		scope:  func(context.Context) (scope, error) { return c.all(), nil },
 	}
-	return answer.String(), nil
+	return h.searchTool()
 }
 
-// answer reads the arguments and does what they ask for. The matches come a second time
+// search reads the arguments and does what they ask for. The matches come a second time
 // with their definitions.
-func (t *searchTool) answer(ctx context.Context, arguments string) (searchAnswer, []Match, error) {
-	request := readRequest(arguments)
-	if request.stand != nil {
-		return request.stand.answer(t.prompt), nil, nil
+func (h *host) search(ctx context.Context, arguments string) (searchAnswer, []Match, error) {
+	request := readRequest(arguments, "query", "queries", "q", "keywords")
+	if answer, ok := h.excuse(ctx, request); ok {
+		return answer, nil, nil
 	}
-	if request.unreadable {
-		return searchAnswer{Message: t.prompt.text("bad-arguments")}, nil, nil
-	}
-	start := time.Now()
-	result, failure, err := t.catalog.all().find(ctx, request.queries, request.limit)
+	result, _, err := h.find(ctx, request, true)
 	if err != nil {
-		t.report(ctx, request, SearchEvent{Duration: time.Since(start), Err: err})
 		return searchAnswer{}, nil, err
 	}
-	names := make([]string, len(result.Matches))
-	for i, m := range result.Matches {
-		names[i] = m.Info.Name
-	}
-	if t.found != nil {
-		t.found(ctx, names)
-	}
-	t.report(ctx, request, SearchEvent{
-		Matches: names, NotFound: result.NotFound, Total: result.Total,
-		Duration: time.Since(start), Err: failure,
-	})
-	return searchAnswer{
-		Matches: names, NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
-	}, result.Matches, nil
+	return answerOf(result), result.Matches, nil
 }
 
-func (t *searchTool) report(ctx context.Context, r searchRequest, e SearchEvent) {
-	if t.event == nil {
-		return
+// excuse answers what is no search: a stand-in, or arguments that cannot be read.
+func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool) {
+	if r.stand != nil {
+		return h.answerFor(ctx, r.stand), true
 	}
-	e.Tool = t.info.Name
-	e.Query = cut(strings.Join(r.queries, " | "), maxQueryBytes)
-	t.event(ctx, e)
+	return searchAnswer{Message: h.prompt.text("bad-arguments")}, r.unreadable
+}
+
+// find does a search, reports it, and notes what it loads, if it does.
+func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, trace, error) {
+	start := time.Now()
+	scope, err := h.scope(ctx)
+	if err != nil {
+		return nil, trace{}, err
+	}
+	result, trace, err := scope.find(ctx, r.queries, r.limit)
+	event := SearchEvent{Duration: time.Since(start), Err: cmp.Or(err, trace.failure), Searcher: trace.searcher}
+	if err == nil {
+		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total
+		for _, m := range result.Matches {
+			event.Scores = append(event.Scores, m.Score)
+		}
+		if loads && h.note != nil {
+			h.note(ctx, nameEffect{loads: event.Matches})
+		}
+	}
+	if h.event != nil {
+		event.Tool = h.names.search
+		event.Query = cut(strings.Join(r.queries, " | "), maxQueryBytes)
+		h.event(ctx, event)
+	}
+	return result, trace, err
+}
+
+func matchNames(matches []Match) []string {
+	names := make([]string, len(matches))
+	for i, m := range matches {
+		names[i] = m.Info.Name
+	}
+	return names
+}
+
+func answerOf(r *Result) searchAnswer {
+	return searchAnswer{Matches: matchNames(r.Matches), NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
 }
 
 // searchAnswer is what the model reads. Keys but matches are there only when they have
@@ -103,35 +152,76 @@ type searchAnswer struct {
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 	Message     string   `json:"message,omitempty"`
+
+	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the one called with wrong arguments
 }
 
 func (a searchAnswer) String() string {
 	if a.Matches == nil {
 		a.Matches = []string{}
 	}
-	text, err := sonic.ConfigStd.MarshalToString(a) // escapes <, > and & as encoding/json does
-	if err != nil {                                 // strings always marshal
-		return `{"matches":[]}`
+	return toJSON(a)
+}
+
+// toJSON writes what always marshals, escaping <, > and & as encoding/json does.
+func toJSON(v any) string {
+	text, err := sonic.ConfigStd.MarshalToString(v)
+	if err != nil {
+		return "{}"
 	}
 	return text
 }
 
-// readMatches calls yield with each name in the matches of a search result, and returns
-// false if text is not one.
-func readMatches(text string, yield func(name string)) bool {
-	if readPlainMatches(text, yield) {
-		return true
+// readResult calls yield with each name that the result of a meta-tool, of whichever
+// protocol, loads or unloads.
+func readResult(text string, yield func(name string, unloads bool)) {
+	if readPlainMatches(text, func(name string) { yield(name, false) }) {
+		return
+	}
+	// A ranked result is text, and JSON in its last line.
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	}
 	var result struct {
-		Matches []string `json:"matches"`
+		Matches       []namedMatch `json:"matches"`
+		SelectedTools []string     `json:"selectedTools"`
+		Added         []string     `json:"added"`
+		AlreadyLoaded []string     `json:"already_loaded"`
+		Removed       []string     `json:"removed"`
 	}
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
-		return false
+	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
+		return
 	}
-	for _, name := range result.Matches {
-		yield(name)
+	for _, m := range result.Matches {
+		yield(string(m), false)
 	}
-	return result.Matches != nil
+	for _, names := range [...][]string{result.SelectedTools, result.Added, result.AlreadyLoaded} {
+		for _, name := range names {
+			yield(name, false)
+		}
+	}
+	for _, name := range result.Removed {
+		yield(name, true)
+	}
+}
+
+// namedMatch is a match that is a name, or an object that has one.
+type namedMatch string
+
+// UnmarshalJSON implements json.Unmarshaler. What is neither is no name.
+func (m *namedMatch) UnmarshalJSON(text []byte) error {
+	var name string
+	if sonic.ConfigStd.Unmarshal(text, &name) == nil {
+		*m = namedMatch(name)
+		return nil
+	}
+	var object struct {
+		Name string `json:"name"`
+	}
+	_ = sonic.ConfigStd.Unmarshal(text, &object)
+	*m = namedMatch(object.Name)
+	return nil
 }
 
 // readPlainMatches reads the form searchAnswer writes, as long as no name needs escaping.
@@ -172,39 +262,30 @@ type searchRequest struct {
 type standIn struct {
 	UnknownTool  string   `json:"unknown_tool,omitempty"`
 	UnloadedTool string   `json:"unloaded_tool,omitempty"`
+	MisusedTool  string   `json:"misused_tool,omitempty"` // of a dispatched call
+	Problem      string   `json:"problem,omitempty"`      // with its arguments
 	Suggestions  []string `json:"suggestions,omitempty"`
 }
 
-func (s *standIn) String() string {
-	text, err := sonic.ConfigStd.MarshalToString(s)
-	if err != nil { // strings always marshal
-		return "{}"
-	}
-	return text
-}
+func (s *standIn) String() string { return toJSON(s) }
 
-// selectArguments are the arguments of the search that selects a tool.
-func selectArguments(name string) string {
-	text, err := sonic.ConfigStd.MarshalToString(map[string]string{"query": "select:" + name})
-	if err != nil { // strings always marshal
-		return "{}"
-	}
-	return text
-}
-
-func (s *standIn) answer(p *prompt) searchAnswer {
+// answerFor puts a stand-in into words.
+func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	switch {
+	case s.MisusedTool != "":
+		return h.misuse(ctx, s)
 	case s.UnloadedTool != "":
-		return searchAnswer{Message: p.text("unloaded-tool", "{name}", shownName(s.UnloadedTool), "{search}", selectArguments(s.UnloadedTool))}
+		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
+		return searchAnswer{Message: h.prompt.text("unloaded-tool", "{name}", shownName(s.UnloadedTool), "{search}", search)}
 	case len(s.Suggestions) > 0:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
-			Message: p.text("unknown-tool-near", "{name}", shownName(s.UnknownTool)),
+			Message: h.prompt.text("unknown-tool-near", "{name}", shownName(s.UnknownTool)),
 		}
 	default:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool},
-			Message:  p.text("unknown-tool", "{name}", shownName(s.UnknownTool)),
+			Message:  h.prompt.text("unknown-tool", "{name}", shownName(s.UnknownTool)),
 		}
 	}
 }
@@ -215,15 +296,42 @@ const (
 )
 
 // readRequest reads arguments as models write them: JSON, fenced JSON, JSON in prose or
-// in a JSON string, a bare query; numbers as strings or floats; one query or several.
-func readRequest(arguments string) searchRequest {
+// in a JSON string, a bare query; numbers as strings or floats; one query or several. The
+// query has the first of the keys, or one of the others.
+func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
 	}
+	value, ok := readValue(arguments)
+	if !ok {
+		return searchRequest{unreadable: true}
+	}
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		queries, ok := queriesOf(value)
+		return searchRequest{queries: queries, unreadable: !ok}
+	}
+	if s := standInOf(object); s != nil {
+		return searchRequest{stand: s}
+	}
+	asked := firstOf(object, keys...)
+	queries, ok := queriesOf(asked)
+	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
+		ok = false // it holds something, but not under a name known here
+	}
+	return searchRequest{
+		queries:    queries,
+		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
+		unreadable: !ok,
+	}
+}
+
+// readValue finds the JSON value in arguments, and in the strings it may be wrapped in.
+func readValue(arguments string) (any, bool) {
 	arguments, whole := cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
 	value, ok := decodeLoosely(arguments, whole)
 	if !ok {
-		return searchRequest{unreadable: true}
+		return nil, false
 	}
 	for range maxWrappings {
 		text, isText := value.(string)
@@ -236,24 +344,7 @@ func readRequest(arguments string) searchRequest {
 		}
 		value = inner
 	}
-	object, isObject := value.(map[string]any)
-	if !isObject {
-		queries, ok := queriesOf(value)
-		return searchRequest{queries: queries, unreadable: !ok}
-	}
-	if s := standInOf(object); s != nil {
-		return searchRequest{stand: s}
-	}
-	asked := firstOf(object, "query", "queries", "q", "keywords")
-	queries, ok := queriesOf(asked)
-	if _, given := object["query"]; asked == nil && len(object) > 0 && !given {
-		ok = false // it holds something, but not under a name known here
-	}
-	return searchRequest{
-		queries:    queries,
-		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
-		unreadable: !ok,
-	}
+	return value, true
 }
 
 // readAskedFor reads the form the tool's schema asks for, and no other.
@@ -372,10 +463,12 @@ func limitOf(value any) int {
 func standInOf(object map[string]any) *standIn {
 	unknown, isUnknown := object["unknown_tool"].(string)
 	unloaded, isUnloaded := object["unloaded_tool"].(string)
-	if object["query"] != nil || !isUnknown && !isUnloaded {
+	misused, isMisused := object["misused_tool"].(string)
+	if object["query"] != nil || !isUnknown && !isUnloaded && !isMisused {
 		return nil
 	}
-	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: unloaded}
+	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: unloaded, MisusedTool: misused}
+	s.Problem, _ = object["problem"].(string)
 	if list, ok := object["suggestions"].([]any); ok {
 		for _, element := range list[:min(len(list), maxSuggestions)] {
 			if name, ok := element.(string); ok {

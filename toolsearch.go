@@ -48,9 +48,11 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/adk"
@@ -77,94 +79,104 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if err != nil {
 		return nil, err
 	}
-	if len(config.DynamicTools) == 0 {
-		return nil, errors.New("toolsearch: no DynamicTools")
+	if len(config.DynamicTools) == 0 && config.Source == nil {
+		return nil, errors.New("toolsearch: no DynamicTools and no Source")
 	}
-	infos, err := toolInfos(ctx, config.DynamicTools)
+	editions, err := newEditions(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := newCatalog(ctx, infos, config)
-	if err != nil {
-		return nil, err
-	}
-	if doc, clash := catalog.byName[config.ToolName]; clash {
-		return nil, fmt.Errorf("toolsearch: tool %d is named %q like the search tool; rename it or set ToolName", doc, config.ToolName)
-	}
-
 	m := &middleware[M]{
 		TypedBaseChatModelAgentMiddleware: &adk.TypedBaseChatModelAgentMiddleware[M]{},
 		config:                            config,
 		codec:                             codecOf[M](),
-		reader:                            &reader{catalog: catalog, tool: config.ToolName, countCalls: config.Unloaded == UnloadedLoadAndRun},
-		reminder:                          newReminder(catalog, config.ToolName, config.Reminder.Disabled),
+		editions:                          editions,
 	}
-	m.addTools()
+	m.addMetaTools()
 	return m, nil
 }
 
-// middleware holds nothing that changes: what a run learns is in its notebook and in
-// what the agent keeps.
+// middleware holds nothing that changes but the current edition: what a run learns is in
+// its notebook and in what the agent keeps.
 type middleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 
 	config   *Config
 	codec    codec[M]
-	reader   *reader
-	reminder reminder
-	search   *searchTool
-	tools    []tool.BaseTool // the search tool, then the dynamic ones
+	editions *editions
+	names    metaNames
+	metas    []tool.BaseTool // the one that searches first
+	search   *schema.ToolInfo
 }
 
-func (m *middleware[M]) addTools() {
-	m.search = newSearchTool(m.reader.catalog, m.config.ToolName)
-	m.search.event = m.config.OnSearch
-	m.search.found = func(ctx context.Context, names []string) {
-		m.notebook(ctx).note(compose.GetToolCallID(ctx), names)
+func (m *middleware[M]) addMetaTools() {
+	m.names = m.config.Protocol.names(m.config.ToolName)
+	h := &host{
+		names:  m.names,
+		prompt: m.config.prompt(),
+		event:  m.config.OnSearch,
+		scope: func(ctx context.Context) (scope, error) {
+			r, err := m.run(ctx)
+			if err != nil {
+				return scope{}, err
+			}
+			return r.scope, nil
+		},
+		note: func(ctx context.Context, e nameEffect) {
+			if r, err := m.run(ctx); err == nil {
+				r.notebook.note(compose.GetToolCallID(ctx), e)
+			}
+		},
+		isLoaded: func(ctx context.Context, name string) bool {
+			r, err := m.run(ctx)
+			return err == nil && r.notebook.isLoaded(name)
+		},
+		isPinned: func(ctx context.Context, name string) bool {
+			r, err := m.run(ctx)
+			return err == nil && r.isAlways(r.scope.byName[name])
+		},
 	}
-	m.tools = make([]tool.BaseTool, 0, 1+len(m.config.DynamicTools))
+	for _, t := range h.metaTools(m.config.Protocol) {
+		m.metas = append(m.metas, t)
+		m.search = cmp.Or(m.search, t.info)
+	}
 	if m.config.UseModelToolSearch {
-		m.tools = append(m.tools, &nativeSearchTool{
-			searchTool: m.search,
-			wordless:   m.codec.wordless,
-			ordinary:   func(ctx context.Context) map[string]bool { return m.notebook(ctx).ordinaryNames() },
-		})
-	} else {
-		m.tools = append(m.tools, m.search)
-	}
-	for i, t := range m.config.DynamicTools {
-		m.tools = append(m.tools, wrap(t, m.reader.catalog.docs[i].Info))
+		m.metas[0] = &nativeSearchTool{
+			host: h, info: m.search, wordless: m.codec.wordless,
+			ordinary: func(ctx context.Context) map[string]bool {
+				r, err := m.run(ctx)
+				if err != nil {
+					return nil
+				}
+				return r.notebook.ordinaryNames()
+			},
+		}
 	}
 }
 
-// notebookKey is the context key of a run's notebook. It names the middleware, since an
-// agent can have several and agents can run inside one another.
-type notebookKey struct{ owner any }
-
-// notebook returns the run's notebook; nil, which can be used, outside of a run.
-func (m *middleware[M]) notebook(ctx context.Context) *notebook {
-	n, _ := ctx.Value(notebookKey{m}).(*notebook)
-	return n
-}
-
-// BeforeAgent gives the agent the search tool and the dynamic tools. It fails if the
-// agent has a tool of one of their names already.
+// BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may
+// see. It fails if the agent has a tool of one of their names already.
 func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, runCtx, nil
 	}
-	if err := m.checkClash(ctx, runCtx); err != nil {
+	r, err := m.newRun(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if err := m.checkClash(ctx, r, runCtx); err != nil {
 		return ctx, nil, err
 	}
 	next := *runCtx
-	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.tools...)
-	if m.config.UseModelToolSearch {
-		next.ToolSearchTool = m.search.info
+	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.metas...)
+	next.Tools = append(next.Tools, r.tools...)
+	if m.config.UseModelToolSearch && !r.plain {
+		next.ToolSearchTool = m.search
 	}
-	return context.WithValue(ctx, notebookKey{m}, &notebook{}), &next, nil
+	return context.WithValue(ctx, runKey{m}, r), &next, nil
 }
 
-func (m *middleware[M]) checkClash(ctx context.Context, runCtx *adk.ChatModelAgentContext) error {
+func (m *middleware[M]) checkClash(ctx context.Context, r *run, runCtx *adk.ChatModelAgentContext) error {
 	for i, t := range runCtx.Tools {
 		if isNil(t) {
 			return fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
@@ -176,11 +188,11 @@ func (m *middleware[M]) checkClash(ctx context.Context, runCtx *adk.ChatModelAge
 		if info == nil {
 			return fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
 		}
-		if info.Name == m.config.ToolName {
+		if m.names.has(info.Name) {
 			return fmt.Errorf("toolsearch: the agent's tool %d is named %q already; "+
 				"if it is another tool search middleware's, give one of them another ToolName", i, info.Name)
 		}
-		if doc, clash := m.reader.catalog.byName[info.Name]; clash {
+		if doc, clash := r.scope.byName[info.Name]; clash {
 			return fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, info.Name)
 		}
 	}
@@ -197,35 +209,111 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	if state == nil {
 		return ctx, state, nil
 	}
-	if name := doubled(m.reader, state.ToolInfos); name != "" {
+	r, err := m.run(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if name := doubled(r.reader, state.ToolInfos); name != "" {
 		return ctx, nil, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
 			"a middleware after this one added a tool of that name", name)
 	}
 	next := *state
-	loaded, seen := m.read(ctx, state)
-	next.Messages = ensureReminder(m.codec, &m.reminder, state.Messages, seen.reminder)
+	loaded, seen, err := m.read(ctx, r, state)
+	if err != nil {
+		return ctx, nil, err
+	}
+	m.tellLoaded(ctx, r, loaded)
+	next.Messages = ensureReminder(m.codec, &r.reminder, state.Messages, seen.reminder)
 	if seen.repair {
-		next.Messages = restore(m.codec, m.config.ToolName, next.Messages)
+		next.Messages = restore(m.codec, &m.names, next.Messages)
 	}
 	if m.config.UseModelToolSearch {
-		next.ToolInfos, next.DeferredToolInfos = deferred(m.reader, state.ToolInfos, state.DeferredToolInfos, loaded)
+		next.ToolInfos, next.DeferredToolInfos = deferred(r, state.ToolInfos, state.DeferredToolInfos, m.shown(r, loaded))
 	} else {
-		next.ToolInfos = visible(m.reader, state.ToolInfos, loaded)
-		next.DeferredToolInfos = undeferred(m.reader, state.DeferredToolInfos)
+		next.ToolInfos = visible(r, state.ToolInfos, m.shown(r, loaded))
+		next.DeferredToolInfos = undeferred(r.reader, state.DeferredToolInfos)
 	}
 	return ctx, &next, nil
 }
 
 // read gathers the loaded tools from everything that shows them. The order is that of
 // their first loading: what the tool list holds was loaded before what is only now read.
-func (m *middleware[M]) read(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (*loadedSet, history) {
-	loaded := newLoadedSet(m.reader.catalog)
-	loaded.addMarked(m.reader, state.ToolInfos)
-	loaded.addMarked(m.reader, state.DeferredToolInfos)
-	loaded.addNames(m.reader.catalog, carriedBy(ctx))
-	seen := read(m.reader, m.codec, &m.reminder, state.Messages, loaded)
-	loaded.addNames(m.reader.catalog, m.notebook(ctx).take())
-	return loaded, seen
+func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatModelAgentState[M]) (*loadedSet, history, error) {
+	loaded := newLoadedSet(r.scope.Catalog)
+	for _, doc := range r.always {
+		loaded.add(doc)
+	}
+	loaded.addMarked(r.reader, state.ToolInfos)
+	loaded.addMarked(r.reader, state.DeferredToolInfos)
+	loaded.addNames(r.scope.Catalog, carriedBy(ctx))
+	seen := read(r.reader, m.codec, &r.reminder, state.Messages, loaded)
+	for _, e := range r.notebook.take(m.config.Protocol == ProtocolDispatch) {
+		loaded.apply(r.reader.docsOf(e))
+	}
+	for _, doc := range r.always { // which no call unloads
+		loaded.add(doc)
+	}
+	if m.config.Preselect > 0 && seen.question != "" && !r.plain {
+		docs, err := r.scope.preselect(ctx, seen.question, m.config.Preselect)
+		if ctx.Err() != nil {
+			return nil, seen, ctx.Err()
+		}
+		if err != nil && m.config.OnError != nil {
+			m.config.OnError(ctx, fmt.Errorf("toolsearch: Preselect: %w", err))
+		}
+		loaded.use(docs...)
+	}
+	r.restrict(loaded, m.config.MaxLoaded)
+	return loaded, seen, nil
+}
+
+// tellLoaded notes what is loaded at this model call, and sends what changed since the last.
+func (m *middleware[M]) tellLoaded(ctx context.Context, r *run, loaded *loadedSet) {
+	names := make([]string, len(loaded.docs))
+	for i, doc := range loaded.docs {
+		names[i] = r.scope.docs[doc].Name
+	}
+	before := r.notebook.setLoaded(names)
+	if before == nil || !m.config.SendEvents {
+		return
+	}
+	var e LoadEvent
+	for _, name := range names {
+		if !before[name] {
+			e.Loaded = append(e.Loaded, name)
+		}
+		delete(before, name)
+	}
+	e.Unloaded = slices.Sorted(maps.Keys(before))
+	m.sendLoadEvent(ctx, e)
+}
+
+func (m *middleware[M]) sendLoadEvent(ctx context.Context, e LoadEvent) {
+	if !m.config.SendEvents || len(e.Loaded)+len(e.Unloaded)+len(e.Refused) == 0 {
+		return
+	}
+	// It fails outside of a run, where there is nobody to tell.
+	_ = adk.TypedSendEvent(ctx, &adk.TypedAgentEvent[M]{Output: &adk.TypedAgentOutput[M]{CustomizedOutput: e}})
+}
+
+// shown returns the loaded tools that are to be in the tool list.
+func (m *middleware[M]) shown(r *run, loaded *loadedSet) *loadedSet {
+	switch {
+	case r.plain:
+		all := newLoadedSet(r.scope.Catalog)
+		r.everything(all)
+		return all
+	case m.config.Protocol == ProtocolDispatch:
+		constant := newLoadedSet(r.scope.Catalog)
+		for _, doc := range r.always {
+			if r.scope.sees(doc) {
+				constant.add(doc)
+			}
+		}
+		return constant
+	default:
+		return loaded
+	}
 }
 
 // WrapModel has the last word on what the model gets: a middleware after this one, such
@@ -250,30 +338,40 @@ func (l *lastWord[M]) Stream(ctx context.Context, input []M, opts ...model.Optio
 }
 
 func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+	r, err := m.run(ctx)
+	if err != nil {
+		return messages, opts
+	}
 	if !m.config.UseModelToolSearch {
-		facts := findReminder(m.codec, &m.reminder, messages)
-		return ensureReminder(m.codec, &m.reminder, messages, facts), opts
+		facts := findReminder(m.codec, &r.reminder, messages)
+		return ensureReminder(m.codec, &r.reminder, messages, facts), opts
 	}
 	// A deferred tool whose search result was removed would be out of the model's reach.
-	loaded := newLoadedSet(m.reader.catalog)
-	seen := read(m.reader, m.codec, &m.reminder, messages, loaded)
+	loaded := newLoadedSet(r.scope.Catalog)
+	seen := read(r.reader, m.codec, &r.reminder, messages, loaded)
 	given := model.GetCommonOptions(nil, opts...)
-	loaded.addMarked(m.reader, given.DeferredTools)
-	ordinary, hidden := deferred(m.reader, given.Tools, given.DeferredTools, loaded)
-	m.notebook(ctx).setOrdinary(ordinary)
-	return ensureReminder(m.codec, &m.reminder, messages, seen.reminder),
+	loaded.addMarked(r.reader, given.Tools)
+	loaded.addMarked(r.reader, given.DeferredTools)
+	r.restrict(loaded, 0)
+	ordinary, hidden := deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
+	r.notebook.setOrdinary(ordinary)
+	return ensureReminder(m.codec, &r.reminder, messages, seen.reminder),
 		append(slices.Clip(opts), model.WithTools(ordinary), model.WithDeferredTools(hidden))
 }
 
 // AfterModelRewriteState sees the model's calls before the tools do, and replaces those
-// that cannot be run.
+// that cannot be run as they are.
 func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, state, nil
 	}
-	expect(m.notebook(ctx), m.codec, m.config.ToolName, state.Messages)
+	r, err := m.run(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	expect(&r.notebook, m.codec, &m.names, state.Messages)
 	k := &callable{
-		reader:  m.reader,
+		run:     r,
 		visible: state.ToolInfos,
 		native:  state.DeferredToolInfos,
 		explain: m.config.Unknown == UnknownExplain,
@@ -283,17 +381,26 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 		//lint:ignore SA1019 It is the one list of every tool the agent can run; state.ToolInfos has what is visible.
 		k.all = mc.Tools
 	}
+	if m.config.Protocol == ProtocolDispatch && k.refuse && len(state.Messages) > 0 {
+		before := *state
+		before.Messages = state.Messages[:len(state.Messages)-1]
+		if k.loaded, _, err = m.read(ctx, r, &before); err != nil {
+			return ctx, nil, err
+		}
+	}
 	next := *state
-	next.Messages = intercept(m.codec, k, state.Messages)
-	if m.reader.countCalls && len(state.Messages) > 0 {
+	var refused []string
+	next.Messages, refused = intercept(m.codec, k, state.Messages)
+	m.sendLoadEvent(ctx, LoadEvent{Refused: refused})
+	if r.reader.countCalls && len(state.Messages) > 0 && m.config.Protocol != ProtocolDispatch {
 		// The call itself may be gone from the history before the next model call.
-		ran := called(m.reader, m.codec, state.Messages[len(state.Messages)-1])
+		ran := called(r, m.codec, state.Messages[len(state.Messages)-1])
 		switch {
 		case len(ran.docs) == 0:
 		case m.config.UseModelToolSearch:
-			next.DeferredToolInfos = markDeferred(m.reader, state.DeferredToolInfos, ran)
+			next.DeferredToolInfos = markDeferred(r.reader, state.DeferredToolInfos, ran)
 		default:
-			next.ToolInfos = visible(m.reader, state.ToolInfos, ran)
+			next.ToolInfos = withLoaded(r.reader, state.ToolInfos, ran)
 		}
 	}
 	return ctx, &next, nil
@@ -304,11 +411,14 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	if m.config.OnLoaded == nil || state == nil {
 		return ctx, nil
 	}
-	loaded, _ := m.read(ctx, state)
-	names := make([]string, len(loaded.docs))
-	for i, doc := range loaded.docs {
-		names[i] = m.reader.catalog.docs[doc].Name
+	r, err := m.run(ctx)
+	if err != nil {
+		return ctx, err
 	}
-	m.config.OnLoaded(ctx, names)
+	loaded, _, err := m.read(ctx, r, state)
+	if err != nil {
+		return ctx, err
+	}
+	m.config.OnLoaded(ctx, r.loadedNames(loaded))
 	return ctx, nil
 }

@@ -10,7 +10,10 @@ require (
 	github.com/modelcontextprotocol/go-sdk v1.6.1
 )
 
-require github.com/kljensen/snowball v0.10.0 // indirect
+require (
+	github.com/kljensen/snowball v0.10.0 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
+)
 
 require (
 	github.com/aymerick/douceur v0.2.0 // indirect

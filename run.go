@@ -1,0 +1,105 @@
+package toolsearch
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// A run is what one run of an agent works with from its start, or its resumption, to its
+// end: the edition that was current, the part of it that this request may see, and a
+// notebook. Two runs share nothing that changes.
+type run struct {
+	*edition
+	scope    scope
+	tools    []tool.BaseTool // dynamic tools the agent can run
+	reminder reminder
+	plain    bool // too few tools to hide any: the model sees all of them and no meta-tool
+	notebook notebook
+}
+
+// newRun asks Source and Filter.
+func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
+	edition, tools, err := m.editions.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := edition.reader.catalog
+	r := &run{edition: edition, tools: tools, scope: scope{Catalog: c, fair: m.config.fair()}}
+	shown := len(c.docs)
+	if m.config.Filter != nil {
+		r.scope.allowed = allowedBy(ctx, c, m.config.Filter)
+		r.tools = make([]tool.BaseTool, 0, len(tools))
+		for i, t := range tools {
+			if r.scope.sees(i) {
+				r.tools = append(r.tools, t)
+			}
+		}
+		shown = len(r.tools)
+	}
+	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || shown <= m.config.MaxLoaded)
+	r.reminder = newReminder(r, m.config)
+	return r, nil
+}
+
+// allowedBy asks a Filter about every tool. One that panics lets the tool not pass.
+func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, *schema.ToolInfo) bool) docSet {
+	ctx = context.WithValue(ctx, filteredKey{}, c)
+	allowed := newDocSet(len(c.docs))
+	for i := range c.docs {
+		passes, err := guard(func() (bool, error) { return filter(ctx, c.docs[i].Info), nil })
+		if passes && err == nil {
+			allowed.add(i)
+		}
+	}
+	return allowed
+}
+
+// runKey is the context key of a run. It names the middleware, since an agent can have
+// several and agents can run inside one another.
+type runKey struct{ owner any }
+
+// run returns the run ctx belongs to. A hook that is called outside of one gets a run of
+// its own.
+func (m *middleware[M]) run(ctx context.Context) (*run, error) {
+	if r, ok := ctx.Value(runKey{m}).(*run); ok {
+		return r, nil
+	}
+	return m.newRun(ctx)
+}
+
+// isAlways reports whether the document is one of AlwaysLoaded's.
+func (r *run) isAlways(doc int) bool { return !r.listed.has(doc) }
+
+// restrict takes what the request may not see out of the loaded tools, and the least
+// recently used beyond limit; 0 is no limit.
+func (r *run) restrict(loaded *loadedSet, limit int) {
+	if r.scope.allowed != nil {
+		loaded.keep(r.scope.sees)
+	}
+	if limit > 0 && !r.plain {
+		loaded.evict(limit, r.isAlways)
+	}
+}
+
+// everything loads all tools of the scope, for a run that hides none.
+func (r *run) everything(loaded *loadedSet) {
+	for doc := range r.scope.docs {
+		if r.scope.sees(doc) {
+			loaded.add(doc)
+		}
+	}
+}
+
+// loadedNames returns the names of the loaded tools but for those that are always there.
+func (r *run) loadedNames(loaded *loadedSet) []string {
+	names := make([]string, 0, len(loaded.docs))
+	for _, doc := range loaded.docs {
+		if !r.isAlways(doc) {
+			names = append(names, r.scope.docs[doc].Name)
+		}
+	}
+	return slices.Clip(names)
+}

@@ -1,0 +1,165 @@
+package toolsearch
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bytedance/sonic"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// A catalog that changes. An edition is the dynamic tools as they were at one time,
+// compiled, with all that follows from them; it never changes. Config.Source is asked at
+// the start of each run: the run works with the edition that is current then to its end,
+// and a changed answer makes a new one for the runs to come.
+
+type edition struct {
+	reader *reader // has the catalog
+	tools  []tool.BaseTool
+	prints [][sha256.Size]byte // of the definitions of Source's tools
+	always []int               // documents of Config.AlwaysLoaded, in their order
+	listed docSet              // those that the reminder names: all but always
+}
+
+// editions keeps the current edition.
+type editions struct {
+	config *Config
+	fixed  []*schema.ToolInfo // of DynamicTools
+	lock   chan struct{}      // held while current is read or replaced; a channel, to wait with a context
+	last   *edition
+}
+
+func newEditions(ctx context.Context, config *Config) (*editions, error) {
+	infos, err := toolInfos(ctx, config.DynamicTools)
+	if err != nil {
+		return nil, err
+	}
+	e := &editions{config: config, fixed: infos, lock: make(chan struct{}, 1)}
+	if e.last, err = e.compile(ctx, config.DynamicTools, infos); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*schema.ToolInfo) (*edition, error) {
+	catalog, err := newCatalog(ctx, infos, e.config)
+	if err != nil {
+		return nil, err
+	}
+	names := e.config.Protocol.names(e.config.ToolName)
+	for _, name := range names.all() {
+		if doc, clash := catalog.byName[name]; clash {
+			return nil, fmt.Errorf("toolsearch: tool %d is named %q like the search tool; rename it or set ToolName", doc, name)
+		}
+	}
+	patterns, err := parseToolPatterns(e.config.AlwaysLoaded)
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
+	}
+	ed := &edition{
+		reader: newReader(catalog, names, e.config),
+		tools:  wrapAll(tools, catalog),
+		listed: newDocSet(len(catalog.docs)),
+	}
+	for i := range catalog.docs {
+		if d := &catalog.docs[i]; matchesAny(patterns, d.Name, &d.Annotation) {
+			ed.always = append(ed.always, i)
+		} else {
+			ed.listed.add(i)
+		}
+	}
+	return ed, nil
+}
+
+func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
+	wrapped := make([]tool.BaseTool, len(tools))
+	for i, t := range tools {
+		wrapped[i] = wrap(t, c.docs[i].Info)
+	}
+	return wrapped
+}
+
+// current returns the edition for a run that starts now, and its tools, which may be
+// other values with the same definitions.
+func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
+	if e.config.Source == nil {
+		return e.last, e.last.tools, nil
+	}
+	tools, infos, prints, sourceErr := e.ask(ctx)
+	select {
+	case e.lock <- struct{}{}:
+		defer func() { <-e.lock }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if sourceErr == nil && slices.Equal(prints, e.last.prints) {
+		return e.last, wrapAll(tools, e.last.reader.catalog), nil
+	}
+	if sourceErr == nil {
+		var next *edition
+		if next, sourceErr = e.compile(ctx, tools, infos); sourceErr == nil {
+			next.prints = prints
+			e.last = next
+			return next, next.tools, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if e.config.OnError != nil {
+		e.config.OnError(ctx, fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(e.last.tools)))
+	}
+	return e.last, e.last.tools, nil
+}
+
+// ask returns the tools of both, the fixed ones and Source's. Those of Source are sorted by
+// name: a server that lists its tools in another order each time has not changed.
+func (e *editions) ask(ctx context.Context) ([]tool.BaseTool, []*schema.ToolInfo, [][sha256.Size]byte, error) {
+	answer, err := guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(answer) == 0 {
+		return nil, nil, nil, errors.New("it returned no tools")
+	}
+	infos, err := toolInfos(ctx, answer)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	order := make([]int, len(infos))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(infos[a].Name, infos[b].Name) })
+	tools := slices.Clone(e.config.DynamicTools)
+	all := slices.Clone(e.fixed)
+	prints := make([][sha256.Size]byte, len(order))
+	for i, at := range order {
+		tools, all = append(tools, answer[at]), append(all, infos[at])
+		prints[i] = fingerprint(infos[at])
+	}
+	return tools, all, prints, nil
+}
+
+// fingerprint is equal for equal definitions.
+func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
+	definition := struct {
+		Name, Description string
+		Parameters        any
+		Extra             map[string]any
+	}{Name: info.Name, Description: info.Desc, Extra: info.Extra}
+	if schema, err := guard(info.ToJSONSchema); err == nil {
+		definition.Parameters = schema
+	}
+	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps
+	if err != nil {                                  // something in Extra that is no JSON
+		definition.Extra = nil
+		text, _ = sonic.ConfigStd.Marshal(definition)
+	}
+	return sha256.Sum256(text)
+}

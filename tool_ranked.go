@@ -1,0 +1,126 @@
+package toolsearch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// tool_search of ProtocolRanked: a text that ranks the tools, with scores and how each is
+// called, and in its last line the same as JSON.
+
+// rankedTools is the last line.
+type rankedTools struct {
+	Query       string       `json:"query"`
+	Limit       int          `json:"limit"` // the one that was applied
+	Total       int          `json:"total"` // candidates: tools that matched before the limit
+	Matches     []rankedTool `json:"matches"`
+	NotFound    []string     `json:"not_found,omitempty"`
+	Suggestions []string     `json:"suggestions,omitempty"`
+	Message     string       `json:"message,omitempty"`
+}
+
+type rankedTool struct {
+	Rank        int     `json:"rank"`
+	Name        string  `json:"name"`
+	Score       float64 `json:"score"`
+	Description string  `json:"description"`
+	Usage       string  `json:"usage"`
+}
+
+func (h *host) rankedTool() *metaTool {
+	return &metaTool{
+		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
+			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+			"limit": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
+		}),
+		run: func(ctx context.Context, arguments string) (string, error) {
+			request := readRequest(arguments, "query", "queries", "q", "keywords")
+			if answer, excused := h.excuse(ctx, request); excused {
+				return h.rankedText(rankedTools{
+					NotFound: answer.NotFound, Suggestions: answer.Suggestions, Message: answer.Message,
+				}), nil
+			}
+			scope, err := h.scope(ctx)
+			if err != nil {
+				return "", err
+			}
+			result, _, err := h.find(ctx, request, true)
+			if err != nil {
+				return "", err
+			}
+			answer := rankedTools{
+				Query: cut(strings.Join(request.queries, " | "), maxQueryBytes),
+				Limit: scope.limit(request.limit), Total: result.Total,
+				NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
+			}
+			for i, m := range result.Matches {
+				answer.Matches = append(answer.Matches, rankedTool{
+					Rank: i + 1, Name: m.Info.Name, Score: rounded(m.Score),
+					Description: shortLine(m.Info.Desc, maxShownDescription), Usage: usageOf(m.Info),
+				})
+			}
+			return h.rankedText(answer), nil
+		},
+	}
+}
+
+// rounded keeps four digits: more say nothing, and are not the same on every machine.
+func rounded(score float64) float64 {
+	f, err := strconv.ParseFloat(strconv.FormatFloat(score, 'f', 4, 64), 64)
+	if err != nil {
+		return score
+	}
+	return f
+}
+
+func (h *host) rankedText(r rankedTools) string {
+	if r.Matches == nil {
+		r.Matches = []rankedTool{}
+	}
+	var b strings.Builder
+	if len(r.Matches) > 0 {
+		b.WriteString(h.prompt.text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Total)) + "\n")
+	}
+	for _, t := range r.Matches {
+		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, shownName(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
+		if t.Description != "" {
+			b.WriteString("   " + t.Description + "\n")
+		}
+		b.WriteString("   " + t.Usage + "\n")
+	}
+	if r.Message != "" {
+		b.WriteString(r.Message + "\n")
+	}
+	return b.String() + toJSON(r)
+}
+
+// maxUsageParameters is how many parameters a usage hint names.
+const maxUsageParameters = 12
+
+// usageOf shows how a tool is called: its parameters, the optional ones with a question
+// mark.
+func usageOf(info *schema.ToolInfo) string {
+	usage := shownName(info.Name) + "("
+	definition, err := guard(info.ToJSONSchema)
+	if err != nil || definition == nil || definition.Properties == nil {
+		return usage + ")"
+	}
+	var required, optional []string
+	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		if name := shownName(pair.Key); slices.Contains(definition.Required, pair.Key) {
+			required = append(required, name)
+		} else {
+			optional = append(optional, name+"?")
+		}
+	}
+	parameters := append(required, optional...)
+	if len(parameters) > maxUsageParameters {
+		parameters = append(parameters[:maxUsageParameters:maxUsageParameters], "…")
+	}
+	return usage + strings.Join(parameters, ", ") + ")"
+}

@@ -1,0 +1,193 @@
+package toolsearch
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// The four tools of ProtocolSearchAdd: search, add, list everything, remove.
+
+// Bounds on what one answer lists.
+const (
+	maxShownTools       = 500
+	maxShownDescription = 200 // bytes
+)
+
+// foundTools is the answer of search_tools.
+type foundTools struct {
+	Found       int         `json:"found"` // number of tools that match, those beyond the limit included
+	Tools       []shownTool `json:"tools"`
+	NotFound    []string    `json:"not_found,omitempty"`
+	Suggestions []string    `json:"suggestions,omitempty"`
+	Message     string      `json:"message"`
+}
+
+type shownTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+func shown(info *schema.ToolInfo) shownTool {
+	return shownTool{info.Name, shortLine(info.Desc, maxShownDescription)}
+}
+
+func (h *host) searchOnlyTool() *metaTool {
+	return &metaTool{
+		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
+			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+		}),
+		run: func(ctx context.Context, arguments string) (string, error) {
+			request := readRequest(arguments, "query", "queries", "pattern", "regex_pattern", "q")
+			if answer, excused := h.excuse(ctx, request); excused {
+				return toJSON(foundTools{
+					Tools: []shownTool{}, NotFound: answer.NotFound, Suggestions: answer.Suggestions, Message: answer.Message,
+				}), nil
+			}
+			if request.limit == 0 {
+				request.limit = unlimited
+			}
+			result, trace, err := h.find(ctx, request, false)
+			if err != nil {
+				return "", err
+			}
+			if trace.wrong != nil && len(result.Matches) == 0 {
+				return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
+			}
+			answer := foundTools{
+				Found: result.Total, Tools: make([]shownTool, len(result.Matches)),
+				NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
+			}
+			for i, m := range result.Matches {
+				answer.Tools[i] = shown(m.Info)
+			}
+			if answer.Message == "" {
+				key := "found"
+				if result.Total > len(result.Matches) {
+					key = "found-more"
+				}
+				answer.Message = h.prompt.text(key, "{count}", strconv.Itoa(result.Total), "{shown}", strconv.Itoa(len(result.Matches)))
+			}
+			return toJSON(answer), nil
+		},
+	}
+}
+
+func (h *host) showAllTool() *metaTool {
+	return &metaTool{
+		info: h.toolInfo(h.names.showAll, "show-all-description", nil),
+		run: func(ctx context.Context, _ string) (string, error) {
+			scope, err := h.scope(ctx)
+			if err != nil {
+				return "", err
+			}
+			answer := struct {
+				Total   int         `json:"total"`
+				Tools   []shownTool `json:"tools"`
+				Message string      `json:"message,omitempty"`
+			}{Tools: []shownTool{}}
+			for doc := range scope.docs {
+				if !scope.sees(doc) {
+					continue
+				}
+				if answer.Total++; answer.Total <= maxShownTools {
+					answer.Tools = append(answer.Tools, shown(scope.docs[doc].Info))
+				}
+			}
+			if answer.Total > maxShownTools {
+				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(maxShownTools))
+			}
+			return toJSON(answer), nil
+		},
+	}
+}
+
+// addedTools is the answer of add_tool.
+type addedTools struct {
+	Added         []string `json:"added"`
+	AlreadyLoaded []string `json:"already_loaded"`
+	NotFound      []string `json:"not_found"`
+	Suggestions   []string `json:"suggestions,omitempty"`
+	Message       string   `json:"message"`
+}
+
+func (h *host) addTool() *metaTool {
+	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, scope scope, names []string) string {
+		matches, missing := scope.selectNames(strings.Join(names, ","))
+		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, missing...)}
+		for _, name := range matchNames(matches) {
+			if h.isLoaded(ctx, name) {
+				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
+			} else {
+				answer.Added = append(answer.Added, name)
+			}
+		}
+		switch {
+		case len(missing) > 0:
+			answer.Suggestions = scope.near(missing, matches)
+			answer.Message = h.prompt.text("not-found")
+		case len(matches) == 0:
+			answer.Message = h.prompt.text("no-names")
+		default:
+			answer.Message = h.prompt.text("added")
+		}
+		h.note(ctx, nameEffect{loads: matchNames(matches)})
+		return toJSON(answer)
+	})
+}
+
+// removedTools is the answer of remove_tool.
+type removedTools struct {
+	Removed  []string `json:"removed"`
+	NotFound []string `json:"not_found"`
+	Message  string   `json:"message"`
+}
+
+func (h *host) removeTool() *metaTool {
+	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, scope scope, names []string) string {
+		matches, missing := scope.selectNames(strings.Join(names, ","))
+		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, missing...)}
+		for _, name := range matchNames(matches) {
+			if h.isLoaded(ctx, name) && !h.isPinned(ctx, name) {
+				answer.Removed = append(answer.Removed, name)
+			} else {
+				answer.NotFound = append(answer.NotFound, name)
+			}
+		}
+		switch {
+		case len(answer.NotFound) > 0:
+			answer.Message = h.prompt.text("not-removed")
+		case len(answer.Removed) == 0:
+			answer.Message = h.prompt.text("no-names")
+		default:
+			answer.Message = h.prompt.text("removed")
+		}
+		h.note(ctx, nameEffect{unloads: answer.Removed})
+		return toJSON(answer)
+	})
+}
+
+// namesTool is a tool whose one argument is a list of tools' names.
+func (h *host) namesTool(name, description string, run func(ctx context.Context, scope scope, names []string) string) *metaTool {
+	return &metaTool{
+		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
+			"tool_names": {
+				Type: schema.Array, Desc: h.prompt.text("tool-names"), Required: true,
+				ElemInfo: &schema.ParameterInfo{Type: schema.String},
+			},
+		}),
+		run: func(ctx context.Context, arguments string) (string, error) {
+			request := readRequest(arguments, "tool_names", "tool_name", "names", "name", "tools", "tool")
+			if request.unreadable {
+				return toJSON(map[string]string{"error": h.prompt.text("bad-names")}), nil
+			}
+			scope, err := h.scope(ctx)
+			if err != nil {
+				return "", err
+			}
+			return run(ctx, scope, request.queries), nil
+		},
+	}
+}
