@@ -28,7 +28,6 @@ func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
 	}
 	c := edition.reader.catalog
 	r := &run{edition: edition, tools: tools, scope: scope{Catalog: c, fair: m.config.fair()}}
-	shown := len(c.docs)
 	if m.config.Filter != nil {
 		r.scope.allowed = allowedBy(ctx, c, m.config.Filter)
 		r.tools = make([]tool.BaseTool, 0, len(tools))
@@ -37,10 +36,15 @@ func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
 				r.tools = append(r.tools, t)
 			}
 		}
-		shown = len(r.tools)
 	}
+	shown := len(r.tools)
 	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || shown <= m.config.MaxLoaded)
-	r.reminder = newReminder(r, m.config)
+	if m.config.Filter == nil {
+		edition.announce.Do(func() { edition.announced = newReminder(r, m.config) })
+		r.reminder = edition.announced
+	} else {
+		r.reminder = newReminder(r, m.config)
+	}
 	return r, nil
 }
 

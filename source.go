@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
@@ -24,6 +25,9 @@ type edition struct {
 	prints [][sha256.Size]byte // of the definitions of Source's tools
 	always []int               // documents of Config.AlwaysLoaded, in their order
 	listed docSet              // those that the reminder names: all but always
+
+	announce  sync.Once
+	announced reminder // of a run without a Filter, once it is needed
 }
 
 // editions keeps the current edition.

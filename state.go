@@ -31,9 +31,9 @@ type loadedSet struct {
 	native docSet // those of which the history holds a native search result
 
 	// When each was last used: found or called. Later is more; what is only known to be
-	// loaded has none.
-	clock int
+	// loaded has none. Nil: not kept, since nothing will be evicted.
 	used  map[int]int
+	clock int
 	busy  []int // called, and the call is not answered yet
 }
 
@@ -50,13 +50,12 @@ func (s *loadedSet) add(doc int) {
 // use loads documents that were found or called at once, the best of them first: it is
 // the last to be evicted.
 func (s *loadedSet) use(docs ...int) {
-	if s.used == nil {
-		s.used = make(map[int]int)
-	}
 	s.clock += len(docs)
 	for i, doc := range docs {
 		s.add(doc)
-		s.used[doc] = s.clock - i
+		if s.used != nil {
+			s.used[doc] = s.clock - i
+		}
 	}
 }
 

@@ -240,6 +240,9 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 // their first loading: what the tool list holds was loaded before what is only now read.
 func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatModelAgentState[M]) (*loadedSet, history, error) {
 	loaded := newLoadedSet(r.scope.Catalog)
+	if m.config.MaxLoaded > 0 {
+		loaded.used = make(map[int]int)
+	}
 	for _, doc := range r.always {
 		loaded.add(doc)
 	}
