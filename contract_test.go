@@ -16,6 +16,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 		"BM25":       toolsearch.BM25,
 		"Fuzzy":      toolsearch.FuzzyOptions{MaxHits: -1}.Index, // its bound on hits is meant, and no part of the contract
 		"Similarity": toolsearch.Similarity,
+		"Embedding":  toolsearch.Embedding(&wordEmbedder{}),
 	} {
 		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
 	}

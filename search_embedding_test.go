@@ -1,0 +1,454 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/embedding"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// wordEmbedder is an embedder without a model: every word adds a 1 or a -1 somewhere, by
+// its hash, so that texts are the nearer the more words they share. It notes what it is
+// asked.
+type wordEmbedder struct {
+	mu     sync.Mutex
+	calls  [][]string
+	during func(ctx context.Context, texts []string) error // may be nil
+	change func([][]float64) [][]float64                   // of the answer; may be nil
+}
+
+const wordDimensions = 64
+
+func (e *wordEmbedder) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	e.mu.Lock()
+	e.calls = append(e.calls, slices.Clone(texts))
+	e.mu.Unlock()
+	if e.during != nil {
+		if err := e.during(ctx, texts); err != nil {
+			return nil, err
+		}
+	}
+	vectors := make([][]float64, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float64, wordDimensions)
+		vectors[i][wordDimensions-1] = 0.1 // words may cancel each other out
+		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune(" .,_", r) }) {
+			hash := fnv.New64a()
+			hash.Write([]byte(word))
+			sum := hash.Sum64()
+			vectors[i][sum%(wordDimensions-1)] += 1 - 2*float64(sum>>63)
+		}
+	}
+	if e.change != nil {
+		vectors = e.change(vectors)
+	}
+	return vectors, nil
+}
+
+// texts returns all texts asked for so far.
+func (e *wordEmbedder) texts() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Concat(e.calls...)
+}
+
+func TestEmbeddingSearcher(t *testing.T) {
+	index := toolsearch.Embedding(&wordEmbedder{})
+	checkSearcher(t, index, func(random *rand.Rand, docs []toolsearch.Document) string {
+		if random.IntN(4) == 0 {
+			return pick(random, docs).Name
+		}
+		words := []string{pick(random, someWords), pick(random, someWords)}
+		if random.IntN(3) == 0 {
+			words[0] = "+" + words[0]
+		}
+		return strings.Join(words, " ")
+	})
+	checkHostile(t, index)
+}
+
+// The score is the cosine, whatever the lengths of the vectors.
+func TestEmbeddingScores(t *testing.T) {
+	vectors := map[string][]float64{"near": {3, 4}, "far": {0, 7}, "same": {1e200, 0}, "opposite": {-1, 0}, "query": {1e-200, 0}}
+	e := &wordEmbedder{}
+	e.change = func(answer [][]float64) [][]float64 {
+		for i, text := range e.calls[len(e.calls)-1] {
+			answer[i] = vectors[text]
+		}
+		return answer
+	}
+	docs := []toolsearch.Document{doc("near", ""), doc("far", ""), doc("same", ""), doc("opposite", "")}
+	checkCosines := func(options toolsearch.EmbeddingOptions, want map[string]float64) {
+		t.Helper()
+		options.Embedder, options.Concurrency = e, 1
+		hits, err := searcherOf(t, options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery("query"))
+		if err != nil || len(hits) != len(want) {
+			t.Errorf("%v, %v, want %v", hits, err, want)
+		}
+		for _, hit := range hits {
+			if name := docs[hit.Doc].Name; math.Abs(hit.Score-want[name]) > 1e-6 {
+				t.Errorf("%s has %v, want %v", name, hit.Score, want[name])
+			}
+		}
+	}
+	checkCosines(toolsearch.EmbeddingOptions{}, map[string]float64{"same": 1, "near": 3. / 5})
+	checkCosines(toolsearch.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
+}
+
+// A required word may be written otherwise in the tool, and a namespace in front.
+func TestEmbeddingNarrows(t *testing.T) {
+	docs := []toolsearch.Document{doc("mail__send", "Sends messages"), doc("chat__send", "Sends a note"), doc("get_weather", "Tells the weather")}
+	docs[0].Namespace, docs[1].Namespace = "mail", "chat"
+	s := searcherOf(t, toolsearch.Embedding(&wordEmbedder{}), docs...)
+	for query, want := range map[string][]int{
+		"+message sends": {0}, "sends +messages": {0}, "+ote sends": {1}, "+message +note sends": {},
+		"mail: send": {0}, "Chat: send": {1}, "chat: +messages": {}, "nobody: +send": {0, 1},
+	} {
+		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := []int{}
+		for _, hit := range hits {
+			found = append(found, hit.Doc)
+		}
+		slices.Sort(found)
+		if !slices.Equal(found, want) {
+			t.Errorf("%q finds %v, want %v", query, found, want)
+		}
+	}
+}
+
+// What is embedded: once each, bounded, and all that is known of a tool.
+func TestEmbeddingTexts(t *testing.T) {
+	full := doc("mcp__git__openIssue", " Opens an issue ")
+	full.Hint, full.Aliases, full.Tags = "bug", []string{"new_issue"}, []string{"vcs", "work"}
+	full.Parameters = []toolsearch.Parameter{{Name: "repo_name", Description: "Where"}, {Name: "title"}}
+	docs := []toolsearch.Document{full, doc("a", "b"), doc("a", "b"), doc("_", " "), doc("long", strings.Repeat("天 ", 5000))}
+	e := &wordEmbedder{}
+	s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Concurrency: 1}.Index, docs...)
+	got := e.texts()
+	want := []string{"mcp git open Issue. Opens an issue. bug. new issue. vcs, work. repo name, title", "a. b"}
+	if len(got) != 3 || !slices.Equal(got[:2], want) || len([]rune(got[2])) > 1000 {
+		t.Errorf("embedded %.200q, want %q and a text of at most 1000 code points", got, want)
+	}
+	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("a b"))
+	if err != nil || len(hits) < 2 || hits[0].Doc != 1 || hits[1].Doc != 2 || hits[0].Score != hits[1].Score {
+		t.Errorf("two tools alike: %v, %v", hits, err)
+	}
+}
+
+func TestEmbeddingBatches(t *testing.T) {
+	var docs []toolsearch.Document
+	for i := range 95 {
+		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
+	}
+	var mu sync.Mutex
+	atOnce, most := 0, 0
+	e := &wordEmbedder{during: func(context.Context, []string) error {
+		mu.Lock()
+		atOnce++
+		most = max(most, atOnce)
+		mu.Unlock()
+		time.Sleep(time.Millisecond) // so that calls meet
+		mu.Lock()
+		atOnce--
+		mu.Unlock()
+		return nil
+	}}
+	var progress []int
+	searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
+		if total != 95 {
+			t.Errorf("%d texts, want 95", total)
+		}
+		progress = append(progress, done)
+	}}.Index, docs...)
+	if most > 3 {
+		t.Errorf("%d calls at a time, want at most 3", most)
+	}
+	for _, texts := range e.calls {
+		if len(texts) > 7 {
+			t.Errorf("%d texts in a call, want at most 7", len(texts))
+		}
+	}
+	if len(e.texts()) != 95 {
+		t.Errorf("%d texts embedded, want 95", len(e.texts()))
+	}
+	if len(progress) != 15 || progress[0] != 0 || progress[14] != 95 || !slices.IsSorted(progress) {
+		t.Errorf("progress %v", progress)
+	}
+}
+
+// TestBadEmbedders: what an embedder gets wrong is an error that says so.
+func TestBadEmbedders(t *testing.T) {
+	change := func(f func([][]float64) [][]float64) *wordEmbedder { return &wordEmbedder{change: f} }
+	last := func(f func([]float64) []float64) *wordEmbedder {
+		return change(func(v [][]float64) [][]float64 { v[len(v)-1] = f(v[len(v)-1]); return v })
+	}
+	down := errors.New("down")
+	tests := []struct {
+		name string
+		e    embedding.Embedder
+		want string
+	}{
+		{"fails", &wordEmbedder{during: func(context.Context, []string) error { return down }}, "down"},
+		{"panics", &wordEmbedder{during: func(context.Context, []string) error { panic("oh") }}, "panic: oh"},
+		{"nothing", change(func([][]float64) [][]float64 { return nil }), "returned 0 vectors for 2 texts"},
+		{"too many", change(func(v [][]float64) [][]float64 { return append(v, v[0]) }), "returned 3 vectors for 2 texts"},
+		{"too few", change(func(v [][]float64) [][]float64 { return v[1:] }), "returned 1 vectors for 2 texts"},
+		{"empty", change(func(v [][]float64) [][]float64 { return make([][]float64, len(v)) }), "no direction"},
+		{"zero", last(func(v []float64) []float64 { return make([]float64, len(v)) }), "no direction"},
+		{"NaN", last(func(v []float64) []float64 { v[3] = math.NaN(); return v }), "no direction"},
+		{"infinite", last(func(v []float64) []float64 { v[3] = math.Inf(-1); return v }), "no direction"},
+		{"dimensions", last(func(v []float64) []float64 { return v[1:] }), "64 and of 63 dimensions"},
+		{"huge", last(func(v []float64) []float64 { return make([]float64, 1<<17) }), "131072 dimensions"},
+		{"nil", nil, "Embedder is nil"},
+		{"nil pointer", (*wordEmbedder)(nil), "Embedder is nil"},
+	}
+	docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := toolsearch.Embedding(test.e)(context.Background(), docs)
+			if s != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want an error with %q", err, test.want)
+			}
+		})
+	}
+	// From batch to batch, too.
+	calls := 0
+	e := change(func(v [][]float64) [][]float64 { calls++; v[0] = v[0][calls:]; return v })
+	if _, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs); err == nil {
+		t.Error("vectors of 63 and 62 dimensions are in one index")
+	}
+}
+
+// The first error stops the build, and a context that is done ends it whatever the
+// embedder is waiting for.
+func TestEmbeddingStops(t *testing.T) {
+	var docs []toolsearch.Document
+	for i := range 1000 {
+		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
+	}
+	down := errors.New("down")
+	e := &wordEmbedder{during: func(context.Context, []string) error { return down }}
+	if _, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs); !errors.Is(err, down) {
+		t.Errorf("got %v, want %v", err, down)
+	}
+	if n := len(e.texts()); n > 8 { // 4 at a time, and as many handed out meanwhile
+		t.Errorf("%d calls after the first failed", n)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	release := make(chan struct{})
+	defer close(release)
+	e = &wordEmbedder{during: func(context.Context, []string) error { cancel(); <-release; return nil }}
+	if _, err := toolsearch.Embedding(e)(ctx, docs); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// An embedder that fails or hangs when it is asked for a query makes the search worse and
+// not the run fail, and the event says so.
+func TestEmbeddingDegrades(t *testing.T) {
+	down := errors.New("down")
+	release := make(chan struct{})
+	defer close(release)
+	tests := []struct {
+		name   string
+		during func(context.Context, []string) error
+		change func([][]float64) [][]float64
+		want   error
+		text   string
+	}{
+		{name: "fails", during: func(context.Context, []string) error { return down }, want: down},
+		{name: "waits", during: func(ctx context.Context, _ []string) error { <-ctx.Done(); return ctx.Err() },
+			want: context.DeadlineExceeded, text: "no answer within 1ms"},
+		{name: "hangs", during: func(context.Context, []string) error { <-release; return nil }, want: context.DeadlineExceeded},
+		{name: "panics", during: func(context.Context, []string) error { panic("oh") }, text: "panic: oh"},
+		{name: "another model", change: func(v [][]float64) [][]float64 { v[0] = v[0][1:]; return v }, text: "63 dimensions, but the tools have 64"},
+	}
+	for _, test := range tests {
+		for _, fallback := range []toolsearch.Indexer{nil, toolsearch.Fuzzy} {
+			t.Run(test.name, func(t *testing.T) {
+				e := &wordEmbedder{}
+				index := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+					s, err := toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index(ctx, docs)
+					e.during, e.change = test.during, test.change
+					return s, err
+				}
+				got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index, Fallback: fallback}, `{"query":"weather"}`)
+				if err != nil || !slices.Contains(got.Matches, "get_weather") {
+					t.Errorf("got %v, %v, want the weather", got, err)
+				}
+				if event.Err == nil || test.want != nil && !errors.Is(event.Err, test.want) || !strings.Contains(event.Err.Error(), test.text) {
+					t.Errorf("the event has %v, want %v %s", event.Err, test.want, test.text)
+				}
+			})
+		}
+	}
+}
+
+// Calls that hang for good do not pile up.
+func TestEmbeddingHangs(t *testing.T) {
+	e := &wordEmbedder{}
+	s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index, doc("get_weather", ""))
+	release := make(chan struct{})
+	defer close(release)
+	e.during = func(context.Context, []string) error { <-release; return nil }
+	before := len(e.texts())
+	for i := range 40 {
+		if _, err := s.Search(context.Background(), toolsearch.ParseQuery(fmt.Sprint("weather ", i))); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+	}
+	if n := len(e.texts()) - before; n > 32 {
+		t.Errorf("%d calls hang", n)
+	}
+}
+
+func TestEmbeddingRemembersQueries(t *testing.T) {
+	// Of two, "one" is the older when "three" comes.
+	for size, want := range map[int]int{0: 3, 2: 4, -1: 6} {
+		e := &wordEmbedder{}
+		s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
+		before := len(e.texts())
+		for _, query := range []string{"one", "two", "two", "three", "one", "three"} {
+			if _, err := s.Search(context.Background(), toolsearch.ParseQuery(query)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := len(e.texts()) - before; got != want {
+			t.Errorf("cache of %d: %d queries embedded, want %d", size, got, want)
+		}
+	}
+}
+
+// vectorMap is a VectorStore that can fail.
+type vectorMap struct {
+	vectors          map[string][]float32
+	loadErr, saveErr error
+	calls            int
+}
+
+func (s *vectorMap) Load(_ context.Context, keys []string) ([][]float32, error) {
+	s.calls++
+	vectors := make([][]float32, len(keys))
+	for i, key := range keys {
+		vectors[i] = s.vectors[key]
+	}
+	return vectors, s.loadErr
+}
+
+func (s *vectorMap) Save(_ context.Context, keys []string, vectors [][]float32) error {
+	s.calls++
+	for i, key := range keys {
+		s.vectors[key] = slices.Clone(vectors[i])
+	}
+	return s.saveErr
+}
+
+// What is stored is not embedded again: not in another process, and only what is new when
+// a tool changed. Vectors of one model are not used for another.
+func TestEmbeddingStore(t *testing.T) {
+	for name, store := range map[string]func() toolsearch.VectorStore{
+		"memory": func() func() toolsearch.VectorStore {
+			s := &vectorMap{vectors: map[string][]float32{}}
+			return func() toolsearch.VectorStore { return s }
+		}(),
+		"file": func() func() toolsearch.VectorStore {
+			path := filepath.Join(t.TempDir(), "some", "vectors")
+			return func() toolsearch.VectorStore { return toolsearch.NewFileStore(path) }
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+			var first string
+			build := func(model string, wantEmbedded int) {
+				t.Helper()
+				e := &wordEmbedder{}
+				var progress []int
+				s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Model: model, Store: store(), BatchSize: 2,
+					Progress:     func(done, _ int) { progress = append(progress, done) },
+					OnStoreError: func(err error) { t.Error(err) }}.Index, docs...)
+				if got := len(e.texts()); got != wantEmbedded || progress[0] != 3-wantEmbedded || progress[len(progress)-1] != 3 {
+					t.Errorf("%d texts embedded, progress %v, want %d", got, progress, wantEmbedded)
+				}
+				if hits := hitsOf(s, "mail"); first == "" {
+					first = hits
+				} else if hits != first {
+					t.Errorf("from the store %s, before %s", hits, first)
+				}
+			}
+			build("one", 3)
+			build("one", 0)
+			build("two", 3)
+			build("one", 0)
+			docs[2].Hint, first = "stamp", ""
+			build("one", 1)
+			build("one", 0)
+		})
+	}
+}
+
+// A store that fails, or has nothing of use, is not used; the index is built all the same.
+func TestBadStores(t *testing.T) {
+	docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
+	want := hitsOf(searcherOf(t, toolsearch.Embedding(&wordEmbedder{}), docs...), "mail")
+	filled := func(change func([]float32) []float32) *vectorMap {
+		s := &vectorMap{vectors: map[string][]float32{}}
+		searcherOf(t, toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: s, Model: "m"}.Index, docs[:2]...)
+		for key, v := range s.vectors {
+			s.vectors[key] = change(v)
+		}
+		s.calls = 0
+		return s
+	}
+	same := func(v []float32) []float32 { return v }
+	down := errors.New("down")
+	tests := []struct {
+		name  string
+		store toolsearch.VectorStore
+		calls int
+		err   string
+	}{
+		{"cannot load", &vectorMap{loadErr: down}, 1, "loading vectors: down"},
+		{"cannot save", &vectorMap{vectors: map[string][]float32{}, saveErr: down}, 2, "saving vectors: down"},
+		{"panics", &vectorMap{}, 2, "saving vectors: panic: assignment to entry in nil map"},
+		{"zero", filled(func(v []float32) []float32 { return make([]float32, len(v)) }), 4, ""},
+		{"not a number", filled(func(v []float32) []float32 { v[1] = float32(math.NaN()); return v }), 4, ""},
+		{"of another model", filled(func(v []float32) []float32 { return v[1:] }), 2, "of different dimensions"},
+		{"good", filled(same), 2, ""},
+		{"a nil pointer", (*vectorMap)(nil), 0, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var failures []string
+			s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: test.store, Model: "m", BatchSize: 1,
+				OnStoreError: func(err error) { failures = append(failures, err.Error()) }}.Index, docs...)
+			if got := hitsOf(s, "mail"); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			if len(failures) > 1 || (len(failures) == 1) != (test.err != "") || !strings.Contains(strings.Join(failures, ""), test.err) {
+				t.Errorf("told of %q, want %q", failures, test.err)
+			}
+			if s, ok := test.store.(*vectorMap); ok && s != nil && s.calls != test.calls {
+				t.Errorf("%d calls of the store, want %d", s.calls, test.calls)
+			}
+		})
+	}
+	if _, err := (toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: filled(same)}).Index(context.Background(), docs); err == nil ||
+		!strings.Contains(err.Error(), "Model") {
+		t.Errorf("a store without a Model: %v", err)
+	}
+}

@@ -1,0 +1,203 @@
+package toolsearch
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// For the searchers that know no words: what a query leaves out whatever the ranking, and
+// calls of code that may hang.
+
+// sieve knows the namespaces and the words of a catalog. It is safe for concurrent use.
+type sieve struct {
+	docs       []Document
+	namespaces map[string]int32 // folded -> number
+	namespace  []int32          // by document; -1: none
+	words      func() *bm25     // reads words as BM25 does; built when first a word is required
+}
+
+func newSieve(docs []Document) *sieve {
+	s := &sieve{docs: docs, namespaces: make(map[string]int32), namespace: make([]int32, len(docs))}
+	for i := range docs {
+		s.namespace[i] = -1
+		if docs[i].Namespace == "" {
+			continue
+		}
+		folded := foldName(docs[i].Namespace)
+		number, known := s.namespaces[folded]
+		if !known {
+			number = int32(len(s.namespaces))
+			s.namespaces[folded] = number
+		}
+		s.namespace[i] = number
+	}
+	s.words = sync.OnceValue(func() *bm25 {
+		index, err := BM25(context.Background(), docs)
+		if err != nil { // only a context can fail it
+			return nil
+		}
+		return index.(*bm25)
+	})
+	return s
+}
+
+// read makes the namespace that a text begins with, "github: create issue", the query's
+// own, if the catalog has one of that name and the query none.
+func (s *sieve) read(q Query) Query {
+	if q.Namespace != "" || len(s.namespaces) == 0 {
+		return q
+	}
+	prefix, rest, found := strings.Cut(q.Text, ":")
+	prefix = strings.TrimSpace(prefix)
+	if _, known := s.namespaces[foldName(prefix)]; !found || !known {
+		return q
+	}
+	narrow := ParseQuery(rest)
+	narrow.Namespace, narrow.Limit, narrow.Allowed = prefix, q.Limit, q.Allowed
+	return narrow
+}
+
+// filter returns the test that a document must pass, whatever its score. A required word
+// must stand in the tool as Keyword or as BM25 reads it: within the name or description,
+// or as a word, stemmed, of any field.
+func (s *sieve) filter(q Query) func(doc int) bool {
+	var namespace int32
+	if q.Namespace != "" {
+		number, known := s.namespaces[foldName(q.Namespace)]
+		if !known {
+			return func(int) bool { return false }
+		}
+		namespace = number
+	}
+	var required []bm25Required
+	var words *bm25
+	if len(q.Required) > 0 {
+		words = s.words()
+		required = words.read(q).required
+	}
+	return func(doc int) bool {
+		if q.Namespace != "" && s.namespace[doc] != namespace || !q.allows(doc) {
+			return false
+		}
+		for i := range required {
+			if !words.hasRequired(int32(doc), required[i:i+1]) && !s.holds(doc, required[i].word) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// misses says why a document does not pass the filter, ok if it does not.
+func (s *sieve) misses(q Query, doc int) (why Contribution, ok bool) {
+	switch {
+	case s.filter(q)(doc):
+		return Contribution{}, false
+	case !q.allows(doc):
+		return Contribution{Detail: "the request may not see the tool"}, true
+	case q.Namespace != "" && !inNamespace(&s.docs[doc], q.Namespace):
+		return otherNamespace(q).Parts[0], true
+	default:
+		return Contribution{Detail: "a required word is missing"}, true
+	}
+}
+
+// holds reports whether a lower-cased word stands in the name, in its parts or in the
+// description.
+func (s *sieve) holds(doc int, word string) bool {
+	d := &s.docs[doc]
+	return strings.Contains(strings.ToLower(d.Name), word) ||
+		strings.Contains(strings.ToLower(cut(d.Description, maxDescriptionBytes)), word)
+}
+
+// plainText is a query's text as it is to be understood: without the "+" of required
+// words, and within the bound on its length.
+func plainText(q Query) string {
+	text := q.Text
+	if text == "" || len(q.Required) > 0 {
+		text = strings.Join(q.Keywords, " ")
+	}
+	return strings.TrimSpace(cut(text, maxQueryBytes))
+}
+
+// gate lets a number of calls at a time into code that may hang, such as a client of a
+// remote service: what ignores its context piles up no further.
+type gate chan struct{}
+
+// through calls f, on a goroutine of its own, and gives it up when ctx is done. A panic
+// is an error.
+func through[T any](ctx context.Context, g gate, f func(ctx context.Context) (T, error)) (result T, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
+	select {
+	case g <- struct{}{}:
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+	type answer struct {
+		result T
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer func() { <-g }()
+		result, err := guard(func() (T, error) { return f(ctx) })
+		answers <- answer{result, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.result, a.err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}
+
+// recent keeps the values last used under a bounded number of keys. It is safe for
+// concurrent use.
+type recent[T any] struct {
+	size int
+
+	mu     sync.Mutex
+	keys   []string // the one used last at the end
+	values map[string]T
+}
+
+func (r *recent[T]) get(key string) (value T, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if value, ok = r.values[key]; ok {
+		r.use(key)
+	}
+	return value, ok
+}
+
+func (r *recent[T]) put(key string, value T) {
+	if r.size <= 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.values == nil {
+		r.values = make(map[string]T)
+	}
+	if _, known := r.values[key]; !known {
+		if len(r.keys) == r.size {
+			delete(r.values, r.keys[0])
+			r.keys = slices.Delete(r.keys, 0, 1)
+		}
+		r.keys = append(r.keys, key)
+	}
+	r.values[key] = value
+	r.use(key)
+}
+
+// use moves a key to the end. The list is short, and a search costs far more than a walk
+// along it.
+func (r *recent[T]) use(key string) {
+	i := slices.Index(r.keys, key)
+	copy(r.keys[i:], r.keys[i+1:])
+	r.keys[len(r.keys)-1] = key
+}
