@@ -176,6 +176,24 @@ func (e *QueryError) in(p *prompt) string {
 	return p.text(e.key, e.values...)
 }
 
+// A PartialError is returned by a Searcher together with the hits it has, when only a part
+// of what it asks has failed. A catalog uses the hits and reports the error as
+// SearchEvent.Err.
+type PartialError struct {
+	Err error // what failed
+}
+
+// Error returns the message of Err, and that it is not all.
+func (e *PartialError) Error() string { return fmt.Sprintf("toolsearch: failed in part: %v", e.Err) }
+
+// Unwrap returns Err.
+func (e *PartialError) Unwrap() error { return e.Err }
+
+func isPartial(err error) bool {
+	partial := (*PartialError)(nil)
+	return errors.As(err, &partial)
+}
+
 // A Counter is a Searcher that also knows how many documents matched before the limit.
 // All built-in searchers are Counters; for others Result.Total is the number of hits.
 type Counter interface {
@@ -381,7 +399,9 @@ func (c scope) ask(ctx context.Context, q Query, t *trace) (matches []Match, tot
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
-		if wrong := (*QueryError)(nil); errors.As(err, &wrong) {
+		if isPartial(err) {
+			t.failure = cmp.Or(t.failure, err)
+		} else if wrong := (*QueryError)(nil); errors.As(err, &wrong) {
 			if i == 0 {
 				return nil, 0, wrong
 			}
@@ -416,14 +436,11 @@ func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, er
 		q.Allowed = c.allowed.has
 	}
 	matches, _, err := c.count(ctx, c.preselector, q)
-	if err != nil {
-		return nil, err
-	}
 	docs := make([]int, len(matches))
 	for i, m := range matches {
 		docs[i] = c.byName[m.Info.Name]
 	}
-	return docs, nil
+	return docs, err
 }
 
 // share gives the last place of a result that is all of one namespace to the best tool
@@ -443,17 +460,17 @@ func (c scope) share(ctx context.Context, q Query, matches []Match, total int) [
 	q.Limit = 1
 	q.Allowed = func(doc int) bool { return c.sees(doc) && namespaceOf(doc) != crowd }
 	others, _, err := c.count(ctx, c.searcher, q)
-	if err != nil || len(others) == 0 {
+	if err != nil && !isPartial(err) || len(others) == 0 {
 		return matches
 	}
 	return append(matches[:len(matches)-1:len(matches)-1], others[0])
 }
 
 // count asks one searcher. Where it may not know q.Allowed and what it found is not
-// allowed, it is asked again for all it has.
+// allowed, it is asked again for all it has. A PartialError comes with matches.
 func (c scope) count(ctx context.Context, s Searcher, q Query) ([]Match, int, error) {
 	hits, total, err := countHits(ctx, s, q)
-	if err != nil {
+	if err != nil && !isPartial(err) {
 		return nil, 0, err
 	}
 	dropped := q.Allowed != nil && slices.ContainsFunc(hits, func(h Hit) bool {
@@ -462,7 +479,7 @@ func (c scope) count(ctx context.Context, s Searcher, q Query) ([]Match, int, er
 	if dropped && q.Limit > 0 {
 		unlimited := q
 		unlimited.Limit = 0
-		if hits, total, err = countHits(ctx, s, unlimited); err != nil {
+		if hits, total, err = countHits(ctx, s, unlimited); err != nil && !isPartial(err) {
 			return nil, 0, err
 		}
 	}
@@ -470,7 +487,7 @@ func (c scope) count(ctx context.Context, s Searcher, q Query) ([]Match, int, er
 	if _, counts := s.(Counter); !counts || dropped {
 		total = distinct
 	}
-	return matches, min(max(total, distinct), len(c.docs)), nil
+	return matches, min(max(total, distinct), len(c.docs)), err
 }
 
 func countHits(ctx context.Context, s Searcher, q Query) (hits []Hit, total int, err error) {

@@ -177,6 +177,7 @@ func TestBadSearchers(t *testing.T) {
 		}
 		return list
 	}
+	partly := &toolsearch.PartialError{Err: down}
 	tests := []struct {
 		name            string
 		index, fallback canned
@@ -189,6 +190,9 @@ func TestBadSearchers(t *testing.T) {
 		{"fails, and so does the fallback", canned{err: down}, canned{err: alsoDown}, []string{"send_mail"}, 1, down},
 		{"finds nothing", canned{}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"finds nothing, and the fallback fails", canned{}, canned{err: down}, []string{}, 0, down},
+		{"fails in part", canned{hits: hits(0), err: partly}, canned{hits: hits(2)}, []string{"get_weather"}, 1, partly},
+		{"fails in part and finds nothing", canned{err: partly}, canned{hits: hits(2)}, []string{"send_mail"}, 1, partly},
+		{"fails in part and finds nothing, like the fallback", canned{err: partly}, canned{}, []string{}, 0, partly},
 		{"out of range", canned{hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, canned{}, []string{"send_mail"}, 1, nil},
 		{"all out of range", canned{hits: hits(-1, 5)}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", canned{hits: hits(2, 2, 0, 2)}, canned{}, []string{"send_mail", "get_weather"}, 2, nil},
