@@ -3,10 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -124,6 +121,7 @@ func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 	return BM25Options{}.Index(ctx, docs)
 }
 
+// bm25 implements Searcher. But for what its scratches remember it is immutable.
 type bm25 struct {
 	k1, coverage float64
 	field        [fields]Field
@@ -131,22 +129,27 @@ type bm25 struct {
 
 	docs       []Document
 	ids        map[string]int32 // term -> number
+	terms      []string         // number -> term
 	idf        []float32        // by term
 	postings   []bm25Posting
-	bounds     []int32 // postings of term t are postings[bounds[t]:bounds[t+1]]
-	byName     map[string][]int32
-	namespaces map[string]int32 // folded -> number
-	namespace  []int32          // by document
-	termizers  sync.Pool
+	bounds     []int32   // postings of term t are postings[bounds[t]:bounds[t+1]]
+	perName    []float32 // by document: 1 / the idf of the terms of its name
+	nameless   []int32   // documents with a name of stop words only
+	namespaces map[string]int32
+	namespace  []int32 // by document
 	scratch    sync.Pool
 }
 
 // bm25Posting is what one term adds to one tool.
 type bm25Posting struct {
-	doc    int32
+	tool   uint32  // the document, and inName
 	impact float32 // idf · f / (K1 + f)
-	share  float32 // of the name, by idf; 0 if the name does not have the term
 }
+
+// inName marks a posting of a term that the tool's name has.
+const inName = 1 << 31
+
+func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 
 // Index builds a BM25 searcher with these options.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
@@ -157,302 +160,41 @@ func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, erro
 			B:      min(1, max(0, cmp.Or(field.B, defaultFields[i].B))),
 		}
 	}
-	b := bm25Builder{bm25: x, termizer: newTermizer()}
-	if err := b.build(ctx); err != nil {
+	if err := x.build(ctx); err != nil {
 		return nil, err
 	}
-	x.termizers.New = func() any { return newTermizer() }
-	x.scratch.New = func() any { return &bm25Scratch{cells: make([]bm25Cell, len(docs))} }
+	x.scratch.New = func() any {
+		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: newDocSet(len(x.terms)), termizer: newTermizer()}
+	}
 	return x, nil
 }
 
-// bm25Builder reads every document once into counts, and turns those into impacts when
-// the mean lengths and document frequencies are known.
-type bm25Builder struct {
-	*bm25
-	termizer *termizer
-	counts   []bm25Count // by document, in order
-	ends     []int       // document -> end of its counts
-	lengths  [][fields]float64
-}
-
-// bm25Count is how often a term stands in each field of one document.
-type bm25Count struct {
-	term   int32
-	counts [fields]uint16
-}
-
-func (b *bm25Builder) build(ctx context.Context) error {
-	b.ids = make(map[string]int32)
-	b.byName = make(map[string][]int32)
-	b.namespaces = make(map[string]int32)
-	b.namespace = make([]int32, len(b.docs))
-	var frequency []int32
-	place := make(map[int32]int) // term -> its place in the counts of the document at hand
-	var terms []string
-	for i := range b.docs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		doc := &b.docs[i]
-		b.addName(doc, int32(i))
-		clear(place)
-		var lengths [fields]float64
-		for field := range fields {
-			if b.field[field].Weight == 0 {
-				continue
-			}
-			terms = appendField(terms[:0], b.termizer, doc, field)
-			lengths[field] = float64(len(terms))
-			for _, term := range terms {
-				id, known := b.ids[term]
-				if !known {
-					id = int32(len(b.ids))
-					b.ids[strings.Clone(term)] = id
-					frequency = append(frequency, 0)
-				}
-				at, counted := place[id]
-				if !counted {
-					at = len(b.counts)
-					place[id] = at
-					b.counts = append(b.counts, bm25Count{term: id})
-					frequency[id]++
-				}
-				b.counts[at].counts[field] = min(b.counts[at].counts[field]+1, math.MaxUint16-1)
-			}
-			b.mean[field] += lengths[field]
-		}
-		b.lengths = append(b.lengths, lengths)
-		b.ends = append(b.ends, len(b.counts))
-	}
-	for field := range fields {
-		b.mean[field] = max(1, b.mean[field]/float64(max(1, len(b.docs))))
-	}
-	b.finish(frequency)
-	return nil
-}
-
-// appendField adds the terms of one field of a document.
-func appendField(terms []string, z *termizer, doc *Document, field int) []string {
-	switch field {
-	case fieldName:
-		return z.append(terms, doc.Name)
-	case fieldDescription:
-		return z.append(terms, cut(doc.Description, maxDescriptionBytes))
-	case fieldParameterName:
-		for i := range doc.Parameters {
-			terms = z.append(terms, doc.Parameters[i].Name)
-		}
-	case fieldParameterText:
-		for i := range doc.Parameters {
-			terms = z.append(terms, cut(doc.Parameters[i].Description, maxDescriptionBytes))
-			for _, value := range doc.Parameters[i].Enum {
-				terms = z.append(terms, value)
-			}
-		}
-	case fieldNamespace:
-		return z.append(terms, doc.Namespace)
-	case fieldAliases:
-		for _, alias := range doc.Aliases {
-			terms = z.append(terms, alias)
-		}
-	case fieldHint:
-		terms = z.append(terms, cut(doc.Hint, maxDescriptionBytes))
-		for _, tag := range doc.Tags {
-			terms = z.append(terms, tag)
-		}
-	}
-	return terms
-}
-
-// addName makes the document known by its name, with and without its namespace, and by
-// its aliases.
-func (b *bm25Builder) addName(doc *Document, i int32) {
-	names := []string{joinParts(doc.Name)}
-	if at := strings.LastIndex(doc.Name, "__"); at > 0 {
-		names = append(names, joinParts(doc.Name[at+2:]))
-	}
-	for _, alias := range doc.Aliases {
-		names = append(names, joinParts(alias))
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if name != "" {
-			b.byName[name] = append(b.byName[name], i)
-		}
-	}
-	if doc.Namespace == "" {
-		b.namespace[i] = -1
-		return
-	}
-	folded := foldName(doc.Namespace)
-	number, known := b.namespaces[folded]
-	if !known {
-		number = int32(len(b.namespaces))
-		b.namespaces[folded] = number
-	}
-	b.namespace[i] = number
-}
-
-// finish turns counts into postings, sorted by counting.
-func (b *bm25Builder) finish(frequency []int32) {
-	b.idf = make([]float32, len(frequency))
-	b.bounds = make([]int32, len(frequency)+1)
-	for term, df := range frequency {
-		b.idf[term] = float32(idf(len(b.docs), int(df)))
-		b.bounds[term+1] = b.bounds[term] + df
-	}
-	b.postings = make([]bm25Posting, len(b.counts))
-	next := slices.Clone(b.bounds)
-	from := 0
-	for i, end := range b.ends {
-		name := 0.0
-		for _, c := range b.counts[from:end] {
-			if c.counts[fieldName] > 0 {
-				name += float64(b.idf[c.term])
-			}
-		}
-		for _, c := range b.counts[from:end] {
-			f := 0.0
-			for field, count := range c.counts {
-				f += b.weighed(field, float64(count), b.lengths[i][field])
-			}
-			p := bm25Posting{doc: int32(i), impact: b.idf[c.term] * float32(f/(b.k1+f))}
-			if c.counts[fieldName] > 0 {
-				p.share = float32(float64(b.idf[c.term]) / name)
-			}
-			b.postings[next[c.term]] = p
-			next[c.term]++
-		}
-		from = end
-	}
-}
-
-func idf(docs, frequency int) float64 {
-	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
-}
-
-// weighed is what a term that occurs count times in a field of that length adds to f.
-func (x *bm25) weighed(field int, count, length float64) float64 {
-	if count == 0 {
-		return 0
-	}
-	f := x.field[field]
-	return f.Weight * count / (1 - f.B + f.B*length/x.mean[field])
-}
-
-// bm25Query is a query in the terms of the index.
-type bm25Query struct {
-	terms     []bm25Term
-	required  []bm25Required
-	namespace int32 // -1: any; -2: one no tool is of
-	exact     []int32
-}
-
-type bm25Term struct {
-	text   string
-	id     int32
-	weight float64
-	group  int // of the terms of a group, the first that a tool has counts
-}
-
-// bm25Required is a required word: a tool must have all its terms or, if it has none
-// because it is a stop word, the word itself in its name or description.
-type bm25Required struct {
-	terms []int32 // sorted; -1: a term no tool has
-	word  string
-}
-
-// read turns a query into terms. A namespace in front of the text counts only if there
-// is one of that name.
-func (x *bm25) read(q Query) bm25Query {
-	z := x.termizers.Get().(*termizer)
-	defer x.termizers.Put(z)
-	if len(z.terms) > 1<<14 {
-		clear(z.terms) // words of queries pile up
-	}
-	text := q.Text
-	if text == "" {
-		text = strings.Join(q.Keywords, " ")
-	}
-	if len(q.Required) > 0 {
-		words := strings.Fields(text)
-		for i := range words {
-			words[i] = strings.TrimPrefix(words[i], "+")
-		}
-		text = strings.Join(words, " ")
-	}
-	r := bm25Query{namespace: -1}
-	if prefix, rest, found := strings.Cut(text, ":"); q.Namespace == "" && found {
-		if number, known := x.namespaces[foldName(strings.TrimSpace(prefix))]; known {
-			r.namespace, text = number, rest
-		}
-	}
-	if q.Namespace != "" {
-		var known bool
-		if r.namespace, known = x.namespaces[foldName(q.Namespace)]; !known {
-			r.namespace = -2
-		}
-	}
-	texts := z.append(nil, text)
-	if len(texts) == 0 {
-		texts = strings.Fields(strings.ToLower(text)) // nothing but stop words
-	}
-	r.terms = x.weigh(texts)
-	for _, word := range q.Required {
-		required := bm25Required{word: strings.ToLower(word)}
-		for _, term := range z.append(nil, word) {
-			id, known := x.ids[term]
-			if !known {
-				id = -1
-			}
-			required.terms = append(required.terms, id)
-		}
-		r.required = append(r.required, required)
-	}
-	r.exact = x.byName[joinParts(text)]
-	return r
-}
-
-// weigh gives every term of the query its weight, and adds synonyms and neighbours
-// written as one word. A synonym stands behind its word, in one group with it.
-func (x *bm25) weigh(texts []string) []bm25Term {
-	var terms []bm25Term
-	counts := make(map[string]float64, len(texts))
-	for _, text := range texts {
-		counts[text]++
-	}
-	taken := make(map[string]bool, len(texts))
-	add := func(text string, weight float64, group int) {
-		if id, known := x.ids[text]; known && !taken[text] {
-			taken[text] = true
-			terms = append(terms, bm25Term{text, id, weight, group})
-		}
-	}
-	for group, text := range texts {
-		add(text, math.Pow(counts[text], repeatPower), group)
-		for _, synonym := range synonyms[text] {
-			if counts[synonym] == 0 {
-				add(synonym, synonymWeight, group)
-			}
-		}
-	}
-	for i := range texts[:max(0, len(texts)-1)] {
-		add(texts[i]+texts[i+1], joinedWeight, len(texts)+i)
-	}
-	return terms
-}
-
+// bm25Scratch is what one search at a time works with.
 type bm25Scratch struct {
+	// Scores.
 	first   uint32 // the tick before the query's first group
 	tick    uint32 // advances with every group
 	cells   []bm25Cell
 	touched []int32
 	best    []scored
+
+	// The query.
+	query    bm25Query
+	termizer *termizer
+	ids      []int32 // number of the termizer's -> term
+	counts   []int32 // number of the termizer's -> how often the query has it
+	texts    []int32 // the query, in numbers of the termizer's
+	taken    docSet  // terms
+	allowed  docSet  // documents; nil until a query has required words, as is
+	having   docSet
+	joined   []byte
+	name     bm25Name
+	lists    [][]bm25Posting
+	spare    []int32
 }
 
 type bm25Cell struct {
-	tick         uint32 // the group that last scored this tool
+	tick         uint32 // the group that last scored this tool; behind the last group, its tier
 	score, share float32
 }
 
@@ -464,9 +206,12 @@ func (x *bm25) Search(ctx context.Context, q Query) ([]Hit, error) {
 
 // SearchCount implements Counter.
 func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
-	r := x.read(q)
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
+	r := s.read(x, q)
 	s.begin(len(r.terms))
 	for i, term := range r.terms {
 		if i == 0 || term.group != r.terms[i-1].group {
@@ -475,11 +220,10 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}
-		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight))
+		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
 	}
-	s.tick++
-	for _, doc := range r.exact { // an exactly named tool may consist of stop words
-		s.add([]bm25Posting{{doc: doc}}, 1)
+	for _, named := range r.named { // a name of stop words has no terms
+		s.touch(named.doc).tick = s.tick + uint32(named.tier)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -487,15 +231,17 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	best := newTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, doc := range s.touched {
-		if r.namespace != -1 && x.namespace[doc] != r.namespace || !x.hasRequired(doc, r.required) || !q.allows(int(doc)) {
+		if !x.allows(r, doc) || !q.allows(int(doc)) {
 			continue
 		}
-		cell := s.cells[doc]
-		if score := x.total(float64(cell.score), float64(cell.share), slices.Contains(r.exact, doc)); score > 0 {
+		cell := &s.cells[doc]
+		tier := nameTier(max(cell.tick, s.tick) - s.tick)
+		if score := x.total(float64(cell.score), float64(cell.share*x.perName[doc]), tier); score > 0 {
 			total++
 			best.add(score, doc)
 		}
 	}
+	s.tick += uint32(exactlyNamed)
 	s.best = best.heap
 	return best.hits(nil), total, nil
 }
@@ -503,126 +249,60 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 // begin starts a query of that many terms, whose ticks must not overflow on the way.
 func (s *bm25Scratch) begin(terms int) {
 	s.touched = s.touched[:0]
-	if s.tick > math.MaxUint32-uint32(terms)-2 {
+	if s.tick > math.MaxUint32-uint32(terms)-uint32(exactlyNamed) {
 		s.tick = 0
 		clear(s.cells)
 	}
 	s.first = s.tick
 }
 
+// touch returns the cell of a tool, empty if the query has not scored it yet.
+func (s *bm25Scratch) touch(doc int32) *bm25Cell {
+	cell := &s.cells[doc]
+	if cell.tick <= s.first {
+		*cell = bm25Cell{}
+		s.touched = append(s.touched, doc)
+	}
+	return cell
+}
+
 // add scores the tools of a list, but for those the group has scored already.
-func (s *bm25Scratch) add(postings []bm25Posting, weight float32) {
+func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 	cells, tick, first := s.cells, s.tick, s.first
+	share := shareOf(weight, idf)
 	for i := range postings {
 		p := &postings[i]
-		cell := &cells[p.doc]
+		cell := &cells[p.doc()]
 		switch {
 		case cell.tick == tick:
 			continue
 		case cell.tick <= first:
 			*cell = bm25Cell{}
-			s.touched = append(s.touched, p.doc)
+			s.touched = append(s.touched, p.doc())
 		}
 		cell.tick = tick
-		// The conversions keep every machine from rounding the sum otherwise than Explain.
+		// The conversion keeps every machine from rounding the sum otherwise than Explain.
 		cell.score += float32(weight * p.impact)
-		cell.share += float32(min(weight, 1) * p.share)
+		if p.tool&inName != 0 {
+			cell.share += share
+		}
 	}
 }
 
-// exactBonus lifts a tool the query names above any sum of impacts: a query has at most
-// some thousand terms, each of which adds at most its idf, below 25 even among a billion.
-const exactBonus = 1e6
+// shareOf is what a term of the query has of a name with it, before it is divided by what
+// the whole name has.
+func shareOf(weight, idf float32) float32 { return float32(min(weight, 1) * idf) }
 
-func (x *bm25) total(sum, share float64, exact bool) float64 {
-	score := sum * (1 + x.coverage*share)
-	if exact {
-		score += exactBonus
-	}
-	return score
-}
+// Above any sum of impacts come the tools whose names the query begins, and above these
+// the one it names: a query has at most some thousand terms, each of which adds at most its
+// idf, below 25 even among a billion.
+const (
+	prefixBonus = 5e5
+	exactBonus  = 2 * prefixBonus
+)
 
-func (x *bm25) hasRequired(doc int32, required []bm25Required) bool {
-	for i := range required {
-		if len(required[i].terms) == 0 {
-			d := &x.docs[doc]
-			if !strings.Contains(strings.ToLower(d.Name), required[i].word) && !strings.Contains(strings.ToLower(d.Description), required[i].word) {
-				return false
-			}
-		}
-		for _, term := range required[i].terms {
-			if term < 0 {
-				return false
-			}
-			list := x.postings[x.bounds[term]:x.bounds[term+1]]
-			if _, found := slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc - doc) }); !found {
-				return false
-			}
-		}
-	}
-	return true
-}
+var tierBonus = [...]float64{notNamed: 0, prefixNamed: prefixBonus, exactlyNamed: exactBonus}
 
-// Explain implements Explainer.
-func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
-	if doc < 0 || doc >= len(x.docs) {
-		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
-	}
-	r := x.read(q)
-	if r.namespace != -1 && x.namespace[doc] != r.namespace {
-		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
-	}
-	if !x.hasRequired(int32(doc), r.required) {
-		return Explanation{Parts: []Contribution{{Detail: "a required word is missing"}}}, nil
-	}
-	z := newTermizer()
-	var counts [fields]map[string]int
-	var lengths [fields]float64
-	for field := range fields {
-		counts[field] = make(map[string]int)
-		for _, term := range appendField(nil, z, &x.docs[doc], field) {
-			counts[field][term]++
-			lengths[field]++
-		}
-	}
-	var e Explanation
-	var sum, share float32 // as the search adds them up
-	scored := -1           // the last group that counted
-	for _, term := range r.terms {
-		if term.group == scored {
-			continue
-		}
-		list := x.postings[x.bounds[term.id]:x.bounds[term.id+1]]
-		at, found := slices.BinarySearchFunc(list, int32(doc), func(p bm25Posting, doc int32) int { return int(p.doc - doc) })
-		if !found {
-			e.Parts = append(e.Parts, Contribution{Term: term.text, Detail: "not found"})
-			continue
-		}
-		scored = term.group
-		weight := float32(term.weight)
-		impact := float32(weight * list[at].impact)
-		sum += impact
-		share += float32(min(weight, 1) * list[at].share)
-		f := 0.0
-		for field := range fields {
-			f += x.weighed(field, float64(counts[field][term.text]), lengths[field])
-		}
-		for field := range fields {
-			if n := counts[field][term.text]; n > 0 {
-				part := x.weighed(field, float64(n), lengths[field]) / f
-				e.Parts = append(e.Parts, Contribution{term.text, fieldTitles[field], float64(impact) * part,
-					fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g", n, term.weight, x.idf[term.id])})
-			}
-		}
-	}
-	if share > 0 && x.coverage > 0 {
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: float64(sum) * x.coverage * float64(share),
-			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
-	}
-	exact := slices.Contains(r.exact, int32(doc))
-	if exact {
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: exactBonus, Detail: "the query is the name"})
-	}
-	e.Score = x.total(float64(sum), float64(share), exact)
-	return e, nil
+func (x *bm25) total(sum, share float64, tier nameTier) float64 {
+	return sum*(1+x.coverage*share) + tierBonus[tier]
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,77 @@ func TestBM25Finds(t *testing.T) {
 	}
 	if got := bestOf(t, s, toolsearch.Query{Keywords: []string{"weather"}, Limit: 1}); !slices.Equal(got, []int{0}) {
 		t.Errorf("a query without text found %v", got)
+	}
+}
+
+// TestBM25Names: what is asked for by its name comes first, then what has the query for
+// the beginning of its name, then the rest.
+func TestBM25Names(t *testing.T) {
+	named := func(name, text string, aliases ...string) toolsearch.Document {
+		d := doc(name, text)
+		d.Aliases = aliases
+		return d
+	}
+	s := bm25Catalog(t, toolsearch.BM25Options{},
+		named("mcp__github__create_issue_comment", "Adds words to it"),
+		named("mcp__github__create_issue", "Opens one"),
+		named("issues", "create issue, create issue in github, an issue to create"),
+		named("listPullRequests", "Open ones", "show_prs"),
+		named("list", "Everything"),
+		named("mcp__band__the_who", "Music"),
+		named("other", "list pull, list pull, pull list"),
+		named("get_it", "Anything"),
+	)
+	tests := []struct {
+		query string
+		want  []int // how the ranking begins
+		bonus []float64
+	}{
+		{"create issue", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"Create-Issue!", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"github create issue", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"github_create", []int{1, 0, 2}, []float64{5e5, 5e5, 0}},
+		{"mcp__github", []int{1, 0}, []float64{5e5, 5e5}},
+		{"create iss", []int{1, 0}, []float64{5e5, 5e5}},
+		{"create is", []int{1}, []float64{0}},
+		{"issue create", []int{2}, []float64{0}},
+		{"list pull", []int{3, 6}, []float64{5e5, 0}},
+		{"show prs", []int{3}, []float64{1e6}},
+		{"list", []int{4}, []float64{1e6}},
+		{"list everything", []int{4}, []float64{0}},
+		{"use create_issue for everything", []int{1}, []float64{1e6}},
+		{"use github_create for everything", []int{1}, []float64{0}},
+		{"the who", []int{5}, []float64{1e6}},
+		{"get it", []int{7}, []float64{1e6}},
+	}
+	for _, tt := range tests {
+		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(tt.query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range tt.want {
+			if i >= len(hits) || hits[i].Doc != want || hits[i].Score < tt.bonus[i] || hits[i].Score >= tt.bonus[i]+100 {
+				t.Errorf("%q found %v, want %v with a bonus of %v", tt.query, hits, tt.want, tt.bonus)
+				break
+			}
+		}
+	}
+}
+
+// TestBM25Workers: an index built by many workers at once, of documents that share words,
+// finds what one built by a single worker finds, with the same scores.
+func TestBM25Workers(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	docs := randomDocs(random, 2_000)
+	build := func(processors int) toolsearch.Searcher {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		return bm25Catalog(t, toolsearch.BM25Options{}, docs...)
+	}
+	one, many := build(1), build(7)
+	for _, word := range append(someWords, docs[0].Name, docs[len(docs)-1].Name) {
+		if want, got := hitsOf(one, word), hitsOf(many, word); got != want {
+			t.Errorf("%q: one worker found %.200s, seven %.200s", word, want, got)
+		}
 	}
 }
 

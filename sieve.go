@@ -71,18 +71,16 @@ func (s *sieve) filter(q Query) func(doc int) bool {
 		}
 		namespace = number
 	}
-	var required []bm25Required
-	var words *bm25
-	if len(q.Required) > 0 {
-		words = s.words()
-		required = words.read(q).required
+	having := make([]func(doc int) bool, len(q.Required))
+	for i, word := range q.Required {
+		having[i] = s.words().having(word)
 	}
 	return func(doc int) bool {
 		if q.Namespace != "" && s.namespace[doc] != namespace || !q.allows(doc) {
 			return false
 		}
-		for i := range required {
-			if !words.hasRequired(int32(doc), required[i:i+1]) && !s.holds(doc, required[i].word) {
+		for i, word := range q.Required {
+			if !having[i](doc) && !s.holds(doc, strings.ToLower(word)) {
 				return false
 			}
 		}

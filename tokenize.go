@@ -5,7 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -13,9 +12,9 @@ import (
 // beyond 64 or 128 characters.
 const maxNameBytes = 128
 
-// This file holds everything the library knows about text: how a tool's name falls
-// into parts, when two names are the same name spelled differently, how near two names
-// are, and how foreign text is made safe to show.
+// What the library knows about text: here, how a tool's name falls into parts, when two
+// names are the same name spelled differently, how near two names are, and how foreign
+// text is made safe to show; in tokenize_terms.go, the words an index is made of.
 
 // nameParts splits a tool name the way people build them: at underscores (and the
 // double underscore that MCP clients put between server and tool), then at camel-case
@@ -72,108 +71,6 @@ func validUTF8(s string) string {
 		return s
 	}
 	return string([]rune(s))
-}
-
-// A termizer turns text into index terms. It remembers the words it has seen, so it is
-// for one goroutine at a time.
-//
-//	"Re-run the HTTP2Server's workflows"  -> re run http 2 server workflow
-//	"naïve café"                          -> naiv cafe
-//	"创建日历事件"                          -> 创 建 日 历 事 件 创建 建日 日历 历事 事件
-//
-// Words are what letters and digits make, cut at camel-case humps and between letters and
-// digits; they are lower-cased, stripped of diacritics and stemmed as English. Runs of
-// Chinese, Japanese and Korean characters become single characters and pairs. Stop words
-// are left out.
-type termizer struct {
-	terms map[string]string // word as it stands -> term, "" for a stop word
-	runes []rune
-}
-
-func newTermizer() *termizer { return &termizer{terms: make(map[string]string)} }
-
-// append adds the terms of text to terms.
-func (z *termizer) append(terms []string, text string) []string {
-	z.runes = append(z.runes[:0], []rune(text)...)
-	runes := z.runes
-	for i := 0; i < len(runes); {
-		end := i + 1
-		switch r := runes[i]; {
-		case isIdeographic(r):
-			for end < len(runes) && isIdeographic(runes[end]) {
-				end++
-			}
-			terms = appendIdeographic(terms, runes[i:end])
-		case isWordRune(r):
-			for end < len(runes) && isWordRune(runes[end]) && !isWordStart(runes, i, end) {
-				end++
-			}
-			if term := z.term(string(runes[i:end])); term != "" {
-				terms = append(terms, term)
-			}
-		}
-		i = end
-	}
-	return terms
-}
-
-func isWordRune(r rune) bool {
-	return (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)) && !isIdeographic(r)
-}
-
-// isIdeographic reports whether r is of a script written without blanks between words.
-func isIdeographic(r rune) bool {
-	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
-
-// isWordStart reports whether a word that began at start ends before i, both inside one
-// run of letters and digits.
-func isWordStart(runes []rune, start, i int) bool {
-	before, here := runes[i-1], runes[i]
-	switch {
-	case unicode.IsDigit(before) != unicode.IsDigit(here):
-		return true
-	case !unicode.IsUpper(here):
-		return false
-	case unicode.IsLower(before):
-		return true
-	default: // the last capital of HTTPServer begins Server; the plural of URLs does not
-		return i > start && i+2 < len(runes) && unicode.IsLower(runes[i+1]) && unicode.IsLower(runes[i+2])
-	}
-}
-
-func appendIdeographic(terms []string, run []rune) []string {
-	for i := range run {
-		if one := string(run[i : i+1]); !chineseStopWords[one] {
-			terms = append(terms, one)
-		}
-	}
-	for i := range len(run) - 1 {
-		if two := string(run[i : i+2]); !chineseStopWords[two] {
-			terms = append(terms, two)
-		}
-	}
-	return terms
-}
-
-// maxTermBytes is the longest word that is a term: what is longer is data, not a word.
-const maxTermBytes = 64
-
-func (z *termizer) term(word string) string {
-	term, known := z.terms[word]
-	if known {
-		return term
-	}
-	if len(word) <= maxTermBytes {
-		term = stripDiacritics(strings.ToLower(word))
-		if stopWords[term] {
-			term = ""
-		} else if len(term) > 2 {
-			term = english.Stem(term, true)
-		}
-	}
-	z.terms[strings.Clone(word)] = term
-	return term
 }
 
 // stripDiacritics writes é as e, ﬁ as fi and full-width letters as plain ones.

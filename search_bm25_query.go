@@ -1,0 +1,205 @@
+package toolsearch
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// A query in the terms of the index.
+
+// bm25Query is what a search, or an explanation, goes by. It stands in a scratch and is
+// valid until the scratch is used again.
+type bm25Query struct {
+	terms     []bm25Term // those of a group one behind the other
+	namespace int32
+	required  docSet      // the tools that have all terms of required words; nil: all tools
+	literal   []string    // required stop words, which a name or description must hold as they are
+	named     []bm25Named // by document
+}
+
+const (
+	noNamespace      = -1 // of a tool that is in none, and of a query that asks for none
+	unknownNamespace = -2
+)
+
+type bm25Term struct {
+	id     int32
+	group  int32 // of the terms of a group, the first that a tool has counts
+	weight float64
+}
+
+// maxRememberedWords is how many words of queries a scratch remembers.
+const maxRememberedWords = 1 << 14
+
+// read turns a query into terms. A namespace in front of the text counts only if there
+// is one of that name.
+func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
+	if len(s.termizer.words) > maxRememberedWords {
+		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
+	}
+	r := &s.query
+	text := queryText(q)
+	r.namespace = noNamespace
+	if q.Namespace != "" {
+		var known bool
+		if r.namespace, known = x.namespaces[foldName(q.Namespace)]; !known {
+			r.namespace = unknownNamespace
+		}
+	} else if prefix, rest, found := strings.Cut(text, ":"); found {
+		if number, known := x.namespaces[foldName(strings.TrimSpace(prefix))]; known {
+			r.namespace, text = number, rest
+		}
+	}
+	s.texts = s.termizer.append(s.texts[:0], text)
+	s.weigh(x)
+	s.findNamed(x, text)
+	s.require(x, q.Required)
+	return r
+}
+
+// require fills in which tools have the required words.
+func (s *bm25Scratch) require(x *bm25, words []string) {
+	r := &s.query
+	r.required, r.literal = nil, r.literal[:0]
+	for _, word := range words {
+		s.spare = s.termizer.append(s.spare[:0], word)
+		if len(s.spare) == 0 {
+			r.literal = append(r.literal, strings.ToLower(word))
+		}
+		for _, n := range s.spare {
+			if r.required == nil {
+				r.required = s.allowed.sized(len(x.docs))
+				s.allowed = r.required
+				for i := range r.required {
+					r.required[i] = math.MaxUint64
+				}
+			}
+			having := s.having.sized(len(x.docs))
+			s.having = having
+			if id := s.id(x, n); id != noTerm {
+				for _, p := range x.postings[x.bounds[id]:x.bounds[id+1]] {
+					having[p.doc()/64] |= 1 << (p.doc() % 64)
+				}
+			}
+			for i := range r.required {
+				r.required[i] &= having[i]
+			}
+		}
+	}
+}
+
+// having returns the test for one required word.
+func (x *bm25) having(word string) func(doc int) bool {
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	s.require(x, []string{word})
+	r := bm25Query{namespace: noNamespace, required: slices.Clone(s.query.required), literal: slices.Clone(s.query.literal)}
+	return func(doc int) bool { return x.allows(&r, int32(doc)) }
+}
+
+// sized returns an empty set for that many documents, in the space of s if that is enough.
+func (s docSet) sized(docs int) docSet {
+	if s == nil {
+		return newDocSet(docs)
+	}
+	clear(s)
+	return s
+}
+
+// allows reports whether a tool is of the query's namespace and has its required words.
+func (x *bm25) allows(r *bm25Query, doc int32) bool {
+	if r.namespace != noNamespace && x.namespace[doc] != r.namespace || r.required != nil && !r.required.has(int(doc)) {
+		return false
+	}
+	for _, word := range r.literal {
+		d := &x.docs[doc]
+		if !strings.Contains(strings.ToLower(d.Name), word) && !strings.Contains(strings.ToLower(d.Description), word) {
+			return false
+		}
+	}
+	return true
+}
+
+// queryText is the text of a query without the "+" of required words.
+func queryText(q Query) string {
+	if q.Text == "" {
+		return strings.Join(q.Keywords, " ")
+	}
+	if len(q.Required) == 0 {
+		return q.Text
+	}
+	words := strings.Fields(q.Text)
+	for i := range words {
+		words[i] = strings.TrimPrefix(words[i], "+")
+	}
+	return strings.Join(words, " ")
+}
+
+// id returns the term of the index that a word of the query is, noTerm if no tool has it.
+func (s *bm25Scratch) id(x *bm25, n int32) int32 {
+	for at := len(s.ids); at <= int(n); at++ {
+		id, known := x.ids[s.termizer.terms[at]]
+		if !known {
+			id = noTerm
+		}
+		s.ids = append(s.ids, id)
+	}
+	return s.ids[n]
+}
+
+// weigh gives every term of the query its weight, and adds synonyms and neighbours
+// written as one word. A synonym stands behind its word, in one group with it.
+func (s *bm25Scratch) weigh(x *bm25) {
+	terms := s.query.terms[:0]
+	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
+		s.counts = append(s.counts, make([]int32, more)...)
+	}
+	for _, n := range s.texts {
+		s.counts[n]++
+	}
+	add := func(id int32, weight float64, group int) {
+		if s.taken.add(int(id)) {
+			terms = append(terms, bm25Term{id, int32(group), weight})
+		}
+	}
+	for group, n := range s.texts {
+		if id := s.id(x, n); id != noTerm {
+			add(id, math.Pow(float64(s.counts[n]), repeatPower), group)
+		}
+		for _, synonym := range synonyms[s.termizer.terms[n]] {
+			if id, known := x.ids[synonym]; known && !s.asksFor(synonym) {
+				add(id, synonymWeight, group)
+			}
+		}
+	}
+	for i := 1; i < len(s.texts); i++ {
+		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
+		if id, known := x.ids[string(s.joined)]; known {
+			add(id, joinedWeight, len(s.texts)+i)
+		}
+	}
+	for _, n := range s.texts {
+		s.counts[n] = 0
+	}
+	for _, term := range terms {
+		s.taken[term.id/64] &^= 1 << (term.id % 64)
+	}
+	s.query.terms = terms
+}
+
+// asksFor reports whether the query has the term.
+func (s *bm25Scratch) asksFor(term string) bool {
+	n, seen := s.termizer.numbers[term]
+	return seen && s.counts[n] > 0
+}
+
+// posting returns what a term adds to a tool that has it.
+func (x *bm25) posting(term, doc int32) (p bm25Posting, found bool) {
+	list := x.postings[x.bounds[term]:x.bounds[term+1]]
+	at, found := slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
+	if !found {
+		return bm25Posting{}, false
+	}
+	return list[at], true
+}
