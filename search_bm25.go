@@ -66,8 +66,10 @@ const (
 	defaultK1       = 1.0
 	defaultCoverage = 0.5
 	repeatPower     = 0.3
-	synonymWeight   = 0.2
 	joinedWeight    = 0.5
+	valueWeight     = 0.65
+	numberWeight    = 0.5
+	requestWeight   = 0.5
 )
 
 // The fields of a document, as the index knows them.
@@ -136,7 +138,8 @@ type bm25 struct {
 	perName    []float32 // by document: 1 / the idf of the terms of its name
 	nameless   []int32   // documents with a name of stop words only
 	namespaces map[string]int32
-	namespace  []int32 // by document
+	namespace  []int32           // by document
+	nearTerms  func() *nearTerms // built for the first word that no tool has
 	scratch    sync.Pool
 }
 
@@ -163,6 +166,7 @@ func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, erro
 	if err := x.build(ctx); err != nil {
 		return nil, err
 	}
+	x.nearTerms = sync.OnceValue(x.newNearTerms)
 	x.scratch.New = func() any {
 		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: newDocSet(len(x.terms)), termizer: newTermizer()}
 	}
@@ -181,15 +185,17 @@ type bm25Scratch struct {
 	// The query.
 	query    bm25Query
 	termizer *termizer
-	ids      []int32 // number of the termizer's -> term
-	counts   []int32 // number of the termizer's -> how often the query has it
-	texts    []int32 // the query, in numbers of the termizer's
-	taken    docSet  // terms
-	allowed  docSet  // documents; nil until a query has required words, as is
+	ids      []int32       // number of the termizer's -> term
+	counts   []bm25Counted // number of the termizer's -> how often the query has it
+	texts    []int32       // the query, in numbers of the termizer's
+	plain    []int32       // what of it is outside of values
+	taken    docSet        // terms
+	allowed  docSet        // documents; nil until a query has required words, as is
 	having   docSet
 	joined   []byte
 	name     bm25Name
 	lists    [][]bm25Posting
+	near     []nearTerm
 	spare    []int32
 }
 

@@ -51,7 +51,7 @@ func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
 			r.namespace, text = number, rest
 		}
 	}
-	s.texts = s.termizer.append(s.texts[:0], text)
+	s.readText(text)
 	s.weigh(x)
 	s.findNamed(x, text)
 	s.require(x, q.Required)
@@ -148,50 +148,120 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	return s.ids[n]
 }
 
-// weigh gives every term of the query its weight, and adds synonyms and neighbours
-// written as one word. A synonym stands behind its word, in one group with it.
-func (s *bm25Scratch) weigh(x *bm25) {
-	terms := s.query.terms[:0]
+// readText cuts a text into terms, and counts them: all, and those outside of values.
+func (s *bm25Scratch) readText(text string) {
+	s.texts, s.plain = s.texts[:0], s.plain[:0]
+	for i := 0; i < len(text); {
+		start, end := nextValue(text, i)
+		s.spare = s.termizer.append(s.spare[:0], text[i:start])
+		s.plain = append(s.plain, s.spare...)
+		s.texts = append(s.texts, s.spare...)
+		s.texts = s.termizer.append(s.texts, text[start:end])
+		i = end
+	}
 	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
-		s.counts = append(s.counts, make([]int32, more)...)
+		s.counts = append(s.counts, make([]bm25Counted, more)...)
 	}
 	for _, n := range s.texts {
-		s.counts[n]++
+		s.counts[n].all++
 	}
-	add := func(id int32, weight float64, group int) {
-		if s.taken.add(int(id)) {
-			terms = append(terms, bm25Term{id, int32(group), weight})
-		}
+	for _, n := range s.plain {
+		s.counts[n].plain++
 	}
+}
+
+// bm25Counted is how often a query has a term.
+type bm25Counted struct {
+	all, plain int32 // plain: outside of values
+}
+
+// weightOf is the weight of a term of the query.
+func (s *bm25Scratch) weightOf(n int32) float64 {
+	weight, count, text := 1.0, s.counts[n], s.termizer.terms[n]
+	if count.all > 1 {
+		weight = math.Pow(float64(count.all), repeatPower)
+	}
+	if count.plain == 0 && len(s.plain) > 0 {
+		weight *= valueWeight
+	}
+	switch {
+	case isDigit(rune(text[0])):
+		weight *= numberWeight
+	case requestWords[text]:
+		weight *= requestWeight
+	}
+	return weight
+}
+
+// weigh gives every term of the query its weight, and adds what stands for it.
+func (s *bm25Scratch) weigh(x *bm25) {
+	s.query.terms = s.query.terms[:0]
+	unknown := 0
 	for group, n := range s.texts {
+		weight := s.weightOf(n)
 		if id := s.id(x, n); id != noTerm {
-			add(id, math.Pow(float64(s.counts[n]), repeatPower), group)
+			s.addTerm(id, weight, group)
 		}
-		for _, synonym := range synonyms[s.termizer.terms[n]] {
-			if id, known := x.ids[synonym]; known && !s.asksFor(synonym) {
-				add(id, synonymWeight, group)
+		others, inLexicon := synonyms[s.termizer.terms[n]]
+		for _, other := range others {
+			if id, known := x.ids[other.term]; known && !s.asksFor(other.term) {
+				s.addTerm(id, other.weight, group)
 			}
+		}
+		// In a sentence, a word no tool has is mostly a name.
+		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
+		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords && len(s.texts) <= maxNearQuery {
+			unknown++
+			s.addNear(x, n, weight, group, inLexicon)
 		}
 	}
 	for i := 1; i < len(s.texts); i++ {
 		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
-		if id, known := x.ids[string(s.joined)]; known {
-			add(id, joinedWeight, len(s.texts)+i)
+		id, known := x.ids[string(s.joined)]
+		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split
+			id, known = x.ids[string(s.joined[:last])]
+		}
+		if known {
+			s.addTerm(id, joinedWeight, 2*len(s.texts)+i)
 		}
 	}
 	for _, n := range s.texts {
-		s.counts[n] = 0
+		s.counts[n] = bm25Counted{}
 	}
-	for _, term := range terms {
+	for _, term := range s.query.terms {
 		s.taken[term.id/64] &^= 1 << (term.id % 64)
 	}
-	s.query.terms = terms
+}
+
+// addTerm adds a term to the query, unless it is there.
+func (s *bm25Scratch) addTerm(id int32, weight float64, group int) {
+	if s.taken.add(int(id)) {
+		s.query.terms = append(s.query.terms, bm25Term{id, int32(group), weight})
+	}
+}
+
+// addNear adds what a word may be meant for that no tool has. Of two words written as one
+// both count. A word that is known to be one is not misspelled.
+func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) {
+	word := s.termizer.terms[n]
+	if first, second, ok := x.split(word); ok {
+		s.addTerm(first, weight, group)
+		s.addTerm(second, weight, len(s.texts)+group)
+		return
+	}
+	if isKnown {
+		return
+	}
+	s.near = x.near(s.near[:0], word)
+	for _, near := range s.near {
+		s.addTerm(near.id, weight*nearWeight, group)
+	}
 }
 
 // asksFor reports whether the query has the term.
 func (s *bm25Scratch) asksFor(term string) bool {
 	n, seen := s.termizer.numbers[term]
-	return seen && s.counts[n] > 0
+	return seen && s.counts[n].all > 0
 }
 
 // posting returns what a term adds to a tool that has it.
