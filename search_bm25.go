@@ -180,6 +180,7 @@ type bm25Scratch struct {
 	tick    uint32 // advances with every group
 	cells   []bm25Cell
 	touched []int32
+	parts   []bm25Part // nil until a query has sentences
 	best    []scored
 
 	// The query.
@@ -189,8 +190,10 @@ type bm25Scratch struct {
 	counts   []bm25Counted // number of the termizer's -> how often the query has it
 	texts    []int32       // the query, in numbers of the termizer's
 	plain    []int32       // what of it is outside of values
-	taken    docSet        // terms
-	allowed  docSet        // documents; nil until a query has required words, as is
+	ends     []int         // of its sentences in texts
+	spans    []bm25Span
+	taken    docSet // terms
+	allowed  docSet // documents; nil until a query has required words, as is
 	having   docSet
 	joined   []byte
 	name     bm25Name
@@ -218,7 +221,7 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	r := s.read(x, q)
-	s.begin(len(r.terms))
+	s.begin((1 + len(r.sentences)) * len(r.terms))
 	for i, term := range r.terms {
 		if i == 0 || term.group != r.terms[i-1].group {
 			s.tick++
@@ -227,6 +230,9 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			return nil, 0, err
 		}
 		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
+	}
+	if err := s.addSentences(ctx, x); err != nil {
+		return nil, 0, err
 	}
 	for _, named := range r.named { // a name of stop words has no terms
 		s.touch(named.doc).tick = s.tick + uint32(named.tier)
@@ -242,7 +248,8 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 		}
 		cell := &s.cells[doc]
 		tier := nameTier(max(cell.tick, s.tick) - s.tick)
-		if score := x.total(float64(cell.score), float64(cell.share*x.perName[doc]), tier); score > 0 {
+		sum := float64(cell.score) + s.inSentence(doc)
+		if score := x.total(sum, float64(cell.share*x.perName[doc]), tier); score > 0 {
 			total++
 			best.add(score, doc)
 		}
@@ -252,12 +259,13 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	return best.hits(nil), total, nil
 }
 
-// begin starts a query of that many terms, whose ticks must not overflow on the way.
-func (s *bm25Scratch) begin(terms int) {
+// begin starts a query of that many groups, whose ticks must not overflow on the way.
+func (s *bm25Scratch) begin(groups int) {
 	s.touched = s.touched[:0]
-	if s.tick > math.MaxUint32-uint32(terms)-uint32(exactlyNamed) {
+	if s.tick > math.MaxUint32-uint32(groups)-uint32(exactlyNamed) {
 		s.tick = 0
 		clear(s.cells)
+		clear(s.parts)
 	}
 	s.first = s.tick
 }

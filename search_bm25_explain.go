@@ -43,9 +43,14 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 		}
 		e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(impact))...)
 	}
+	total := float64(sum)
+	if best := x.bestSentence(r, int32(doc)); best > 0 {
+		total += best
+		e.Parts = append(e.Parts, Contribution{Score: best, Detail: "the sentence in which it scores most counts more"})
+	}
 	share *= x.perName[doc]
 	if share > 0 && x.coverage > 0 {
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: float64(sum) * x.coverage * float64(share),
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: total * x.coverage * float64(share),
 			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
 	}
 	tier := notNamed
@@ -54,7 +59,7 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier],
 			Detail: [...]string{prefixNamed: "the name begins with the query", exactlyNamed: "the query is the name"}[tier]})
 	}
-	e.Score = x.total(float64(sum), float64(share), tier)
+	e.Score = x.total(total, float64(share), tier)
 	return e, nil
 }
 

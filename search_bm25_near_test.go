@@ -2,6 +2,7 @@ package toolsearch_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,47 @@ func TestBM25Lexicon(t *testing.T) {
 	} {
 		if got := bestOf(t, s, toolsearch.ParseQuery(query)); !slices.Equal(got, want) {
 			t.Errorf("%q found %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestBM25Sentences: of two tools with the same words of a request, the one that has them
+// in one sentence comes first, by a quarter of what that sentence scores.
+func TestBM25Sentences(t *testing.T) {
+	s := bm25Catalog(t, toolsearch.BM25Options{Coverage: -1},
+		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
+	score := func(query string, doc int) float64 {
+		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			if hit.Doc == doc {
+				return hit.Score
+			}
+		}
+		return 0
+	}
+	one := score("walnut", 0) // what each word adds to each tool, since two of three have it
+	for _, tt := range []struct {
+		query           string
+		apart, together float64 // in words
+	}{
+		{"walnut pecan cashew", 2, 2},
+		{"walnut pecan. cashew", 2 + 0.25, 2 + 0.25*2},
+		{"walnut pecan! cashew", 2 + 0.25, 2 + 0.25*2},
+		{"walnut pecan\ncashew", 2 + 0.25, 2 + 0.25*2},
+		{"walnut pecan。cashew", 2 + 0.25, 2 + 0.25*2},
+		{"walnut. pecan. cashew", 2 + 0.25, 2 + 0.25},
+		{"the. walnut pecan cashew.", 2, 2},
+		{"walnut pecan cashew. Thank you!", 2, 2},
+		{"walnut pecan. walnut cashew", math.Pow(2, 0.3) + 1 + 0.25*(math.Pow(2, 0.3)+1), math.Pow(2, 0.3) + 1 + 0.25*(math.Pow(2, 0.3)+1)},
+		{"a. b. c. d. e. f. g. walnut pecan. cashew", 2, 2}, // of the eighth on it is all one
+	} {
+		for doc, want := range []float64{tt.apart, tt.together} {
+			if got := score(tt.query, doc) / one; math.Abs(got-want) > 1e-5 {
+				t.Errorf("%q: tool %d scores %.5f words, want %.5f", tt.query, doc, got, want)
+			}
 		}
 	}
 }

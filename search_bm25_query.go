@@ -11,7 +11,8 @@ import (
 // bm25Query is what a search, or an explanation, goes by. It stands in a scratch and is
 // valid until the scratch is used again.
 type bm25Query struct {
-	terms     []bm25Term // those of a group one behind the other
+	terms     []bm25Term   // those of a group one behind the other
+	sentences [][]bm25Span // of the words of each sentence; none if there is but one
 	namespace int32
 	required  docSet      // the tools that have all terms of required words; nil: all tools
 	literal   []string    // required stop words, which a name or description must hold as they are
@@ -150,15 +151,22 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 
 // readText cuts a text into terms, and counts them: all, and those outside of values.
 func (s *bm25Scratch) readText(text string) {
-	s.texts, s.plain = s.texts[:0], s.plain[:0]
+	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
 	for i := 0; i < len(text); {
 		start, end := nextValue(text, i)
-		s.spare = s.termizer.append(s.spare[:0], text[i:start])
-		s.plain = append(s.plain, s.spare...)
-		s.texts = append(s.texts, s.spare...)
+		for i < start {
+			stop := min(start, sentenceEnd(text, i))
+			s.spare = s.termizer.append(s.spare[:0], text[i:stop])
+			s.plain = append(s.plain, s.spare...)
+			s.texts = append(s.texts, s.spare...)
+			if i = stop; i < start && len(s.ends) < maxSentences-1 {
+				s.ends = append(s.ends, len(s.texts))
+			}
+		}
 		s.texts = s.termizer.append(s.texts, text[start:end])
 		i = end
 	}
+	s.ends = append(s.ends, len(s.texts))
 	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
 		s.counts = append(s.counts, make([]bm25Counted, more)...)
 	}
@@ -172,7 +180,9 @@ func (s *bm25Scratch) readText(text string) {
 
 // bm25Counted is how often a query has a term.
 type bm25Counted struct {
-	all, plain int32 // plain: outside of values
+	all, plain int32    // plain: outside of values
+	span       bm25Span // of its terms
+	sentence   int32    // the last one found to have it
 }
 
 // weightOf is the weight of a term of the query.
@@ -198,6 +208,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown := 0
 	for group, n := range s.texts {
+		from := int32(len(s.query.terms))
 		weight := s.weightOf(n)
 		if id := s.id(x, n); id != noTerm {
 			s.addTerm(id, weight, group)
@@ -214,7 +225,11 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			unknown++
 			s.addNear(x, n, weight, group, inLexicon)
 		}
+		if to := int32(len(s.query.terms)); to > from {
+			s.counts[n].span = bm25Span{from, to}
+		}
 	}
+	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
 		id, known := x.ids[string(s.joined)]
@@ -254,7 +269,9 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKno
 	}
 	s.near = x.near(s.near[:0], word)
 	for _, near := range s.near {
-		s.addTerm(near.id, weight*nearWeight, group)
+		if !s.asksFor(x.terms[near.id]) {
+			s.addTerm(near.id, weight*nearWeight, group)
+		}
 	}
 }
 

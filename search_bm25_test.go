@@ -219,6 +219,48 @@ func TestBM25Explains(t *testing.T) {
 	checkExplanations(t, catalog, infos, random)
 }
 
+// TestBM25ExplainsExactly: the explanation has the score of every tool, found or not, to the
+// last bit, for queries with everything in them that counts.
+func TestBM25ExplainsExactly(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 9))
+	for range 20 {
+		docs := randomDocs(random, 80)
+		s := bm25Catalog(t, toolsearch.BM25Options{}, docs...).(toolsearch.Explainer)
+		for range 40 {
+			var b strings.Builder
+			for range 1 + random.IntN(12) {
+				word := pick(random, append(someWords, docs[random.IntN(len(docs))].Name, "2024", "details"))
+				if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
+					word = word[:at-1] + word[at:] // a slip
+				}
+				b.WriteString(fmt.Sprintf(pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
+			}
+			q := toolsearch.ParseQuery(b.String())
+			scores := make(map[int]float64)
+			hits, err := s.Search(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hit := range hits {
+				scores[hit.Doc] = hit.Score
+			}
+			for i := range docs {
+				e, err := s.Explain(context.Background(), q, i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum := 0.0
+				for _, part := range e.Parts {
+					sum += part.Score
+				}
+				if e.Score != scores[i] || math.Abs(sum-e.Score) > 1e-6*max(1, e.Score) {
+					t.Fatalf("%q, %q: score %v, parts sum to %v, explained as %s", q.Text, docs[i].Name, scores[i], sum, e)
+				}
+			}
+		}
+	}
+}
+
 // TestBM25ReadsWholeSchemas: parameters are found wherever they stand in the schema.
 func TestBM25ReadsWholeSchemas(t *testing.T) {
 	text := `{"type":"object","properties":{
