@@ -150,7 +150,7 @@ type bm25Posting struct {
 }
 
 // inName marks a posting of a term that the tool's name has.
-const inName = 1 << 31
+const inName = 1 << 31 // the highest bit
 
 func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 
@@ -184,22 +184,23 @@ type bm25Scratch struct {
 	best    []scored
 
 	// The query.
-	query    bm25Query
-	termizer *termizer
-	ids      []int32       // number of the termizer's -> term
-	counts   []bm25Counted // number of the termizer's -> how often the query has it
-	texts    []int32       // the query, in numbers of the termizer's
-	plain    []int32       // what of it is outside of values
-	ends     []int         // of its sentences in texts
-	spans    []bm25Span
-	taken    docSet // terms
-	allowed  docSet // documents; nil until a query has required words, as is
-	having   docSet
-	joined   []byte
-	name     bm25Name
-	lists    [][]bm25Posting
-	near     []nearTerm
-	spare    []int32
+	query      bm25Query
+	termizer   *termizer
+	ids        []int32       // number of the termizer's -> term
+	counts     []bm25Counted // number of the termizer's -> how often the query has it
+	texts      []int32       // the query, in numbers of the termizer's
+	plain      []int32       // what of it is outside of values
+	ends       []int         // of its sentences in texts
+	spans      []bm25Span
+	taken      docSet // terms
+	allowed    docSet // documents; nil until a query has required words, as is
+	having     docSet
+	joined     []byte
+	name       bm25Name
+	lists      [][]bm25Posting
+	candidates []int32
+	near       []nearTerm
+	spare      []int32
 }
 
 type bm25Cell struct {
@@ -297,9 +298,7 @@ func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 		cell.tick = tick
 		// The conversion keeps every machine from rounding the sum otherwise than Explain.
 		cell.score += float32(weight * p.impact)
-		if p.tool&inName != 0 {
-			cell.share += share
-		}
+		cell.share += share * float32(p.tool>>31) // no branch: it would be mispredicted
 	}
 }
 

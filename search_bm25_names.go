@@ -125,6 +125,18 @@ func (n *bm25Name) tierOf(name string) nameTier {
 	letters := n.letters
 	start, before := true, rune(0) // whether a word starts at i, and the letter before
 	for i := 0; i < len(name); {
+		c := name[i]
+		if class := byteClasses[c]; class != notASCII && class != noClass && len(letters) > 0 { // as below, but fast
+			if class == upperClass {
+				c |= 'a' - 'A'
+			}
+			if c != letters[0] {
+				return notNamed
+			}
+			letters, start, before = letters[1:], false, rune(name[i])
+			i++
+			continue
+		}
 		r, size := runeAt(name, i)
 		kind := kindOfRune(r)
 		if kind == noRun {
@@ -159,7 +171,7 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 	if s.name.read(text) {
 		s.addNamed(x, s.texts)
 	}
-	tokens := 0
+	tokens, found := 0, len(s.query.named)
 	for token := range strings.FieldsSeq(text) {
 		if tokens < maxNameTokens && len(token) < len(text) && strings.Contains(strings.Trim(token, "_"), "_") && s.name.read(token) {
 			tokens++
@@ -167,6 +179,9 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 			s.spare = s.termizer.append(s.spare[:0], token)
 			s.addNamed(x, s.spare)
 		}
+	}
+	if len(s.query.named) == found {
+		return
 	}
 	slices.SortFunc(s.query.named, func(a, b bm25Named) int { return cmp.Or(cmp.Compare(a.doc, b.doc), cmp.Compare(b.tier, a.tier)) })
 	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
@@ -196,42 +211,48 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 		return
 	}
 	slices.SortFunc(s.lists, func(a, b []bm25Posting) int { return cmp.Compare(len(a), len(b)) })
+	s.having = s.having.sized(len(x.docs))
+	candidates := s.candidates[:0]
 	for _, p := range s.lists[0] {
-		doc := p.doc()
-		if hasAll(s.lists[1:], doc) {
-			s.addIfNamed(x, doc)
+		candidates = append(candidates, p.doc())
+	}
+	for _, list := range s.lists[1:] {
+		candidates = s.intersect(candidates, list)
+	}
+	for _, doc := range candidates {
+		s.addIfNamed(x, doc)
+	}
+	s.candidates = candidates
+}
+
+// intersect keeps those documents, in order, that a list has.
+func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
+	kept := docs[:0]
+	if len(docs) < len(list)/16 {
+		for _, doc := range docs {
+			if _, found := findPosting(list, doc); found {
+				kept = append(kept, doc)
+			}
+		}
+		return kept
+	}
+	clear(s.having)
+	for _, doc := range docs {
+		s.having[doc/64] |= 1 << (doc % 64)
+	}
+	for _, p := range list {
+		if doc := p.doc(); s.having.has(int(doc)) {
+			kept = append(kept, doc)
 		}
 	}
+	return kept
 }
 
 func (s *bm25Scratch) addIfNamed(x *bm25, doc int32) {
+	if s.query.namespace != noNamespace && s.query.namespace != x.namespace[doc] {
+		return
+	}
 	if tier := s.name.tier(&x.docs[doc]); tier > notNamed {
 		s.query.named = append(s.query.named, bm25Named{doc, tier})
 	}
-}
-
-// hasAll reports whether all lists have the document, and drops from their beginnings what
-// comes before it.
-func hasAll(lists [][]bm25Posting, doc int32) bool {
-	for i, list := range lists {
-		step := 1
-		for step < len(list) && list[step].doc() < doc {
-			step *= 2
-		}
-		at := step / 2 // list[at] is not beyond the document, unless at is 0
-		for end := min(step, len(list)-1); at <= end && len(list) > 0; {
-			middle := (at + end) / 2
-			if list[middle].doc() < doc {
-				at = middle + 1
-			} else {
-				end = middle - 1
-			}
-		}
-		list = list[min(at, len(list)):]
-		lists[i] = list
-		if len(list) == 0 || list[0].doc() != doc {
-			return false
-		}
-	}
-	return true
 }

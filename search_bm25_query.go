@@ -283,7 +283,10 @@ func (s *bm25Scratch) asksFor(term string) bool {
 
 // posting returns what a term adds to a tool that has it.
 func (x *bm25) posting(term, doc int32) (p bm25Posting, found bool) {
-	list := x.postings[x.bounds[term]:x.bounds[term+1]]
+	return findPosting(x.postings[x.bounds[term]:x.bounds[term+1]], doc)
+}
+
+func findPosting(list []bm25Posting, doc int32) (p bm25Posting, found bool) {
 	at, found := slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
 	if !found {
 		return bm25Posting{}, false
