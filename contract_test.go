@@ -12,11 +12,13 @@ import (
 // checkSearcher asks it the like of it in patterns.
 func TestSearchersKeepTheContract(t *testing.T) {
 	for name, index := range map[string]toolsearch.Indexer{
-		"Keyword":    toolsearch.Keyword,
-		"BM25":       toolsearch.BM25,
-		"Fuzzy":      toolsearch.FuzzyOptions{MaxHits: -1}.Index, // its bound on hits is meant, and no part of the contract
-		"Similarity": toolsearch.Similarity,
-		"Embedding":  toolsearch.Embedding(&wordEmbedder{}),
+		"Keyword":         toolsearch.Keyword,
+		"BM25":            toolsearch.BM25,
+		"Fuzzy":           toolsearch.FuzzyOptions{MaxHits: -1}.Index, // its bound on hits is meant, and no part of the contract
+		"Similarity":      toolsearch.Similarity,
+		"Embedding":       toolsearch.Embedding(&wordEmbedder{}),
+		"Hybrid":          toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
+		"Hybrid of a few": toolsearch.HybridOptions{Parts: []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25}, Depth: 20}.Index,
 	} {
 		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
 	}

@@ -1,0 +1,219 @@
+package toolsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// What the parts of a hybrid answer, and what an answer adds to a tool's score.
+
+// partHits is the answer of one part.
+type partHits struct {
+	hits   []Hit // those that count, best first
+	weight float64
+	err    error
+
+	// Of the scores of the best hits, but for tools that the query names, whose scores may
+	// stand apart; these count as the highest of the others.
+	highest, mean, deviation float64
+}
+
+// adds is what a part adds for a score of its own.
+func (p *partHits) adds(score float64) float64 {
+	return float64(p.weight * math.Log1p(math.Exp(p.standard(score))))
+}
+
+// standard is how far a score stands above the mean, in standard deviations; 0 where all
+// scores are one. It is bounded by the root of the number of hits.
+func (p *partHits) standard(score float64) float64 {
+	if p.deviation == 0 {
+		return 0
+	}
+	return (min(score, p.highest) - p.mean) / p.deviation
+}
+
+// measure works out the mean and the deviation.
+func (p *partHits) measure(hits []Hit, named map[int]bool) {
+	n, sum := 0.0, 0.0
+	for _, hit := range hits {
+		if !named[hit.Doc] {
+			p.highest = max(p.highest, hit.Score)
+			sum += hit.Score
+			n++
+		}
+	}
+	p.mean = sum / max(1, n)
+	squares := 0.0
+	for _, hit := range hits {
+		if d := hit.Score - p.mean; !named[hit.Doc] {
+			squares += float64(d * d)
+		}
+	}
+	p.deviation = math.Sqrt(squares / max(1, n))
+	if p.deviation < 1e-9*p.highest { // equal but for rounding
+		p.deviation = 0
+	}
+}
+
+// ask asks all parts at the same time. It fails if none answers, and with a PartialError
+// if one fails.
+func (h *hybrid) ask(ctx context.Context, q Query) ([]partHits, error) {
+	filter := h.sieve.filter(q)
+	named := make(map[int]bool)
+	for _, doc := range h.byName[joinParts(plainText(q))] {
+		named[int(doc)] = true
+	}
+	// Parts need not know of namespaces, required words and what is allowed, and then all
+	// of their best may have to go.
+	q.Limit = max(h.depth, 0)
+	if q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
+		q.Limit = 0
+	}
+	q.Allowed = nil // what a request may see has no say in how far a score stands out
+	lists := make([]partHits, len(h.parts))
+	var wait sync.WaitGroup
+	for i := range h.parts {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			hits, err := h.askPart(ctx, &h.parts[i], q)
+			lists[i] = partHits{weight: h.parts[i].weight, err: err}
+			if err == nil || isPartial(err) {
+				hits = h.valid(hits)
+				lists[i].measure(h.best(hits, nil), named)
+				lists[i].hits = h.best(hits, filter)
+			}
+		}()
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return lists, h.failure(lists)
+}
+
+func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) ([]Hit, error) {
+	if h.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.timeout)
+		defer cancel()
+	}
+	type answer struct {
+		hits []Hit
+		err  error // which may come with hits
+	}
+	a, err := through(ctx, part.gate, func(ctx context.Context) (answer, error) {
+		hits, err := part.searcher.Search(ctx, q)
+		return answer{hits, err}, nil
+	})
+	if err == nil {
+		err = a.err
+	}
+	if err == nil || isPartial(err) {
+		return a.hits, err
+	}
+	return nil, fmt.Errorf("%s: %w", part.name, err)
+}
+
+// maxPartScore keeps sums of squares within what a float64 holds.
+const maxPartScore = 1e100
+
+// valid trusts no part: hits outside the catalog, repeated ones and scores that are none are
+// dropped.
+func (h *hybrid) valid(hits []Hit) []Hit {
+	valid := make([]Hit, 0, min(len(hits), len(h.docs)))
+	seen := newDocSet(len(h.docs))
+	for _, hit := range hits {
+		if hit.Doc >= 0 && hit.Doc < len(h.docs) && hit.Score > 0 && seen.add(hit.Doc) {
+			hit.Score = min(hit.Score, maxPartScore)
+			valid = append(valid, hit)
+		}
+	}
+	return valid
+}
+
+// best returns the first hits that pass the filter, which may be nil, down to the depth.
+func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
+	var best []Hit
+	for _, hit := range hits {
+		if h.depth > 0 && len(best) == h.depth {
+			break
+		}
+		if filter == nil || filter(hit.Doc) {
+			best = append(best, hit)
+		}
+	}
+	return best
+}
+
+// failure sums up what went wrong: nothing, a PartialError, or, if no part answered, why
+// not. A part that cannot search by the query has not failed.
+func (h *hybrid) failure(lists []partHits) error {
+	answered := false
+	var wrong *QueryError
+	var failures []error
+	for _, list := range lists {
+		switch mistake := (*QueryError)(nil); {
+		case list.err == nil:
+			answered = true
+		case isPartial(list.err):
+			answered = true
+			failures = append(failures, list.err)
+		case errors.As(list.err, &mistake):
+			if wrong == nil {
+				wrong = mistake
+			}
+		default:
+			failures = append(failures, list.err)
+		}
+	}
+	switch err := errors.Join(failures...); {
+	case answered && err != nil:
+		return &PartialError{Err: err}
+	case !answered && err == nil:
+		return wrong
+	default:
+		return err
+	}
+}
+
+// Explain implements Explainer. It asks the parts as a search does.
+func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(h.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	q = h.sieve.read(q)
+	if part, ok := h.sieve.misses(q, doc); ok {
+		return Explanation{Parts: []Contribution{part}}, ctx.Err()
+	}
+	lists, err := h.ask(ctx, q)
+	if err != nil && !isPartial(err) {
+		return Explanation{}, err
+	}
+	var e Explanation
+	for i := range lists {
+		e.add(lists[i].explain(plainText(q), h.parts[i].name, doc))
+	}
+	for _, named := range h.exact(q) {
+		if named == doc {
+			e.add(Contribution{plainText(q), "name", exactBonus, "the query is the name"})
+		}
+	}
+	return e, err
+}
+
+func (p *partHits) explain(text, name string, doc int) Contribution {
+	if p.err != nil && !isPartial(p.err) {
+		return Contribution{Term: text, Field: name, Detail: "it failed: " + p.err.Error()}
+	}
+	for i, hit := range p.hits {
+		if hit.Doc == doc {
+			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations from the mean; weight %g",
+				i+1, len(p.hits), hit.Score, p.standard(hit.Score), p.weight)}
+		}
+	}
+	return Contribution{Term: text, Field: name, Detail: "not among its hits"}
+}

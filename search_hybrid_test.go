@@ -1,0 +1,286 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+func TestHybridSearcher(t *testing.T) {
+	for _, index := range []toolsearch.Indexer{
+		toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
+		toolsearch.HybridOptions{
+			Parts:   []toolsearch.Indexer{toolsearch.Keyword, toolsearch.Hybrid(toolsearch.BM25), toolsearch.Similarity},
+			Weights: []float64{1, 0.3, 0.7}, Depth: -1,
+		}.Index,
+	} {
+		checkSearcher(t, index, func(random *rand.Rand, docs []toolsearch.Document) string {
+			if random.IntN(4) == 0 {
+				return pick(random, docs).Name
+			}
+			words := []string{pick(random, someWords), pick(random, someWords)}
+			if random.IntN(3) == 0 {
+				words[0] = "+" + words[0]
+			}
+			return strings.Join(words, " ")
+		})
+		checkHostile(t, index)
+	}
+}
+
+// part is a canned searcher as an Indexer.
+func part(scores ...float64) toolsearch.Indexer { return canned{hits: scoredHits(scores...)}.index }
+
+// scoredHits gives each document its score, best first; 0 is no hit.
+func scoredHits(scores ...float64) (hits []toolsearch.Hit) {
+	for i, score := range scores {
+		if score != 0 {
+			hits = append(hits, toolsearch.Hit{Doc: i, Score: score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b toolsearch.Hit) int {
+		if a.Score > b.Score {
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+func numbered(n int) (docs []toolsearch.Document) {
+	for i := range n {
+		docs = append(docs, doc(fmt.Sprintf("tool_%c", 'a'+i), ""))
+	}
+	return docs
+}
+
+// The score is the sum of ln(1 + e^z); z is what the scores are in deviations from the mean.
+func TestHybridScores(t *testing.T) {
+	soft := func(z float64) float64 { return math.Log(1 + math.Exp(z)) }
+	// 3 and 1 deviate by 1 from their mean, 2; so do 40 and 20.
+	two := []toolsearch.Indexer{part(3, 1, 0), part(0, 40, 20)}
+	tests := []struct {
+		name    string
+		options toolsearch.HybridOptions
+		want    []float64 // by document
+	}{
+		{"one part", toolsearch.HybridOptions{Parts: two[:1]}, []float64{soft(1), soft(-1), 0}},
+		{"two parts", toolsearch.HybridOptions{Parts: two}, []float64{soft(1), soft(-1) + soft(1), soft(-1)}},
+		{"weights", toolsearch.HybridOptions{Parts: two, Weights: []float64{0.5, 3}}, []float64{0.5 * soft(1), 0.5*soft(-1) + 3*soft(1), 3 * soft(-1)}},
+		{"no weight", toolsearch.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{soft(1), soft(-1), 0}},
+		{"depth", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2}, []float64{soft(0), soft(-1), soft(1)}},
+		{"all alike", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(7, 7, 7)}}, []float64{soft(0), soft(0), soft(0)}},
+		{"no scores", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(math.NaN(), -1, 2), part(0, 0, math.Inf(1))}}, []float64{0, 0, 2 * soft(0)}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			docs := numbered(3)
+			want := make(map[string]float64)
+			for i, score := range test.want {
+				if score > 0 {
+					want[docs[i].Name] = score
+				}
+			}
+			checkScores(t, test.options.Index, docs, "anything", want)
+		})
+	}
+}
+
+// What a query names comes first, though no part or only one may know it, and its score
+// there moves none of the others.
+func TestHybridExactName(t *testing.T) {
+	docs := append(numbered(3), doc("mcp__git__open_issue", ""))
+	docs[0].Aliases = []string{"first"}
+	for query, want := range map[string]int{"tool_c": 2, "Tool C": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
+		for name, index := range map[string]toolsearch.Indexer{
+			"unknown to all": toolsearch.Hybrid(part(0, 9, 0), part(0, 8, 0)),
+			"last of all":    toolsearch.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1)),
+			"with BM25":      toolsearch.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), toolsearch.BM25),
+		} {
+			hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery(query))
+			if err != nil || len(hits) == 0 || hits[0].Doc != want {
+				t.Errorf("%q, %s: %v, %v, want document %d first", query, name, hits, err, want)
+			}
+		}
+	}
+	// 1e6 of BM25 for tool_c leaves the others what they were.
+	scores := func(third float64) map[int]float64 {
+		hits, err := searcherOf(t, toolsearch.Hybrid(part(3, 1, third)), docs...).Search(context.Background(), toolsearch.ParseQuery("tool_c"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores := make(map[int]float64)
+		for _, hit := range hits {
+			scores[hit.Doc] = hit.Score
+		}
+		return scores
+	}
+	if near, far := scores(3), scores(1e6+3); near[0] != far[0] || near[1] != far[1] || near[2] != far[2] {
+		t.Errorf("with the bonus %v, without %v", far, near)
+	}
+}
+
+// A part need not know of required words, namespaces and what is allowed.
+func TestHybridNarrows(t *testing.T) {
+	docs := numbered(4)
+	docs[1].Description, docs[2].Description = "Sends messages", "sends notes"
+	docs[1].Namespace, docs[3].Namespace = "mail", "mail"
+	s := searcherOf(t, toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(4, 3, 2, 1)}, Depth: 1}.Index, docs...)
+	find := func(q toolsearch.Query) (found []int) {
+		t.Helper()
+		hits, err := s.Search(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			found = append(found, hit.Doc)
+		}
+		return found
+	}
+	for query, want := range map[string]int{"send": 0, "+message send": 1, "+notes": 2, "mail: send": 1, "mail: +tool": 1} {
+		if got := find(toolsearch.ParseQuery(query)); !slices.Equal(got, []int{want}) {
+			t.Errorf("%q finds %v, want %d", query, got, want)
+		}
+	}
+	q := toolsearch.ParseQuery("send")
+	q.Allowed = func(doc int) bool { return doc == 3 }
+	if got := find(q); !slices.Equal(got, []int{3}) {
+		t.Errorf("finds %v, allowed is 3", got)
+	}
+	if got := find(toolsearch.ParseQuery("mail: +notes")); got != nil {
+		t.Errorf("finds %v, where nothing has both", got)
+	}
+}
+
+// TestHybridFailures: what some parts cannot do, the others do.
+func TestHybridFailures(t *testing.T) {
+	down, alsoDown := errors.New("down"), errors.New("also down")
+	wrong := &toolsearch.QueryError{Message: "no pattern"}
+	release := make(chan struct{})
+	defer close(release)
+	good := part(0, 0, 1)
+	failing := func(err error) toolsearch.Indexer { return canned{err: err}.index }
+	during := func(f func()) toolsearch.Indexer { return canned{during: f}.index }
+	tests := []struct {
+		name    string
+		parts   []toolsearch.Indexer
+		found   bool
+		partial bool
+		want    []error
+	}{
+		{"one fails", []toolsearch.Indexer{failing(down), good}, true, true, []error{down}},
+		{"one panics", []toolsearch.Indexer{good, during(func() { panic("oh") })}, true, true, nil},
+		{"one hangs", []toolsearch.Indexer{good, during(func() { <-release })}, true, true, []error{context.DeadlineExceeded}},
+		{"two fail", []toolsearch.Indexer{failing(down), good, failing(alsoDown)}, true, true, []error{down, alsoDown}},
+		{"one fails in part", []toolsearch.Indexer{toolsearch.Hybrid(good, failing(down)), part(0, 0, 2)}, true, true, []error{down}},
+		{"one cannot search by it", []toolsearch.Indexer{failing(wrong), good}, true, false, nil},
+		{"one cannot search by it, one fails, one finds", []toolsearch.Indexer{failing(wrong), failing(down), good}, true, true, []error{down}},
+		{"none can search by it", []toolsearch.Indexer{failing(wrong), failing(&toolsearch.QueryError{})}, false, false, []error{wrong}},
+		{"one fails, none can search by it", []toolsearch.Indexer{failing(wrong), failing(down)}, false, false, []error{down}},
+		{"all fail", []toolsearch.Indexer{failing(down), failing(alsoDown)}, false, false, []error{down, alsoDown}},
+		{"one fails, one finds nothing", []toolsearch.Indexer{failing(down), part()}, false, true, []error{down}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			timeout := 5 * time.Second
+			if test.name == "one hangs" {
+				timeout = 20 * time.Millisecond
+			}
+			s := searcherOf(t, toolsearch.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numbered(3)...)
+			hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything"))
+			if found := len(hits) == 1 && hits[0].Doc == 2; found != test.found {
+				t.Errorf("found %v", hits)
+			}
+			partial := (*toolsearch.PartialError)(nil)
+			if errors.As(err, &partial) != test.partial || (err == nil) != (!test.partial && test.want == nil) {
+				t.Errorf("got %v, want it to be partial: %t", err, test.partial)
+			}
+			for _, want := range test.want {
+				if !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+			}
+			e, explainErr := s.(toolsearch.Explainer).Explain(context.Background(), toolsearch.ParseQuery("anything"), 2)
+			if test.found && (e.Score != hits[0].Score || errors.As(explainErr, &partial) != test.partial) {
+				t.Errorf("explained as %v, %v", e, explainErr)
+			}
+		})
+	}
+}
+
+// In an agent, the hits of the part that works are used, and the event tells of the other.
+func TestHybridDegrades(t *testing.T) {
+	down := errors.New("down")
+	e := &wordEmbedder{}
+	index := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		s, err := toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(e))(ctx, docs)
+		e.during = func(context.Context, []string) error { return down }
+		return s, err
+	}
+	got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index}, `{"query":"weather"}`)
+	if err != nil || len(got.Matches) == 0 || got.Matches[0] != "get_weather" {
+		t.Errorf("got %v, %v, want the weather", got, err)
+	}
+	if !errors.Is(event.Err, down) || !strings.Contains(event.Err.Error(), "Embedding") {
+		t.Errorf("the event has %v, want %v of Embedding", event.Err, down)
+	}
+}
+
+// Parts are built at the same time, and asked at the same time: these wait for each other.
+func TestHybridAtOnce(t *testing.T) {
+	var building, searching sync.WaitGroup
+	building.Add(3)
+	searching.Add(3)
+	meet := func(w *sync.WaitGroup) { w.Done(); w.Wait() }
+	index := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		meet(&building)
+		return canned{hits: scoredHits(1), during: func() { meet(&searching) }}, nil
+	}
+	s := searcherOf(t, toolsearch.Hybrid(index, index, index), numbered(1)...)
+	if hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything")); err != nil || len(hits) != 1 {
+		t.Errorf("%v, %v", hits, err)
+	}
+}
+
+func TestHybridMistakes(t *testing.T) {
+	down := errors.New("down")
+	good := part(1)
+	tests := []struct {
+		name    string
+		options toolsearch.HybridOptions
+		want    string
+	}{
+		{"no parts", toolsearch.HybridOptions{}, "no parts"},
+		{"nil", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good, nil}}, "part 2 of the hybrid is nil"},
+		{"weights", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good}, Weights: []float64{1, 2}}, "1 parts has 2 weights"},
+		{"negative", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good}, Weights: []float64{-1}}, "the weight -1"},
+		{"no number", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good}, Weights: []float64{math.NaN()}}, "the weight NaN"},
+		{"fails", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			return nil, down
+		}}}, "part 2 of the hybrid: down"},
+		{"panics", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			panic("oh")
+		}}}, "part 2 of the hybrid: panic: oh"},
+		{"nothing", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{good, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			return nil, nil
+		}}}, "returned no Searcher"},
+		{"waits for ever", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{func(ctx context.Context, _ []toolsearch.Document) (toolsearch.Searcher, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
+	}
+	for _, test := range tests {
+		if _, err := test.options.Index(context.Background(), numbered(2)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
