@@ -63,8 +63,8 @@ func (p *partHits) measure(hits []Hit, named map[int]bool) {
 func (h *hybrid) ask(ctx context.Context, q Query) ([]partHits, error) {
 	filter := h.sieve.filter(q)
 	named := make(map[int]bool)
-	for _, doc := range h.byName[joinParts(plainText(q))] {
-		named[int(doc)] = true
+	for _, n := range h.sieve.words().named(q) {
+		named[int(n.doc)] = true
 	}
 	// Parts need not know of namespaces, required words and what is allowed, and then all
 	// of their best may have to go.
@@ -197,9 +197,9 @@ func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, er
 	for i := range lists {
 		e.add(lists[i].explain(plainText(q), h.parts[i].name, doc))
 	}
-	for _, named := range h.exact(q) {
-		if named == doc {
-			e.add(Contribution{plainText(q), "name", exactBonus, "the query is the name"})
+	for _, named := range h.sieve.words().named(q) {
+		if int(named.doc) == doc {
+			e.add(Contribution{plainText(q), "name", tierBonus[named.tier], tierDetail[named.tier]})
 		}
 	}
 	return e, err

@@ -315,6 +315,7 @@ const (
 )
 
 var tierBonus = [...]float64{notNamed: 0, prefixNamed: prefixBonus, exactlyNamed: exactBonus}
+var tierDetail = [...]string{prefixNamed: "the name begins with the query", exactlyNamed: "the query is the name"}
 
 func (x *bm25) total(sum, share float64, tier nameTier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]

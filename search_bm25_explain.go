@@ -56,8 +56,7 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 	tier := notNamed
 	if at, found := slices.BinarySearchFunc(r.named, int32(doc), func(n bm25Named, doc int32) int { return cmp.Compare(n.doc, doc) }); found {
 		tier = r.named[at].tier
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier],
-			Detail: [...]string{prefixNamed: "the name begins with the query", exactlyNamed: "the query is the name"}[tier]})
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
 	}
 	e.Score = x.total(total, float64(share), tier)
 	return e, nil

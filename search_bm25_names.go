@@ -187,6 +187,14 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
 }
 
+// named returns the tools whose names a query spells out, whether or not the query allows
+// them.
+func (x *bm25) named(q Query) []bm25Named {
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	return slices.Clone(s.read(x, q).named)
+}
+
 // addNamed adds the tools that have all terms and whose names the query's name fits.
 func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	if len(terms) == 0 {

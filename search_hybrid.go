@@ -97,7 +97,6 @@ func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index
 type hybrid struct {
 	docs    []Document
 	sieve   *sieve
-	byName  map[string][]int32
 	parts   []hybridPart
 	depth   int
 	timeout time.Duration
@@ -116,13 +115,8 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		return nil, err
 	}
 	h := &hybrid{
-		docs: docs, sieve: newSieve(docs), byName: make(map[string][]int32), parts: make([]hybridPart, len(o.Parts)),
+		docs: docs, sieve: newSieve(docs), parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
-	}
-	for i := range docs {
-		for _, name := range exactNames(&docs[i]) {
-			h.byName[name] = append(h.byName[name], int32(i))
-		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -150,6 +144,11 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	wait.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	for i := range h.parts {
+		if words, ok := h.parts[i].searcher.(*bm25); ok { // no need for another one
+			h.sieve.words = func() *bm25 { return words }
+		}
 	}
 	return h, nil
 }
@@ -209,8 +208,11 @@ func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			sums[hit.Doc] += lists[i].adds(hit.Score)
 		}
 	}
-	for _, doc := range h.exact(q) {
-		sums[doc] += exactBonus
+	filter := h.sieve.filter(q)
+	for _, named := range h.sieve.words().named(q) {
+		if doc := int(named.doc); filter(doc) {
+			sums[doc] += tierBonus[named.tier]
+		}
 	}
 	best := newTop(limit, len(sums), nil)
 	total := 0
@@ -221,16 +223,4 @@ func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 		}
 	}
 	return best.hits(nil), total, err
-}
-
-// exact returns the documents whose names the query spells out.
-func (h *hybrid) exact(q Query) []int {
-	var exact []int
-	filter := h.sieve.filter(q)
-	for _, doc := range h.byName[joinParts(plainText(q))] {
-		if filter(int(doc)) {
-			exact = append(exact, int(doc))
-		}
-	}
-	return exact
 }
