@@ -19,6 +19,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 		"Embedding":       toolsearch.Embedding(&wordEmbedder{}),
 		"Hybrid":          toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
 		"Hybrid of a few": toolsearch.HybridOptions{Parts: []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25}, Depth: 20}.Index,
+		"Retriever":       inEngine,
 	} {
 		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
 	}

@@ -1,0 +1,425 @@
+package toolsearch_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/indexer"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// engine is a search engine in memory: eino's Indexer and Retriever. A document's score is
+// the number of its words that the query has.
+type engine struct {
+	mu        sync.Mutex
+	documents map[string]*schema.Document
+	words     map[string][]string
+	batches   []int
+}
+
+func (e *engine) Store(_ context.Context, documents []*schema.Document, _ ...indexer.Option) (ids []string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.documents == nil {
+		e.documents, e.words = map[string]*schema.Document{}, map[string][]string{}
+	}
+	for _, d := range documents {
+		e.documents[d.ID] = d
+		e.words[d.ID] = strings.Fields(strings.ToLower(d.Content))
+		ids = append(ids, d.ID)
+	}
+	e.batches = append(e.batches, len(documents))
+	return ids, nil
+}
+
+func (e *engine) Retrieve(_ context.Context, query string, options ...retriever.Option) (found []*schema.Document, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	asked := strings.Fields(strings.ToLower(query))
+	for id, d := range e.documents {
+		score := 0
+		for _, word := range e.words[id] {
+			if slices.Contains(asked, word) {
+				score++
+			}
+		}
+		if score > 0 {
+			copied := *d
+			copied.MetaData = maps.Clone(d.MetaData)
+			found = append(found, copied.WithScore(float64(score)))
+		}
+	}
+	slices.SortFunc(found, func(a, b *schema.Document) int {
+		return cmp.Or(cmp.Compare(b.Score(), a.Score()), strings.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), *retriever.GetCommonOptions(nil, options...).TopK)], nil
+}
+
+// inEngine is the Indexer of a catalog that is written into an engine of its own.
+func inEngine(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	e := &engine{}
+	for _, d := range docs { // not by StoreDocuments, which takes no empty names
+		if _, err := e.Store(ctx, []*schema.Document{toolsearch.SchemaDocument(d)}); err != nil {
+			return nil, err
+		}
+	}
+	return toolsearch.Retriever(e)(ctx, docs)
+}
+
+func TestRetrieverAnswersAsPromised(t *testing.T) {
+	checkSearcher(t, inEngine, func(random *rand.Rand, _ []toolsearch.Document) string {
+		return pick(random, []string{"", "+"}) + pick(random, someWords) + " " + pick(random, someWords)
+	})
+	checkHostile(t, inEngine)
+}
+
+// retrieving is a retriever that always answers alike.
+type retrieving func(ctx context.Context, query string, options ...retriever.Option) ([]*schema.Document, error)
+
+func (a retrieving) Retrieve(ctx context.Context, query string, options ...retriever.Option) ([]*schema.Document, error) {
+	return a(ctx, query, options...)
+}
+
+func answering(documents ...*schema.Document) retrieving {
+	return func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return documents, nil }
+}
+
+// scored is the document of a tool as an engine returns it; a score of 0 is none.
+func scored(name string, score float64) *schema.Document {
+	d := &schema.Document{ID: toolsearch.DocumentID(name)}
+	if score != 0 {
+		d.WithScore(score)
+	}
+	return d
+}
+
+func abc() []toolsearch.Document {
+	docs := []toolsearch.Document{doc("a", "The first letter"), doc("b", "The second one"), doc("c", "The third, as in letters")}
+	docs[0].Namespace, docs[1].Namespace, docs[2].Namespace = "latin", "latin", "Other-one"
+	return docs
+}
+
+func TestRetrieverReadsAnswers(t *testing.T) {
+	foreign := &schema.Document{ID: toolsearch.DocumentID("elsewhere"), MetaData: map[string]any{toolsearch.MetaName: "elsewhere"}}
+	byName := func(id string, name any) *schema.Document {
+		return &schema.Document{ID: id, MetaData: map[string]any{toolsearch.MetaName: name}}
+	}
+	for _, tt := range []struct {
+		what      string
+		documents []*schema.Document
+		want      string // name and score, best first
+	}{
+		{"scores", []*schema.Document{scored("c", 3), scored("a", 2), scored("b", 0.5)}, "c 3, a 2, b 0.5"},
+		{"scores out of order", []*schema.Document{scored("c", 2), scored("a", 3), scored("b", 0.5)}, "a 3, c 2, b 0.5"},
+		{"equal scores", []*schema.Document{scored("c", 2), scored("b", 2), scored("a", 2)}, "a 2, b 2, c 2"},
+		{"distances", []*schema.Document{scored("c", 0.1), scored("a", 0.2), scored("b", 0.2)}, "c 1, a 0.5, b 0.3333"},
+		{"no scores", []*schema.Document{scored("c", 0), scored("a", 0), scored("b", 0)}, "c 1, a 0.5, b 0.3333"},
+		{"a score missing", []*schema.Document{scored("c", 9), scored("a", 0), scored("b", 8)}, "c 1, a 0.5, b 0.3333"},
+		{"a negative score", []*schema.Document{scored("c", 9), scored("a", -1)}, "c 1, a 0.5"},
+		{"a score that is no number", []*schema.Document{scored("c", 9), scored("a", math.NaN())}, "c 1, a 0.5"},
+		{"an infinite score", []*schema.Document{scored("c", math.Inf(1)), scored("a", 1)}, "c 1, a 0.5"},
+		{"foreign ones", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 0.2, a 0.1429"},
+		{"foreign ones without scores", []*schema.Document{foreign, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
+		{"repeated ones", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
+		{"repeated ones without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
+		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.25"},
+		{"an ID at odds with its metadata", []*schema.Document{byName(toolsearch.DocumentID("a"), "b")}, "a 1"},
+		{"nothing", nil, ""},
+	} {
+		docs := abc()
+		hits, total, err := searcherOf(t, toolsearch.Retriever(answering(tt.documents...)), docs...).(toolsearch.Counter).
+			SearchCount(t.Context(), toolsearch.ParseQuery("letter"))
+		var got []string
+		for _, hit := range hits {
+			got = append(got, fmt.Sprintf("%s %.4g", docs[hit.Doc].Name, hit.Score))
+		}
+		if err != nil || strings.Join(got, ", ") != tt.want || total != len(got) {
+			t.Errorf("%s: found %s, of %d, error %v; want %s", tt.what, strings.Join(got, ", "), total, err, tt.want)
+		}
+	}
+}
+
+func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
+	var docs []toolsearch.Document
+	var documents []*schema.Document
+	for i := range 1000 {
+		docs = append(docs, doc(fmt.Sprintf("tool_%03d", i), "Works"))
+		documents = append(documents, scored(docs[i].Name, 0))
+	}
+	for _, tt := range []struct {
+		depth int
+		query string
+		want  int
+	}{
+		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
+	} {
+		s := searcherOf(t, toolsearch.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
+		hits, err := s.Search(t.Context(), toolsearch.ParseQuery(tt.query))
+		if err != nil || len(hits) != tt.want {
+			t.Errorf("depth %d, %q: %d hits, error %v; want %d hits", tt.depth, tt.query, len(hits), err, tt.want)
+		}
+	}
+}
+
+func TestRetrieverAsksTheEngine(t *testing.T) {
+	var asked []string
+	s := searcherOf(t, toolsearch.RetrieverOptions{
+		Depth: 30,
+		Retriever: retrieving(func(_ context.Context, query string, options ...retriever.Option) ([]*schema.Document, error) {
+			o := retriever.GetCommonOptions(nil, options...)
+			asked = append(asked, fmt.Sprintf("%s/%s/%d", query, *o.Index, *o.TopK))
+			return nil, nil
+		}),
+		Options: func(q toolsearch.Query) []retriever.Option {
+			return []retriever.Option{retriever.WithIndex(fmt.Sprintf("%s%d", q.Namespace, q.Limit)), retriever.WithTopK(1)}
+		},
+	}.Index, abc()...)
+	for _, q := range []toolsearch.Query{
+		{Text: "first  letter", Limit: 3},
+		{Text: "+first + letter", Required: []string{"first"}},
+		{Keywords: []string{"first", "letter"}, Namespace: "latin"},
+		{Text: " + "}, {},
+		{Text: strings.Repeat("letter ", 10_000)},
+		{Text: "\xffa"},
+	} {
+		if _, err := s.Search(t.Context(), q); err != nil {
+			t.Errorf("%q: %v", q.Text, err)
+		}
+	}
+	want := []string{
+		"first letter/0/30", "first letter/0/150", "first letter/latin0/150",
+		strings.TrimSpace(strings.Repeat("letter ", 4096/len("letter "))) + "/0/30", "a/0/30",
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("the engine was asked\n%q, want\n%q", asked, want)
+	}
+}
+
+func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
+	all := []*schema.Document{scored("a", 3), scored("b", 2), scored("c", 1)}
+	docs := abc()
+	docs[1].Parameters = []toolsearch.Parameter{{Name: "page", Description: "Number of the letter", Enum: []string{"vowels"}}}
+	for _, tt := range []struct {
+		query, namespace string
+		want             string
+	}{
+		{"+letters", "", "abc"}, {"+letter first", "latin", "ab"}, {"+second", "", "b"}, {"+page +letter", "", "b"}, {"+vowel", "", "b"},
+		{"letter", "LATIN", "ab"}, {"letter", "other_one", "c"}, {"letter", "none", ""}, {"+missing", "", ""},
+		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms
+		{"+latin", "", "ab"},
+	} {
+		q := toolsearch.ParseQuery(tt.query)
+		q.Namespace = tt.namespace
+		hits, err := searcherOf(t, toolsearch.Retriever(answering(all...)), docs...).Search(t.Context(), q)
+		got := ""
+		for _, hit := range hits {
+			got += docs[hit.Doc].Name
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%q in %q: found %q, error %v; want %q", tt.query, tt.namespace, got, err, tt.want)
+		}
+	}
+}
+
+func TestRetrieverExplains(t *testing.T) {
+	for _, tt := range []struct {
+		documents []*schema.Document
+		query     string
+		doc       int
+		want      string
+	}{
+		{[]*schema.Document{nil, scored("a", 2.5), scored("b", 1)}, "x +letter", 0, "2.5\n  +2.5  \"x letter\": the engine's score; its document 2"},
+		{[]*schema.Document{nil, scored("a", 0)}, "x", 0, "0.5\n  +0.5  \"x\": 1/2, as it is the engine's document 2"},
+		{[]*schema.Document{scored("a", 0)}, "x", 1, "0\n  +0  \"x\": not among the 1 tools the engine found"},
+		{[]*schema.Document{scored("b", 0)}, "+letter", 1, "0\n  +0  \"\": a required word is missing"},
+	} {
+		s := searcherOf(t, toolsearch.Retriever(answering(tt.documents...)), abc()...).(toolsearch.Explainer)
+		e, err := s.Explain(t.Context(), toolsearch.ParseQuery(tt.query), tt.doc)
+		if err != nil || e.String() != tt.want {
+			t.Errorf("%q: explained as %s, error %v; want %s", tt.query, e, err, tt.want)
+		}
+	}
+}
+
+func TestRetrieverFails(t *testing.T) {
+	down := errors.New("connection refused")
+	hang := make(chan struct{})
+	defer close(hang)
+	for _, tt := range []struct {
+		what      string
+		retriever retrieving
+		want      string
+	}{
+		{"an error", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return nil, down }, "connection refused"},
+		{"a panic", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+			panic("index out of range")
+		}, "index out of range"},
+		{"a retriever that hangs", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+			<-hang
+			return nil, nil
+		}, "took longer than 1ms"},
+		{"a retriever that heeds its context", func(ctx context.Context, _ string, _ ...retriever.Option) ([]*schema.Document, error) {
+			<-ctx.Done()
+			return nil, errors.New("half an answer")
+		}, "took longer than 1ms: context deadline exceeded"},
+	} {
+		o := toolsearch.RetrieverOptions{Retriever: tt.retriever}
+		if strings.Contains(tt.want, "1ms") {
+			o.Timeout = time.Millisecond
+		}
+		s := searcherOf(t, o.Index, abc()...)
+		if hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter")); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, error %v; want an error with %q", tt.what, hits, err, tt.want)
+		}
+		if e, err := s.(toolsearch.Explainer).Explain(t.Context(), toolsearch.ParseQuery("letter"), 0); err == nil {
+			t.Errorf("%s: explained as %v", tt.what, e)
+		}
+	}
+	for _, none := range []retriever.Retriever{nil, retrieving(nil), (*engine)(nil)} {
+		if _, err := toolsearch.Retriever(none)(t.Context(), nil); err == nil {
+			t.Errorf("%T that is nil: no error", none)
+		}
+	}
+}
+
+// TestRetrieverLetsGoOfAHangingEngine: a cancelled search returns at once, and however many
+// are late, no more than 64 of them are with the engine.
+func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
+	hang := make(chan struct{})
+	asked := make(chan struct{}, 1000)
+	stubborn := retrieving(func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+		asked <- struct{}{}
+		<-hang
+		return []*schema.Document{scored("a", 1)}, nil
+	})
+	s := searcherOf(t, toolsearch.RetrieverOptions{Retriever: stubborn, Timeout: -1}.Index, abc()...)
+	for i := range 64 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-asked; cancel() }()
+		if hits, err := s.Search(ctx, toolsearch.ParseQuery("letter")); !errors.Is(err, context.Canceled) {
+			t.Fatalf("search %d: %v, error %v", i, hits, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if hits, err := s.Search(ctx, toolsearch.ParseQuery("letter")); !errors.Is(err, context.DeadlineExceeded) || len(asked) > 0 {
+		t.Errorf("a 65th search: %v, error %v, asked %d more times", hits, err, len(asked))
+	}
+	close(hang)
+	if hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter")); err != nil || len(hits) != 1 {
+		t.Errorf("after all: %v, error %v", hits, err)
+	}
+}
+
+// TestRetrieverFailureDegrades: what the model gets when the engine is down.
+func TestRetrieverFailureDegrades(t *testing.T) {
+	down := errors.New("no route to engine")
+	broken := toolsearch.Retriever(retrieving(func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return nil, down }))
+	for _, tt := range []struct {
+		what            string
+		index, fallback toolsearch.Indexer
+		query           string
+		found           string
+		failed          bool
+	}{
+		{"keyword search answers", broken, nil, "weather", "get_weather get_forecast", true},
+		{"the fallback answers", broken, toolsearch.Fuzzy, "wether", "get_weather", true},
+		{"both are down", broken, broken, "weather", "get_weather get_forecast", true},
+		{"the fallback is down", inEngine, broken, "shares", "list_stocks", false},
+		{"the fallback of an engine that finds nothing is down", inEngine, broken, "nothing", "", true},
+		{"nothing is down", inEngine, nil, "+slack message", "mcp__slack__send_message", false},
+	} {
+		reason := down
+		if !tt.failed {
+			reason = nil
+		}
+		config := toolsearch.Config{Index: tt.index, Fallback: tt.fallback}
+		t.Run(tt.what, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { degrades[*schema.Message](t, w, config, tt.query, tt.found, reason) },
+				func(t *testing.T, w way) { degrades[*schema.AgenticMessage](t, w, config, tt.query, tt.found, reason) })
+		})
+	}
+}
+
+func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
+	var events []toolsearch.SearchEvent
+	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
+	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
+	if o.err != nil || len(events) != 1 {
+		t.Fatalf("error %v, searches %v", o.err, events)
+	}
+	if got := strings.Join(events[0].Matches, " "); got != found || !errors.Is(events[0].Err, reason) {
+		t.Errorf("found %q, failure %v; want %q, %v", got, events[0].Err, found, reason)
+	}
+	if got, want := o.last().ToolNames(), append([]string{"tool_search"}, strings.Fields(found)...); !slices.Equal(got, want) {
+		t.Errorf("the model saw %v, want %v", got, want)
+	}
+}
+
+// TestRetrieverIsSeenByCallbacks: an engine's own callbacks tell of a retriever, and not of
+// the tool that searches.
+func TestRetrieverIsSeenByCallbacks(t *testing.T) {
+	var seen []string
+	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		seen = append(seen, fmt.Sprintf("%s %s", info.Component, info.Type))
+		return ctx
+	}).Build()
+	ctx := callbacks.InitCallbacks(t.Context(), &callbacks.RunInfo{Component: components.ComponentOfTool, Type: "search"}, handler)
+	s := searcherOf(t, toolsearch.Retriever(typed{retrieving(func(ctx context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
+		callbacks.OnStart(callbacks.EnsureRunInfo(ctx, "Typed", components.ComponentOfRetriever), query)
+		return nil, nil
+	})}), abc()...)
+	if _, err := s.Search(ctx, toolsearch.ParseQuery("letter")); err != nil || !slices.Equal(seen, []string{"Retriever Typed"}) {
+		t.Errorf("callbacks saw %q, error %v", seen, err)
+	}
+}
+
+type typed struct{ retrieving }
+
+func (typed) GetType() string { return "Typed" }
+
+// TestEngineHoldsMoreThanTheCatalog: tools that left the catalog are not found, and those
+// that stayed are, by another process that has only the tools.
+func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
+	e := &engine{}
+	before, err := toolsearch.NewCatalog(t.Context(), newsTools(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := before.Store(t.Context(), e, toolsearch.StoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := toolsearch.NewCatalog(t.Context(), newsTools()[1:], toolsearch.Retriever(e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := after.Search(t.Context(), "weather of a city where", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range result.Matches {
+		if match.Info.Name == "get_weather" {
+			t.Error("a tool that left the catalog was found")
+		}
+	}
+	if len(result.Matches) != 4 { // every one has the parameter "city: Where"
+		t.Errorf("found %d of 4", len(result.Matches))
+	}
+}
