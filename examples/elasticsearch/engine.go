@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/cloudwego/eino-ext/components/indexer/es8"
+	retrieveres8 "github.com/cloudwego/eino-ext/components/retriever/es8"
+	"github.com/cloudwego/eino-ext/components/retriever/es8/search_mode"
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/indexer"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/schema"
+	"github.com/elastic/go-elasticsearch/v8"
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// Fields of the index.
+const (
+	contentField = "content"
+	vectorField  = "vector"
+)
+
+// engine is an index of Elasticsearch that holds a catalog.
+type engine struct {
+	client   *elasticsearch.Client
+	index    string
+	embedder embedding.Embedder // nil: search by words alone
+	dims     int                // of its vectors
+}
+
+// create makes the index. One shard, since each has its own idea of how rare a word is,
+// and a catalog is small; strict, so that a field that is spelled wrong is an error.
+func (e *engine) create(ctx context.Context) error {
+	properties := map[string]any{
+		contentField:             map[string]any{"type": "text"},
+		toolsearch.MetaName:      map[string]any{"type": "keyword"},
+		toolsearch.MetaNamespace: map[string]any{"type": "keyword"},
+		toolsearch.MetaHash:      map[string]any{"type": "keyword"},
+		toolsearch.MetaTags:      map[string]any{"type": "keyword"},
+		toolsearch.MetaAliases:   map[string]any{"type": "keyword"},
+	}
+	if e.embedder != nil {
+		properties[vectorField] = map[string]any{"type": "dense_vector", "dims": e.dims, "similarity": "cosine"}
+	}
+	body, err := json.Marshal(map[string]any{
+		"settings": map[string]any{"number_of_shards": 1},
+		"mappings": map[string]any{"dynamic": "strict", "properties": properties},
+	})
+	if err != nil {
+		return err
+	}
+	return read(nil)(e.client.Indices.Create(e.index, e.client.Indices.Create.WithContext(ctx), e.client.Indices.Create.WithBody(bytes.NewReader(body))))
+}
+
+// drop deletes the index.
+func (e *engine) drop(ctx context.Context) error {
+	return read(nil)(e.client.Indices.Delete([]string{e.index}, e.client.Indices.Delete.WithContext(ctx)))
+}
+
+// refresh makes what was written visible to searches.
+func (e *engine) refresh(ctx context.Context) error {
+	return read(nil)(e.client.Indices.Refresh(e.client.Indices.Refresh.WithIndex(e.index), e.client.Indices.Refresh.WithContext(ctx)))
+}
+
+// sync brings the index up to date with a catalog: writes what is new or has changed and
+// deletes what has left. The index is the catalog's own, so that includes what others put
+// there.
+func (e *engine) sync(ctx context.Context, catalog *toolsearch.Catalog, progress func(written, total int)) (toolsearch.Stored, error) {
+	known, err := e.hashes(ctx)
+	if err != nil {
+		return toolsearch.Stored{}, err
+	}
+	ix, err := e.indexer(ctx)
+	if err != nil {
+		return toolsearch.Stored{}, err
+	}
+	stored, err := catalog.Store(ctx, ix, toolsearch.StoreOptions{Known: known, Progress: progress})
+	if err != nil {
+		return stored, err
+	}
+	if err := e.delete(ctx, stored.Gone); err != nil {
+		return stored, err
+	}
+	return stored, e.refresh(ctx)
+}
+
+// hashes reads what the index holds, page by page.
+func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
+	if err := e.refresh(ctx); err != nil {
+		return nil, err
+	}
+	const page = 1000
+	known := make(map[string]string)
+	request := map[string]any{"size": page, "_source": []string{toolsearch.MetaHash}, "sort": []any{map[string]string{toolsearch.MetaName: "asc"}}}
+	for {
+		body, err := json.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
+		var answer struct {
+			Hits struct {
+				Hits []struct {
+					source
+					Sort []any `json:"sort"`
+				} `json:"hits"`
+			} `json:"hits"`
+		}
+		search := e.client.Search
+		if err := read(&answer)(search(search.WithContext(ctx), search.WithIndex(e.index), search.WithBody(bytes.NewReader(body)))); err != nil {
+			return nil, err
+		}
+		hits := answer.Hits.Hits
+		for _, hit := range hits {
+			known[hit.ID] = hit.Source.Hash
+		}
+		if len(hits) < page {
+			return known, nil
+		}
+		request["search_after"] = hits[len(hits)-1].Sort
+	}
+}
+
+// source is a document as the index returns it, with the one field asked for.
+type source struct {
+	ID     string `json:"_id"`
+	Source struct {
+		Hash string `json:"hash"`
+	} `json:"_source"`
+}
+
+// delete takes documents out of the index.
+func (e *engine) delete(ctx context.Context, ids []string) error {
+	for batch := range slices.Chunk(ids, 1000) {
+		var body bytes.Buffer
+		for _, id := range batch {
+			if err := json.NewEncoder(&body).Encode(map[string]any{"delete": map[string]string{"_id": id}}); err != nil {
+				return err
+			}
+		}
+		if err := read(nil)(e.client.Bulk(&body, e.client.Bulk.WithIndex(e.index), e.client.Bulk.WithContext(ctx))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexer writes documents, content and metadata into a field each.
+func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
+	ix, err := es8.NewIndexer(ctx, &es8.IndexerConfig{
+		Client: e.client, Index: e.index, Embedding: e.embedder, BatchSize: 100,
+		DocumentToFields: func(_ context.Context, document *schema.Document) (map[string]es8.FieldValue, error) {
+			content := es8.FieldValue{Value: document.Content}
+			if e.embedder != nil {
+				content.EmbedKey = vectorField
+			}
+			fields := map[string]es8.FieldValue{contentField: content}
+			for key, value := range document.MetaData {
+				fields[key] = es8.FieldValue{Value: value}
+			}
+			return fields, nil
+		},
+	})
+	return &checkedIndexer{ix, e}, err
+}
+
+// checkedIndexer makes sure that documents were stored. The es8 indexer does not: it leaves
+// the answer to its bulks unread, and returns the IDs of documents that Elasticsearch has
+// refused, or of all of them when there is no Elasticsearch.
+type checkedIndexer struct {
+	*es8.Indexer
+	engine *engine
+}
+
+func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document, options ...indexer.Option) ([]string, error) {
+	ids, err := c.Indexer.Store(ctx, documents, options...)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(map[string]any{"ids": ids})
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Docs []source `json:"docs"`
+	}
+	get := c.engine.client.Mget
+	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index), get.WithSourceIncludes(toolsearch.MetaHash)))
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]string, len(ids))
+	for _, document := range answer.Docs {
+		there[document.ID] = document.Source.Hash
+	}
+	for _, document := range documents {
+		if there[document.ID] != document.MetaData[toolsearch.MetaHash] {
+			return nil, fmt.Errorf("the document of %v was not stored", document.MetaData[toolsearch.MetaName])
+		}
+	}
+	return ids, nil
+}
+
+// retriever searches by words in the content or, with an embedder, by both words and
+// vectors.
+func (e *engine) retriever(ctx context.Context) (retriever.Retriever, error) {
+	mode := search_mode.SearchModeExactMatch(contentField) // which is a match query: any of the words, in any order
+	if e.embedder != nil {
+		nearest := 50
+		candidates := 200
+		mode = search_mode.SearchModeApproximate(&search_mode.ApproximateConfig{
+			QueryFieldName: contentField, VectorFieldName: vectorField, Hybrid: true, K: &nearest, NumCandidates: &candidates,
+		})
+	}
+	return e.retrieverOf(ctx, mode)
+}
+
+func (e *engine) retrieverOf(ctx context.Context, mode retrieveres8.SearchMode) (retriever.Retriever, error) {
+	return retrieveres8.NewRetriever(ctx, &retrieveres8.RetrieverConfig{
+		Client: e.client, Index: e.index, Embedding: e.embedder, SearchMode: mode,
+	})
+}
+
+// read reads an answer of Elasticsearch, or the error in it.
+func read(into any) func(*esapi.Response, error) error {
+	return func(response *esapi.Response, err error) error {
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode >= http.StatusBadRequest {
+			return fmt.Errorf("elasticsearch: %.500s", response.String())
+		}
+		if into == nil {
+			return nil
+		}
+		return json.NewDecoder(response.Body).Decode(into)
+	}
+}

@@ -1,0 +1,150 @@
+// Elasticsearch keeps the tools of the quickstart in an index and lets an agent search
+// there. Watch three things: the catalog is written once, and a second time only what has
+// changed; the model's search is answered by Elasticsearch, which knows nothing of agents;
+// and when the index is gone, the search goes on by keywords and the event says why.
+//
+// It needs no cluster: unless ELASTICSEARCH_URL is set it starts a small server of its own,
+// package loopback. With it, the program and its tests use that cluster, with
+// ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD or ELASTICSEARCH_API_KEY if it wants
+// them, and an index of a random name, which they delete.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+	"github.com/elastic/go-elasticsearch/v8"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/elasticsearch/loopback"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// connect makes a client for the cluster at the environment's URL, or of a server of its
+// own if there is none.
+func connect() (client *elasticsearch.Client, stop func(), err error) {
+	url := os.Getenv("ELASTICSEARCH_URL")
+	stop = func() {}
+	if url == "" {
+		server := loopback.Start()
+		url, stop = server.URL, server.Close
+	}
+	client, err = elasticsearch.NewClient(elasticsearch.Config{
+		Addresses: strings.Split(url, ","), Username: os.Getenv("ELASTICSEARCH_USERNAME"),
+		Password: os.Getenv("ELASTICSEARCH_PASSWORD"), APIKey: os.Getenv("ELASTICSEARCH_API_KEY"),
+	})
+	if err != nil {
+		stop()
+	}
+	return client, stop, err
+}
+
+// throwAway is the name of an index that no other run has.
+func throwAway() string { return "toolsearch-example-" + strings.ToLower(rand.Text()) }
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	client, stop, err := connect()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	e := &engine{client: client, index: throwAway()}
+	if err := e.create(ctx); err != nil {
+		return err
+	}
+	dropped := false
+	defer func() {
+		if !dropped { // also when ctx is done
+			err = errors.Join(err, e.drop(context.WithoutCancel(ctx)))
+		}
+	}()
+
+	tools := services.Tools()
+	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
+	if err != nil {
+		return err
+	}
+	for _, when := range []string{"first", "second"} {
+		stored, err := e.sync(ctx, catalog, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s time: %d tools written, %d unchanged\n", when, stored.Written, stored.Unchanged)
+	}
+
+	r, err := e.retriever(ctx)
+	if err != nil {
+		return err
+	}
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
+		DynamicTools: tools,
+		Index:        toolsearch.Retriever(r),
+		OnSearch: func(_ context.Context, event toolsearch.SearchEvent) {
+			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
+			if event.Err != nil {
+				fmt.Fprintf(out, "  by keywords, since %.110s...\n", oneLine(event.Err.Error()))
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := ask(ctx, out, middleware, "Tell #incidents that checkout fails.", "post message to a channel"); err != nil {
+		return err
+	}
+	dropped = true
+	if err := e.drop(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nThe index is gone.")
+	return ask(ctx, out, middleware, "Tell #incidents that it works again.", "post message to a channel")
+}
+
+// ask has an agent whose model searches for a query answer a question.
+func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question, query string) error {
+	fmt.Fprintln(out, "\nuser:", question)
+	// Put a chat model of eino-ext here. This one plays a script, so that no key is needed.
+	model := toolsearchtest.NewModel[*schema.Message](
+		toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q,"max_results":3}`, query)),
+		toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#incidents","text":"About checkout."}`),
+		toolsearchtest.Say("Done."),
+	)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "on-call", Description: "Helps whoever is on call", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return err
+	}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return event.Err
+		}
+	}
+	for i, request := range model.Requests() {
+		fmt.Fprintf(out, "  model call %d saw %s\n", i+1, strings.Join(request.ToolNames(), ", "))
+	}
+	return nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
