@@ -93,7 +93,7 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		retriever: o.Retriever, options: o.Options, docs: docs,
 		byID: make(map[string]int, len(docs)), byName: make(map[string]int, len(docs)),
 		timeout: cmp.Or(o.Timeout, defaultRetrieverTimeout),
-		slots:   make(chan struct{}, maxRetrievals),
+		gate:    make(gate, maxRetrievals),
 		info:    &callbacks.RunInfo{Component: components.ComponentOfRetriever},
 	}
 	x.depth = defaultRetrieverDepth
@@ -112,7 +112,7 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
-// retrieverIndex implements Searcher. But for its slots it is immutable.
+// retrieverIndex implements Searcher. But for its gate it is immutable.
 type retrieverIndex struct {
 	retriever retriever.Retriever
 	options   func(Query) []retriever.Option
@@ -121,7 +121,7 @@ type retrieverIndex struct {
 	byName    map[string]int
 	depth     int
 	timeout   time.Duration
-	slots     chan struct{} // one taken for each retrieval under way
+	gate      gate
 	info      *callbacks.RunInfo
 }
 
@@ -158,7 +158,7 @@ func (x *retrieverIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, 
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}
-		if allowed.namespace(&x.docs[hit.doc]) && allowed.required(&x.docs[hit.doc]) {
+		if q.allows(hit.doc) && allowed.namespace(&x.docs[hit.doc]) && allowed.required(&x.docs[hit.doc]) {
 			hits = append(hits, Hit{Doc: hit.doc, Score: hit.score})
 		}
 	}
@@ -203,7 +203,7 @@ func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, erro
 		return answer, err
 	}
 	depth := x.depth
-	if q.Namespace != "" || len(q.Required) > 0 {
+	if q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
 		depth = min(filteredDepth*depth, maxRetrieverDepth)
 	}
 	documents, err := x.ask(ctx, q, answer.text, depth)
@@ -239,38 +239,19 @@ func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth 
 		ctx, cancel = context.WithTimeout(outer, x.timeout)
 		defer cancel()
 	}
-	select {
-	case x.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, x.failure(outer, ctx, fmt.Errorf("%d earlier queries are still with the engine", maxRetrievals))
-	}
-	type result struct {
-		documents []*schema.Document
-		err       error
-	}
-	results := make(chan result, 1) // so that one that is late is not stuck for ever
-	go func() {
-		defer func() { <-x.slots }()
-		documents, err := guard(func() ([]*schema.Document, error) {
-			var options []retriever.Option
-			if x.options != nil {
-				q.Limit = 0 // or the answer could depend on it
-				options = slices.Clone(x.options(q))
-			}
-			options = append(options, retriever.WithTopK(depth))
-			return x.retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
-		})
-		results <- result{documents, err}
-	}()
-	select {
-	case r := <-results:
-		if r.err != nil {
-			return nil, x.failure(outer, ctx, r.err)
+	documents, err := through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
+		var options []retriever.Option
+		if x.options != nil {
+			q.Limit = 0 // or the answer could depend on it
+			options = slices.Clone(x.options(q))
 		}
-		return r.documents, nil
-	case <-ctx.Done():
-		return nil, x.failure(outer, ctx, errors.New("no answer"))
+		options = append(options, retriever.WithTopK(depth))
+		return x.retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
+	})
+	if err != nil {
+		return nil, x.failure(outer, ctx, err)
 	}
+	return documents, nil
 }
 
 // failure says why there is no answer: ctx's own error if that is done, the timeout, or
@@ -345,7 +326,7 @@ type retrieverFilter struct {
 	space    string
 	words    []string
 	termizer *termizer
-	terms    [][]string // of each required word; none of a stop word
+	terms    [][]int32 // of each required word; none of a stop word
 }
 
 func newRetrieverFilter(q Query) *retrieverFilter {
@@ -367,8 +348,8 @@ func (f *retrieverFilter) required(doc *Document) bool {
 	if len(f.words) == 0 {
 		return true
 	}
-	has := make(map[string]bool)
-	var terms []string
+	has := make(map[int32]bool)
+	var terms []int32
 	for field := range fields {
 		terms = appendField(terms[:0], f.termizer, doc, field)
 		for _, term := range terms {
@@ -380,7 +361,7 @@ func (f *retrieverFilter) required(doc *Document) bool {
 		if len(f.terms[i]) == 0 && !strings.Contains(strings.ToLower(doc.Name), word) && !strings.Contains(strings.ToLower(doc.Description), word) {
 			return false
 		}
-		if slices.ContainsFunc(f.terms[i], func(term string) bool { return !has[term] }) {
+		if slices.ContainsFunc(f.terms[i], func(term int32) bool { return !has[term] }) {
 			return false
 		}
 	}

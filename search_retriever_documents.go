@@ -201,7 +201,7 @@ func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, op
 		if err := ctx.Err(); err != nil {
 			return stored, err
 		}
-		if err := storeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options.Options, stored.Hashes); err != nil {
+		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options.Options, stored.Hashes); err != nil {
 			return stored, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w",
 				stored.Written+1, stored.Written+len(batch), len(changed), err)
 		}
@@ -241,7 +241,7 @@ func (s *Stored) compare(docs []Document, known map[string]string) (changed []in
 	return changed, nil
 }
 
-func storeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {
+func writeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {
 	documents := make([]*schema.Document, len(batch))
 	written := make(map[string]string, len(batch)) // before the indexer has its hands on the documents
 	for i, doc := range batch {
