@@ -259,47 +259,8 @@ func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 	return nil
 }
 
-// norm is what the length of a field divides the counts in it by.
-func (x *bm25) norm(field int, length float64) float64 {
-	b := x.field[field].B
-	return 1 - b + b*length/x.mean[field]
-}
-
 func idf(docs, frequency int) float64 {
 	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
-}
-
-// appendField adds the terms of one field of a document.
-func appendField(terms []int32, z *termizer, doc *Document, field int) []int32 {
-	switch field {
-	case fieldName:
-		return z.append(terms, doc.Name)
-	case fieldDescription:
-		return z.append(terms, cut(doc.Description, maxDescriptionBytes))
-	case fieldParameterName:
-		for i := range doc.Parameters {
-			terms = z.append(terms, doc.Parameters[i].Name)
-		}
-	case fieldParameterText:
-		for i := range doc.Parameters {
-			terms = z.append(terms, cut(doc.Parameters[i].Description, maxDescriptionBytes))
-			for _, value := range doc.Parameters[i].Enum {
-				terms = z.append(terms, value)
-			}
-		}
-	case fieldNamespace:
-		return z.append(terms, doc.Namespace)
-	case fieldAliases:
-		for _, alias := range doc.Aliases {
-			terms = z.append(terms, alias)
-		}
-	case fieldHint:
-		terms = z.append(terms, cut(doc.Hint, maxDescriptionBytes))
-		for _, tag := range doc.Tags {
-			terms = z.append(terms, tag)
-		}
-	}
-	return terms
 }
 
 // addNamespaces numbers the namespaces.

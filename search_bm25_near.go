@@ -18,7 +18,7 @@ import (
 // where a slip is a letter more, less or another, or two neighbours swapped. A word with a
 // digit, one of the lexicon, and a value are what they are, and so is every word of a
 // longer query: those that no tool has are mostly names there. Of queries of any length, the
-// mean of the public sets would be lower by 0.0 +0.1; of the golden file's 20 misspelled
+// mean of the public sets would be lower by 0.0 and 0.1; of the golden file's 20 misspelled
 // queries, 18 have their tool first with this and 12 without.
 //
 // All terms are gone through, but it is their sets of letters that are looked at: a slip
