@@ -1,0 +1,64 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+)
+
+var benchSizes = []int{100, 1_000, 10_000, 100_000}
+
+// BenchmarkQuery is the time of a question through tool_search; the report has the ratios.
+func BenchmarkQuery(b *testing.B) {
+	eachContestant(b, func(b *testing.B, run *contest) {
+		if err := run.build(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if err := run.open(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := run.door.InvokableRun(context.Background(), run.arguments[i%len(run.arguments)]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkBuild is the time to index a catalog's documents.
+func BenchmarkBuild(b *testing.B) {
+	eachContestant(b, func(b *testing.B, run *contest) {
+		b.ReportAllocs()
+		for b.Loop() {
+			searcher, err := run.Index(context.Background(), run.field.docs)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if closer, ok := searcher.(io.Closer); ok {
+				b.StopTimer()
+				closer.Close()
+				b.StartTimer()
+			}
+		}
+	})
+}
+
+func eachContestant(b *testing.B, bench func(*testing.B, *contest)) {
+	for _, size := range benchSizes {
+		b.Run(fmt.Sprintf("tools=%d", size), func(b *testing.B) {
+			f, err := newField(b.Context(), size)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, c := range Contestants {
+				b.Run(c.Name, func(b *testing.B) {
+					run := &contest{Contestant: c, field: f}
+					defer run.close()
+					bench(b, run)
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package benchmarks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+)
+
+// A Quality is how often one searcher finds the right tools of one set of questions.
+type Quality struct {
+	Set      string
+	Tools    int
+	Queries  int
+	Searcher string
+	Recall1  float64 // from 0 to 1, as are the others
+	Recall5  float64
+	MRR      float64
+}
+
+// finders are the searchers whose finds are measured: those of Contestants that take
+// words, and BM25 as it is usually shipped.
+func finders() []Contestant {
+	var list []Contestant
+	for _, c := range Contestants {
+		if !c.Patterns {
+			list = append(list, c)
+		}
+	}
+	return append(list, Contestant{Name: "BM25 as usual", Index: Usual})
+}
+
+// publicFinders are those of them that are measured on the public sets, which take some
+// of the others minutes.
+var publicFinders = map[string]bool{"Keyword": true, "BM25": true, "bleve": true, "bleve, fields": true, "BM25 as usual": true}
+
+// ownSet is the name of the repository's own questions, testdata/ranking.
+const ownSet = "ranking"
+
+// publicSets are folders of tools and questions that are not part of the repository.
+var publicSets = []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
+
+// PublicDir returns the folder of the public sets: what TOOLSEARCH_RETRIEVAL says, or
+// shared/retrieval beside the repository, whose root is given.
+func PublicDir(root string) string {
+	if dir := os.Getenv("TOOLSEARCH_RETRIEVAL"); dir != "" {
+		return dir
+	}
+	return filepath.Join(root, "..", "shared", "retrieval")
+}
+
+// MeasureQuality measures on the repository's own questions, and on the public sets that
+// are in the folder public; none if there is no such folder.
+func MeasureQuality(ctx context.Context, root, public string, progress func(string)) ([]Quality, error) {
+	folder := filepath.Join(root, "testdata", "ranking")
+	catalog, queries, err := loadSet(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, tool := range services.Tools() {
+		info, err := tool.Info(ctx)
+		if err != nil {
+			return nil, err
+		}
+		catalog.Tools = append(catalog.Tools, info)
+	}
+	var list []Quality
+	measure := func(set string, only map[string]bool) error {
+		for _, finder := range finders() {
+			if only != nil && !only[finder.Name] {
+				continue
+			}
+			progress(fmt.Sprintf("finds of %s in %s", finder.Name, set))
+			q, err := qualityOf(ctx, catalog, queries, finder.Index)
+			if err != nil {
+				return fmt.Errorf("%s in %s: %w", finder.Name, set, err)
+			}
+			q.Set, q.Searcher = set, finder.Name
+			list = append(list, q)
+		}
+		return nil
+	}
+	if err := measure(ownSet, nil); err != nil {
+		return nil, err
+	}
+	for _, set := range publicSets {
+		catalog, queries, err = loadSet(filepath.Join(public, set))
+		if errors.Is(err, fs.ErrNotExist) {
+			progress("no " + set + ", which is left out")
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := measure(set, publicFinders); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
+	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
+	if err != nil {
+		return nil, nil, err
+	}
+	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
+	return catalog, queries, err
+}
+
+func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index toolsearch.Indexer) (Quality, error) {
+	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: index, Resamples: -1})
+	if err != nil {
+		return Quality{}, err
+	}
+	q := Quality{Tools: len(catalog.Tools), Queries: len(queries)}
+	for metric, value := range map[string]*float64{"R@1": &q.Recall1, "R@5": &q.Recall5, "MRR": &q.MRR} {
+		mean, _ := report.Mean(metric)
+		*value = mean.Value
+	}
+	return q, nil
+}
