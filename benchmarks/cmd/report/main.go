@@ -1,0 +1,94 @@
+// Command report measures the searchers and writes what came out to BENCHMARKS.md, two
+// plots, and results.json, from which -from writes the others again without measuring.
+//
+//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/benchmarks"
+)
+
+// Where things are written, from the root of the repository.
+const (
+	document = "BENCHMARKS.md"
+	latency  = "docs/img/latency.svg"
+	recall   = "docs/img/recall.svg"
+	numbers  = "benchmarks/results.json"
+)
+
+func main() {
+	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
+	root := flag.String("root", "..", "folder of the repository, where the files are written")
+	from := flag.String("from", "", "results.json of an earlier run: write them, measure nothing")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *sizes, *root, *from); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, sizes, root, from string) error {
+	results := &benchmarks.Results{}
+	if from != "" {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, results); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+	} else if err := measure(ctx, sizes, root, results); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(results, "", "\t")
+	if err != nil {
+		return err
+	}
+	for path, text := range map[string][]byte{
+		numbers:  append(text, '\n'),
+		document: benchmarks.Markdown(results, latency, recall),
+		latency:  benchmarks.LatencyPlot(results),
+		recall:   benchmarks.RecallPlot(results),
+	} {
+		path = filepath.Join(root, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measure(ctx context.Context, sizes, root string, results *benchmarks.Results) error {
+	progress := func(what string) { fmt.Fprintln(os.Stderr, what) }
+	results.Environment = benchmarks.ThisEnvironment()
+	for text := range strings.SplitSeq(sizes, ",") {
+		size, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || size < 1 {
+			return fmt.Errorf("-sizes: %q is not a number of tools", text)
+		}
+		prepare, speeds, err := benchmarks.MeasureSpeed(ctx, size, progress)
+		if err != nil {
+			return err
+		}
+		results.Prepare = append(results.Prepare, prepare)
+		results.Speed = append(results.Speed, speeds...)
+	}
+	var err error
+	results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress)
+	return err
+}

@@ -1,0 +1,111 @@
+package benchmarks
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// someResults are made up.
+func someResults() *Results {
+	r := &Results{
+		Environment: Environment{Go: "go1.99", System: "plan9/amd64", Procs: 3, Modules: []string{"github.com/cloudwego/eino v0.0.1"}},
+		Prepare:     []Prepare{{100, 40 * time.Microsecond}, {1000, 400 * time.Microsecond}},
+	}
+	for i, name := range []string{"Eino", "Keyword", "BM25", "bleve", "New & untold"} {
+		for j, size := range []int{100, 1000} {
+			unit := time.Duration(1+i) * time.Duration(math.Pow(10, float64(j)))
+			r.Speed = append(r.Speed, Speed{
+				Tools: size, Searcher: name, Query: 1700 * time.Microsecond / (unit * unit), Slowest: 12 * time.Millisecond / unit,
+				Allocs: float64(123456 / unit), Build: unit * 9 * time.Millisecond, Bytes: float64(1000 / (i + 1)),
+			})
+		}
+		for j, set := range []string{ownSet, "first", "second"} {
+			if name == "Eino" && set != ownSet {
+				continue
+			}
+			r.Quality = append(r.Quality, Quality{Set: set, Tools: 1800, Queries: 200, Searcher: name,
+				Recall1: 0.1 * float64(i+1), Recall5: 0.15*float64(i+1) + 0.01*float64(j), MRR: 0.12 * float64(i+1)})
+		}
+	}
+	return r
+}
+
+func TestGolden(t *testing.T) {
+	short := someResults() // one size, no questions: nothing to divide by
+	short.Speed, short.Quality, short.Prepare = short.Speed[:1], nil, nil
+	for name, got := range map[string][]byte{
+		"report.md":         Markdown(someResults(), "latency.svg", "recall.svg"),
+		"short.md":          Markdown(short, "latency.svg", "recall.svg"),
+		"latency.svg":       LatencyPlot(someResults()),
+		"latency-short.svg": LatencyPlot(short),
+		"recall.svg":        RecallPlot(someResults()),
+		"recall-short.svg":  RecallPlot(short),
+	} {
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what was written; go test -run Golden -update . rewrites it. Now:\n%s", path, got)
+		}
+		if filepath.Ext(name) == ".svg" {
+			checkXML(t, name, got)
+		}
+		if bytes.Contains(got, []byte("NaN")) || bytes.Contains(got, []byte("Inf")) {
+			t.Errorf("%s holds what is no number", name)
+		}
+	}
+}
+
+func checkXML(t *testing.T, name string, text []byte) {
+	t.Helper()
+	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		7: "7.0 ns", 8300: "8.3 µs", 41 * time.Microsecond: "41 µs", 551 * time.Microsecond: "551 µs",
+		1350 * time.Microsecond: "1.4 ms", 12 * time.Second: "12 s", 0: "0 ns",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("duration(%d) = %q, want %q", d, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0.04: "0.04", 0.62: "0.6", 9.94: "9.9", 9.96: "10", 1234567: "1,234,567", 999: "999"} {
+		if got := ratio(x); got != want {
+			t.Errorf("ratio(%v) = %q, want %q", x, got, want)
+		}
+	}
+	if got := median([]float64{5, 1, 9, 2}); got != 2 {
+		t.Errorf("median %v", got)
+	}
+	if got := cpuModel("processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"); got != "Some CPU: 3 GHz" {
+		t.Errorf("model %q", got)
+	}
+	if got := cpuModel("Processor : ARM\n"); got != "" {
+		t.Errorf("model %q", got)
+	}
+}
