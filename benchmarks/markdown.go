@@ -56,6 +56,13 @@ func environment(e Environment) string {
 	for _, m := range e.Modules {
 		fmt.Fprintf(&b, "- %s\n", m)
 	}
+	if e.Load[0] > 0 {
+		fmt.Fprintf(&b, "- load average %.1f before and %.1f at the end", e.Load[0], e.Load[1])
+		if max(e.Load[0], e.Load[1]) > 1.5*float64(e.Procs) {
+			fmt.Fprint(&b, ": others used the machine, which is worst for what takes longer than a time slice,\n  so that ratios against Eino are larger than on a quiet one")
+		}
+		fmt.Fprintln(&b)
+	}
 	return b.String()
 }
 

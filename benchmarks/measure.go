@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ type Results struct {
 type Environment struct {
 	Go, System, CPU string
 	Procs           int
-	Modules         []string // path and version
+	Modules         []string   // path and version
+	Load            [2]float64 // processes that wanted a processor in the minute before and in the last; zero: not known
 }
 
 // Prepare is the time to make documents of tools, which comes before every index but Eino's.
@@ -247,6 +249,20 @@ func ThisEnvironment() Environment {
 	}
 	slices.Sort(e.Modules)
 	return e
+}
+
+// LoadAverage is that of the last minute, as Linux counts it; zero where it does not.
+func LoadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return load
 }
 
 // cpuModel reads the model from what Linux says of the processors; "" if it does not.

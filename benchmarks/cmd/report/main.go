@@ -76,6 +76,7 @@ func run(ctx context.Context, sizes, root, from string) error {
 func measure(ctx context.Context, sizes, root string, results *benchmarks.Results) error {
 	progress := func(what string) { fmt.Fprintln(os.Stderr, what) }
 	results.Environment = benchmarks.ThisEnvironment()
+	results.Environment.Load[0] = benchmarks.LoadAverage()
 	for text := range strings.SplitSeq(sizes, ",") {
 		size, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || size < 1 {
@@ -88,6 +89,7 @@ func measure(ctx context.Context, sizes, root string, results *benchmarks.Result
 		results.Prepare = append(results.Prepare, prepare)
 		results.Speed = append(results.Speed, speeds...)
 	}
+	results.Environment.Load[1] = benchmarks.LoadAverage()
 	var err error
 	results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress)
 	return err
