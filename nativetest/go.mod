@@ -1,0 +1,3 @@
+module github.com/eino-toolsearch/toolsearch/nativetest
+
+go 1.24
