@@ -129,7 +129,6 @@ func TestRules(t *testing.T) {
 
 		{responses, `"model": "gpt", `, ``, "Missing required parameter: 'model'"},
 		{responses, `{"type": "function", "name": "clock"`, `{"name": "clock"`, "Missing required parameter: 'tools[0].type'"},
-		{responses, `"name": "clock", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}`, `"name": "clock"`, "Missing required parameter: 'tools[0].parameters'"},
 		{responses, `{"type": "function", "name": "clock"`, `{"type": "function", "name": "mail"`, "Tool names must be unique"},
 		{responses, `"name": "clock", "parameters"`, `"name": "cl ock", "parameters"`, "string does not match pattern"},
 		{responses, `"name": "clock", "parameters"`, `"name": "clock", "cache": 1, "parameters"`, "Unknown parameter: 'tools[0].cache'"},

@@ -76,9 +76,6 @@ func (r *request) readResponseFunction(tool object, place string, into *request)
 	if key := unknown(tool, "type", "name", "description", "parameters", "strict", "defer_loading"); key != "" {
 		return strange(place + "." + key)
 	}
-	if _, given := tool["parameters"]; !given {
-		return missing(place + ".parameters")
-	}
 	return into.define(tool, place)
 }
 

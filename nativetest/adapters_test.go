@@ -1,0 +1,65 @@
+package nativetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/cloudwego/eino-ext/components/model/agenticopenai"
+	"github.com/cloudwego/eino-ext/components/model/claude"
+	"github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+)
+
+// adapter is one of eino-ext's, at the version that go.mod names.
+type adapter[M adk.MessageType] struct {
+	name string
+	api  provider.API
+	new  func(ctx context.Context, url string) (model.BaseModel[M], error)
+}
+
+const key = "no key, the server is a script"
+
+var messageAdapters = []adapter[*schema.Message]{
+	{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000})
+	}},
+	{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+	}},
+}
+
+// A chat completions model of agenticopenai has its own type, which tells it from the
+// Responses model.
+var agenticAdapters = []adapter[*schema.AgenticMessage]{
+	{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+	}},
+	{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+	}},
+}
+
+// raceDetector says that the tests run with -race.
+var raceDetector bool
+
+// skipRace passes over what an adapter cannot do under the race detector: claude's Stream
+// writes its result err from two goroutines (docs/adapters.md).
+func (a adapter[M]) skipRace(t *testing.T, stream bool) {
+	t.Helper()
+	if raceDetector && stream && a.api == provider.Messages {
+		t.Skip("the claude adapter's Stream has a data race of its own")
+	}
+}
+
+func (a adapter[M]) model(t *testing.T, server *provider.Server) model.BaseModel[M] {
+	t.Helper()
+	m, err := a.new(context.Background(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,244 @@
+package nativetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// dialect is a way to search, as Config says it, and the adapters it is for.
+type dialect struct {
+	name     string
+	config   toolsearch.Config
+	adapters string // names, joined by blanks; "": all
+	hidden   bool   // the search tool is not among those the model can call like others
+	pending  string // why it is not played yet; to play it, remove the line
+}
+
+var dialects = []dialect{
+	{name: "default"},
+	{
+		name: "deferred", adapters: "agenticopenai", hidden: true,
+		config: toolsearch.Config{UseModelToolSearch: true},
+	},
+	{
+		name: "references", adapters: "claude",
+		pending: "Config.Native and NativeReferences are not there yet",
+		config:  toolsearch.Config{UseModelToolSearch: true /* , Native: toolsearch.NativeReferences */},
+	},
+}
+
+// conversation is played on every adapter in every dialect that is for it, with a static
+// tool and without, streaming and not.
+type conversation struct {
+	name   string
+	turns  []turn
+	loaded []string // before each model call, joined by blanks
+	says   []string // what must be in the last request's body, wherever
+	only   string   // adapters that can have it; "": all
+}
+
+var conversations = []conversation{
+	{
+		name:   "search and call",
+		turns:  []turn{calls(search(`{"query":"mail"}`)), calls(calling("send_mail")), provider.Say("Sent.")},
+		loaded: []string{"", "send_mail", "send_mail"},
+		says:   []string{"send_mail ran with"},
+	},
+	{
+		name:   "two searches at once that overlap",
+		turns:  []turn{calls(selecting("get_weather,send_mail"), selecting("send_mail,list_stocks")), calls(calling("get_weather"), calling("list_stocks")), provider.Say("Sunny.")},
+		loaded: []string{"", "get_weather send_mail list_stocks", "get_weather send_mail list_stocks"},
+		says:   []string{"get_weather ran with", "list_stocks ran with"},
+	},
+	{
+		name:   "two searches one after the other that overlap",
+		turns:  []turn{calls(search(`{"query":"weather"}`)), calls(selecting("get_weather,send_mail")), calls(selecting("get_weather")), calls(calling("send_mail")), provider.Say("Sent.")},
+		loaded: []string{"", "get_weather get_forecast", "get_weather get_forecast send_mail", "get_weather get_forecast send_mail", "get_weather get_forecast send_mail"},
+		says:   []string{"send_mail ran with"},
+	},
+	{
+		name:   "a search without a match",
+		turns:  []turn{calls(search(`{"query":"zzz"}`)), calls(selecting("no_such_tool")), calls(search(`{"query":"mail"}`)), calls(calling("send_mail")), provider.Say("Sent.")},
+		loaded: []string{"", "", "", "send_mail", "send_mail"},
+		says:   []string{"send_mail ran with"},
+	},
+	{
+		name:   "bad arguments",
+		turns:  []turn{calls(search(`{}`)), calls(search(`{"query":{}}`), search(`{"query":""}`)), calls(search(`{"max_results":"5","query":["mail"]}`)), calls(calling("send_mail")), provider.Say("Sent.")},
+		loaded: []string{"", "", "", "send_mail", "send_mail"},
+		says:   []string{"send_mail ran with"},
+	},
+	{
+		// Anthropic's models write objects; where one breaks off see TestBrokenInput.
+		name:   "arguments that are no JSON",
+		turns:  []turn{calls(search(`{"query":`)), calls(search(`mail`)), calls(provider.Call{Name: "send_mail", Arguments: `{"city":`}), provider.Say("Sent.")},
+		loaded: []string{"", "", "send_mail", "send_mail"},
+		says:   []string{"send_mail ran with"},
+		only:   "openai agenticopenai agenticopenai-chat",
+	},
+	{
+		name:   "a hidden tool and an unknown one are called",
+		turns:  []turn{calls(calling("list_stocks"), calling("send_male"), selecting("get_weather")), calls(calling("get_weather")), provider.Say("Up.")},
+		loaded: []string{"", "list_stocks get_weather", "list_stocks get_weather"},
+		says:   []string{"list_stocks ran with", "get_weather ran with"},
+	},
+	{
+		name: "five rounds",
+		turns: []turn{
+			calls(selecting("get_weather")), calls(calling("get_weather"), selecting("get_forecast")),
+			calls(calling("get_forecast")), calls(selecting("send_mail,list_stocks"), calling("get_weather")),
+			calls(calling("send_mail"), calling("list_stocks")), provider.Say("Done."),
+		},
+		loaded: []string{
+			"", "get_weather", "get_weather get_forecast", "get_weather get_forecast",
+			"get_weather get_forecast send_mail list_stocks", "get_weather get_forecast send_mail list_stocks",
+		},
+		says: []string{"get_weather ran with", "get_forecast ran with", "send_mail ran with", "list_stocks ran with"},
+	},
+}
+
+// inDialects calls play for every way in which a conversation with an adapter can go.
+func inDialects[M adk.MessageType](t *testing.T, adapters []adapter[M], play func(t *testing.T, a adapter[M], d dialect, static, stream bool)) {
+	t.Helper()
+	for _, a := range adapters {
+		for _, d := range dialects {
+			if !includes(d.adapters, a.name) {
+				continue
+			}
+			for _, static := range []bool{false, true} {
+				for _, stream := range []bool{false, true} {
+					t.Run(a.name+"/"+d.name+"/"+title(static, stream), func(t *testing.T) {
+						if d.pending != "" {
+							t.Skip(d.pending)
+						}
+						a.skipRace(t, stream)
+						play(t, a, d, static, stream)
+					})
+				}
+			}
+		}
+	}
+}
+
+func includes(names, name string) bool {
+	return names == "" || strings.Contains(" "+names+" ", " "+name+" ")
+}
+
+// golden names the file of a conversation.
+func golden(a string, d dialect, static bool, name string) string {
+	kind := map[bool]string{false: "bare", true: "static"}[static]
+	return a + "/" + d.name + "/" + strings.ReplaceAll(name, " ", "-") + "." + kind
+}
+
+func TestConversations(t *testing.T) {
+	inDialects(t, messageAdapters, testConversations)
+	inDialects(t, agenticAdapters, testConversations)
+}
+
+func testConversations[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	for _, c := range conversations {
+		if !includes(c.only, a.name) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			server := provider.New(t, a.api, c.turns...)
+			_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream})
+			if err != nil {
+				t.Errorf("the run ended with %v", err)
+			}
+			requests := server.Requests()
+			checkRequests(t, requests, d, static, c.loaded)
+			checkCached(t, requests, a.api, d)
+			last := string(requests[len(requests)-1].Body)
+			for _, want := range c.says {
+				if !strings.Contains(last, want) {
+					t.Errorf("%q is not in the last request\n%s", want, last)
+				}
+			}
+			checkGolden(t, golden(a.name, d, static, c.name), stream, requests)
+		})
+	}
+}
+
+// checkCached checks what a prompt cache needs: the conversation only grows at its end,
+// and in default mode so does the list of tools, which comes before it.
+func checkCached(t *testing.T, requests []provider.Request, api provider.API, d dialect) {
+	t.Helper()
+	conversation := "messages"
+	if api == provider.Responses {
+		conversation = "input"
+	}
+	checkPrefix(t, requests, conversation)
+	if d.name == "default" {
+		checkPrefix(t, requests, "tools", "system")
+	}
+}
+
+// TestResume interrupts a run in a round of calls and resumes it from a checkpoint with
+// another instance of everything, as after a restart of the process.
+func TestResume(t *testing.T) {
+	inDialects(t, messageAdapters, testResume)
+	inDialects(t, agenticAdapters, testResume)
+}
+
+func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	server := provider.New(t, a.api,
+		calls(selecting("get_weather")),
+		// In one round: a search, an unknown name, and a tool that interrupts.
+		calls(selecting("send_mail"), calling("send_male"), provider.Call{Name: "delete_all", Arguments: `{}`}),
+		calls(calling("send_mail")), provider.Say("Done."))
+	s := setup{config: d.config, static: static, stream: stream, store: &memoryStore{}}
+	if _, err := run(t, a.model(t, server), s, adk.WithCheckPointID("1")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(server.Requests()); n != 2 {
+		t.Fatalf("%d requests before the interrupt, want 2", n)
+	}
+	events, err := newRunner(t, a.model(t, server), s).Resume(context.Background(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drain(events); err != nil {
+		t.Errorf("the resumed run ended with %v", err)
+	}
+	requests := server.Requests()
+	after := "get_weather delete_all send_mail"
+	checkRequests(t, requests, d, static, []string{"", "get_weather", after, after})
+	checkCached(t, requests, a.api, d)
+	checkGolden(t, golden(a.name, d, static, "interrupt and resume"), stream, requests)
+}
+
+// TestSecondRun gives a run the messages of the first one's events for its history.
+func TestSecondRun(t *testing.T) {
+	inDialects(t, messageAdapters, testSecondRun)
+	inDialects(t, agenticAdapters, testSecondRun)
+}
+
+func testSecondRun[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	server := provider.New(t, a.api,
+		calls(selecting("get_weather"), search(`{}`)), calls(calling("get_weather"), calling("list_stocks")), provider.Say("Sunny."),
+		calls(selecting("get_weather,send_mail")), calls(calling("send_mail"), calling("get_weather")), provider.Say("Sent."))
+	s := setup{config: d.config, static: static, stream: stream}
+	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
+	history := []M{question}
+	for range 2 {
+		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
+		if err != nil {
+			t.Fatal(err)
+		}
+		history = append(append(history, events...), question)
+	}
+	first, second := "get_weather list_stocks", "get_weather list_stocks send_mail"
+	requests := server.Requests()
+	checkRequests(t, requests, d, static, []string{"", "get_weather", first, first, second, second})
+	if results := strings.Count(string(requests[5].Body), "ran with"); results != 4 {
+		t.Errorf("%d results in the last request, want 4", results)
+	}
+}

@@ -1,0 +1,199 @@
+package nativetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// field is a member of a JSON object, with the bytes it has on the wire. A list is split
+// into its elements.
+type field struct {
+	key      string
+	value    string
+	elements []string
+	list     bool
+}
+
+// callIndex is what the openai adapter says of a call that came as a stream.
+var callIndex = regexp.MustCompile(`"index":\d+,("id":"call_)`)
+
+// fields reads the members of a body in their order. What only says that an answer was
+// streamed, or is to be, is left out, so that a conversation has one golden file for both.
+func fields(t *testing.T, body []byte) (all []field) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if _, err := dec.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		f := field{key: key.(string), value: string(value)}
+		if f.key == "stream" || f.key == "stream_options" {
+			continue
+		}
+		var elements []json.RawMessage
+		if json.Unmarshal(value, &elements) == nil && value[0] == '[' {
+			f.list = true
+			for _, e := range elements {
+				element := callIndex.ReplaceAllString(string(e), "$1")
+				f.elements = append(f.elements, shortened(element))
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// shortened puts a few words for the search tool's long description, so that the files
+// show conversations and do not change with every word of the prompt.
+func shortened(element string) string {
+	var tool struct {
+		Type, Name, Description string
+		Function                struct{ Name, Description string }
+	}
+	if json.Unmarshal([]byte(element), &tool) != nil {
+		return element
+	}
+	description := tool.Description
+	switch {
+	case tool.Function.Name == searchTool:
+		description = tool.Function.Description
+	case tool.Name != searchTool && tool.Type != searchTool || description == "":
+		return element
+	}
+	for _, escape := range []bool{true, false} {
+		var form strings.Builder
+		enc := json.NewEncoder(&form)
+		enc.SetEscapeHTML(escape)
+		if enc.Encode(description) == nil {
+			element = strings.ReplaceAll(element, strings.TrimSpace(form.String()), `"(what tool_search does)"`)
+		}
+	}
+	return element
+}
+
+// transcript writes requests for people to read: of each what is new against the one
+// before, a line for each element of a list.
+func transcript(t *testing.T, requests []provider.Request) string {
+	t.Helper()
+	var b strings.Builder
+	before := map[string]field{}
+	for i, r := range requests {
+		fmt.Fprintf(&b, "-- request %d --\n", i)
+		now := map[string]field{}
+		for _, f := range fields(t, r.Body) {
+			now[f.key] = f
+			was := before[f.key]
+			switch {
+			case !f.list:
+				if f.value != was.value {
+					fmt.Fprintf(&b, "%s: %s\n", f.key, f.value)
+				}
+			default:
+				same := commonPrefix(was.elements, f.elements)
+				fmt.Fprintf(&b, "%s: %d", f.key, len(f.elements))
+				if same > 0 {
+					fmt.Fprintf(&b, ", the first %d as before", same)
+				}
+				b.WriteByte('\n')
+				for _, e := range f.elements[same:] {
+					fmt.Fprintf(&b, "  %s\n", e)
+				}
+			}
+		}
+		for _, key := range sortedKeys(before) {
+			if _, there := now[key]; !there {
+				fmt.Fprintf(&b, "%s: gone\n", key)
+			}
+		}
+		before = now
+	}
+	return b.String()
+}
+
+func commonPrefix(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func sortedKeys(m map[string]field) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// checkGolden compares what went over the wire with a file; update writes it, but not
+// from a stream.
+func checkGolden(t *testing.T, name string, stream bool, requests []provider.Request) {
+	t.Helper()
+	got := transcript(t, requests)
+	path := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
+	if *update && !stream {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test -update writes it", err)
+	}
+	if got != string(want) {
+		gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+		n := commonPrefix(gotLines, wantLines)
+		t.Errorf("%s, line %d is\n %s\nwant\n %s", path, n+1, at(gotLines, n), at(wantLines, n))
+	}
+}
+
+func at(lines []string, n int) string {
+	if n < len(lines) {
+		return lines[n]
+	}
+	return "(nothing)"
+}
+
+// checkPrefix checks that in every request those lists begin with what they were in the
+// request before, byte for byte: a provider's prompt cache holds what it has of them.
+func checkPrefix(t *testing.T, requests []provider.Request, keys ...string) {
+	t.Helper()
+	before := map[string][]string{}
+	for i, r := range requests {
+		for _, f := range fields(t, r.Body) {
+			if !slices.Contains(keys, f.key) {
+				continue
+			}
+			if n := commonPrefix(before[f.key], f.elements); n < len(before[f.key]) {
+				t.Errorf("request %d: %s[%d] is\n %s\nand was\n %s", i, f.key, n, at(f.elements, n), before[f.key][n])
+			}
+			before[f.key] = f.elements
+		}
+	}
+}

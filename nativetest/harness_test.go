@@ -1,0 +1,194 @@
+// Package nativetest plays whole conversations through eino-ext's real model adapters
+// against servers that hold every request to the provider's rules. What went over the
+// wire stands in testdata, one file for each conversation; go test -update rewrites them.
+package nativetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+type (
+	message = toolsearchtest.Message
+	turn    = provider.Turn
+)
+
+const searchTool = "tool_search"
+
+// search is a call of the search tool.
+func search(arguments string) provider.Call {
+	return provider.Call{Name: searchTool, Arguments: arguments}
+}
+
+func selecting(names string) provider.Call { return search(`{"query":"select:` + names + `"}`) }
+
+func calling(name string) provider.Call {
+	return provider.Call{Name: name, Arguments: `{"city":"Rome"}`}
+}
+
+func calls(of ...provider.Call) turn { return provider.CallTools(of...) }
+
+// echo is a tool that answers with its own name and arguments.
+type echo struct{ info *schema.ToolInfo }
+
+func (e echo) Info(context.Context) (*schema.ToolInfo, error) { return e.info, nil }
+
+func (e echo) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return e.info.Name + " ran with " + arguments, nil
+}
+
+func echoTool(name, description string) tool.BaseTool {
+	return echo{&schema.ToolInfo{Name: name, Desc: description, ParamsOneOf: schema.NewParamsOneOfByParams(
+		map[string]*schema.ParameterInfo{"city": {Type: schema.String, Desc: "Where"}})}}
+}
+
+func catalog() []tool.BaseTool {
+	return []tool.BaseTool{
+		echoTool("get_weather", "Current weather of a city"),
+		echoTool("get_forecast", "Weather of the coming days"),
+		echoTool("send_mail", "Sends an e-mail"),
+		echoTool("list_stocks", "Prices of shares"),
+		confirm{echo{&schema.ToolInfo{Name: "delete_all", Desc: "Deletes everything", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})}}},
+	}
+}
+
+// confirm is a tool without parameters that interrupts the run when it is called first.
+type confirm struct{ echo }
+
+func (c confirm) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
+		return "", tool.Interrupt(ctx, "really?")
+	}
+	return "confirmed", nil
+}
+
+// setup is all that is needed to run an agent.
+type setup struct {
+	config  toolsearch.Config // without DynamicTools: the catalog
+	static  bool              // the agent has a static tool, clock
+	stream  bool
+	store   adk.CheckPointStore
+	history []message
+}
+
+func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup) *adk.TypedRunner[M] {
+	t.Helper()
+	ctx := context.Background()
+	s.config.DynamicTools = catalog()
+	middleware, err := toolsearch.NewTyped[M](ctx, &s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &adk.TypedChatModelAgentConfig[M]{
+		Name: "helper", Description: "Helps", Instruction: "Be brief.", Model: m,
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware},
+	}
+	if s.static {
+		config.ToolsConfig.Tools = []tool.BaseTool{echoTool("clock", "The time")}
+	}
+	agent, err := adk.NewTypedChatModelAgent(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: s.stream, CheckPointStore: s.store})
+}
+
+// run asks one question and returns the messages of the events.
+func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, opts ...adk.AgentRunOption) ([]M, error) {
+	t.Helper()
+	var input []M
+	for _, m := range append(slices.Clone(s.history), message{Role: toolsearchtest.User, Text: "What is new?"}) {
+		input = append(input, toolsearchtest.Encode[M](m))
+	}
+	return drain(newRunner(t, m, s).Run(context.Background(), input, opts...))
+}
+
+func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []M, err error) {
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		err = errors.Join(err, event.Err)
+		if event.Output == nil || event.Output.MessageOutput == nil {
+			continue
+		}
+		msg, msgErr := event.Output.MessageOutput.GetMessage()
+		if err = errors.Join(err, msgErr); msgErr == nil {
+			messages = append(messages, msg)
+		}
+	}
+	return messages, err
+}
+
+// memoryStore is a checkpoint store.
+type memoryStore struct {
+	mu   sync.Mutex
+	data map[string][]byte
+}
+
+func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.data[id]
+	return data, ok, nil
+}
+
+func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.data == nil {
+		s.data = map[string][]byte{}
+	}
+	s.data[id] = data
+	return nil
+}
+
+// checkRequests checks that the provider took every request, and what the model could
+// call at each: the static tool, the search tool where it is an ordinary one, and the
+// loaded ones.
+func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool, loaded []string) {
+	t.Helper()
+	var before []string
+	if static {
+		before = append(before, "clock")
+	}
+	if !d.hidden {
+		before = append(before, searchTool)
+	}
+	for i, r := range got {
+		if r.Refused != "" {
+			t.Errorf("request %d was refused: %s\n%s", i, r.Refused, r.Body)
+		}
+		if i >= len(loaded) {
+			continue
+		}
+		want := append(slices.Clone(before), strings.Fields(loaded[i])...)
+		callable := slices.Clone(r.Callable)
+		if d.hidden { // found tools come after ordinary ones, whichever was loaded first
+			slices.Sort(want)
+			slices.Sort(callable)
+		}
+		if !slices.Equal(callable, want) {
+			t.Errorf("request %d: the model could call %q, want %q", i, callable, want)
+		}
+	}
+	if len(got) != len(loaded) {
+		t.Errorf("%d requests, want %d", len(got), len(loaded))
+	}
+}
+
+func title(static, stream bool) string {
+	name := map[bool]string{false: "bare", true: "static"}[static]
+	return fmt.Sprintf("%s/%s", name, map[bool]string{false: "whole", true: "stream"}[stream])
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package nativetest
+
+func init() { raceDetector = true }
