@@ -155,8 +155,8 @@ func testConversations[M adk.MessageType](t *testing.T, a adapter[M], d dialect,
 			}
 			requests := server.Requests()
 			checkRequests(t, requests, d, static, c.loaded)
-			checkCached(t, requests, a.api, d)
-			last := string(requests[len(requests)-1].Body)
+			checkCached(t, requests, a.api)
+			last := lastBody(requests)
 			for _, want := range c.says {
 				if !strings.Contains(last, want) {
 					t.Errorf("%q is not in the last request\n%s", want, last)
@@ -168,17 +168,12 @@ func testConversations[M adk.MessageType](t *testing.T, a adapter[M], d dialect,
 }
 
 // checkCached checks what a prompt cache needs: the conversation only grows at its end,
-// and in default mode so does the list of tools, which comes before it.
-func checkCached(t *testing.T, requests []provider.Request, api provider.API, d dialect) {
+// and so does the list of tools, which comes before it in the prompt.
+func checkCached(t *testing.T, requests []provider.Request, api provider.API) {
 	t.Helper()
-	conversation := "messages"
-	if api == provider.Responses {
-		conversation = "input"
-	}
-	checkPrefix(t, requests, conversation)
-	if d.name == "default" {
-		checkPrefix(t, requests, "tools", "system")
-	}
+	checkPrefix(t, requests, map[provider.API]string{provider.Responses: "input", provider.Messages: "messages", provider.Chat: "messages"}[api])
+	checkPrefix(t, requests, "system")
+	checkPrefix(t, requests, "tools")
 }
 
 // TestResume interrupts a run in a round of calls and resumes it from a checkpoint with
@@ -211,7 +206,7 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 	requests := server.Requests()
 	after := "get_weather delete_all send_mail"
 	checkRequests(t, requests, d, static, []string{"", "get_weather", after, after})
-	checkCached(t, requests, a.api, d)
+	checkCached(t, requests, a.api)
 	checkGolden(t, golden(a.name, d, static, "interrupt and resume"), stream, requests)
 }
 

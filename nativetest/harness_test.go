@@ -188,6 +188,14 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 	}
 }
 
+// lastBody is the body of the last request, if there was one.
+func lastBody(requests []provider.Request) string {
+	if len(requests) == 0 {
+		return ""
+	}
+	return string(requests[len(requests)-1].Body)
+}
+
 func title(static, stream bool) string {
 	name := map[bool]string{false: "bare", true: "static"}[static]
 	return fmt.Sprintf("%s/%s", name, map[bool]string{false: "whole", true: "stream"}[stream])

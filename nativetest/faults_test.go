@@ -1,0 +1,275 @@
+package nativetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino-ext/components/model/claude"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// What the adapters themselves do wrong, or do not know, each in one or two calls of the
+// model without an agent. docs/adapters.md tells of each. A test that fails here after an
+// update of an adapter is good news: correct the page.
+
+var (
+	hi    = []message{{Role: toolsearchtest.User, Text: "Hi"}}
+	found = append(hi,
+		message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: "a", Name: searchTool, Arguments: "{}"}}},
+		message{Role: toolsearchtest.Tool, CallID: "a", ToolName: searchTool, Native: true, Found: infos("get_weather")})
+	foundTwice = append(found[:3:3],
+		message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: "b", Name: searchTool, Arguments: "{}"}}},
+		message{Role: toolsearchtest.Tool, CallID: "b", ToolName: searchTool, Native: true, Found: infos("get_weather")})
+	emptyResult = append(hi,
+		message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: "a", Name: "clock", Arguments: "{}"}}},
+		message{Role: toolsearchtest.Tool, CallID: "a", ToolName: "clock", Text: ""})
+)
+
+func infos(names ...string) (all []*schema.ToolInfo) {
+	for _, name := range names {
+		info, _ := echoTool(name, "Does what it says").Info(context.Background())
+		all = append(all, info)
+	}
+	return all
+}
+
+// fault is one call of a model and what comes of it.
+type fault struct {
+	name     string
+	messages []message
+	tools    []*schema.ToolInfo
+	deferred []*schema.ToolInfo
+	search   bool   // with the search tool as the native one
+	patch    bool   // with the type that the claude adapter forgets
+	cache    bool   // with claude's AutoCacheControl
+	server   bool   // the provider searches by itself
+	stream   bool   // only so
+	err      string // in the error; "" where there is none
+	body     string // in what went over the wire; "" where nothing did
+}
+
+func (f fault) options() []model.Option {
+	options := []model.Option{model.WithTools(f.tools), model.WithDeferredTools(f.deferred)}
+	if f.search {
+		options = append(options, model.WithToolSearchTool(infos(searchTool)[0]))
+	}
+	return options
+}
+
+func TestClaudeFaults(t *testing.T) {
+	playFaults(t, messageAdapters[0], []fault{
+		{
+			name: "the search tool of the provider has no type", messages: hi, deferred: infos("get_weather"), search: true,
+			body: `{"name":"tool_search_tool_bm25"}`, err: "tools.1.custom.input_schema: Field required",
+		},
+		{
+			name: "a found tool that is deferred too", messages: found, deferred: infos("get_weather"), search: true,
+			err: "tool 'get_weather' from ToolSearchResult already exists in tool list",
+		},
+		{
+			name: "a found tool that is an ordinary one too", messages: found, tools: infos(searchTool, "get_weather"),
+			err: "tool 'get_weather' from ToolSearchResult already exists in tool list",
+		},
+		{
+			name: "a tool that is found twice", messages: foundTwice, tools: infos(searchTool),
+			err: "tool 'get_weather' from ToolSearchResult already exists in tool list",
+		},
+		{
+			name: "a tool that is found once", messages: found, tools: infos(searchTool),
+			body: `{"tool_name":"get_weather","type":"tool_reference"}`,
+		},
+		{
+			name: "a tool without parameters", messages: hi, tools: []*schema.ToolInfo{{Name: "clock", Desc: "The time"}},
+			body: `"tools":[{"name":"clock","description":"The time"}]`, err: "tools.0.custom.input_schema: Field required",
+		},
+		{
+			name: "an empty result", messages: emptyResult, tools: infos("clock"),
+			body: `{"content":[{"text":"","type":"text"}],"role":"user"}`, err: "text content blocks must be non-empty",
+		},
+		{
+			name: "search by the provider, once the type is there", messages: hi, deferred: infos("get_weather"), patch: true, server: true,
+			body: `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`,
+		},
+		{
+			name: "a stream of it", messages: hi, deferred: infos("get_weather"), patch: true, server: true, stream: true,
+			body: `"stream":true`, err: "cannot concat multiple non-zero value of type []claude.ToolSearchEvent",
+		},
+		{
+			name: "a cache breakpoint on a deferred tool", messages: hi, tools: infos("clock"), deferred: infos("get_weather"), patch: true, cache: true,
+			body: `"defer_loading":true,"description":"Does what it says","cache_control":{"type":"ephemeral"}`,
+			err:  "cannot have both defer_loading=true and cache_control",
+		},
+	})
+}
+
+func TestOpenAIFaults(t *testing.T) {
+	table := []fault{{
+		name: "deferred tools and the search tool are dropped", messages: hi, deferred: infos("get_weather"), search: true,
+		body: `"model":"gpt"`,
+	}}
+	check := func(t *testing.T, body string) {
+		if strings.Contains(body, "get_weather") || strings.Contains(body, searchTool) {
+			t.Errorf("the tools are there: %s", body)
+		}
+	}
+	for _, body := range append(
+		playFaults(t, messageAdapters[1], append(table, fault{
+			name: "a search result", messages: found, tools: infos(searchTool), err: "unsupported chat message part type: tool_search_result",
+		})),
+		playFaults(t, agenticAdapters[1], append(table, fault{
+			name: "a search result", messages: found, tools: infos(searchTool), err: `unsupported content block type "tool_search_result"`,
+		}))...) {
+		check(t, body)
+	}
+}
+
+func TestAgenticOpenAIFaults(t *testing.T) {
+	playFaults(t, agenticAdapters[0], []fault{
+		{
+			name: "a search result for a call that bears no mark of it", messages: found, tools: infos(searchTool),
+			body: `"type":"tool_search_output"`, err: "No tool call found for tool search output with call_id a",
+		},
+		{
+			name: "search by the provider", messages: hi, deferred: infos("get_weather"), server: true,
+			body: `{"type":"tool_search"}`,
+		},
+		{
+			name: "a stream of it", messages: hi, deferred: infos("get_weather"), server: true, stream: true,
+			body: `{"type":"tool_search"}`,
+		},
+	})
+}
+
+// playFaults checks each fault and returns the bodies that went over the wire.
+func playFaults[M adk.MessageType](t *testing.T, a adapter[M], table []fault) (bodies []string) {
+	t.Helper()
+	for _, f := range table {
+		t.Run(a.name+", "+f.name, func(t *testing.T) {
+			a.skipRace(t, f.stream)
+			answer := provider.Say("Hello.")
+			if f.server {
+				answer.Calls = []provider.Call{{Server: true, Arguments: `{"query":"weather"}`, Found: []string{"get_weather"}}, calling("get_weather")}
+			}
+			server := provider.New(t, a.api, answer)
+			m := a.model(t, server)
+			if f.patch {
+				m = any(patchedClaude(t, server, f.cache)).(model.BaseModel[M])
+			}
+			_, err := ask(m, f.messages, f.stream, f.options()...)
+			if f.err == "" && err != nil || f.err != "" && (err == nil || !strings.Contains(err.Error(), f.err)) {
+				t.Errorf("error %v, want %q", err, f.err)
+			}
+			body := ""
+			for _, r := range server.Requests() {
+				body += string(r.Body)
+			}
+			if (f.body == "") != (body == "") || !strings.Contains(body, f.body) {
+				t.Errorf("%s went over the wire, want %q in it", body, f.body)
+			}
+			bodies = append(bodies, body)
+		})
+	}
+	return bodies
+}
+
+// ask calls a model once.
+func ask[M adk.MessageType](m model.BaseModel[M], messages []message, stream bool, options ...model.Option) (answer M, err error) {
+	input := make([]M, len(messages))
+	for i, m := range messages {
+		input[i] = toolsearchtest.Encode[M](m)
+	}
+	if !stream {
+		return m.Generate(context.Background(), input, options...)
+	}
+	chunks, err := m.Stream(context.Background(), input, options...)
+	if err != nil {
+		return answer, err
+	}
+	defer chunks.Close()
+	var all []M
+	for {
+		chunk, err := chunks.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return answer, err
+		}
+		all = append(all, chunk)
+	}
+	return concat(all)
+}
+
+func concat[M adk.MessageType](chunks []M) (whole M, err error) {
+	switch chunks := any(chunks).(type) {
+	case []*schema.Message:
+		m, err := schema.ConcatMessages(chunks)
+		if err != nil {
+			return whole, err
+		}
+		return any(m).(M), nil
+	case []*schema.AgenticMessage:
+		m, err := schema.ConcatAgenticMessages(chunks)
+		if err != nil {
+			return whole, err
+		}
+		return any(m).(M), nil
+	}
+	return whole, nil
+}
+
+// patchedClaude is the claude adapter with what a user can put between it and the
+// provider: a transport that adds the missing type.
+func patchedClaude(t *testing.T, server *provider.Server, cache bool) model.BaseModel[*schema.Message] {
+	t.Helper()
+	config := &claude.Config{
+		BaseURL: &server.URL, APIKey: key, Model: "claude", MaxTokens: 1000, HTTPClient: &http.Client{Transport: searchToolType{}},
+	}
+	if cache {
+		config.AutoCacheControl = &claude.CacheControl{}
+	}
+	m, err := claude.NewChatModel(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+type searchToolType struct{}
+
+func (searchToolType) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = bytes.Replace(body, []byte(`{"name":"tool_search_tool_bm25"}`),
+		[]byte(`{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`), 1)
+	patched := r.Clone(r.Context())
+	patched.Body, patched.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return http.DefaultTransport.RoundTrip(patched)
+}
+
+// TestBrokenInput: a stream of Anthropic's may break off within a call's input, as it does
+// at the limit of tokens. The adapter then writes a body that is no JSON, and the run ends.
+func TestBrokenInput(t *testing.T) {
+	a := messageAdapters[0]
+	a.skipRace(t, true)
+	server := provider.New(t, a.api, calls(search(`{"query":`)), provider.Say("Hello."))
+	_, err := run(t, a.model(t, server), setup{stream: true})
+	if err == nil || !strings.Contains(err.Error(), "could not parse the JSON body") {
+		t.Errorf("error %v", err)
+	}
+	if body := lastBody(server.Requests()); !strings.Contains(body, `"input":{"query":,`) {
+		t.Errorf("%s went over the wire", body)
+	}
+}

@@ -1,0 +1,138 @@
+package nativetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Histories travel: what one adapter left behind goes on with another, in another dialect.
+// Loaded tools stay loaded, and no provider gets what it does not know.
+
+// asText makes the root turn native results into text where the adapter knows nothing of
+// them. To play the rows that wait for it, make this string empty.
+const asText = "native results in a history are not yet turned into text"
+
+// leftBehind is a conversation in which two tools were loaded, with the results of the
+// searches as text or in native form.
+func leftBehind(native bool) []message {
+	called := func(id, name, arguments string) message {
+		return message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: id, Name: name, Arguments: arguments}}}
+	}
+	searched := func(id string, names ...string) message {
+		m := message{Role: toolsearchtest.Tool, CallID: id, ToolName: searchTool}
+		if native {
+			m.Native, m.Found = true, infos(names...)
+		} else {
+			m.Text = `{"matches":["` + strings.Join(names, `","`) + `"]}`
+		}
+		return m
+	}
+	return []message{
+		{Role: toolsearchtest.User, Text: "How is the weather?"},
+		called("c1", searchTool, `{"query":"select:get_weather"}`), searched("c1", "get_weather"),
+		called("c2", "get_weather", `{"city":"Rome"}`),
+		{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "get_weather", Text: "get_weather ran in Rome"},
+		called("c3", searchTool, `{"query":"select:send_mail"}`), searched("c3", "send_mail"),
+		{Role: toolsearchtest.Assistant, Text: "Sunny."},
+	}
+}
+
+// goOn is how each conversation goes on.
+var goOn = []turn{calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Done.")}
+
+func TestTravel(t *testing.T) {
+	rows := []struct {
+		name    string
+		native  bool // the history
+		dialect string
+		pending string
+	}{
+		{name: "a default history goes on in default mode", dialect: "default"},
+		{name: "a default history goes on natively", dialect: "deferred"},
+		{name: "a default history goes on with references", dialect: "references"},
+		{name: "a native history goes on in default mode", native: true, dialect: "default", pending: asText},
+		{name: "a native history of another adapter goes on natively", native: true, dialect: "deferred", pending: asText},
+		{name: "a native history goes on with references", native: true, dialect: "references"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			if row.pending != "" {
+				t.Skip(row.pending)
+			}
+			play := func(d dialect, static bool, requests []provider.Request, err error) {
+				t.Helper()
+				if err != nil {
+					t.Errorf("the run ended with %v", err)
+				}
+				before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+				checkRequests(t, requests, d, static, []string{before, after, after})
+				if last := lastBody(requests); !strings.Contains(last, "list_stocks ran with") || !strings.Contains(last, "Rome") {
+					t.Errorf("results are missing in %s", last)
+				}
+			}
+			inDialects(t, messageAdapters, func(t *testing.T, a adapter[*schema.Message], d dialect, static, stream bool) {
+				if d.name == row.dialect {
+					server, err := continued(t, a, d, static, stream, leftBehind(row.native))
+					play(d, static, server.Requests(), err)
+				}
+			})
+			inDialects(t, agenticAdapters, func(t *testing.T, a adapter[*schema.AgenticMessage], d dialect, static, stream bool) {
+				if d.name == row.dialect {
+					server, err := continued(t, a, d, static, stream, leftBehind(row.native))
+					play(d, static, server.Requests(), err)
+				}
+			})
+		})
+	}
+}
+
+func continued[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool, history []message) (*provider.Server, error) {
+	t.Helper()
+	server := provider.New(t, a.api, goOn...)
+	_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream, history: history})
+	return server, err
+}
+
+// TestTurnedOff runs natively first and goes on in default mode with what the run's events
+// left, marks of the adapter included.
+func TestTurnedOff(t *testing.T) {
+	if asText != "" {
+		t.Skip(asText)
+	}
+	native := agenticAdapters[0]
+	for _, then := range agenticAdapters {
+		for _, stream := range []bool{false, true} {
+			t.Run("then "+then.name+"/"+title(false, stream), func(t *testing.T) {
+				server := provider.New(t, native.api,
+					calls(selecting("get_weather"), search(`{"query":"zzz"}`)), calls(selecting("send_mail")), calls(calling("get_weather")), provider.Say("Sunny."))
+				s := setup{config: toolsearch.Config{UseModelToolSearch: true}, stream: stream}
+				question := toolsearchtest.Encode[*schema.AgenticMessage](message{Role: toolsearchtest.User, Text: "What is new?"})
+				history := []*schema.AgenticMessage{question}
+				events, err := drain(newRunner(t, native.model(t, server), s).Run(context.Background(), history))
+				if err != nil {
+					t.Fatal(err)
+				}
+				history = append(append(history, events...), question)
+
+				server = provider.New(t, then.api, goOn...)
+				s.config.UseModelToolSearch = false
+				if _, err := drain(newRunner(t, then.model(t, server), s).Run(context.Background(), history)); err != nil {
+					t.Errorf("the second run ended with %v", err)
+				}
+				before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+				checkRequests(t, server.Requests(), dialect{}, false, []string{before, after, after})
+				if last := lastBody(server.Requests()); strings.Contains(last, `"type":"tool_search`) || strings.Contains(last, "defer_loading") {
+					t.Errorf("something native is left in %s", last)
+				}
+			})
+		}
+	}
+}
