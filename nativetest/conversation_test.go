@@ -17,7 +17,7 @@ type dialect struct {
 	name     string
 	config   toolsearch.Config
 	adapters string // names, joined by blanks; "": all
-	hidden   bool   // the search tool is not among those the model can call like others
+	hidden   bool   // the search tool is not one the model can call like others
 	pending  string // why it is not played yet; to play it, remove the line
 }
 

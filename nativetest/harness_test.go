@@ -78,7 +78,8 @@ func (c confirm) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (
 
 // setup is all that is needed to run an agent.
 type setup struct {
-	config  toolsearch.Config // without DynamicTools: the catalog
+	config  toolsearch.Config // without DynamicTools
+	dynamic []tool.BaseTool   // nil: the catalog
 	static  bool              // the agent has a static tool, clock
 	stream  bool
 	store   adk.CheckPointStore
@@ -88,7 +89,10 @@ type setup struct {
 func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup) *adk.TypedRunner[M] {
 	t.Helper()
 	ctx := context.Background()
-	s.config.DynamicTools = catalog()
+	s.config.DynamicTools = s.dynamic
+	if s.dynamic == nil {
+		s.config.DynamicTools = catalog()
+	}
 	middleware, err := toolsearch.NewTyped[M](ctx, &s.config)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +179,7 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 		}
 		want := append(slices.Clone(before), strings.Fields(loaded[i])...)
 		callable := slices.Clone(r.Callable)
-		if d.hidden { // found tools come after ordinary ones, whichever was loaded first
+		if d.name != "default" { // found tools come after ordinary ones, whichever was loaded first
 			slices.Sort(want)
 			slices.Sort(callable)
 		}
