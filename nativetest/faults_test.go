@@ -293,3 +293,28 @@ func TestBrokenInput(t *testing.T) {
 		t.Errorf("%s went over the wire", body)
 	}
 }
+
+// silent is a tool that has nothing to say.
+type silent struct{ echo }
+
+func (silent) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
+
+// TestEmptyResult: a tool may return nothing, which two of the adapters cannot send.
+func TestEmptyResult(t *testing.T) {
+	for i, want := range []string{"text content blocks must be non-empty", ""} {
+		testEmptyResult(t, messageAdapters[i], want)
+	}
+	for i, want := range []string{"function tool result content is empty", ""} {
+		testEmptyResult(t, agenticAdapters[i], want)
+	}
+}
+
+func testEmptyResult[M adk.MessageType](t *testing.T, a adapter[M], want string) {
+	t.Run(a.name, func(t *testing.T) {
+		server := provider.New(t, a.api, calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
+		_, err := run(t, a.model(t, server), setup{dynamic: []tool.BaseTool{silent{echo{infos("ping")[0]}}}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	})
+}
