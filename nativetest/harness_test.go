@@ -86,7 +86,7 @@ type setup struct {
 	history []message
 }
 
-func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup) *adk.TypedRunner[M] {
+func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change ...func(*adk.TypedChatModelAgentConfig[M])) *adk.TypedRunner[M] {
 	t.Helper()
 	ctx := context.Background()
 	s.config.DynamicTools = s.dynamic
@@ -104,6 +104,9 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup) *
 	if s.static {
 		config.ToolsConfig.Tools = []tool.BaseTool{echoTool("clock", "The time")}
 	}
+	for _, c := range change {
+		c(config)
+	}
 	agent, err := adk.NewTypedChatModelAgent(ctx, config)
 	if err != nil {
 		t.Fatal(err)
@@ -114,11 +117,21 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup) *
 // run asks one question and returns the messages of the events.
 func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, opts ...adk.AgentRunOption) ([]M, error) {
 	t.Helper()
-	var input []M
+	return drain(newRunner(t, m, s).Run(context.Background(), input[M](s), opts...))
+}
+
+// runWith is run of an agent whose config is changed.
+func runWith[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change func(*adk.TypedChatModelAgentConfig[M])) ([]M, error) {
+	t.Helper()
+	return drain(newRunner(t, m, s, change).Run(context.Background(), input[M](s)))
+}
+
+// input is the history and the question.
+func input[M adk.MessageType](s setup) (all []M) {
 	for _, m := range append(slices.Clone(s.history), message{Role: toolsearchtest.User, Text: "What is new?"}) {
-		input = append(input, toolsearchtest.Encode[M](m))
+		all = append(all, toolsearchtest.Encode[M](m))
 	}
-	return drain(newRunner(t, m, s).Run(context.Background(), input, opts...))
+	return all
 }
 
 func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []M, err error) {

@@ -1,0 +1,57 @@
+package nativetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+)
+
+// TestFailover: a model that fails in the middle of a run is followed by one of another
+// provider, which sees the same loaded tools.
+func TestFailover(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		for i := range 2 {
+			t.Run("from "+messageAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
+				messageAdapters[0].skipRace(t, stream)
+				testFailover(t, messageAdapters[i], messageAdapters[1-i], stream)
+			})
+			t.Run("from "+agenticAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
+				testFailover(t, agenticAdapters[i], agenticAdapters[1-i], stream)
+			})
+		}
+	}
+}
+
+func testFailover[M adk.MessageType](t *testing.T, first, second adapter[M], stream bool) {
+	// The first model's script ends after two turns: its third request is refused.
+	one := provider.New(t, first.api, calls(selecting("get_weather")), calls(calling("get_weather"), selecting("send_mail")))
+	two := provider.New(t, second.api, calls(calling("send_mail"), selecting("list_stocks")), calls(calling("list_stocks")), provider.Say("Done."))
+	fallback := second.model(t, two)
+	s := setup{stream: stream}
+	failover := &adk.ModelFailoverConfig[M]{
+		MaxRetries:     1,
+		ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
+		GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
+			return fallback, nil, nil
+		},
+	}
+	if _, err := runWith(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover }); err != nil {
+		t.Errorf("the run ended with %v", err)
+	}
+	if n := len(one.Requests()); n != 3 {
+		t.Errorf("%d requests to the first model, want 3", n)
+	}
+	requests := two.Requests()
+	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+	checkRequests(t, requests, dialects[0], false, []string{before, after, after})
+	for _, want := range []string{"get_weather ran with", "send_mail ran with", "list_stocks ran with"} {
+		if !strings.Contains(lastBody(requests), want) {
+			t.Errorf("%q is not in the last request", want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package nativetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/middlewares/reduction"
+	"github.com/cloudwego/eino/adk/middlewares/summarization"
+
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// noReduction is why reduction is not played with references yet; to play it, make it empty.
+const noReduction = "Eino's reduction of *schema.Message ends the run over a search result: unknown msg part type"
+
+// TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation under
+// the provider's eyes, before this middleware or after it. No request is refused, and the
+// tools that were loaded can be called.
+func TestOtherMiddlewares(t *testing.T) {
+	inDialects(t, messageAdapters, testOtherMiddlewares)
+	inDialects(t, agenticAdapters, testOtherMiddlewares)
+}
+
+func testOtherMiddlewares[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	for name, make := range map[string]func(*testing.T) adk.TypedChatModelAgentMiddleware[M]{
+		"summarization": summarizer[M], "reduction": reducer[M],
+	} {
+		for _, order := range []string{"ours first", "ours last"} {
+			t.Run(name+", "+order, func(t *testing.T) {
+				if name == "reduction" && d.name == "references" && noReduction != "" {
+					t.Skip(noReduction)
+				}
+				server := provider.New(t, a.api,
+					calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("get_weather"), calling("send_male")),
+					calls(selecting("list_stocks"), calling("send_mail")), provider.Say("Done."))
+				_, err := runWith(t, a.model(t, server), setup{config: d.config, static: static, stream: stream}, func(c *adk.TypedChatModelAgentConfig[M]) {
+					c.Handlers = append(c.Handlers, make(t))
+					if order == "ours last" {
+						slices.Reverse(c.Handlers)
+					}
+				})
+				if err != nil {
+					t.Errorf("the run ended with %v", err)
+				}
+				requests := server.Requests()
+				if len(requests) != 5 {
+					t.Errorf("%d requests, want 5", len(requests))
+				}
+				for i, loaded := range []string{"", "get_weather", "get_weather send_mail", "get_weather send_mail", "get_weather send_mail list_stocks"}[:len(requests)] {
+					r := requests[i]
+					if r.Refused != "" {
+						t.Errorf("request %d was refused: %s\n%s", i, r.Refused, r.Body)
+					}
+					for _, name := range strings.Fields(loaded) {
+						if !slices.Contains(r.Callable, name) {
+							t.Errorf("request %d: %s cannot be called: %q", i, name, r.Callable)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func summarizer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+	model := toolsearchtest.NewModel[M]()
+	for range 10 {
+		model.Play(toolsearchtest.Say("<summary>\nMuch was said.\n</summary>"))
+	}
+	middleware, err := summarization.NewTyped(context.Background(), &summarization.TypedConfig[M]{
+		Model: model, Trigger: &summarization.TriggerCondition{ContextMessages: 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return middleware
+}
+
+func reducer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+	middleware, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[M]{
+		SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return middleware
+}
