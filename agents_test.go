@@ -359,8 +359,12 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		history := append(append(slices.Clone(question), o.events...), message{Role: toolsearchtest.User, Text: "And now?"})
 		_, err := runAgent(context.Background(), newAgent(t, config), w, history)
 		next := outcome{scripted.Requests(), nil, err}
-		if got := next.saw(); err != nil || !slices.Equal(got, []string{tt.next}) {
-			t.Errorf("the next run's model saw %q, want %q; error %v", got, tt.next, err)
+		want := strings.Fields(tt.next)
+		if w.agentic && tt.native { // whose result is a text to an adapter that has not marked the call
+			want = append(want, map[bool]string{true: "send_mail", false: "cut_grass"}[slices.Contains(want, "cut_grass")])
+		}
+		if got := next.requests[0].ToolNames(); err != nil || !sameElements(got, want) {
+			t.Errorf("the next run's model saw %q, want %q; error %v", got, want, err)
 		}
 		checkReminded(t, "the next run's model", next, garden, news)
 		if !slices.Equal(loaded[""], []string{"send_mail"}) || !slices.Equal(loaded["find"], []string{"cut_grass"}) {

@@ -146,6 +146,9 @@ func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolIn
 	// A copy, since nothing stops the tool from changing what it returned.
 	own := *info
 	own.Extra = maps.Clone(info.Extra)
+	if own.ParamsOneOf == nil { // some model adapters send no schema then, which providers refuse
+		own.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})
+	}
 	c.docs[i] = Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}
 	if wantParameters {
 		c.docs[i].Parameters = parametersOf(info)

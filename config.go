@@ -46,6 +46,11 @@ type Config struct {
 	// the catalog. False: the middleware itself decides what the model sees.
 	UseModelToolSearch bool
 
+	// Native says how the model's adapter takes tools that are searched natively; it counts
+	// with UseModelToolSearch alone. NativeSupport tells it of an adapter it knows. Zero:
+	// NativeDeferred.
+	Native NativeDialect
+
 	// Protocol is the meta-tools the model sees and how they answer. Zero:
 	// ProtocolToolSearch. UseModelToolSearch takes no other.
 	Protocol Protocol
@@ -233,6 +238,10 @@ func (config *Config) withDefaults() (*Config, error) {
 			filled.DeferFrom, filled.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
 	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch:
 		return nil, fmt.Errorf("toolsearch: UseModelToolSearch has a protocol of its own, and takes no Protocol %v", filled.Protocol)
+	case filled.Native < NativeDeferred || filled.Native > NativeServer:
+		return nil, fmt.Errorf("toolsearch: no NativeDialect %d", filled.Native)
+	case filled.Native != NativeDeferred && !filled.UseModelToolSearch:
+		return nil, fmt.Errorf("toolsearch: Native is %v, but UseModelToolSearch is false", filled.Native)
 	case filled.Reminder.Position < ReminderFirst || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
@@ -243,6 +252,13 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("toolsearch: no Language %d", filled.Language)
 	}
 	return &filled, nil
+}
+
+func (config *Config) nativeForm() nativeForm {
+	if !config.UseModelToolSearch {
+		return textForm
+	}
+	return deferredForm + nativeForm(config.Native)
 }
 
 // index and fallback are the searchers, the protocol's own where none is given.

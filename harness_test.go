@@ -286,3 +286,8 @@ func called(id, name, arguments string) call {
 func isReminderTag(line string) bool {
 	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
 }
+
+// sameElements reports whether two lists have the same elements in any order.
+func sameElements(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

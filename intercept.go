@@ -21,7 +21,6 @@ import (
 // callable tells what the model may call.
 type callable struct {
 	run     *run
-	loaded  *loadedSet
 	all     []*schema.ToolInfo // every tool the agent can run
 	visible []*schema.ToolInfo // those the model saw
 	native  []*schema.ToolInfo // those it could search natively
@@ -60,8 +59,8 @@ func (k *callable) standInFor(name string) *standIn {
 }
 
 func (k *callable) isLoaded(doc int) bool {
-	return k.run.plain || containsName(k.visible, k.run.scope.docs[doc].Name) ||
-		k.foundNatively(doc) || k.loaded != nil && k.loaded.has.has(doc)
+	name := k.run.scope.docs[doc].Name
+	return k.run.plain || containsName(k.visible, name) || k.foundNatively(doc) || k.run.notebook.isLoaded(name)
 }
 
 func (k *callable) foundNatively(doc int) bool {

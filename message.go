@@ -25,6 +25,13 @@ const (
 	callArgsMark = "_toolsearch_call_arguments" // on a stand-in call: its arguments
 )
 
+// What agenticopenai leaves in the Extra of a native search call. Such a call takes nothing
+// but a native result, and an item of its id is no ordinary call: docs/adapters.md.
+const (
+	nativeCallMark = "openai-tool-search-tool-call"
+	nativeCallItem = "openai-item-id"
+)
+
 // summaryMark is what Eino's summarization middleware leaves in the Extra of a summary.
 const summaryMark = "_eino_summarization_content_type"
 
@@ -48,6 +55,7 @@ type callView struct {
 	id, name, args  string
 	standIn         bool   // the middleware put it there in place of
 	wanted, wantArg string // the model's own call
+	nativeSearch    bool   // the adapter marked it as a search of the provider's own kind
 }
 
 // resultView is one part of a tool result: a text or the tools of a native search.
@@ -75,6 +83,11 @@ type codec[M message] struct {
 	setCalls func(msg M, calls []callView) M
 	// nameResults returns a copy with those tool results renamed.
 	nameResults func(msg M, results []resultView) M
+	// setResults returns a copy with the content of those results replaced: by the tools
+	// found if the result is native, else by the text.
+	setResults func(msg M, results []resultView) M
+	// ordinaryCalls returns a copy in which the calls at those indexes are no native searches.
+	ordinaryCalls func(msg M, calls []callView) M
 	// wordless says that a native search call takes no answer but a search result: the
 	// agentic adapters send a text as the result of an ordinary call, which the provider
 	// refuses.
@@ -211,6 +224,22 @@ var messageCodec = codec[*schema.Message]{
 		changed.ToolName = results[0].name
 		return &changed
 	},
+	setResults: func(m *schema.Message, results []resultView) *schema.Message {
+		changed := *m
+		changed.Content, changed.UserInputMultiContent = "", nil
+		for _, r := range results {
+			if !r.native {
+				changed.Content += r.text
+				continue
+			}
+			changed.UserInputMultiContent = append(changed.UserInputMultiContent, schema.MessageInputPart{
+				Type:             schema.ChatMessagePartTypeToolSearchResult,
+				ToolSearchResult: &schema.ToolSearchResult{Tools: r.foundTools},
+			})
+		}
+		return &changed
+	},
+	ordinaryCalls: func(m *schema.Message, _ []callView) *schema.Message { return m },
 }
 
 var agenticCodec = codec[*schema.AgenticMessage]{
@@ -235,8 +264,9 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 			case block == nil:
 			case block.FunctionToolCall != nil:
 				call := block.FunctionToolCall
+				isNative, _ := block.Extra[nativeCallMark].(bool)
 				v.calls = append(v.calls, callView{
-					at: i, id: call.CallID, name: call.Name, args: call.Arguments,
+					at: i, id: call.CallID, name: call.Name, args: call.Arguments, nativeSearch: isNative,
 				}.unmasked(block.Extra))
 			case block.FunctionToolResult != nil:
 				result := resultView{at: i, callID: block.FunctionToolResult.CallID, name: block.FunctionToolResult.Name}
@@ -303,6 +333,40 @@ var agenticCodec = codec[*schema.AgenticMessage]{
 			result.Name = r.name
 			block.FunctionToolResult = &result
 			changed.ContentBlocks[r.at] = &block
+		}
+		return &changed
+	},
+	setResults: func(m *schema.AgenticMessage, results []resultView) *schema.AgenticMessage {
+		changed := *m
+		changed.ContentBlocks = append([]*schema.ContentBlock(nil), m.ContentBlocks...)
+		for _, r := range results {
+			var block *schema.ContentBlock
+			if r.native {
+				block = schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{
+					CallID: r.callID, Name: r.name, Result: &schema.ToolSearchResult{Tools: r.foundTools},
+				})
+			} else {
+				block = schema.NewContentBlock(&schema.FunctionToolResult{
+					CallID: r.callID, Name: r.name,
+					Content: []*schema.FunctionToolResultContentBlock{{
+						Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: r.text},
+					}},
+				})
+			}
+			block.Extra = m.ContentBlocks[r.at].Extra
+			changed.ContentBlocks[r.at] = block
+		}
+		return &changed
+	},
+	ordinaryCalls: func(m *schema.AgenticMessage, calls []callView) *schema.AgenticMessage {
+		changed := *m
+		changed.ContentBlocks = append([]*schema.ContentBlock(nil), m.ContentBlocks...)
+		for _, c := range calls {
+			block := *changed.ContentBlocks[c.at]
+			block.Extra = maps.Clone(block.Extra)
+			delete(block.Extra, nativeCallMark)
+			delete(block.Extra, nativeCallItem)
+			changed.ContentBlocks[c.at] = &block
 		}
 		return &changed
 	},

@@ -2,27 +2,89 @@ package toolsearch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 )
 
-// Native mode: the model searches the catalog by means of its own. The dynamic tools go
-// to it as deferred tools, tool_search as its search tool, and what a search finds comes
-// back as full definitions.
+// Native mode: the model searches the catalog by means of its own, of which there are three
+// dialects. docs/adapters.md tells which model adapter takes which.
 //
-// A deferred tool that was found is callable for as long as the result that found it
-// stands in the history. Where the result is gone, or never was one of native form, the
-// tool moves to the ordinary tool list and stays there; so a tool is never in both lists,
+// A tool whose definition a search result in the history shows to the model is callable for
+// as long as the result stands there. Where the result is gone, or never was one of native
+// form, the tool moves to the ordinary tool list and stays there; so a tool is never in both,
 // and a search does not return one from the ordinary list again: adapters refuse a
 // definition that comes twice.
+
+// NativeDialect is how a model's adapter takes tools that are searched natively.
+type NativeDialect int
+
+const (
+	// NativeDeferred gives the catalog to the model as deferred tools and tool_search as its
+	// native search tool, whose results are whole definitions: Eino's own way, for the
+	// agentic adapters of Claude and of OpenAI's Responses API.
+	NativeDeferred NativeDialect = iota
+
+	// NativeReferences is for the Claude chat model: tool_search is an ordinary tool, and no
+	// tool is deferred but by the adapter itself, which makes references of the results. In
+	// the history they are plain text; only the model gets them in native form, so that other
+	// adapters and middlewares can read them.
+	NativeReferences
+
+	// NativeServer gives the catalog to the model as deferred tools and leaves the search to
+	// its provider. Nothing is known here of what it finds, so no policy for tools that are
+	// not loaded applies.
+	NativeServer
+)
+
+// String returns the dialect's name.
+func (d NativeDialect) String() string {
+	names := [...]string{"deferred", "references", "server"}
+	if d < 0 || int(d) >= len(names) {
+		return fmt.Sprintf("NativeDialect(%d)", int(d))
+	}
+	return names[d]
+}
+
+// NativeSupport tells the dialect for a chat model that it knows by its components.GetType,
+// or false: then stay in default mode, which works with every model that calls tools. It
+// knows the adapters of eino-ext; a model wrapped in a type of another name is unknown.
+//
+//	dialect, ok := toolsearch.NativeSupport(model)
+//	config := toolsearch.Config{UseModelToolSearch: ok, Native: dialect}
+func NativeSupport(chatModel any) (NativeDialect, bool) {
+	if isNil(chatModel) {
+		return NativeDeferred, false
+	}
+	name, _ := components.GetType(chatModel)
+	switch name {
+	case "Claude":
+		return NativeReferences, true
+	case "AgenticClaude", "AgenticOpenAI/Responses":
+		return NativeDeferred, true
+	}
+	return NativeDeferred, false
+}
+
+// nativeForm is what search results are to the model: texts, or one of the dialects.
+type nativeForm int
+
+const (
+	textForm nativeForm = iota
+	deferredForm
+	referencesForm
+	serverForm
+)
 
 // deferred splits the tools for a native model call: the ordinary list, without the
 // search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
 // visible it is idempotent, and it passes over deferred tools of others.
 func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordinary, hidden []*schema.ToolInfo) {
 	catalog, searchTool := r.reader.catalog, r.reader.names.search
+	references := r.reader.native == referencesForm
 	moved := newLoadedSet(catalog)
 	for _, doc := range loaded.docs {
 		// What stands in the ordinary list already, or always does, stays there.
@@ -32,9 +94,12 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 	}
 	ordinary = make([]*schema.ToolInfo, 0, 8)
 	for _, t := range visible(r, tools, moved) {
-		if t.Name != searchTool {
+		if t.Name != searchTool || references {
 			ordinary = append(ordinary, t)
 		}
+	}
+	if references {
+		return ordinary, undeferred(r.reader, others)
 	}
 
 	hidden = make([]*schema.ToolInfo, 0, len(catalog.docs))

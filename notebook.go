@@ -15,10 +15,10 @@ type notebook struct {
 	mu       sync.Mutex
 	calls    []string                // ids of the calls of meta-tools, in the order the model made them
 	effects  map[string][]nameEffect // call id -> what the call loads and unloads
-	kept     []nameEffect
-	shown    map[string]bool // loaded at the last model call; nil: there was none
-	loaded   map[string]bool // as of the last model call, and what calls did since; nil: none yet
-	ordinary map[string]bool // native mode: the names in the ordinary tool list
+	searches map[string]bool         // ids of all calls of the search tool in this run
+	shown    map[string]bool         // loaded at the last model call; nil: there was none
+	loaded   map[string]bool         // as of the last model call, and what calls did since; nil: none yet
+	ordinary map[string]bool         // native mode: the names in the ordinary tool list
 }
 
 // expect notes the calls of the meta-tools in the last message.
@@ -33,6 +33,10 @@ func expect[M message](n *notebook, codec codec[M], names *metaNames, messages [
 	for _, call := range v.calls {
 		if names.has(call.name) {
 			n.calls = append(n.calls, call.id)
+			if n.searches == nil {
+				n.searches = make(map[string]bool)
+			}
+			n.searches[call.id] = true
 		}
 	}
 }
@@ -91,9 +95,15 @@ func (n *notebook) ordinaryNames() map[string]bool {
 	return n.ordinary
 }
 
-// take returns the effects since the last take, in the order of the calls. If they are
-// kept, the next take returns them too: what is loaded is in no tool list then.
-func (n *notebook) take(keep bool) []nameEffect {
+// made reports whether a call of a meta-tool with that id was made in this run.
+func (n *notebook) made(callID string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.searches[callID]
+}
+
+// take returns the effects since the last take, in the order of the calls.
+func (n *notebook) take() []nameEffect {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var effects []nameEffect
@@ -106,10 +116,6 @@ func (n *notebook) take(keep bool) []nameEffect {
 		effects = append(effects, n.effects[id]...)
 	}
 	n.calls, n.effects = nil, nil
-	if keep {
-		n.kept = append(n.kept, effects...)
-		return n.kept
-	}
 	return effects
 }
 

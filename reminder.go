@@ -91,6 +91,7 @@ type reminderFacts struct {
 	kept   int  // the first reminder; -1: there is none
 	system int  // the first system message that holds a reminder; -1: there is none
 	stale  bool // something has to be changed or removed
+	native bool // there are native search results
 }
 
 var noReminder = reminderFacts{first: -1, newest: -1, kept: -1, system: -1}
@@ -171,6 +172,9 @@ func findReminder[M message](codec codec[M], r *reminder, messages []M) reminder
 	for i, msg := range messages {
 		codec.read(msg, &v)
 		facts.note(r, i, &v)
+		for _, result := range v.results {
+			facts.native = facts.native || result.native
+		}
 	}
 	return facts
 }

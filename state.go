@@ -23,6 +23,11 @@ import (
 // the search tool that loaded it. The value is a string: gob takes no unknown types.
 const loadedMark = "_toolsearch_loaded"
 
+// rememberedMark is the key, in the Extra of our copy of the search tool's definition, of
+// the names of the loaded tools, a line each: where these are not in the tool list, it is
+// what survives.
+const rememberedMark = "_toolsearch_remembered"
+
 // loadedSet is the loaded tools, as documents of the catalog, in the order in which they
 // were first loaded.
 type loadedSet struct {
@@ -56,6 +61,13 @@ func (s *loadedSet) use(docs ...int) {
 		if s.used != nil {
 			s.used[doc] = s.clock - i
 		}
+	}
+}
+
+// noteNative notes that the history shows the documents' definitions to the model.
+func (s *loadedSet) noteNative(docs ...int) {
+	for _, doc := range docs {
+		s.native.add(doc)
 	}
 }
 
@@ -105,11 +117,39 @@ func (s *loadedSet) addNames(c *Catalog, names []string) {
 func (s *loadedSet) addMarked(r *reader, tools []*schema.ToolInfo) {
 	for _, t := range tools {
 		if isMarked(t, r.names.search) {
-			if doc, ok := r.catalog.byName[t.Name]; ok {
-				s.add(doc)
-			}
+			s.addNames(r.catalog, []string{t.Name})
+		}
+		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
+			remembered, _ := t.Extra[rememberedMark].(string)
+			s.addNames(r.catalog, strings.Split(remembered, "\n"))
 		}
 	}
+}
+
+// remember returns tools with the loaded ones noted on the search tool's definition.
+func remember(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+	names := make([]string, len(loaded.docs))
+	for i, doc := range loaded.docs {
+		names[i] = r.catalog.docs[doc].Name
+	}
+	remembered := strings.Join(names, "\n")
+	for i, t := range tools {
+		if t == nil || t.Name != r.names.search {
+			continue
+		}
+		if noted, _ := t.Extra[rememberedMark].(string); noted != remembered {
+			copied := *t
+			copied.Extra = maps.Clone(t.Extra)
+			if copied.Extra == nil {
+				copied.Extra = make(map[string]any, 1)
+			}
+			copied.Extra[rememberedMark] = remembered
+			tools = slices.Clone(tools)
+			tools[i] = &copied
+		}
+		break
+	}
+	return tools
 }
 
 // apply does what the result of a meta-tool says.
@@ -128,11 +168,12 @@ type reader struct {
 	catalog    *Catalog
 	names      metaNames
 	countCalls bool // a call to a hidden tool loads it
+	native     nativeForm
 	memo       effectMemo
 }
 
 func newReader(c *Catalog, names metaNames, config *Config) *reader {
-	return &reader{catalog: c, names: names, countCalls: config.Unloaded == UnloadedLoadAndRun}
+	return &reader{catalog: c, names: names, countCalls: config.Unloaded == UnloadedLoadAndRun && config.nativeForm() != serverForm, native: config.nativeForm()}
 }
 
 // effectMemo remembers what results do. The same results are read again before every
@@ -205,12 +246,13 @@ func (r *reader) calledDoc(name, arguments string) (doc int, ok bool) {
 type history struct {
 	reminder reminderFacts
 	repair   bool   // restore may have something to do
+	native   bool   // it holds native search results
 	question string // what the user said last, while the model has not answered
 }
 
 // read goes over the messages once: it loads what they show, in their order, and finds
 // what is to be changed in them.
-func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M, loaded *loadedSet) history {
+func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *notebook, messages []M, loaded *loadedSet) history {
 	var v view
 	var open openCalls
 	h := history{reminder: noReminder}
@@ -234,10 +276,17 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 				loaded.use(doc)
 			}
 		}
+		var call *callView
 		called := ""
 		for j, result := range v.results {
 			if j == 0 || result.at != v.results[j-1].at {
-				if called = open.answer(result.callID); called == "" && result.name == "" {
+				call, called = open.answer(result.callID), ""
+				switch {
+				case call != nil && call.standIn:
+					called = call.wanted
+				case call != nil:
+					called = call.name
+				case result.name == "":
 					called = calledName(codec, messages[:i], result.callID)
 				}
 			}
@@ -247,16 +296,24 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, messages []M
 			}
 			if !result.native {
 				h.repair = h.repair || called != "" && result.name != "" && called != result.name
-				loaded.apply(r.effectOf(result.text))
+				e := r.effectOf(result.text)
+				loaded.apply(e)
+				if r.native == referencesForm {
+					loaded.noteNative(e.loads...)
+				}
 				continue
 			}
+			h.native = true
+			kept := r.native == referencesForm || r.native == deferredForm && (!codec.wordless || isMarkedSearch(call) || notebook.made(result.callID))
 			for _, info := range result.foundTools {
 				if info == nil {
 					continue
 				}
 				if doc, ok := r.catalog.byName[info.Name]; ok {
 					loaded.use(doc)
-					loaded.native.add(doc)
+					if kept {
+						loaded.noteNative(doc)
+					}
 				}
 			}
 		}
@@ -295,19 +352,15 @@ func (o *openCalls) busy(r *reader) (docs []int) {
 	return docs
 }
 
-// answer returns the name of the first call with that id that was not answered, or "".
-func (o *openCalls) answer(id string) string {
-	for i, call := range o.calls {
-		if call.id != id || o.answered[i] {
-			continue
+// answer returns the first call with that id that was not answered, or nil.
+func (o *openCalls) answer(id string) *callView {
+	for i := range o.calls {
+		if o.calls[i].id == id && !o.answered[i] {
+			o.answered[i] = true
+			return &o.calls[i]
 		}
-		o.answered[i] = true
-		if call.standIn {
-			return call.wanted
-		}
-		return call.name
 	}
-	return ""
+	return nil
 }
 
 // calledName returns the name of the tool that was called with that id, in the nearest

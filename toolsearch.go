@@ -86,10 +86,14 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if err != nil {
 		return nil, err
 	}
+	codec := codecOf[M]()
+	if codec.wordless && config.nativeForm() == referencesForm {
+		return nil, errors.New("toolsearch: NativeReferences is for chat models of *schema.Message; agentic adapters take NativeDeferred")
+	}
 	m := &middleware[M]{
 		TypedBaseChatModelAgentMiddleware: &adk.TypedBaseChatModelAgentMiddleware[M]{},
 		config:                            config,
-		codec:                             codecOf[M](),
+		codec:                             codec,
 		editions:                          editions,
 	}
 	m.addMetaTools()
@@ -140,7 +144,7 @@ func (m *middleware[M]) addMetaTools() {
 		m.metas = append(m.metas, t)
 		m.search = cmp.Or(m.search, t.info)
 	}
-	if m.config.UseModelToolSearch {
+	if m.config.nativeForm() == deferredForm {
 		m.metas[0] = &nativeSearchTool{
 			host: h, info: m.search, wordless: m.codec.wordless,
 			ordinary: func(ctx context.Context) map[string]bool {
@@ -170,7 +174,7 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	next := *runCtx
 	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.metas...)
 	next.Tools = append(next.Tools, r.tools...)
-	if m.config.UseModelToolSearch && !r.plain {
+	if m.config.nativeForm() == deferredForm && !r.plain {
 		next.ToolSearchTool = m.search
 	}
 	return context.WithValue(ctx, runKey{m}, r), &next, nil
@@ -196,7 +200,7 @@ func (m *middleware[M]) checkClash(ctx context.Context, r *run, runCtx *adk.Chat
 			return fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, info.Name)
 		}
 	}
-	if m.config.UseModelToolSearch && runCtx.ToolSearchTool != nil {
+	if m.config.nativeForm() == deferredForm && runCtx.ToolSearchTool != nil {
 		return fmt.Errorf("toolsearch: the agent has a native search tool already, %q; it can have one", runCtx.ToolSearchTool.Name)
 	}
 	return nil
@@ -233,7 +237,15 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 		next.ToolInfos = visible(r, state.ToolInfos, m.shown(r, loaded))
 		next.DeferredToolInfos = undeferred(r.reader, state.DeferredToolInfos)
 	}
+	if m.remembers() {
+		next.ToolInfos = remember(r.reader, next.ToolInfos, loaded)
+	}
 	return ctx, &next, nil
+}
+
+// remembers reports whether loaded tools need not be in any tool list.
+func (m *middleware[M]) remembers() bool {
+	return m.config.Protocol == ProtocolDispatch || m.config.nativeForm() == referencesForm
 }
 
 // read gathers the loaded tools from everything that shows them. The order is that of
@@ -249,8 +261,8 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 	loaded.addMarked(r.reader, state.ToolInfos)
 	loaded.addMarked(r.reader, state.DeferredToolInfos)
 	loaded.addNames(r.scope.Catalog, carriedBy(ctx))
-	seen := read(r.reader, m.codec, &r.reminder, state.Messages, loaded)
-	for _, e := range r.notebook.take(m.config.Protocol == ProtocolDispatch) {
+	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, state.Messages, loaded)
+	for _, e := range r.notebook.take() {
 		loaded.apply(r.reader.docsOf(e))
 	}
 	for _, doc := range r.always { // which no call unloads
@@ -347,18 +359,23 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	}
 	if !m.config.UseModelToolSearch {
 		facts := findReminder(m.codec, &r.reminder, messages)
-		return ensureReminder(m.codec, &r.reminder, messages, facts), opts
+		messages = ensureReminder(m.codec, &r.reminder, messages, facts)
+		if facts.native {
+			messages = fitResults(m.codec, r, messages, nil)
+		}
+		return messages, opts
 	}
 	// A deferred tool whose search result was removed would be out of the model's reach.
 	loaded := newLoadedSet(r.scope.Catalog)
-	seen := read(r.reader, m.codec, &r.reminder, messages, loaded)
+	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, messages, loaded)
 	given := model.GetCommonOptions(nil, opts...)
 	loaded.addMarked(r.reader, given.Tools)
 	loaded.addMarked(r.reader, given.DeferredTools)
 	r.restrict(loaded, 0)
 	ordinary, hidden := deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
 	r.notebook.setOrdinary(ordinary)
-	return ensureReminder(m.codec, &r.reminder, messages, seen.reminder),
+	messages = ensureReminder(m.codec, &r.reminder, messages, seen.reminder)
+	return fitResults(m.codec, r, messages, ordinary),
 		append(slices.Clip(opts), model.WithTools(ordinary), model.WithDeferredTools(hidden))
 }
 
@@ -378,29 +395,22 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 		visible: state.ToolInfos,
 		native:  state.DeferredToolInfos,
 		explain: m.config.Unknown == UnknownExplain,
-		refuse:  m.config.Unloaded == UnloadedRefuse,
+		refuse:  m.config.Unloaded == UnloadedRefuse && m.config.nativeForm() != serverForm,
 	}
 	if mc != nil {
 		//lint:ignore SA1019 It is the one list of every tool the agent can run; state.ToolInfos has what is visible.
 		k.all = mc.Tools
 	}
-	if m.config.Protocol == ProtocolDispatch && k.refuse && len(state.Messages) > 0 {
-		before := *state
-		before.Messages = state.Messages[:len(state.Messages)-1]
-		if k.loaded, _, err = m.read(ctx, r, &before); err != nil {
-			return ctx, nil, err
-		}
-	}
 	next := *state
 	var refused []string
 	next.Messages, refused = intercept(m.codec, k, state.Messages)
 	m.sendLoadEvent(ctx, LoadEvent{Refused: refused})
-	if r.reader.countCalls && len(state.Messages) > 0 && m.config.Protocol != ProtocolDispatch {
+	if r.reader.countCalls && len(state.Messages) > 0 && !m.remembers() {
 		// The call itself may be gone from the history before the next model call.
 		ran := called(r, m.codec, state.Messages[len(state.Messages)-1])
 		switch {
 		case len(ran.docs) == 0:
-		case m.config.UseModelToolSearch:
+		case m.config.nativeForm() == deferredForm:
 			next.DeferredToolInfos = markDeferred(r.reader, state.DeferredToolInfos, ran)
 		default:
 			next.ToolInfos = withLoaded(r.reader, state.ToolInfos, ran)

@@ -29,8 +29,7 @@ var dialects = []dialect{
 	},
 	{
 		name: "references", adapters: "claude",
-		pending: "Config.Native and NativeReferences are not there yet",
-		config:  toolsearch.Config{UseModelToolSearch: true /* , Native: toolsearch.NativeReferences */},
+		config: toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences},
 	},
 }
 

@@ -261,7 +261,7 @@ func (searchToolType) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // bareSchema is why TestToolWithoutParameters is not played yet; to play it, make it empty.
-const bareSchema = "a dynamic tool whose Info has no ParamsOneOf goes to the adapter as it is"
+const bareSchema = ""
 
 // TestToolWithoutParameters: a dynamic tool may have none, and the claude adapter then
 // sends no schema, which ends the run when the tool is found. What the middleware shows is

@@ -15,7 +15,7 @@ import (
 )
 
 // noReduction is why reduction is not played with references yet; to play it, make it empty.
-const noReduction = "Eino's reduction of *schema.Message ends the run over a search result: unknown msg part type"
+const noReduction = ""
 
 // TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation under
 // the provider's eyes, before this middleware or after it. No request is refused, and the

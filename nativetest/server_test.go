@@ -20,9 +20,9 @@ import (
 
 // noServer is why these tests are not played yet; to play them, make it empty and take
 // the field of serverConfig out of its comment.
-const noServer = "Config.Native and NativeServer are not there yet"
+const noServer = ""
 
-var serverConfig = toolsearch.Config{UseModelToolSearch: true /* , Native: toolsearch.NativeServer */}
+var serverConfig = toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeServer}
 
 func TestServerSearch(t *testing.T) {
 	if noServer != "" {

@@ -18,7 +18,7 @@ import (
 
 // asText makes the root turn native results into text where the adapter knows nothing of
 // them. To play the rows that wait for it, make this string empty.
-const asText = "native results in a history are not yet turned into text"
+const asText = ""
 
 // leftBehind is a conversation in which two tools were loaded, with the results of the
 // searches as text or in native form.
