@@ -39,7 +39,7 @@ const (
 	defaultEmbeddingConcurrency = 4
 	defaultQueryTimeout         = 10 * time.Second
 	defaultQueryCache           = 256
-	maxEmbeddingText            = 1000 // code points of a tool's text
+	maxEmbeddingText            = 1000 // code points of a tool's text and of a query; services refuse long ones
 	maxDimensions               = 1 << 16
 	maxEmbedderQueries          = 32 // at a time; more wait, within their timeouts
 )
@@ -94,9 +94,10 @@ type EmbeddingOptions struct {
 // is Hybrid(BM25, Embedding(e)).
 //
 // A tool is embedded as its name, description, hint, aliases, tags and the names of its
-// parameters, up to 1000 code points. The score is the cosine; what is not above 0 is no match; ties go by
-// the order of the documents. "+word" drops tools that do not have the word, and "github:
-// create issue" is answered from that namespace, as in BM25.
+// parameters, a query as it stands, both up to 1000 code points. The score is the cosine;
+// what is not above 0 is no match; ties go by the order of the documents. "+word" drops
+// tools that do not have the word, and "github: create issue" is answered from that
+// namespace, as in BM25.
 //
 // The Indexer fails if e does, or returns what are not vectors: a wrong number of them,
 // of different or no length, zero, or with numbers that are none. The Searcher fails if e
@@ -229,7 +230,7 @@ func (x *embeddingIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, 
 
 // queryVector returns the query's vector, nil if it has no text or there are no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
-	text := strings.ToValidUTF8(plainText(q), " ")
+	text := strings.ToValidUTF8(cutRunes(plainText(q), maxEmbeddingText), " ")
 	if text = strings.TrimSpace(text); text == "" || len(x.matrix) == 0 {
 		return nil, ctx.Err()
 	}

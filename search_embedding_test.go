@@ -317,6 +317,18 @@ func TestEmbeddingHangs(t *testing.T) {
 	}
 }
 
+// A query may be longer than what services take.
+func TestEmbeddingLongQuery(t *testing.T) {
+	e := &wordEmbedder{}
+	s := searcherOf(t, toolsearch.Embedding(e), doc("get_weather", ""))
+	if _, err := s.Search(context.Background(), toolsearch.ParseQuery(strings.Repeat("天气 ", 1000))); err != nil {
+		t.Fatal(err)
+	}
+	if texts := e.texts(); len([]rune(texts[1])) > 1000 {
+		t.Errorf("embedded %d code points", len([]rune(texts[1])))
+	}
+}
+
 func TestEmbeddingRemembersQueries(t *testing.T) {
 	// Of two, "one" is the older when "three" comes.
 	for size, want := range map[int]int{0: 3, 2: 4, -1: 6} {
