@@ -18,44 +18,64 @@ type partHits struct {
 
 	// Of the scores of the best hits, but for tools that the query names, whose scores may
 	// stand apart; these count as the highest of the others.
-	highest, mean, deviation float64
+	highest float64
+	among   spread // of the hits
+	in      spread // of the catalog, of which all but the hits have 0
 }
 
 // adds is what a part adds for a score of its own.
 func (p *partHits) adds(score float64) float64 {
-	return float64(p.weight * math.Log1p(math.Exp(p.standard(score))))
+	score = min(score, p.highest)
+	return float64(p.weight * (soft(p.among.standard(score)) + soft(p.in.standard(score))) / 2)
+}
+
+// soft is ln(1 + e^z), written so that it does not overflow.
+func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
+
+// measure works out the means and deviations.
+func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
+	var scores []float64
+	for _, hit := range hits {
+		if !named[hit.Doc] {
+			scores = append(scores, hit.Score)
+			p.highest = max(p.highest, hit.Score)
+		}
+	}
+	p.among = spreadOf(scores, len(scores))
+	p.in = spreadOf(scores, docs)
+}
+
+// spread is a mean and the standard deviation from it.
+type spread struct{ mean, deviation float64 }
+
+// spreadOf is that of n scores, the first of which are given and the others 0.
+func spreadOf(scores []float64, n int) spread {
+	if len(scores) == 0 {
+		return spread{}
+	}
+	sum, squares := 0.0, 0.0
+	for _, score := range scores {
+		sum += score
+	}
+	mean := sum / float64(n)
+	for _, score := range scores {
+		squares += float64((score - mean) * (score - mean))
+	}
+	squares += float64(float64(n-len(scores)) * float64(mean*mean))
+	s := spread{mean, math.Sqrt(squares / float64(n))}
+	if s.deviation < 1e-9*mean { // equal but for rounding
+		s.deviation = 0
+	}
+	return s
 }
 
 // standard is how far a score stands above the mean, in standard deviations; 0 where all
-// scores are one. It is bounded by the root of the number of hits.
-func (p *partHits) standard(score float64) float64 {
-	if p.deviation == 0 {
+// scores are one.
+func (s spread) standard(score float64) float64 {
+	if s.deviation == 0 {
 		return 0
 	}
-	return (min(score, p.highest) - p.mean) / p.deviation
-}
-
-// measure works out the mean and the deviation.
-func (p *partHits) measure(hits []Hit, named map[int]bool) {
-	n, sum := 0.0, 0.0
-	for _, hit := range hits {
-		if !named[hit.Doc] {
-			p.highest = max(p.highest, hit.Score)
-			sum += hit.Score
-			n++
-		}
-	}
-	p.mean = sum / max(1, n)
-	squares := 0.0
-	for _, hit := range hits {
-		if d := hit.Score - p.mean; !named[hit.Doc] {
-			squares += float64(d * d)
-		}
-	}
-	p.deviation = math.Sqrt(squares / max(1, n))
-	if p.deviation < 1e-9*p.highest { // equal but for rounding
-		p.deviation = 0
-	}
+	return (score - s.mean) / s.deviation
 }
 
 // ask asks all parts at the same time. It fails if none answers, and with a PartialError
@@ -83,7 +103,7 @@ func (h *hybrid) ask(ctx context.Context, q Query) ([]partHits, error) {
 			lists[i] = partHits{weight: h.parts[i].weight, err: err}
 			if err == nil || isPartial(err) {
 				hits = h.valid(hits)
-				lists[i].measure(h.best(hits, nil), named)
+				lists[i].measure(h.best(hits, nil), named, len(h.docs))
 				lists[i].hits = h.best(hits, filter)
 			}
 		}()
@@ -199,7 +219,7 @@ func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, er
 	}
 	for _, named := range h.sieve.words().named(q) {
 		if int(named.doc) == doc {
-			e.add(Contribution{plainText(q), "name", tierBonus[named.tier], tierDetail[named.tier]})
+			e.add(Contribution{plainText(q), "name", h.lift * tierBonus[named.tier], tierDetail[named.tier]})
 		}
 	}
 	return e, err
@@ -211,8 +231,8 @@ func (p *partHits) explain(text, name string, doc int) Contribution {
 	}
 	for i, hit := range p.hits {
 		if hit.Doc == doc {
-			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations from the mean; weight %g",
-				i+1, len(p.hits), hit.Score, p.standard(hit.Score), p.weight)}
+			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
+				i+1, len(p.hits), hit.Score, p.among.standard(min(hit.Score, p.highest)), p.in.standard(min(hit.Score, p.highest)), p.weight)}
 		}
 	}
 	return Contribution{Term: text, Field: name, Detail: "not among its hits"}

@@ -63,23 +63,45 @@ func numbered(n int) (docs []toolsearch.Document) {
 	return docs
 }
 
-// The score is the sum of ln(1 + e^z); z is what the scores are in deviations from the mean.
+// added is what a part adds to a tool of that score: the mean of ln(1 + e^z) for z in
+// deviations of the hits, and in deviations of the scores of all tools, the last of which
+// are zeros.
+func added(score float64, all ...float64) float64 {
+	z := func(scores []float64) float64 {
+		mean, squares := 0.0, 0.0
+		for _, s := range scores {
+			mean += s / float64(len(scores))
+		}
+		for _, s := range scores {
+			squares += (s - mean) * (s - mean) / float64(len(scores))
+		}
+		if squares == 0 {
+			return 0
+		}
+		return (score - mean) / math.Sqrt(squares)
+	}
+	hits := slices.DeleteFunc(slices.Clone(all), func(s float64) bool { return s == 0 })
+	return (math.Log(1+math.Exp(z(hits))) + math.Log(1+math.Exp(z(all)))) / 2
+}
+
 func TestHybridScores(t *testing.T) {
-	soft := func(z float64) float64 { return math.Log(1 + math.Exp(z)) }
-	// 3 and 1 deviate by 1 from their mean, 2; so do 40 and 20.
 	two := []toolsearch.Indexer{part(3, 1, 0), part(0, 40, 20)}
 	tests := []struct {
 		name    string
 		options toolsearch.HybridOptions
 		want    []float64 // by document
 	}{
-		{"one part", toolsearch.HybridOptions{Parts: two[:1]}, []float64{soft(1), soft(-1), 0}},
-		{"two parts", toolsearch.HybridOptions{Parts: two}, []float64{soft(1), soft(-1) + soft(1), soft(-1)}},
-		{"weights", toolsearch.HybridOptions{Parts: two, Weights: []float64{0.5, 3}}, []float64{0.5 * soft(1), 0.5*soft(-1) + 3*soft(1), 3 * soft(-1)}},
-		{"no weight", toolsearch.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{soft(1), soft(-1), 0}},
-		{"depth", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2}, []float64{soft(0), soft(-1), soft(1)}},
-		{"all alike", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(7, 7, 7)}}, []float64{soft(0), soft(0), soft(0)}},
-		{"no scores", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(math.NaN(), -1, 2), part(0, 0, math.Inf(1))}}, []float64{0, 0, 2 * soft(0)}},
+		{"one part", toolsearch.HybridOptions{Parts: two[:1]}, []float64{added(3, 3, 1, 0), added(1, 3, 1, 0), 0}},
+		{"two parts", toolsearch.HybridOptions{Parts: two},
+			[]float64{added(3, 3, 1, 0), added(1, 3, 1, 0) + added(40, 40, 20, 0), added(20, 40, 20, 0)}},
+		{"weights", toolsearch.HybridOptions{Parts: two, Weights: []float64{0.5, 3}},
+			[]float64{0.5 * added(3, 3, 1, 0), 0.5*added(1, 3, 1, 0) + 3*added(40, 40, 20, 0), 3 * added(20, 40, 20, 0)}},
+		{"no weight", toolsearch.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{added(3, 3, 1, 0), added(1, 3, 1, 0), 0}},
+		{"depth", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2},
+			[]float64{added(5, 5, 0, 0), added(2, 4, 2, 0), added(4, 4, 2, 0)}},
+		{"all alike", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
+		{"no scores", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, added(2, 2, 0, 0)}},
+		{"no end", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, added(2, 2, 0, 0)}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
