@@ -1,0 +1,393 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/components/embedding"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+)
+
+// The server of these tests is the real one, and so are the vectors.
+
+var public = flag.Bool("public", false, "measure on the public sets, which takes minutes the first time")
+
+// cacheFolder keeps the installed server and vectors, so that only the first run is slow.
+func cacheFolder() (string, error) {
+	folder, err := os.UserCacheDir()
+	return filepath.Join(folder, "toolsearch-hybrid"), err
+}
+
+var shared = sync.OnceValues(func() (*server, error) {
+	folder, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	return startServer(context.Background(), folder)
+})
+
+// TestMain need not stop the server, whose stdin closes with the process.
+func TestMain(m *testing.M) { os.Exit(m.Run()) }
+
+// running returns the server that the tests share, and its embedder.
+func running(t *testing.T) (*server, embedding.Embedder) {
+	t.Helper()
+	if err := missing(); err != nil {
+		t.Skip(err)
+	}
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.embedder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, e
+}
+
+// counting counts the texts an embedder is asked for.
+type counting struct {
+	embedding.Embedder
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counting) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
+	c.mu.Lock()
+	c.n += len(texts)
+	c.mu.Unlock()
+	return c.Embedder.EmbedStrings(ctx, texts, opts...)
+}
+
+// rankingSet is the project's own catalog and queries.
+func rankingSet(t *testing.T) (*eval.Catalog, []eval.Query) {
+	t.Helper()
+	folder := filepath.Join("..", "..", "testdata", "ranking")
+	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range services.Tools() {
+		info, err := tool.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog.Tools = append(catalog.Tools, info)
+	}
+	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog, queries
+}
+
+// score is recall at 5 and MRR, in percent.
+type score struct{ recall, mrr float64 }
+
+func scoreOf(r *eval.Report) score {
+	recall, _ := r.Mean("R@5")
+	mrr, _ := r.Mean("MRR")
+	return score{100 * recall.Value, 100 * mrr.Value}
+}
+
+// measure measures BM25, Embedding and the two together.
+func measure(t *testing.T, catalog *eval.Catalog, queries []eval.Query, meaning toolsearch.Indexer) (reports [3]*eval.Report) {
+	t.Helper()
+	for i, index := range []toolsearch.Indexer{toolsearch.BM25, meaning, toolsearch.Hybrid(toolsearch.BM25, meaning)} {
+		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: index, Resamples: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports[i] = report
+	}
+	return reports
+}
+
+// On the project's own set, of which a part is Chinese and a part misspelt, the hybrid is
+// better than either part.
+func TestHybridOnRankingSet(t *testing.T) {
+	_, e := running(t)
+	catalog, queries := rankingSet(t)
+	reports := measure(t, catalog, queries, toolsearch.Embedding(e))
+	t.Logf("%-12s  %12s  %12s  %12s", "R@5 MRR", "BM25", "Embedding", "Hybrid")
+	line := func(kind string, s [3]score) {
+		t.Logf("%-12s  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f", kind, s[0].recall, s[0].mrr, s[1].recall, s[1].mrr, s[2].recall, s[2].mrr)
+	}
+	var all [3]score
+	for i := range reports {
+		all[i] = scoreOf(reports[i])
+	}
+	for _, kind := range reports[0].Kinds() {
+		var of [3]score
+		for i := range reports {
+			of[i] = scoreOf(reports[i].OfKind(kind))
+		}
+		line(kind, of)
+	}
+	line("all", all)
+	for i, part := range []string{"BM25", "Embedding"} {
+		if all[2].recall <= all[i].recall || all[2].mrr <= all[i].mrr {
+			t.Errorf("the hybrid has %.1f, %s %.1f", all[2], part, all[i])
+		}
+	}
+}
+
+// A restart embeds nothing, and finds the same.
+func TestRestart(t *testing.T) {
+	_, e := running(t)
+	path := filepath.Join(t.TempDir(), "vectors")
+	var answers []string
+	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
+		counter := &counting{Embedder: e}
+		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), toolsearch.EmbeddingOptions{
+			Embedder: counter, Model: model, Store: toolsearch.NewFileStore(path), OnStoreError: func(err error) { t.Error(err) },
+		}.Index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if counter.n != wantEmbedded {
+			t.Errorf("%d tools embedded, want %d", counter.n, wantEmbedded)
+		}
+		result, err := catalog.Search(t.Context(), "tell my colleagues", 5)
+		if err != nil || len(result.Matches) != 5 {
+			t.Fatalf("%v, %v", result, err)
+		}
+		answer := ""
+		for _, m := range result.Matches {
+			answer += fmt.Sprintln(m.Info.Name, m.Score)
+		}
+		answers = append(answers, answer)
+	}
+	if answers[0] != answers[1] {
+		t.Errorf("before the restart\n%s\nafter it\n%s", answers[0], answers[1])
+	}
+}
+
+// The whole program: its agent's second search is without the server, which was stopped,
+// and finds by words what it can.
+func TestProgram(t *testing.T) {
+	if err := missing(); err != nil {
+		t.Skip(err)
+	}
+	folder, err := cacheFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, folder); err != nil {
+		t.Fatal(err)
+	}
+	_, after, stopped := strings.Cut(out.String(), "(the embedding server is stopped)")
+	if !stopped || !strings.Contains(after, "mcp__slack__send_message") || !strings.Contains(after, "degraded: toolsearch: failed in part: Embedding") ||
+		!strings.Contains(after, "Assistant: The team has the balance.") {
+		t.Errorf("the search did not go on without the server:\n%s", out.String())
+	}
+	if strings.Count(out.String(), "degraded") != 1 {
+		t.Errorf("it degraded before the server was stopped:\n%s", out.String())
+	}
+	// In every row the hybrid, the last column, is among the first five, and in some the
+	// parts are not.
+	misses := [2]int{}
+	for _, question := range questions {
+		_, row, _ := strings.Cut(out.String(), question.query+" ")
+		row, _, _ = strings.Cut(row, "\n")
+		places := strings.Fields(row) // Keyword, BM25, Embedding, Hybrid
+		if len(places) != 4 || len(places[3]) > 1 || places[3] > "5" || places[3] == "-" {
+			t.Errorf("%q: places %q", question.query, places)
+			continue
+		}
+		for i, place := range places[1:3] {
+			if len(place) > 1 || place > "5" || place == "-" {
+				misses[i]++
+			}
+		}
+	}
+	if misses[0] == 0 || misses[1] == 0 {
+		t.Errorf("BM25 misses %d, the embedding %d; want some of each", misses[0], misses[1])
+	}
+}
+
+// A server that is killed, not stopped, is the same to the search.
+func TestKilledServer(t *testing.T) {
+	if err := missing(); err != nil {
+		t.Skip(err)
+	}
+	folder, err := cacheFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := startServer(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.stop()
+	e, err := s.embedder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	kill := func() {
+		if err := s.process.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		s.process.Wait()
+	}
+	if err := ask(t.Context(), &out, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(e)), kill); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "degraded: toolsearch: failed in part: Embedding") {
+		t.Errorf("no event says that the server is gone:\n%s", out.String())
+	}
+}
+
+// The server speaks the API as its clients do, and refuses the rest in words.
+func TestServer(t *testing.T) {
+	s, _ := running(t)
+	tests := []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
+	}{
+		{"text", "POST", "/embeddings", `{"input":"send mail"}`, 200, `"index":0,"embedding":[-0.0`},
+		{"texts", "POST", "/embeddings", `{"input":["a","b"],"encoding_format":"float"}`, 200, `"index":1,"embedding":[`},
+		{"base64", "POST", "/embeddings", `{"input":["a"],"encoding_format":"base64"}`, 200, `"index":0,"embedding":"`},
+		{"no JSON", "POST", "/embeddings", `{`, 400, "not JSON"},
+		{"no input", "POST", "/embeddings", `{}`, 400, "input must be"},
+		{"null", "POST", "/embeddings", `null`, 400, "input must be"},
+		{"no texts", "POST", "/embeddings", `{"input":[]}`, 400, "input must be"},
+		{"a number", "POST", "/embeddings", `{"input":["a",7]}`, 400, "input 1 is not a text"},
+		{"blank", "POST", "/embeddings", `{"input":" "}`, 400, "input 0 is empty"},
+		{"long", "POST", "/embeddings", `{"input":"` + strings.Repeat("a", 4001) + `"}`, 400, "longer than 4000"},
+		{"format", "POST", "/embeddings", `{"input":"a","encoding_format":"int8"}`, 400, "encoding_format"},
+		{"too much", "POST", "/embeddings", strings.Repeat(" ", 9<<20), 413, "longer than"},
+		{"elsewhere", "POST", "/chat", `{}`, 404, "only"},
+		{"GET", "GET", "/embeddings", ``, 405, "POST"},
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), test.method, s.url+test.path, strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			if err != nil || response.StatusCode != test.status || !strings.Contains(string(body), test.want) {
+				t.Errorf("got %d %.200s, %v, want %d with %q", response.StatusCode, body, err, test.status, test.want)
+			}
+			if test.status != 200 && !strings.Contains(string(body), `{"error":{"message":`) {
+				t.Errorf("the error is %.200s", body)
+			}
+		})
+	}
+}
+
+// storing keeps the vectors of queries too, which no program needs, but a test that asks
+// 7,000 of them does.
+type storing struct {
+	embedding.Embedder
+	store *toolsearch.FileStore
+}
+
+func (s storing) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
+	keys := make([]string, len(texts))
+	for i, text := range texts {
+		sum := sha256.Sum256([]byte(model + " query " + text))
+		keys[i] = hex.EncodeToString(sum[:])
+	}
+	stored, err := s.store.Load(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	vectors := make([][]float64, len(texts))
+	for i, v := range stored {
+		if v == nil {
+			fresh, err := s.Embedder.EmbedStrings(ctx, texts[i:i+1], opts...)
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range fresh[0] {
+				v = append(v, float32(x))
+			}
+			if err := s.store.Save(ctx, keys[i:i+1], [][]float32{v}); err != nil {
+				return nil, err
+			}
+		}
+		for _, x := range v {
+			vectors[i] = append(vectors[i], float64(x))
+		}
+	}
+	return vectors, nil
+}
+
+// On the public sets the hybrid is better than either part in the mean. Run it with
+//
+//	go test -run PublicSets -v -timeout 1h . -public
+//
+// TOOLSEARCH_RETRIEVAL says where the sets are, by default shared/retrieval beside the
+// repository.
+func TestHybridOnPublicSets(t *testing.T) {
+	if !*public {
+		t.Skip("a long run: go test -run PublicSets -v -timeout 1h . -public")
+	}
+	dir := os.Getenv("TOOLSEARCH_RETRIEVAL")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "retrieval")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no retrieval sets: %v; TOOLSEARCH_RETRIEVAL names the folder that holds them", err)
+	}
+	_, e := running(t)
+	folder, err := cacheFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := toolsearch.NewFileStore(filepath.Join(folder, "public-sets"))
+	meaning := toolsearch.EmbeddingOptions{Embedder: storing{e, store}}.Index
+	sets := []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
+	t.Logf("%-16s  %12s  %12s  %12s", "R@5 MRR", "BM25", "Embedding", "Hybrid")
+	var mean [3]score
+	for _, set := range sets {
+		catalog, err := eval.LoadCatalog(filepath.Join(dir, set, "tools.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries, err := eval.LoadQueries(filepath.Join(dir, set, "queries.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%-16s", set)
+		for i, report := range measure(t, catalog, queries, meaning) {
+			s := scoreOf(report)
+			text += fmt.Sprintf("  %5.1f  %5.1f", s.recall, s.mrr)
+			mean[i].recall += s.recall / float64(len(sets))
+			mean[i].mrr += s.mrr / float64(len(sets))
+		}
+		t.Log(text)
+	}
+	t.Logf("%-16s  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f", "mean", mean[0].recall, mean[0].mrr, mean[1].recall, mean[1].mrr, mean[2].recall, mean[2].mrr)
+	for i, part := range []string{"BM25", "Embedding"} {
+		if mean[2].recall <= mean[i].recall || mean[2].mrr <= mean[i].mrr {
+			t.Errorf("the hybrid has %.1f in the mean, %s %.1f", mean[2], part, mean[i])
+		}
+	}
+}
