@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -115,7 +114,7 @@ type addedTools struct {
 
 func (h *host) addTool() *metaTool {
 	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, scope scope, names []string) string {
-		matches, missing := scope.selectNames(strings.Join(names, ","))
+		matches, missing := scope.selectEach(names)
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
 			if h.isLoaded(ctx, name) {
@@ -126,8 +125,10 @@ func (h *host) addTool() *metaTool {
 		}
 		switch {
 		case len(missing) > 0:
-			answer.Suggestions = scope.near(missing, matches)
 			answer.Message = h.prompt.text("not-found")
+			if answer.Suggestions = scope.near(missing, matches); len(answer.Suggestions) > 0 {
+				answer.Message = h.prompt.text("not-found-near")
+			}
 		case len(matches) == 0:
 			answer.Message = h.prompt.text("no-names")
 		default:
@@ -147,7 +148,7 @@ type removedTools struct {
 
 func (h *host) removeTool() *metaTool {
 	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, scope scope, names []string) string {
-		matches, missing := scope.selectNames(strings.Join(names, ","))
+		matches, missing := scope.selectEach(names)
 		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
 			if h.isLoaded(ctx, name) && !h.isPinned(ctx, name) {
@@ -179,15 +180,50 @@ func (h *host) namesTool(name, description string, run func(ctx context.Context,
 			},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "tool_names", "tool_name", "names", "name", "tools", "tool")
-			if request.unreadable {
+			names, ok := readNames(arguments)
+			if !ok {
 				return toJSON(map[string]string{"error": h.prompt.text("bad-names")}), nil
 			}
 			scope, err := h.scope(ctx)
 			if err != nil {
 				return "", err
 			}
-			return run(ctx, scope, request.queries), nil
+			return run(ctx, scope, names), nil
 		},
 	}
+}
+
+// selectEach looks up names one by one: each is one, or several in one text.
+func (c scope) selectEach(names []string) (matches []Match, missing []string) {
+	s := selection{scope: c, seen: newDocSet(len(c.docs))}
+	for _, name := range names {
+		s.add(cut(name, maxSelectBytes), nameSeparators)
+	}
+	return s.matches, s.missing
+}
+
+// readNames reads a list of tools' names as leniently as a search's arguments: one name for
+// a list of one, and what search_tools returned of a tool for its name.
+func readNames(arguments string) (names []string, ok bool) {
+	value, ok := readValue(arguments)
+	if object, isObject := value.(map[string]any); isObject {
+		_, asked := object["tool_names"]
+		value = firstOf(object, "tool_names", "tool_name", "names", "name", "tools", "tool")
+		ok = asked || value != nil || len(object) == 0
+	}
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	for _, element := range list {
+		if object, isObject := element.(map[string]any); isObject {
+			element = firstOf(object, "name")
+		}
+		if _, nested := element.([]any); nested {
+			continue
+		}
+		one, _ := queriesOf(element)
+		names = append(names, one...)
+	}
+	return names, ok && (len(names) > 0 || len(list) == 0 || value == nil)
 }
