@@ -12,6 +12,7 @@ import (
 // something to say.
 type selectedTools struct {
 	SelectedTools []string `json:"selectedTools"`
+	NotFound      []string `json:"not_found,omitempty"`
 	Suggestions   []string `json:"suggestions,omitempty"`
 	Message       string   `json:"message,omitempty"`
 }
@@ -35,7 +36,7 @@ func (h *host) regexpTool() *metaTool {
 			if answer.Matches == nil {
 				answer.Matches = []string{}
 			}
-			return toJSON(selectedTools{answer.Matches, answer.Suggestions, answer.Message}), nil
+			return toJSON(selectedTools{answer.Matches, answer.NotFound, answer.Suggestions, answer.Message}), nil
 		},
 	}
 }
