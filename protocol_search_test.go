@@ -1,0 +1,395 @@
+package toolsearch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// The protocols that search: what the model sees in each call and the bytes it is answered.
+
+// says is a check of what the model was told in answer to its calls, in their order.
+func says(want ...string) func(*testing.T, outcome) {
+	return func(t *testing.T, o outcome) {
+		t.Helper()
+		var got []string
+		for _, m := range o.last().Messages {
+			if m.Role == toolsearchtest.Tool {
+				got = append(got, m.Text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the model was told\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+		}
+	}
+}
+
+// using is a config with that protocol.
+func using(p toolsearch.Protocol) toolsearch.Config { return toolsearch.Config{Protocol: p} }
+
+const (
+	noRegexpMatch = "No tool's name matches. Try a shorter pattern or another word, such as `mail|message`. If no tool can do it, tell the user."
+	noNames       = `"No names were given. Give a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
+	badNames      = `"The arguments could not be read. Give a JSON object with a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
+	added         = `"Loaded: they can be called from your next turn on."`
+)
+
+func TestProtocolRegexp(t *testing.T) {
+	pattern := func(p string) turn {
+		arguments, _ := json.Marshal(map[string]string{"regex_pattern": p})
+		return search(string(arguments))
+	}
+	var many []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("tool_%02d: Does", i))
+	}
+	playAll(t, []conversation{
+		{
+			name: "names that match are loaded, whole matches first", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{pattern("^GET_(weather|forecast)$"), pattern("send"), calling("get_weather")},
+			saw: []string{"tool_search", "tool_search get_forecast get_weather",
+				"tool_search get_forecast get_weather send_mail mcp__slack__send_message",
+				"tool_search get_forecast get_weather send_mail mcp__slack__send_message"},
+			check: says(`{"selectedTools":["get_forecast","get_weather"]}`, `{"selectedTools":["send_mail","mcp__slack__send_message"]}`, "get_weather ran with {}"),
+		},
+		{
+			name: "descriptions are not looked at", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{pattern("shares")}, saw: []string{"tool_search", "tool_search"},
+			check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`),
+		},
+		{
+			name: "a pattern that is none is answered with what is wrong and where", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)), pattern(strings.Repeat("x", 300))},
+			saw:   slices.Repeat([]string{"tool_search"}, 6),
+			check: func(t *testing.T, o outcome) {
+				for i, want := range []string{
+					"missing closing ), at character 5, where `(mail` begins", "missing argument to repetition operator, at character 1, where `*mail` begins",
+					"invalid or unsupported Perl syntax, at character 1, where `(?=mail)` begins", "", "longer than 256 bytes",
+				} {
+					text := o.result(t, fmt.Sprintf("call_%d", i+1))
+					if !strings.HasPrefix(text, `{"selectedTools":[],"message":"`) && want != "" || !strings.Contains(text, want) {
+						t.Errorf("got %s, want a message with %q", text, want)
+					}
+				}
+			},
+		},
+		{
+			name: "mistakes", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{search(``), search(`{}`), search(`{"regex_pattern":""}`), search(`{"regex_pattern":{}}`), search(`{"words":"mail"}`)},
+			check: func(t *testing.T, o outcome) {
+				for i := range 5 {
+					text := o.result(t, fmt.Sprintf("call_%d", i+1))
+					if !strings.HasPrefix(text, `{"selectedTools":[],"message":"The `) || !strings.Contains(text, "regex_pattern") {
+						t.Errorf("call %d was answered %s", i+1, text)
+					}
+				}
+			},
+		},
+		{
+			name: "other spellings of the arguments", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{search(`{"query":"stocks"}`), search(`{"pattern":"stocks"}`), search(`"stocks"`), search(`{"regex_pattern":["stocks","mail"]}`)},
+			check: says(`{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks","send_mail"]}`),
+		},
+		{
+			name: "names can be selected, and what is not found is said", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{pattern("select:send_mail,get_wether")}, saw: []string{"tool_search", "tool_search send_mail"},
+			check: func(t *testing.T, o outcome) {
+				if got, want := o.result(t, "call_1"), `{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"`; !strings.HasPrefix(got, want) {
+					t.Errorf("got %s, want %s...", got, want)
+				}
+			},
+		},
+		{
+			name: "no more than the ceiling", config: using(toolsearch.ProtocolRegexp), dynamic: echoTools(many...),
+			turns: []turn{pattern(".")},
+			check: func(t *testing.T, o outcome) {
+				if n := len(o.last().Tools); n != 1+50 {
+					t.Errorf("the model sees %d tools, want tool_search and 50", n)
+				}
+			},
+		},
+	})
+}
+
+func TestProtocolSearchAdd(t *testing.T) {
+	find := func(arguments string) turn { return toolsearchtest.CallTool("search_tools", arguments) }
+	add := func(arguments string) turn { return toolsearchtest.CallTool("add_tool", arguments) }
+	remove := func(arguments string) turn { return toolsearchtest.CallTool("remove_tool", arguments) }
+	const metas = "search_tools add_tool show_all_tools remove_tool"
+	start := using(toolsearch.ProtocolSearchAdd)
+	always := using(toolsearch.ProtocolSearchAdd)
+	always.AlwaysLoaded = []string{"send_*"}
+	var many []string
+	for i := range 600 {
+		many = append(many, fmt.Sprintf("tool_%03d: Does <b>%d</b>\nand more", i, i))
+	}
+	list := func(from, to int) string {
+		var names []string
+		for i := from; i < to; i++ {
+			names = append(names, fmt.Sprintf(`"tool_%03d"`, i))
+		}
+		return strings.Join(names, ",")
+	}
+	weather := `{"name":"get_weather","description":"Current weather of a city"}`
+	forecast := `{"name":"get_forecast","description":"Weather of the coming days"}`
+	playAll(t, []conversation{
+		{
+			name: "search finds and loads nothing, add loads", config: start,
+			turns: []turn{find(`{"query":"weather"}`), add(`{"tool_names":["get_weather"]}`), calling("get_weather")},
+			saw:   []string{metas, metas, metas + " get_weather", metas + " get_weather"},
+			check: says(
+				`{"found":2,"tools":[`+weather+`,`+forecast+`],"message":"2 found. Load what you need with add_tool."}`,
+				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				"get_weather ran with {}"),
+		},
+		{
+			name: "a pattern over descriptions; near words where it matches nothing; none", config: start,
+			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`)},
+			saw:   slices.Repeat([]string{metas}, 4),
+			check: says(
+				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares"}],"message":"1 found. Load what you need with add_tool."}`,
+				`{"found":1,"tools":[`+weather+`],"message":"1 found. Load what you need with add_tool."}`,
+				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`),
+		},
+		{
+			name: "a pattern that is none", config: start,
+			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
+			check: func(t *testing.T, o outcome) {
+				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), at character 5, where ` + "`(mail`" +
+					` begins. The syntax is RE2's, without look-around and backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a character that is meant as itself."}`
+				if got := o.result(t, "call_1"); got != want {
+					t.Errorf("got %s\nwant %s", got, want)
+				}
+				if got := o.result(t, "call_2"); !strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`) || !strings.Contains(got, "missing closing )") {
+					t.Errorf("one wrong pattern of two was answered %s", got)
+				}
+			},
+		},
+		{
+			name: "mistakes in a search", config: start,
+			turns: []turn{find(``), find(`{}`), find(`{"query":" "}`), find(`{"query":{}}`), find(`{"words":"mail"}`)},
+			check: func(t *testing.T, o outcome) {
+				for i := range 5 {
+					if text := o.result(t, fmt.Sprintf("call_%d", i+1)); !strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `) || !strings.Contains(text, "query") {
+						t.Errorf("call %d was answered %s", i+1, text)
+					}
+				}
+			},
+		},
+		{
+			name: "everything there is, with the categories in the reminder", config: start,
+			turns: []turn{calling("show_all_tools"), toolsearchtest.CallTool("show_all_tools", ``)},
+			check: func(t *testing.T, o outcome) {
+				all := `{"total":5,"tools":[` + weather + `,` + forecast + `,{"name":"send_mail","description":"Sends an e-mail"},` +
+					`{"name":"list_stocks","description":"Prices of shares"},{"name":"mcp__slack__send_message","description":"Posts into a channel"}]}`
+				says(all, all)(t, o)
+				const want = "<available-deferred-tools>\n5 tools can be searched with search_tools and loaded with add_tool, in these categories:\nin no category (4)\nslack (1)\n</available-deferred-tools>"
+				for i, r := range o.requests {
+					if got := r.Messages[0].Text; got != want {
+						t.Errorf("call %d: the reminder is %q, want %q", i, got, want)
+					}
+				}
+			},
+		},
+		{
+			name: "of very many the first are shown, in one line each", config: start, dynamic: echoTools(many...),
+			turns: []turn{calling("show_all_tools"), find(`{"query":"tool"}`)},
+			check: func(t *testing.T, o outcome) {
+				var all, found struct {
+					Total, Found int
+					Tools        []struct{ Name, Description string }
+					Message      string
+				}
+				if err := json.Unmarshal([]byte(o.result(t, "call_1")), &all); err != nil {
+					t.Fatal(err)
+				}
+				if all.Total != 600 || len(all.Tools) != 500 || all.Message != "The first 500 are shown. Find others with search_tools." {
+					t.Errorf("show_all_tools: total %d, %d shown, %q", all.Total, len(all.Tools), all.Message)
+				}
+				if got := all.Tools[7].Description; got != "Does ‹b›7‹/b› and more" {
+					t.Errorf("a description is shown as %q", got)
+				}
+				if err := json.Unmarshal([]byte(o.result(t, "call_2")), &found); err != nil {
+					t.Fatal(err)
+				}
+				if found.Found != 600 || len(found.Tools) != 50 || !strings.HasPrefix(found.Message, "600 found, the best 50 of them shown.") {
+					t.Errorf("search_tools: found %d, %d shown, %q", found.Found, len(found.Tools), found.Message)
+				}
+			},
+		},
+		{
+			name: "adding again, unknown names, other spellings", config: start,
+			turns: []turn{
+				add(`{"tool_names":"get_weather"}`),
+				add(`{"tool_names":["get_weather","send_mail","send_mail"]}`),
+				add(`{"tool_names":["get_forcast","List-Stocks"]}`),
+				add(`{"tool_names":["zzz"]}`),
+				add(`{"names":"get_forecast, mcp__slack__send_message"}`),
+			},
+			saw: []string{metas, metas + " get_weather", metas + " get_weather send_mail", metas + " get_weather send_mail list_stocks",
+				metas + " get_weather send_mail list_stocks", metas + " get_weather send_mail list_stocks get_forecast mcp__slack__send_message"},
+			check: says(
+				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				`{"added":["send_mail"],"already_loaded":["get_weather"],"not_found":[],"message":`+added+`}`,
+				`{"added":["list_stocks"],"already_loaded":[],"not_found":["get_forcast"],"suggestions":["get_forecast"],"message":"No tool has the names in \"not_found\"; \"suggestions\" are names that come near."}`,
+				`{"added":[],"already_loaded":[],"not_found":["zzz"],"message":"No tool has the names in \"not_found\". Take exact names from search_tools or show_all_tools."}`,
+				`{"added":["get_forecast","mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":`+added+`}`),
+		},
+		{
+			name: "no names, and arguments that are none", config: start,
+			turns: []turn{add(``), add(`{}`), add(`{"tool_names":[]}`), add(`{"tool_names":null}`), add(`{"tool_names":[{}]}`), add(`{"tool_names":{"a":1}}`), add(`{"tool_names":["get_weather"`), add(`{"other":1}`)},
+			saw:   slices.Repeat([]string{metas}, 9),
+			check: says(slices.Concat(
+				slices.Repeat([]string{`{"added":[],"already_loaded":[],"not_found":[],"message":` + noNames + `}`}, 4),
+				slices.Repeat([]string{`{"error":` + badNames + `}`}, 4))...),
+		},
+		{
+			name: "what a search returned of tools is taken for their names", config: start,
+			turns: []turn{add(`{"tool_names":[` + weather + `,"[\"send_mail\"]"]}`)},
+			saw:   []string{metas, metas + " get_weather send_mail"},
+			check: says(`{"added":["get_weather","send_mail"],"already_loaded":[],"not_found":[],"message":` + added + `}`),
+		},
+		{
+			name: "many at once", config: start, dynamic: echoTools(many...),
+			turns: []turn{add(`{"tool_names":[` + list(0, 30) + `]}`), remove(`{"tool_names":[` + list(5, 30) + `]}`)},
+			saw:   []string{metas, metas + " " + strings.Join(numbered(0, 30), " "), metas + " tool_000 tool_001 tool_002 tool_003 tool_004"},
+			check: says(
+				`{"added":[`+list(0, 30)+`],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				`{"removed":[`+list(5, 30)+`],"not_found":[],"message":"Removed from your tool list."}`),
+		},
+		{
+			name: "a name that is a list itself", config: start, dynamic: echoTools("a,b: Both", "a: One", "c: Other"),
+			turns: []turn{add(`{"tool_names":["a,b","c"]}`)}, saw: []string{metas, metas + " a,b c"},
+		},
+		{
+			name: "removing, adding again, and what cannot be removed", config: always,
+			turns: []turn{
+				add(`{"tool_names":["get_weather","list_stocks","send_mail"]}`),
+				remove(`{"tool_names":["get_weather"]}`),
+				remove(`{"tool_names":["get_weather","send_mail","zzz","list_stocks"]}`),
+				add(`{"tool_names":["get_weather"]}`),
+				remove(`{}`), remove(`nonsense {`),
+			},
+			saw: []string{metas + " send_mail", metas + " send_mail get_weather list_stocks", metas + " send_mail list_stocks", metas + " send_mail",
+				metas + " send_mail get_weather", metas + " send_mail get_weather", metas + " send_mail get_weather"},
+			check: says(
+				`{"added":["get_weather","list_stocks"],"already_loaded":["send_mail"],"not_found":[],"message":`+added+`}`,
+				`{"removed":["get_weather"],"not_found":[],"message":"Removed from your tool list."}`,
+				`{"removed":["list_stocks"],"not_found":["zzz","get_weather","send_mail"],"message":"The names in \"not_found\" are not loaded, or are always there, and were not removed."}`,
+				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				`{"removed":[],"not_found":[],"message":`+noNames+`}`,
+				`{"error":`+badNames+`}`),
+		},
+		{
+			name: "what a tool's own name holds cannot break out", config: start,
+			dynamic: []tool.BaseTool{echoTools("x\"],\"removed\":[\"y: Bad")[0], echoTools("y: Good")[0]},
+			turns:   []turn{add(`{"tool_names":["y"]}`), add(`{"tool_names":["x\"],\"removed\":[\"y"]}`)},
+			saw:     []string{metas, metas + " y", metas + " y x\"],\"removed\":[\"y"},
+		},
+	})
+}
+
+// numbered returns names as those of TestProtocolSearchAdd.
+func numbered(from, to int) (names []string) {
+	for i := from; i < to; i++ {
+		names = append(names, fmt.Sprintf("tool_%03d", i))
+	}
+	return names
+}
+
+func TestProtocolRanked(t *testing.T) {
+	ranked := using(toolsearch.ProtocolRanked)
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("send_%02d: Sends", i))
+	}
+	last := func(t *testing.T, text string) (structured struct {
+		Query        string
+		Limit, Total int
+		Matches      []struct {
+			Rank                     int
+			Name, Description, Usage string
+			Score                    float64
+		}
+		Message string
+	}) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &structured); err != nil {
+			t.Fatalf("%v in the last line of\n%s", err, text)
+		}
+		return structured
+	}
+	playAll(t, []conversation{
+		{
+			name: "a ranked text and the same as JSON", config: ranked, dynamic: echoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
+			turns: []turn{search(`{"query":"send mail"}`), calling("send_mail")},
+			check: func(t *testing.T, o outcome) {
+				text := o.result(t, "call_1")
+				got := last(t, text)
+				if len(got.Matches) == 0 || got.Matches[0].Name != "send_mail" || got.Query != "send mail" || got.Limit != 5 || got.Total != len(got.Matches) {
+					t.Fatalf("got %+v", got)
+				}
+				var want strings.Builder
+				fmt.Fprintf(&want, "The best %d of %d tools, with scores. All are loaded.\n", len(got.Matches), got.Total)
+				names := []string{"tool_search"}
+				for i, m := range got.Matches {
+					fmt.Fprintf(&want, "%d. %s (%v)\n   %s\n   %s\n", m.Rank, m.Name, m.Score, m.Description, m.Usage)
+					if m.Rank != i+1 || m.Usage != m.Name+"(city?)" || i > 0 && m.Score > got.Matches[i-1].Score {
+						t.Errorf("match %d is %+v", i, m)
+					}
+					names = append(names, m.Name)
+				}
+				if !strings.HasPrefix(text, want.String()+"{") {
+					t.Errorf("the text is\n%s\nand its last line says\n%s", text, want.String())
+				}
+				if d := got.Matches[0].Description; d != "Sends an e-mail to ‹someone›" {
+					t.Errorf("the description is %q", d)
+				}
+				if saw := o.saw(); saw[1] != strings.Join(names, " ") {
+					t.Errorf("then the model saw %s, want %s", saw[1], names)
+				}
+			},
+		},
+		{
+			name: "the limit is 5 and at most 10", config: ranked, dynamic: echoTools(many...),
+			turns: []turn{search(`{"query":"send"}`), search(`{"query":"send","limit":2}`), search(`{"query":"send","limit":100}`), search(`{"query":"send","limit":"7"}`), search(`{"query":"send","limit":-1}`)},
+			check: func(t *testing.T, o outcome) {
+				for i, want := range []int{5, 2, 10, 7, 5} {
+					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
+					if got.Limit != want || len(got.Matches) != want || got.Total != 30 {
+						t.Errorf("search %d: limit %d, %d matches of %d, want %d of 30", i, got.Limit, len(got.Matches), got.Total, want)
+					}
+				}
+			},
+		},
+		{
+			name: "no match, and mistakes", config: ranked,
+			turns: []turn{search(`{"query":"0123456789"}`), search(`{}`), search(`{"query":{}}`)}, saw: slices.Repeat([]string{"tool_search"}, 4),
+			check: func(t *testing.T, o outcome) {
+				for i, want := range []string{"No tool matches.", "The query is empty.", "The arguments could not be read."} {
+					text := o.result(t, fmt.Sprintf("call_%d", i+1))
+					got := last(t, text)
+					if len(got.Matches) > 0 || got.Total != 0 || !strings.HasPrefix(got.Message, want) || !strings.HasPrefix(text, got.Message+"\n{") || !strings.Contains(text, `"matches":[]`) {
+						t.Errorf("search %d was answered %s", i, text)
+					}
+				}
+			},
+		},
+		{
+			name: "names are selected", config: ranked, turns: []turn{search(`{"query":"select:send_mail,get_wether"}`)},
+			saw: []string{"tool_search", "tool_search send_mail"},
+			check: func(t *testing.T, o outcome) {
+				if text := o.result(t, "call_1"); !strings.Contains(text, `"not_found":["get_wether"],"suggestions":["get_weather"]`) {
+					t.Errorf("got %s", text)
+				}
+			},
+		},
+	})
+}
