@@ -3,10 +3,13 @@ package toolsearch
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 )
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
@@ -39,13 +42,48 @@ func definitionOf(info *schema.ToolInfo) definition {
 	return d
 }
 
-// schemaJSON is the JSON schema of a tool's parameters.
+// schemaJSON is the JSON schema of a tool's parameters. One that is none, or too large to be
+// written in a reasonable time, allows any.
 func schemaJSON(info *schema.ToolInfo) string {
+	const any = `{"type":"object","properties":{}}`
 	definition, err := guard(info.ToJSONSchema)
-	if err != nil || definition == nil {
-		return `{"type":"object","properties":{}}`
+	if err != nil || definition == nil || !isWritable(definition) {
+		return any
 	}
-	return toJSON(definition)
+	if text := toJSON(definition); strings.HasPrefix(text, "{") { // {} is written as true
+		return text
+	}
+	return any
+}
+
+// isWritable reports whether a definition is small enough to be written out. That takes the
+// square of its depth: at 2,000 it is more than a second, and a definition that is part of
+// itself has no end.
+func isWritable(root *jsonschema.Schema) bool {
+	parts := 0
+	var walk func(s *jsonschema.Schema, depth int) bool
+	walk = func(s *jsonschema.Schema, depth int) bool {
+		if s == nil {
+			return true
+		}
+		if parts++; parts > maxSchemaParts || depth > maxEffortDepth {
+			return false
+		}
+		inner := []*jsonschema.Schema{
+			s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
+		}
+		inner = slices.Concat(inner, s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems)
+		for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
+			inner = slices.AppendSeq(inner, maps.Values(named))
+		}
+		if s.Properties != nil {
+			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+				inner = append(inner, pair.Value)
+			}
+		}
+		return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !walk(s, depth+1) })
+	}
+	return walk(root, 0)
 }
 
 func (h *host) definitionsTool() *metaTool {

@@ -2,11 +2,13 @@ package toolsearch
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	problemkind "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	textmessage "golang.org/x/text/message"
 )
@@ -23,18 +25,21 @@ type schemas struct {
 // Bounds on what is said of one call.
 const (
 	maxProblems     = 5
-	maxProblemBytes = 1 << 10
+	maxProblemBytes = 200 // of each; some quote what is wrong, and that may be long
 )
 
 // problem says what is wrong with a tool's arguments; "" if nothing is. A schema that is
-// itself wrong forbids nothing.
+// itself wrong, or would take too long, forbids nothing but what is no object.
 func (s *schemas) problem(doc int, info *schema.ToolInfo, arguments string) string {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
 	if err != nil {
-		return oneLine(err.Error(), maxProblemBytes)
+		return oneLine("not valid JSON: "+err.Error(), maxProblemBytes)
 	}
-	compiled := s.of(doc, info)
-	if compiled == nil {
+	if _, isObject := value.(map[string]any); !isObject {
+		return "want an object"
+	}
+	compiled, budget := s.of(doc, info), effort(maxEffort)
+	if compiled == nil || checkPlain(value, 0) != nil || !budget.allows(compiled, value, 0) {
 		return ""
 	}
 	_, err = guard(func() (struct{}, error) { return struct{}{}, compiled.Validate(value) })
@@ -42,9 +47,10 @@ func (s *schemas) problem(doc int, info *schema.ToolInfo, arguments string) stri
 	if !errors.As(err, &wrong) {
 		return "" // valid, or the validator failed
 	}
-	var problems []string
-	collectProblems(wrong, &problems)
-	return oneLine(strings.Join(problems, "; "), maxProblemBytes)
+	problems := problemsOf(wrong, nil)
+	slices.Sort(problems) // they come in the order of maps
+	problems = slices.Compact(problems)
+	return strings.Join(problems[:min(len(problems), maxProblems)], "; ")
 }
 
 func (s *schemas) of(doc int, info *schema.ToolInfo) *jsonschema.Schema {
@@ -62,13 +68,20 @@ func (s *schemas) of(doc int, info *schema.ToolInfo) *jsonschema.Schema {
 }
 
 func compileSchema(text string) (*jsonschema.Schema, error) {
+	if len(text) > maxSchemaBytes {
+		return nil, errTooCostly
+	}
 	definition, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPlain(definition, 0); err != nil {
 		return nil, err
 	}
 	const url = "tool:///parameters"
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(compilePattern)
 	if err := c.AddResource(url, definition); err != nil {
 		return nil, err
 	}
@@ -83,16 +96,20 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas of tools refer to nothing outside")
 }
 
-// collectProblems gathers the problems at the leaves, which are the ones to mend.
-func collectProblems(e *jsonschema.ValidationError, problems *[]string) {
+// problemsOf adds the problems at the leaves, which are the ones to mend.
+func problemsOf(e *jsonschema.ValidationError, problems []string) []string {
 	for _, cause := range e.Causes {
-		collectProblems(cause, problems)
+		problems = problemsOf(cause, problems)
 	}
-	if len(e.Causes) == 0 && len(*problems) < maxProblems {
-		at := ""
-		if len(e.InstanceLocation) > 0 {
-			at = "/" + strings.Join(e.InstanceLocation, "/") + ": "
-		}
-		*problems = append(*problems, at+e.ErrorKind.LocalizedString(textmessage.NewPrinter(language.English)))
+	if len(e.Causes) > 0 {
+		return problems
 	}
+	if extra, ok := e.ErrorKind.(*problemkind.AdditionalProperties); ok {
+		slices.Sort(extra.Properties)
+	}
+	at := ""
+	if len(e.InstanceLocation) > 0 {
+		at = "/" + strings.Join(e.InstanceLocation, "/") + ": "
+	}
+	return append(problems, oneLine(at+e.ErrorKind.LocalizedString(textmessage.NewPrinter(language.English)), maxProblemBytes))
 }

@@ -1,0 +1,197 @@
+package toolsearch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Dispatched calls are held against the tool's schema, whatever a remote server sent for one.
+
+// schemaTool answers with its arguments and has that JSON schema.
+func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
+	t.Helper()
+	parameters := new(jsonschema.Schema)
+	if err := json.Unmarshal([]byte(definition), parameters); err != nil {
+		t.Fatalf("%s: %v", definition, err)
+	}
+	return &echoTool{plainTool{&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+}
+
+const bookSchema = `{"type":"object","properties":{
+	"guest":{"type":"object","properties":{"name":{"type":"string","minLength":2},"age":{"type":"integer"}},"required":["name"],"additionalProperties":false},
+	"nights":{"type":"integer","minimum":1},
+	"room":{"enum":["single","double"]},
+	"days":{"type":"array","items":{"type":"string","pattern":"^[0-9]{4}$"}}
+},"required":["guest","nights"],"additionalProperties":false}`
+
+func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
+	var table []conversation
+	for _, tt := range []struct{ arguments, problem string }{ // problem "": the tool runs
+		{`{"guest":{"name":"Ann","age":30},"nights":2,"room":"double","days":["2030"]}`, ""},
+		{`{"guest":{"name":"Ann"},"nights":2.0}`, ""},
+		{`{}`, "missing properties 'guest', 'nights'"},
+		{`{"guest":{"name":"Ann"},"nights":"2"}`, "/nights: got string, want integer"},
+		{`{"guest":{"name":"Ann"},"nights":0}`, "/nights: minimum: got 0, want 1"},
+		{`{"guest":{"name":"Ann"},"nights":1.5}`, "/nights: got number, want integer"},
+		{`{"guest":{},"nights":1}`, "/guest: missing property 'name'"},
+		{`{"guest":{"name":"A"},"nights":1}`, "/guest/name: minLength: got 1, want 2"},
+		{`{"guest":"Ann","nights":1}`, "/guest: got string, want object"},
+		{`{"guest":{"name":"Ann"},"nights":1,"z":1,"y":2,"x":3}`, "additional properties 'x', 'y', 'z' not allowed"},
+		{`{"guest":{"name":"Ann","c":1,"b":2},"nights":1}`, "/guest: additional properties 'b', 'c' not allowed"},
+		{`{"guest":{"name":"Ann"},"nights":1,"room":"suite"}`, "/room: value must be one of 'single', 'double'"},
+		{`{"guest":{"name":"Ann"},"nights":1,"days":["2030","30",31]}`, "/days/1: '30' does not match pattern '^[0-9]{4}$'; /days/2: got number, want string"},
+		{`{"guest":{"name":7},"nights":null,"room":1,"days":{},"z":1,"y":1}`, "/days: got object, want array; /guest/name: got number, want string; /nights: got null, want integer; " +
+			"/room: value must be one of 'single', 'double'; additional properties 'y', 'z' not allowed"},
+		{`[]`, "want an object"},
+		{`"Ann"`, "not valid JSON: invalid character 'A' looking for beginning of value"},
+		{`7`, "want an object"},
+	} {
+		table = append(table, conversation{
+			name: tt.arguments, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "book", bookSchema)},
+			turns: []turn{toolsearchtest.CallTool("call_tool", `{"name":"book","arguments":`+tt.arguments+`}`)},
+			check: func(t *testing.T, o outcome) {
+				got := o.result(t, "call_1")
+				if tt.problem == "" {
+					if want := "book ran with " + tt.arguments; got != want {
+						t.Errorf("got %s, want %s", got, want)
+					}
+					return
+				}
+				var answer struct {
+					Matches []string
+					Message string
+					Tool    struct {
+						Name       string
+						Parameters map[string]any
+					}
+				}
+				if err := json.Unmarshal([]byte(got), &answer); err != nil {
+					t.Fatalf("%s: %v", got, err)
+				}
+				if want := `"book" was not run: its arguments do not fit. ` + tt.problem + `. Call it again with arguments that fit "parameters".`; answer.Message != want {
+					t.Errorf("got  %s\nwant %s", answer.Message, want)
+				}
+				var parameters map[string]any
+				_ = json.Unmarshal([]byte(bookSchema), &parameters)
+				if answer.Tool.Name != "book" || fmt.Sprint(answer.Tool.Parameters) != fmt.Sprint(parameters) {
+					t.Errorf("the schema that came with it is %+v", answer.Tool)
+				}
+			},
+		})
+	}
+	playAll(t, table)
+}
+
+// doubling is a schema in which each of n definitions refers to the next one twice.
+func doubling(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","$ref":"#/$defs/a0","$defs":{`)
+	for i := range n {
+		fmt.Fprintf(&b, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, `"a%d":{"required":["x"]}}}`, n)
+	return b.String()
+}
+
+// A definition put together in Go can be part of itself.
+func TestEndlessDefinition(t *testing.T) {
+	endless := &jsonschema.Schema{Type: "object"}
+	endless.Items = endless
+	remote := &echoTool{plainTool{&schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)}}}
+	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
+		playAll(t, []conversation{{
+			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},
+			turns: []turn{search(`{"query":"select:remote"}`), toolsearchtest.CallTool("remote", `{}`)},
+			check: func(t *testing.T, o outcome) {
+				if got, want := o.result(t, "call_2"), "remote ran with {}"; got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			},
+		}})
+	}
+}
+
+// TestSchemasOfRemoteServers: a schema that is wrong, or would take too long, forbids nothing:
+// the tool runs and judges for itself. Nothing is loaded from outside. Without its bounds the
+// validator would not come back from some of these.
+func TestSchemasOfRemoteServers(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `false`)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "false.json")
+	if err := os.WriteFile(file, []byte(`false`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	property := func(definition string) string { return `{"type":"object","properties":{"a":` + definition + `}}` }
+	nested := func(n int, inside string) string { return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n) }
+	var wide strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&wide, `"p%d":{"type":"string"},`, i)
+	}
+	var table []conversation
+	for _, tt := range []struct{ name, schema, arguments, problem string }{
+		{"refers to a file", property(`{"$ref":"file://` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
+		{"refers to a file by path", property(`{"$ref":"` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
+		{"refers to an address", property(`{"$ref":"` + server.URL + `/a.json"}`), `{"a":1}`, ""},
+		{"is of a draft at an address", `{"$schema":"` + server.URL + `/draft","type":"object"}`, `{"a":1}`, ""},
+		{"has an address for its id", `{"$id":"` + server.URL + `/a.json","type":"object","properties":{"a":{"type":"string"}}}`, `{"a":1}`, "/a: got number, want string"},
+		{"refers to nothing", property(`{"$ref":"#/$defs/none"}`), `{"a":1}`, ""},
+		{"is empty", `{}`, `{"a":1}`, ""},
+		{"has no such type", `{"type":"objekt"}`, `{"a":1}`, ""},
+		{"has a pattern Go has no syntax for", property(`{"pattern":"(?=x)"}`), `{"a":"y"}`, ""},
+		{"has a pattern too large", property(`{"pattern":"((.{0,30}){0,30}x)$"}`), `{"a":"` + strings.Repeat("ab", 20_000) + `"}`, ""},
+		{"has a pattern for a long text", property(`{"pattern":"(x+x+)+y$"}`), `{"a":"` + strings.Repeat("x", 100_000) + `"}`, "/a: 'xxx"},
+		{"is itself", `{"$ref":"#"}`, `{"a":1}`, ""},
+		{"is itself and more", `{"type":"object","allOf":[{"$ref":"#"}]}`, `{"a":1}`, ""},
+		{"is a tree", property(`{"$ref":"#"}`), nested(40, "1"), strings.Repeat("/a", 40) + ": got number, want object"},
+		{"is a tree, for arguments too deep", property(`{"$ref":"#"}`), nested(2000, "1"), ""},
+		{"is a tree, each branch two", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), nested(60, "1"), ""},
+		{"doubles forty times", doubling(40), `{}`, ""},
+		{"doubles five times", doubling(5), `{}`, "missing property 'x'"},
+		{"is nested deep", strings.Repeat(`{"properties":{"a":`, 2000) + `{}` + strings.Repeat(`}}`, 2000), `{"a":1}`, ""},
+		{"is huge", `{"type":"object","properties":{` + wide.String() + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
+		{"has a number that takes long to read", property(`{"maximum":1e999999}`), `{"a":1}`, ""},
+		{"for numbers that take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, ""},
+		{"for a list of many, each once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
+		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
+	} {
+		table = append(table, conversation{
+			name: tt.name, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "remote", tt.schema)},
+			turns: []turn{search(`{"query":"select:remote"}`), toolsearchtest.CallTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
+			check: func(t *testing.T, o outcome) {
+				got := o.result(t, "call_2")
+				if tt.problem == "" {
+					if want := "remote ran with " + tt.arguments; got != want {
+						t.Errorf("got %.300s, want %.300s", got, want)
+					}
+				} else if !strings.HasPrefix(got, `{"matches":[],"message":`) || !strings.Contains(answerOf(t, got).Message, " fit. "+tt.problem) {
+					t.Errorf("got %.300s, want an answer with %s", got, tt.problem)
+				}
+				if n := len(o.result(t, "call_1")); n > 64<<10 {
+					t.Errorf("the definition was shown in %d bytes", n)
+				}
+			},
+		})
+	}
+	playAll(t, table)
+	if n := asked.Load(); n > 0 {
+		t.Errorf("a schema's address was asked %d times", n)
+	}
+}
