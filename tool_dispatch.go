@@ -141,7 +141,7 @@ func readDispatch(arguments string) dispatch {
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
-		return dispatch{exact.Name, string(exact.Arguments), true}
+		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments), strings.TrimSpace(exact.Name) != ""}
 	}
 	value, ok := readValue(arguments)
 	object, isObject := value.(map[string]any)
@@ -168,14 +168,14 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	misuse := func(key string) *standIn {
 		return &standIn{MisusedTool: names.call, Problem: c.prompt.text(key)}
 	}
-	doc, dynamic := c.lookup(d.Name)
+	doc, dynamic := k.dispatched(d.Name)
 	switch {
 	case !d.ok:
 		return misuse("bad-dispatch")
 	case names.has(d.Name):
 		return misuse("dispatch-meta")
-	case !dynamic && containsName(k.all, d.Name):
-		return nil // a tool the model sees, called the long way
+	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
+		return nil // left to Eino, or a tool the model sees, called the long way
 	case !dynamic:
 		return &standIn{UnknownTool: cut(d.Name, maxNameBytes), Suggestions: k.near(d.Name)}
 	case k.refuse && !k.isLoaded(doc):
@@ -187,9 +187,21 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	return nil
 }
 
+// dispatched returns the dynamic tool that a dispatched call means. A tool of the agent's own
+// that has exactly that name comes before one that has it in another spelling.
+func (k *callable) dispatched(name string) (doc int, ok bool) {
+	if doc, ok = k.run.scope.byName[name]; ok && k.run.scope.sees(doc) {
+		return doc, true
+	}
+	if containsName(k.all, name) {
+		return 0, false
+	}
+	return k.run.scope.lookup(name)
+}
+
 // dispatchedName is the exact name of the tool a dispatched call means.
 func (k *callable) dispatchedName(name string) string {
-	if doc, ok := k.run.scope.lookup(name); ok {
+	if doc, ok := k.dispatched(name); ok {
 		return k.run.scope.docs[doc].Name
 	}
 	return name
@@ -203,7 +215,7 @@ func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 	if err != nil {
 		return answer
 	}
-	if doc, ok := scope.lookup(s.MisusedTool); ok {
+	if doc, ok := scope.byName[s.MisusedTool]; ok && scope.sees(doc) {
 		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", shownName(s.MisusedTool), "{problem}", s.Problem)
 		tool := definitionOf(scope.docs[doc].Info)
 		answer.Tool = &tool

@@ -1,0 +1,467 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// ProtocolDispatch: the tool list stays as it is, and call_tool runs what it names.
+
+// dispatching is a turn that calls a tool by way of call_tool.
+func dispatching(name, arguments string) turn {
+	return toolsearchtest.CallTool("call_tool", dispatched(name, arguments))
+}
+
+func dispatched(name, arguments string) string {
+	return `{"name":"` + name + `","arguments":` + arguments + `}`
+}
+
+// definitionOf is how tool_search shows one of echoTools.
+func definitionOf(name, description string) string {
+	return `{"name":"` + name + `","description":"` + description + `","parameters":{"properties":{"city":{"description":"Where","type":"string"}},"type":"object"}}`
+}
+
+func dispatch(change func(*toolsearch.Config)) toolsearch.Config {
+	config := using(toolsearch.ProtocolDispatch)
+	if change != nil {
+		change(&config)
+	}
+	return config
+}
+
+func TestProtocolDispatch(t *testing.T) {
+	const metas = "tool_search call_tool"
+	refuse := dispatch(func(c *toolsearch.Config) { c.Unloaded = toolsearch.UnloadedRefuse })
+	helps := func(t *testing.T, o outcome, id string, words ...string) {
+		t.Helper()
+		text := o.result(t, id)
+		for _, word := range words {
+			if !strings.Contains(text, word) || !strings.HasPrefix(text, `{"matches":[]`) {
+				t.Errorf("%s was answered %s, want help with %s", id, text, word)
+			}
+		}
+	}
+	playAll(t, []conversation{
+		{
+			name: "search shows definitions, call_tool runs, and the model sees its own call", config: dispatch(nil),
+			turns: []turn{search(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
+			saw:   slices.Repeat([]string{metas}, 3),
+			check: func(t *testing.T, o outcome) {
+				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
+				checkCallAsMade(t, o, called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`)))
+				if e := o.events[2]; len(e.Calls) != 1 || e.Calls[0].Name != "call_tool" {
+					t.Errorf("the caller's event shows the call %+v", e.Calls)
+				}
+				if e := o.events[3]; e.CallID != "call_2" || e.ToolName != "get_weather" || e.Text != `get_weather ran with {"city":"Rome"}` {
+					t.Errorf("the caller's event shows the result %+v", e)
+				}
+			},
+		},
+		{
+			name: "the tool list is the same in every round, whatever was called how",
+			config: dispatch(func(c *toolsearch.Config) {
+				c.AlwaysLoaded, c.MaxLoaded = []string{"send_*"}, 1
+			}),
+			static: echoTools("clock: The time"),
+			turns: []turn{
+				search(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`), calling("get_forecast"), calling("send_mail"),
+				dispatching("nothing", `{}`), dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock"),
+			},
+			saw: slices.Repeat([]string{"clock " + metas + " send_mail"}, 10),
+			check: func(t *testing.T, o outcome) {
+				first, err := json.Marshal(o.requests[0].Tools)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, r := range o.requests {
+					if text, _ := json.Marshal(r.Tools); string(text) != string(first) || r.Messages[0].Text != o.requests[0].Messages[0].Text {
+						t.Errorf("call %d: the tool list or the reminder changed", i)
+					}
+				}
+				for id, want := range map[string]string{"call_2": "get_weather ran with {}", "call_3": "get_forecast ran with {}", "call_4": "send_mail ran with {}", "call_8": "clock ran with {}"} {
+					if got := o.result(t, id); got != want {
+						t.Errorf("%s: got %s, want %s", id, got, want)
+					}
+				}
+				checkCallAsMade(t, o, called("call_8", "call_tool", dispatched("clock", `{}`)))
+			},
+		},
+		{
+			name: "nothing found, mistakes in a search", config: dispatch(nil),
+			turns: []turn{search(`{"query":"zzz"}`), search(`{}`), search(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
+			check: func(t *testing.T, o outcome) {
+				helps(t, o, "call_1", `"message":"No tool matches.`)
+				helps(t, o, "call_2", `"message":"The query is empty.`)
+				helps(t, o, "call_3", `"not_found":["get_wether"],"suggestions":["get_weather"]`)
+			},
+		},
+		{
+			name: "call_tool does not run meta-tools", config: dispatch(nil),
+			turns: []turn{dispatching("tool_search", `{"query":"mail"}`), dispatching("call_tool", dispatched("get_weather", `{}`))},
+			check: func(t *testing.T, o outcome) {
+				const want = `{"matches":[],"message":"Nothing was run: call_tool does not run tool_search or itself. Call them as they are."}`
+				says(want, want)(t, o)
+				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("tool_search", `{"query":"mail"}`)))
+			},
+		},
+		{
+			name: "a name no tool has", config: dispatch(nil),
+			turns: []turn{dispatching("get_wether", `{}`), dispatching("utterly_different", `{}`)},
+			check: func(t *testing.T, o outcome) {
+				helps(t, o, "call_1", `"not_found":["get_wether"]`, `"suggestions":["get_weather"`, `run it with call_tool`)
+				helps(t, o, "call_2", `"not_found":["utterly_different"]`, `Find one with tool_search.`)
+				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("get_wether", `{}`)))
+				if e := o.events[1]; e.CallID != "call_1" || !strings.Contains(e.Text, "get_wether") {
+					t.Errorf("the caller's event shows %+v", e)
+				}
+			},
+		},
+		{
+			name: "a tool not looked up, under UnloadedRefuse", config: refuse,
+			turns: []turn{
+				dispatching("get_weather", `{}`), calling("get_weather"), search(`{"query":"select:get_weather"}`),
+				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`),
+			},
+			saw: slices.Repeat([]string{metas}, 6),
+			check: func(t *testing.T, o outcome) {
+				helps(t, o, "call_1", `not looked up yet`, `{\"query\":\"select:get_weather\"}`)
+				helps(t, o, "call_2", `not looked up yet`)
+				for _, id := range []string{"call_4", "call_5"} {
+					if got, want := o.result(t, id), "get_weather ran with {}"; got != want {
+						t.Errorf("%s: got %s, want %s", id, got, want)
+					}
+				}
+			},
+		},
+		{
+			name: "a tool looked up in the same message, under UnloadedRefuse", config: refuse,
+			turns: []turn{toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
+			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not looked up yet`) },
+		},
+		{
+			name: "two calls at once of the same tool, and one of another", config: dispatch(nil),
+			turns: []turn{toolsearchtest.CallTools(
+				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Rome"}`)},
+				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Oslo"}`)},
+				call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
+				call{Name: "tool_search", Arguments: `{"query":"select:list_stocks"}`},
+				call{Name: "call_tool", Arguments: dispatched("send_mail", `{}`)},
+				call{Name: "get_forecast", Arguments: `{}`})},
+			check: func(t *testing.T, o outcome) {
+				for id, want := range map[string]string{
+					"call_1": `get_weather ran with {"city":"Rome"}`, "call_2": `get_weather ran with {"city":"Oslo"}`, "call_5": "send_mail ran with {}", "call_6": "get_forecast ran with {}",
+				} {
+					if got := o.result(t, id); got != want {
+						t.Errorf("%s: got %s, want %s", id, got, want)
+					}
+				}
+				if got, want := namesOfResults(o), []string{"call_tool", "call_tool", "call_tool", "tool_search", "call_tool", "get_forecast"}; !slices.Equal(got, want) {
+					t.Errorf("the results are named %q, want %q", got, want)
+				}
+			},
+		},
+		{
+			name: "the agent's own tool before another spelling of a dynamic one", config: dispatch(nil), static: echoTools("Get-Weather: Static"),
+			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
+			check: says("Get-Weather ran with {}", "get_weather ran with {}"),
+		},
+		{
+			name: "a dynamic tool that is named almost like call_tool", config: dispatch(nil), dynamic: echoTools("Call-Tool: Telephones"),
+			turns: []turn{dispatching("Call-Tool", `{}`), toolsearchtest.CallTool("call_tool", `{}`)},
+			check: func(t *testing.T, o outcome) {
+				if got, want := o.result(t, "call_1"), "Call-Tool ran with {}"; got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+				helps(t, o, "call_2", `"message":"Nothing was run: call_tool takes the name of a tool`)
+			},
+		},
+	})
+}
+
+// TestDispatchArguments: call_tool reads its arguments as leniently as a search does, and
+// passes on the model's own text where it can.
+func TestDispatchArguments(t *testing.T) {
+	const help = "Nothing was run: call_tool takes the name of a tool"
+	var table []conversation
+	for _, tt := range []struct{ arguments, want string }{
+		{`{"name":"get_weather","arguments":{"city":"Rome"}}`, `get_weather ran with {"city":"Rome"}`},
+		{`{"name":"get_weather","arguments":{ "city" : "R\u00f6m",  "n":12345678901234567890.10 }}`, `get_weather ran with { "city" : "R\u00f6m",  "n":12345678901234567890.10 }`},
+		{`{"arguments":{"city":"Rome"},"name":" get_weather "}`, `get_weather ran with {"city":"Rome"}`},
+		{`{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`, `get_weather ran with {"city":"Rome"}`},
+		{`{"name":"get_weather","arguments":"` + "```json\\n{\\\"city\\\":\\\"Rome\\\"}\\n```" + `"}`, `get_weather ran with {"city":"Rome"}`},
+		{`{"tool_name":"get_weather","args":{"n":12345678901234567890}}`, `get_weather ran with {"n":12345678901234567890}`},
+		{`{"tool":"get_weather","parameters":{"city":"<Rome>"}}`, `get_weather ran with {"city":"\u003cRome\u003e"}`},
+		{`{"name":"get_weather","input":{}}`, `get_weather ran with {}`},
+		{`{"name":"get_weather"}`, `get_weather ran with {}`},
+		{`{"name":"get_weather","arguments":null}`, `get_weather ran with {}`},
+		{`{"name":"get_weather","arguments":""}`, `get_weather ran with {}`},
+		{`{"name":"get_weather","arguments":" "}`, `get_weather ran with {}`},
+		{"```json\n{\"name\":\"get_weather\",\"arguments\":{}}\n```", `get_weather ran with {}`},
+		{`"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Rome\"}}"`, `get_weather ran with {"city":"Rome"}`},
+		{`Sure: {"name":"get_weather","arguments":{}}.`, `get_weather ran with {}`},
+		{`{"name":"get_weather","arguments":{"city":"` + strings.Repeat("x", 200_000) + `"}}`, `get_weather ran with {"city":"` + strings.Repeat("x", 200_000) + `"}`},
+		{`{"name":"get_weather","arguments":"{\"city\":"}`, `arguments do not fit. not valid JSON: unexpected EOF`},
+		{`{"name":"get_weather","arguments":"{} {}"}`, `arguments do not fit. not valid JSON: invalid character`},
+		{`{"name":"get_weather","arguments":["Rome"]}`, `arguments do not fit. want an object`},
+		{`{"name":"get_weather","arguments":7}`, `arguments do not fit. want an object`},
+		{`{"name":"get_weather","arguments":{"city":{}}}`, `arguments do not fit. /city: got object, want string`},
+		{``, help}, {`{}`, help}, {`null`, help}, {`[]`, help}, {`get_weather`, help}, {`{"name":""}`, help}, {`{"name":" ","arguments":{}}`, help},
+		{`{"name":7,"arguments":{}}`, help}, {`{"name":["get_weather"]}`, help}, {`{"arguments":{"city":"Rome"}}`, help}, {`{"name":"get_weather"`, help}, {strings.Repeat("[", 1<<20), help},
+	} {
+		table = append(table, conversation{
+			name: tt.arguments[:min(len(tt.arguments), 60)], config: dispatch(nil),
+			turns: []turn{toolsearchtest.CallTool("call_tool", tt.arguments)},
+			check: func(t *testing.T, o outcome) {
+				got := o.result(t, "call_1")
+				if strings.Contains(tt.want, " ran with ") && got != tt.want || !strings.Contains(got, tt.want) {
+					t.Errorf("got %.300s, want %.300s", got, tt.want)
+				}
+				checkCallAsMade(t, o, called("call_1", "call_tool", tt.arguments))
+			},
+		})
+	}
+	playAll(t, table)
+}
+
+// TestDispatchUnknownFail leaves unknown names to Eino, whichever way they are called.
+func TestDispatchUnknownFail(t *testing.T) {
+	inAllWays(t, testDispatchUnknownFail[*schema.Message], testDispatchUnknownFail[*schema.AgenticMessage])
+}
+
+func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
+	ours := func() adk.TypedChatModelAgentMiddleware[M] {
+		return newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
+			c.DynamicTools, c.Unknown = newsTools(), toolsearch.UnknownFail
+		}))
+	}
+	o := converse(context.Background(), t, w, with(ours()), dispatching("nothing", `{}`))
+	if o.err == nil || !strings.Contains(o.err.Error(), "nothing") {
+		t.Errorf("the run ended with %v, want Eino's error about the name", o.err)
+	}
+
+	config := with(ours())
+	config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) {
+		return "handled " + name + input, nil
+	}
+	o = converse(context.Background(), t, w, config, dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`))
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
+	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
+}
+
+// TestDispatchOfEveryKindOfTool: a dispatched call is, to the tool, the callbacks, other
+// middlewares and the caller's events, what the same call is in an agent without the library.
+func TestDispatchOfEveryKindOfTool(t *testing.T) {
+	for _, newTool := range []func(counted) tool.BaseTool{
+		func(c counted) tool.BaseTool { return &invokeTool{c} },
+		func(c counted) tool.BaseTool { return &streamTool{c} },
+		func(c counted) tool.BaseTool { return &enhancedInvokeTool{c} },
+		func(c counted) tool.BaseTool { return &enhancedStreamTool{c} },
+		func(c counted) tool.BaseTool { return invokeStreamTool{invokeTool{c}} },
+		func(c counted) tool.BaseTool { return enhancedBothTool{enhancedInvokeTool{c}} },
+		func(c counted) tool.BaseTool { return invokeEnhancedStreamTool{invokeTool{c}} },
+		func(c counted) tool.BaseTool { return enhancedInvokeStreamTool{enhancedInvokeTool{c}} },
+	} {
+		t.Run(fmt.Sprintf("%T", newTool(counted{})), func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { testDispatchedKind[*schema.Message](t, w, newTool) },
+				func(t *testing.T, w way) { testDispatchedKind[*schema.AgenticMessage](t, w, newTool) })
+		})
+	}
+}
+
+func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(counted) tool.BaseTool) {
+	const id, arguments = "the_call", `{"city":"Rome"}`
+	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, new(atomic.Int32)})
+	for _, direct := range []bool{false, true} {
+		plain, traced := new(trace[M]), new(trace[M])
+		config := with[M](plain)
+		config.ToolsConfig = toolsConfig(weather)
+		ours := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = []tool.BaseTool{weather} })), traced)
+		if direct {
+			config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
+			ours.ToolsConfig.ReturnDirectly = config.ToolsConfig.ReturnDirectly
+		}
+		want := converse(plain.context(), t, w, config, toolsearchtest.CallTools(called(id, "get_weather", arguments)))
+		got := converse(traced.context(), t, w, ours, toolsearchtest.CallTools(called(id, "call_tool", dispatched("get_weather", arguments))))
+		if want.err != nil || got.err != nil || len(got.requests) != len(want.requests) || len(got.events) != len(want.events) {
+			t.Fatalf("ReturnDirectly %v: %d model calls, %d events, %v; want %d, %d, %v",
+				direct, len(got.requests), len(got.events), got.err, len(want.requests), len(want.events), want.err)
+		}
+		if len(plain.lines) < 2 || !slices.Equal(traced.lines, plain.lines) {
+			t.Errorf("ReturnDirectly %v: others saw %q, want %q", direct, traced.lines, plain.lines)
+		}
+		if got, want := got.events[1], want.events[1]; got.Text != want.Text || got.CallID != id || got.ToolName != want.ToolName || !strings.HasSuffix(got.Text, arguments) {
+			t.Errorf("ReturnDirectly %v: the caller got %+v, want %+v", direct, got, want)
+		}
+		if direct {
+			continue
+		}
+		if got, want := got.result(t, id), want.result(t, id); got != want {
+			t.Errorf("the model got %q, want %q", got, want)
+		}
+		checkCallAsMade(t, got, called(id, "call_tool", dispatched("get_weather", arguments)))
+	}
+}
+
+// A call that was refused is no result of the tool, and ends no run.
+func TestDispatchRefusedBeforeReturnDirectly(t *testing.T) {
+	inAllWays(t, testRefusedDirectly[*schema.Message], testRefusedDirectly[*schema.AgenticMessage])
+}
+
+func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
+	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = newsTools() })))
+	config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
+	o := converse(context.Background(), t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
+	if o.err != nil || len(o.requests) != 2 || len(o.events) != 4 || o.events[3].Text != `get_weather ran with {"city":"Rome"}` {
+		t.Errorf("after %d model calls the run ended with %+v, %v", len(o.requests), o.events, o.err)
+	}
+}
+
+// rewrapped changes the results of get_weather, as other middlewares do by the tool's name.
+type rewrapped[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+}
+
+func (rewrapped[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, tc *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	if tc.Name != "get_weather" {
+		return next, nil
+	}
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+		text, err := next(ctx, arguments, opts...)
+		return "wrapped: " + text, err
+	}, nil
+}
+
+func TestDispatchedCallsAreWrappedByTheToolsName(t *testing.T) {
+	inAllWays(t, testDispatchWrapped[*schema.Message], testDispatchWrapped[*schema.AgenticMessage])
+}
+
+func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
+	handlers := []adk.TypedChatModelAgentMiddleware[M]{
+		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = newsTools() })), rewrapped[M]{},
+	}
+	for range 2 { // in either order
+		o := converse(context.Background(), t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		says("wrapped: get_weather ran with {}", "send_mail ran with {}")(t, o)
+		slices.Reverse(handlers)
+	}
+}
+
+// TestDispatchResume interrupts within a dispatched tool and resumes from a checkpoint with
+// another instance of everything.
+func TestDispatchResume(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		name := map[bool]string{false: "generate", true: "stream"}[streaming]
+		t.Run("message, "+name, func(t *testing.T) { testDispatchResume[*schema.Message](t, streaming) })
+		t.Run("agentic, "+name, func(t *testing.T) { testDispatchResume[*schema.AgenticMessage](t, streaming) })
+	}
+}
+
+func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
+	ctx, store := context.Background(), &memoryStore{}
+	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
+		confirm := &confirmTool{plainTool{&schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
+		config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
+			c.DynamicTools, c.Unloaded = append(newsTools(), confirm), toolsearch.UnloadedRefuse
+		})))
+		scripted := toolsearchtest.NewModel[M](turns...)
+		config.Model = scripted
+		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store}), scripted
+	}
+	calls := []call{
+		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
+		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
+	}
+	first, before := runner(search(`{"query":"select:delete_all,get_weather"}`), toolsearchtest.CallTools(calls...))
+	if _, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1"))); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(before.Requests()); n != 2 {
+		t.Fatalf("%d model calls before the interrupt, want 2", n)
+	}
+	second, after := runner(dispatching("send_mail", `{}`), dispatching("get_weather", `{}`), toolsearchtest.Say("done"))
+	resumed, err := second.Resume(ctx, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := drain(resumed)
+	o := outcome{after.Requests(), events, err}
+	checkSaw(t, "the model", o, slices.Repeat([]string{"tool_search call_tool"}, 3)...)
+	var told []string
+	for _, m := range o.last().Messages {
+		if m.Role == toolsearchtest.Tool {
+			told = append(told, m.Text)
+		}
+	}
+	for _, want := range []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"} {
+		if !slices.Contains(told, want) {
+			t.Errorf("the model was told %q, and not %s", told, want)
+		}
+	}
+	for _, c := range calls {
+		checkCallAsMade(t, o, c)
+	}
+}
+
+// TestDispatchSecondRun gives a run the events of an earlier one for its history.
+func TestDispatchSecondRun(t *testing.T) {
+	inAllWays(t, testDispatchSecondRun[*schema.Message], testDispatchSecondRun[*schema.AgenticMessage])
+}
+
+func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
+	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
+		c.DynamicTools, c.Unloaded = newsTools(), toolsearch.UnloadedRefuse
+	})))
+	first := converse(context.Background(), t, w, config,
+		search(`{"query":"select:get_weather,send_mail"}`),
+		toolsearchtest.CallTools(
+			call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)}, call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
+			call{Name: "call_tool", Arguments: dispatched("send_mail", `{"city":1}`)}, call{Name: "call_tool", Arguments: dispatched("list_stocks", `{}`)}))
+	if first.err != nil {
+		t.Fatal(first.err)
+	}
+	scripted := toolsearchtest.NewModel[M](
+		toolsearchtest.CallTools(called("x", "call_tool", dispatched("send_mail", `{}`)), called("y", "call_tool", dispatched("list_stocks", `{}`))), toolsearchtest.Say("done"))
+	config.Model = scripted
+	history := slices.Concat(question, first.events, question)
+	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
+	o := outcome{scripted.Requests(), events, err}
+	checkSaw(t, "the second run's model", o, "tool_search call_tool", "tool_search call_tool")
+	if got := o.result(t, "x"); got != "send_mail ran with {}" {
+		t.Errorf("what the first run looked up was answered %s", got)
+	}
+	if got := o.result(t, "y"); !strings.Contains(got, "not looked up yet") {
+		t.Errorf("what nobody looked up was answered %s", got)
+	}
+	for i, name := range namesOfResults(outcome{requests: o.requests[:1]}) {
+		if want := []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"}[i]; name != want {
+			t.Errorf("result %d of the first run is named %s, want %s", i, name, want)
+		}
+	}
+	// What the second run's model sees of the first is what the first run's model saw, but for
+	// the order of results: events come in that of completion.
+	now := plainly(o.requests[0])
+	for _, then := range plainly(first.last()) {
+		if !slices.Contains(now, then) {
+			t.Errorf("the first run's model saw %q, the second's\n %q", then, now)
+		}
+	}
+}
