@@ -40,6 +40,8 @@ type loadedSet struct {
 	used  map[int]int
 	clock int
 	busy  []int // called, and the call is not answered yet
+
+	settle func() // evicts what is too much; nil: nothing is
 }
 
 func newLoadedSet(c *Catalog) *loadedSet {
@@ -264,6 +266,12 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *no
 			h.question = ""
 		case v.user && !reminder.is(&v):
 			h.question = v.said()
+		}
+		if len(v.calls) > 0 && loaded.settle != nil {
+			// What the model saw when it made these calls: one to a tool hidden again by
+			// then was refused, or brings the tool back at the end of the list.
+			loaded.busy = open.busy(r)
+			loaded.settle()
 		}
 		open.begin(v.calls)
 		for _, call := range v.calls {

@@ -261,6 +261,9 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 	loaded.addMarked(r.reader, state.ToolInfos)
 	loaded.addMarked(r.reader, state.DeferredToolInfos)
 	loaded.addNames(r.scope.Catalog, carriedBy(ctx))
+	if m.config.MaxLoaded > 0 {
+		loaded.settle = func() { r.restrict(loaded, m.config.MaxLoaded) }
+	}
 	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, state.Messages, loaded)
 	for _, e := range r.notebook.take() {
 		loaded.apply(r.reader.docsOf(e))
