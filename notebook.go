@@ -103,10 +103,9 @@ func (n *notebook) made(callID string) bool {
 }
 
 // take returns the effects since the last take, in the order of the calls.
-func (n *notebook) take() []nameEffect {
+func (n *notebook) take() (effects []nameEffect) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var effects []nameEffect
 	for _, id := range n.calls {
 		effects = append(effects, n.effects[id]...)
 		delete(n.effects, id)

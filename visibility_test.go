@@ -272,7 +272,25 @@ func TestMaxLoaded(t *testing.T) {
 			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"), found("c3", "list_stocks"), found("c4", "get_weather")),
 			saw:     []string{none + " list_stocks get_weather"},
 		},
+		{
+			name:   "dispatching: what was called since it was found is not the one to go",
+			config: toolsearch.Config{MaxLoaded: 2, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
+			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather"), selecting("list_stocks"),
+				dispatching("get_weather"), dispatching("send_mail")},
+			check: func(t *testing.T, o outcome) {
+				if got := o.result(t, "call_5"); got != "get_weather ran with {}" {
+					t.Errorf("get_weather, used after send_mail: %s", got)
+				}
+				if got := o.result(t, "call_6"); !strings.Contains(got, "nothing was run") {
+					t.Errorf("send_mail, used least: %s", got)
+				}
+			},
+		},
 	})
+}
+
+func dispatching(name string) turn {
+	return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 }
 
 // TestPendingCallsAreNotEvicted: a tool stays while a call of it has no answer yet, though
