@@ -1,0 +1,349 @@
+package toolsearch_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// A tool that Filter does not let pass is as if it were not in the catalog. So a
+// conversation over a filtered catalog is compared with the same one over a catalog that
+// never had the tool: whatever the model tries, the two give the same bytes.
+
+// protocols are all there are, and native mode.
+var protocols = []struct {
+	name   string
+	config toolsearch.Config
+	search string
+}{
+	{"tool_search", toolsearch.Config{}, "tool_search"},
+	{"regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, "tool_search"},
+	{"search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "search_tools"},
+	{"ranked", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, "tool_search"},
+	{"dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, "tool_search"},
+	{"native", toolsearch.Config{UseModelToolSearch: true}, "tool_search"},
+	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
+}
+
+// secrets are tools some users may not have.
+func isSecret(name string) bool { return strings.Contains(name, "secret") }
+
+func hideSecrets(_ context.Context, info *schema.ToolInfo) bool { return !isSecret(info.Name) }
+
+func toolsWithSecrets() []tool.BaseTool {
+	return echoTools(
+		"secret_mail: Sends an e-mail nobody knows of",
+		"get_weather: Current weather of a city",
+		"get_secret_weather: Weather of a secret place",
+		"send_mail: Sends an e-mail",
+		"list_stocks: Prices of shares",
+		"mcp__secrets__list_secrets: Lists everything",
+		"mcp__slack__send_message: Posts into a channel",
+		"mcp__slack__send_secret: Whispers into a channel",
+	)
+}
+
+func withoutSecrets() []tool.BaseTool {
+	return slices.DeleteFunc(toolsWithSecrets(), func(t tool.BaseTool) bool { return isSecret(t.(*echoTool).info.Name) })
+}
+
+// prying is a conversation in which the model tries to learn of the secrets and to use them.
+func prying(searchTool string) []turn {
+	ask := func(query string) turn {
+		return toolsearchtest.CallTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, query, query))
+	}
+	return []turn{
+		ask("secret"), ask("mail"), ask("e-mail nobody knows"), ask("list"), ask("+secret weather"), ask("secret_weather|mail"),
+		ask("select:secret_mail,send_mail,get_secret_weather"), ask("select:Secret Mail,SECRET-MAIL"), ask("select:secret_mial"), ask("select:get_secret_wether"),
+		ask("secrets"), ask("slack"),
+		toolsearchtest.CallTool("add_tool", `{"tool_names":["secret_mail","list_stocks","secret_mial"]}`),
+		toolsearchtest.CallTool("remove_tool", `{"tool_names":["secret_mail","list_stocks"]}`),
+		toolsearchtest.CallTool("show_all_tools", `{}`),
+		toolsearchtest.CallTools(
+			call{Name: "call_tool", Arguments: `{"name":"secret_mail","arguments":{}}`},
+			call{Name: "call_tool", Arguments: `{"name":"secret_mial","arguments":{}}`},
+			call{Name: "call_tool", Arguments: `{"name":"send_mail","arguments":{"city":7}}`}),
+		toolsearchtest.CallTool(searchTool, `{"unloaded_tool":"secret_mail"}`),
+		toolsearchtest.CallTool(searchTool, `{"misused_tool":"secret_mail","problem":"?"}`),
+		toolsearchtest.CallTools(
+			call{Name: "secret_mail", Arguments: "{}"}, call{Name: "mcp__secrets__list_secrets", Arguments: "{}"},
+			call{Name: "secret_mial", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
+		calling("get_secret_weather"),
+	}
+}
+
+// pryingHistory is of a run that had the secrets.
+func pryingHistory() []message {
+	return []message{
+		{Role: toolsearchtest.User, Text: "Tell me."},
+		{Role: toolsearchtest.Assistant, Calls: []call{called("h1", "tool_search", `{"query":"secret"}`), called("h2", "add_tool", `{}`)}},
+		{Role: toolsearchtest.Tool, CallID: "h1", ToolName: "tool_search", Text: `{"matches":["secret_mail","list_stocks","get_secret_weather"]}`},
+		{Role: toolsearchtest.Tool, CallID: "h2", ToolName: "add_tool", Text: `{"added":["mcp__slack__send_secret"],"already_loaded":[],"not_found":[],"message":"."}`},
+		{Role: toolsearchtest.Assistant, Calls: []call{called("h3", "secret_mail", `{}`), called("h4", "call_tool", `{"name":"get_secret_weather","arguments":{}}`)}},
+		{Role: toolsearchtest.Tool, CallID: "h3", ToolName: "secret_mail", Text: `sent`},
+		{Role: toolsearchtest.Tool, CallID: "h4", ToolName: "call_tool", Text: `cloudy`},
+		{Role: toolsearchtest.Assistant, Text: "Done."},
+	}
+}
+
+func TestFilteredToolsLeaveNoTrace(t *testing.T) {
+	inAllWays(t, testNoTrace[*schema.Message], testNoTrace[*schema.AgenticMessage])
+}
+
+func testNoTrace[M adk.MessageType](t *testing.T, w way) {
+	for _, p := range protocols {
+		for i := range 16 {
+			if (w.streaming || w.runner) && i != 1 && i != 14 {
+				continue // the other settings meet those ways elsewhere
+			}
+			config := p.config
+			config.Unloaded = toolsearch.UnloadedPolicy(i & 1)
+			config.Unknown = toolsearch.UnknownPolicy(i >> 1 & 1)
+			withHistory, more := i&4 != 0, i&8 != 0
+			if more { // settings that meet the filter on other paths
+				config.AlwaysLoaded = []string{"tag:none", "list_stocks", "secret_mail", "*:send_*"}
+				config.MaxLoaded, config.Preselect = 3, 2
+				config.Reminder = toolsearch.ReminderConfig{MaxTokens: 60, Describe: true, Position: toolsearch.ReminderInstruction}
+			}
+			name := fmt.Sprintf("%s: Unloaded %d, Unknown %d, history %v, more %v", p.name, config.Unloaded, config.Unknown, withHistory, more)
+
+			config.DynamicTools, config.Filter = withoutSecrets(), nil
+			want := pry[M](t, w, config, withHistory, p.search)
+			config.DynamicTools, config.Filter = toolsWithSecrets(), hideSecrets
+			got := pry[M](t, w, config, withHistory, p.search)
+			if got != want {
+				t.Errorf("%s: the filtered catalog gave\n%s\none without the tools\n%s", name, got, want)
+			}
+		}
+	}
+}
+
+// pry returns every byte of what the model was given, the error of the run and what
+// was loaded at its end.
+func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
+	t.Helper()
+	var loaded, errs []string
+	config.OnLoaded = func(_ context.Context, names []string) { loaded = names }
+	config.OnError = func(_ context.Context, err error) { errs = append(errs, err.Error()) }
+	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), toolsearchtest.Say("done"))...)
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
+		Model: scripted, Instruction: "Be brief.",
+		ToolsConfig: toolsConfig(echoTools("clock: The time")...),
+		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)},
+	})
+	var history []message
+	if withHistory {
+		history = pryingHistory()
+	}
+	ctx := toolsearch.WithLoaded(context.Background(), "secret_mail", "get_weather")
+	events, err := runAgent(ctx, agent, w, append(history, question...))
+	if len(scripted.Requests()) < 13 {
+		t.Errorf("only %d model calls: %v", len(scripted.Requests()), err)
+	}
+	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
+	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", loaded, "\nerrors ", errs)
+}
+
+// TestFilterChangesBetweenRuns: what an earlier run had loaded is out of reach of one
+// that may not have it, and within reach again of one that may.
+func TestFilterChangesBetweenRuns(t *testing.T) {
+	inAllWays(t, testFilterChanges[*schema.Message], testFilterChanges[*schema.AgenticMessage])
+}
+
+// allowedKey is the context key of a pattern of the tools a user may have.
+type allowedKey struct{}
+
+func byUser(ctx context.Context, info *schema.ToolInfo) bool {
+	allowed, _ := ctx.Value(allowedKey{}).(string)
+	return strings.Contains(allowed, info.Name)
+}
+
+func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Filter: byUser})
+	var history []message
+	run := func(allowed string, turns ...turn) outcome {
+		t.Helper()
+		scripted := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+		config := with(middleware)
+		config.Model = scripted
+		history = append(history, question...)
+		events, err := runAgent(context.WithValue(context.Background(), allowedKey{}, allowed), newAgent(t, config), w, history)
+		history = append(history, events...)
+		return outcome{scripted.Requests(), events, err}
+	}
+	const both, mail = "get_weather send_mail", "send_mail list_stocks"
+	checkSaw(t, "who may have both", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
+	o := run(mail, calling("get_weather"), selecting("get_weather,list_stocks"))
+	checkSaw(t, "who may not have one", o, "tool_search send_mail", "tool_search send_mail", "tool_search send_mail list_stocks")
+	if got := announced(o.last()); !slices.Equal(got, []string{"send_mail", "list_stocks"}) {
+		t.Errorf("the reminder lists %v", got)
+	}
+	if got := answerOf(t, o.result(t, "call_2")); !slices.Equal(got.NotFound, []string{"get_weather"}) {
+		t.Errorf("got %+v", got)
+	}
+	checkSaw(t, "who may have both again", run(both), "tool_search get_weather send_mail")
+	if o := run(""); o.err != nil || !slices.Equal(o.saw(), []string{""}) {
+		t.Errorf("who may have none saw %q; error %v", o.saw(), o.err)
+	}
+}
+
+// TestFilterIsAskedAtResume: the filter may have changed while a run was interrupted, and
+// a checkpoint restores nothing it forbids.
+func TestFilterIsAskedAtResume(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testFilterAtResume[*schema.Message](t, native) })
+		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testFilterAtResume[*schema.AgenticMessage](t, native) })
+	}
+}
+
+func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
+	store := &memoryStore{}
+	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(newsTools(), confirming("delete_all"))}
+	interrupted[M](t, store, true, config,
+		selecting("get_weather,send_mail"),
+		toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
+	config.Filter = toolsearch.FilterTools(nil, []string{"delete_all", "send_mail", "get_forecast"})
+	o := resumed[M](t, store, true, config, toolsearchtest.CallTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	for i, r := range o.requests {
+		names := append(r.ToolNames(), r.DeferredNames()...)
+		for _, name := range []string{"get_weather", "list_stocks", "mcp__slack__send_message"} {
+			if slices.Contains(names, name) || slices.Contains(announced(r), name) {
+				t.Errorf("call %d: %s stands in %v or in the reminder %v", i, name, names, announced(r))
+			}
+		}
+		if got, want := sortedSet(names), []string{"delete_all", "get_forecast", "send_mail"}; !native && !slices.Equal(got, append(want, "tool_search")) || native && !slices.Equal(got, want) {
+			t.Errorf("call %d: the model saw %v", i, names)
+		}
+	}
+	if got := answerOf(t, o.result(t, "w")); !slices.Equal(got.NotFound, []string{"get_weather"}) {
+		t.Errorf("the call was answered with %+v", got)
+	}
+}
+
+// TestFilterThatPanics lets nothing pass that it panics over.
+func TestFilterThatPanics(t *testing.T) {
+	playAll(t, []conversation{{
+		name: "over one tool",
+		config: toolsearch.Config{Filter: func(_ context.Context, info *schema.ToolInfo) bool {
+			if info.Name == "send_mail" {
+				panic("no such user")
+			}
+			return true
+		}},
+		turns: []turn{selecting("send_mail,get_weather")}, saw: []string{"tool_search", "tool_search get_weather"},
+		check: func(t *testing.T, o outcome) {
+			checkAnnounced(t, o, "get_weather", "get_forecast", "list_stocks", "mcp__slack__send_message")
+		},
+	}})
+}
+
+func TestFilterTools(t *testing.T) {
+	all := []string{"mcp__github__create_issue", "mcp__github__list_issues", "GitHub__merge", "slack__send_message", "get_weather", "list_stocks", "ask:me"}
+	tests := []struct {
+		name           string
+		servers, tools []string
+		want           string
+	}{
+		{"nothing given lets nothing pass", nil, nil, ""},
+		{"a server", []string{"github"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"a server in another case, with its asterisk and blanks", []string{" GITHUB:* "}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"servers", []string{"github", "slack"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge slack__send_message"},
+		{"any server, none included", []string{"*"}, nil, strings.Join(all, " ")},
+		{"a tool of a server", nil, []string{"github:create_issue"}, "mcp__github__create_issue"},
+		{"a tool of a server by its whole name", nil, []string{"github:mcp__github__create_issue"}, "mcp__github__create_issue"},
+		{"all of a server", nil, []string{"github:*"}, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"tools by the beginning of a name", nil, []string{"*:list_*"}, "mcp__github__list_issues list_stocks"},
+		{"a whole name", nil, []string{"get_weather", "github"}, "get_weather"},
+		{"a name with a colon", nil, []string{"ask:me"}, "ask:me"},
+		{"either list", []string{"slack"}, []string{"github:create_issue", "get_*"}, "mcp__github__create_issue slack__send_message get_weather"},
+		{"a tag", nil, []string{"tag:human"}, ""}, // nobody annotates
+		{"what is malformed matches nothing", []string{"", ":", "github:create_issue", ":*"}, []string{"", ":", "github:", ":x"}, ""},
+		{"case matters in a tool's name", nil, []string{"GET_WEATHER"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			filter := toolsearch.FilterTools(tt.servers, tt.tools)
+			var got []string
+			for _, name := range all {
+				if filter(context.Background(), &schema.ToolInfo{Name: name}) {
+					got = append(got, name)
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if filter(context.Background(), nil) {
+				t.Error("no tool at all passes")
+			}
+		})
+	}
+}
+
+// TestFilterToolsKnowsAnnotations: within a middleware namespaces and tags are the
+// Config's.
+func TestFilterToolsKnowsAnnotations(t *testing.T) {
+	annotate := func(info *schema.ToolInfo) toolsearch.Annotation {
+		if strings.HasPrefix(info.Name, "get_") {
+			return toolsearch.Annotation{Namespace: "Sky", Tags: []string{"read"}}
+		}
+		return toolsearch.Annotation{Namespace: "ground", Tags: []string{"write"}}
+	}
+	row := func(name string, servers, tools []string, names ...string) conversation {
+		return conversation{
+			name: name, config: toolsearch.Config{Annotate: annotate, Filter: toolsearch.FilterTools(servers, tools)},
+			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, names...) },
+		}
+	}
+	playAll(t, []conversation{
+		row("server", []string{"sky"}, nil, "get_weather", "get_forecast"),
+		row("server and tool", []string{"sky"}, []string{"ground:send_mail"}, "get_weather", "get_forecast", "send_mail"),
+		row("tag", nil, []string{"tag:writ*"}, "send_mail", "list_stocks", "mcp__slack__send_message"),
+	})
+}
+
+// TestPatternsAreGlobs compares asterisks with a regular expression.
+func TestPatternsAreGlobs(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	word := func(letters string, most int) string {
+		var b strings.Builder
+		for range random.IntN(most) {
+			b.WriteByte(letters[random.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	matched := 0
+	for range 20_000 {
+		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
+		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
+		if got := toolsearch.FilterTools(nil, []string{pattern})(context.Background(), &schema.ToolInfo{Name: name}); got != want {
+			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
+		}
+		if want {
+			matched++
+		}
+	}
+	if matched < 1000 {
+		t.Errorf("only %d matched", matched)
+	}
+}
+
+func TestPatternsOfNothingButAsterisksEnd(t *testing.T) {
+	filter := toolsearch.FilterTools(nil, []string{strings.Repeat("*a", 1<<12)})
+	if filter(context.Background(), &schema.ToolInfo{Name: strings.Repeat("a", 1<<12-1) + "b"}) {
+		t.Error("it matches")
+	}
+}
