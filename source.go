@@ -36,6 +36,7 @@ type editions struct {
 	fixed  []*schema.ToolInfo // of DynamicTools
 	lock   chan struct{}      // held while current is read or replaced; a channel, to wait with a context
 	last   *edition
+	tools  []tool.BaseTool // the newest values for the tools of last: a source may have reconnected
 }
 
 func newEditions(ctx context.Context, config *Config) (*editions, error) {
@@ -47,6 +48,7 @@ func newEditions(ctx context.Context, config *Config) (*editions, error) {
 	if e.last, err = e.compile(ctx, config.DynamicTools, infos); err != nil {
 		return nil, err
 	}
+	e.tools = e.last.tools
 	return e, nil
 }
 
@@ -94,60 +96,81 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	if e.config.Source == nil {
 		return e.last, e.last.tools, nil
 	}
-	tools, infos, prints, sourceErr := e.ask(ctx)
+	answer, sourceErr := e.ask(ctx)
 	select {
 	case e.lock <- struct{}{}:
-		defer func() { <-e.lock }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if sourceErr == nil && slices.Equal(prints, e.last.prints) {
-		return e.last, wrapAll(tools, e.last.reader.catalog), nil
-	}
 	if sourceErr == nil {
-		var next *edition
-		if next, sourceErr = e.compile(ctx, tools, infos); sourceErr == nil {
-			next.prints = prints
-			e.last = next
-			return next, next.tools, nil
-		}
+		// guard, since Annotate and Index read what a stranger wrote.
+		_, sourceErr = guard(func() (any, error) { return nil, e.accept(ctx, answer) })
+	}
+	last, tools := e.last, e.tools
+	<-e.lock
+	if sourceErr == nil {
+		return last, tools, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if e.config.OnError != nil {
-		e.config.OnError(ctx, fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(e.last.tools)))
+	if e.config.OnError != nil { // which may do anything, so nothing is locked
+		e.config.OnError(ctx, fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(tools)))
 	}
-	return e.last, e.last.tools, nil
+	return last, tools, nil
+}
+
+// accept makes the answer the current edition, unless it is already.
+func (e *editions) accept(ctx context.Context, a *answered) error {
+	if slices.Equal(a.prints, e.last.prints) {
+		e.tools = wrapAll(a.tools, e.last.reader.catalog)
+		return nil
+	}
+	next, err := e.compile(ctx, a.tools, a.infos)
+	if err != nil {
+		return err
+	}
+	next.prints = a.prints
+	e.last, e.tools = next, next.tools
+	return nil
+}
+
+// answered is what DynamicTools and an answer of Source are together.
+type answered struct {
+	tools  []tool.BaseTool
+	infos  []*schema.ToolInfo
+	prints [][sha256.Size]byte // of Source's
 }
 
 // ask returns the tools of both, the fixed ones and Source's. Those of Source are sorted by
 // name: a server that lists its tools in another order each time has not changed.
-func (e *editions) ask(ctx context.Context) ([]tool.BaseTool, []*schema.ToolInfo, [][sha256.Size]byte, error) {
+func (e *editions) ask(ctx context.Context) (*answered, error) {
 	answer, err := guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	if len(answer) == 0 {
-		return nil, nil, nil, errors.New("it returned no tools")
+		return nil, errors.New("it returned no tools")
 	}
 	infos, err := toolInfos(ctx, answer)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	order := make([]int, len(infos))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(infos[a].Name, infos[b].Name) })
-	tools := slices.Clone(e.config.DynamicTools)
-	all := slices.Clone(e.fixed)
-	prints := make([][sha256.Size]byte, len(order))
-	for i, at := range order {
-		tools, all = append(tools, answer[at]), append(all, infos[at])
-		prints[i] = fingerprint(infos[at])
+	a := &answered{
+		tools:  slices.Clone(e.config.DynamicTools),
+		infos:  slices.Clone(e.fixed),
+		prints: make([][sha256.Size]byte, len(order)),
 	}
-	return tools, all, prints, nil
+	for i, at := range order {
+		a.tools, a.infos = append(a.tools, answer[at]), append(a.infos, infos[at])
+		a.prints[i] = fingerprint(infos[at])
+	}
+	return a, nil
 }
 
 // fingerprint is equal for equal definitions.
@@ -161,8 +184,12 @@ func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
 		definition.Parameters = schema
 	}
 	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps
-	if err != nil {                                  // something in Extra that is no JSON
+	if err != nil {                                  // something in Extra is no JSON
 		definition.Extra = nil
+		text, err = sonic.ConfigStd.Marshal(definition)
+	}
+	if err != nil { // or in the parameters, which no model can be told then
+		definition.Parameters = nil
 		text, _ = sonic.ConfigStd.Marshal(definition)
 	}
 	return sha256.Sum256(text)

@@ -1,0 +1,424 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// A catalog that changes from run to run.
+
+// server is a Source that answers what it is told to, and counts.
+type server struct {
+	mu     sync.Mutex
+	tools  []tool.BaseTool
+	err    error
+	panics bool
+
+	asked, indexed atomic.Int32
+	errs           []string
+}
+
+func (s *server) serve(specs ...string) { s.serveTools(echoTools(specs...)...) }
+
+func (s *server) serveTools(tools ...tool.BaseTool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools, s.err, s.panics = tools, nil, false
+}
+
+func (s *server) source(context.Context) ([]tool.BaseTool, error) {
+	s.asked.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.panics {
+		panic("connection lost")
+	}
+	return slices.Clone(s.tools), s.err
+}
+
+func (s *server) index(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	s.indexed.Add(1)
+	return toolsearch.Keyword(ctx, docs)
+}
+
+// config is over the server and one tool that never changes.
+func (s *server) config() toolsearch.Config {
+	return toolsearch.Config{
+		DynamicTools: echoTools("get_weather: Current weather of a city"),
+		Source:       s.source, Index: s.index,
+		OnError: func(_ context.Context, err error) { s.errs = append(s.errs, err.Error()) },
+	}
+}
+
+func TestSource(t *testing.T) {
+	inAllWays(t, testSource[*schema.Message], testSource[*schema.AgenticMessage])
+}
+
+func testSource[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	middleware := newMiddleware[M](t, s.config())
+	built := s.indexed.Load() // New compiles what never changes
+	asked := int32(0)
+	step := func(name string, indexed int32, names string, turns []turn, saw ...string) outcome {
+		t.Helper()
+		o := converse(context.Background(), t, w, with(middleware), turns...)
+		checkSaw(t, name, o, saw...)
+		checkAnnounced(t, o, strings.Fields(names)...)
+		if asked++; s.asked.Load() != asked {
+			t.Errorf("%s: Source was asked %d times in %d runs", name, s.asked.Load(), asked)
+		}
+		if got := s.indexed.Load() - built; got != indexed {
+			t.Errorf("%s: indexed %d times, want %d", name, got, indexed)
+		}
+		return o
+	}
+	mail, stocks := "send_mail: Sends an e-mail", "list_stocks: Prices of shares"
+
+	s.serve(mail, stocks)
+	step("first", 1, "get_weather list_stocks send_mail", []turn{search(`{"query":"mail"}`), calling("send_mail")},
+		"tool_search", "tool_search send_mail", "tool_search send_mail")
+	s.serve(mail, stocks)
+	step("the same, as new values", 1, "get_weather list_stocks send_mail", nil, "tool_search")
+	s.serve(stocks, mail)
+	step("in another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
+	s.serve(stocks, mail, "cut_grass: Mows")
+	step("one more", 2, "get_weather cut_grass list_stocks send_mail", []turn{search(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
+	s.serve(stocks)
+	o := step("two fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
+		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
+	if got := answerOf(t, o.result(t, "call_1")); !slices.Equal(got.NotFound, []string{"send_mail"}) {
+		t.Errorf("a tool that is gone: %+v", got)
+	}
+	if got := answerOf(t, o.result(t, "call_2")); !slices.Equal(got.NotFound, []string{"cut_grass"}) {
+		t.Errorf("a call to a tool that is gone: %+v", got)
+	}
+	s.serve("list_stocks: Prices of shares and bonds")
+	step("another description", 4, "get_weather list_stocks", []turn{search(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
+	if len(s.errs) > 0 {
+		t.Errorf("OnError was told %q", s.errs)
+	}
+}
+
+// TestSourceChangesWithinAConversation: a second run goes on with the history of the
+// first over a changed catalog.
+func TestSourceChangesWithinAConversation(t *testing.T) {
+	inAllWays(t, testChangingSource[*schema.Message], testChangingSource[*schema.AgenticMessage])
+}
+
+func testChangingSource[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
+	config := with(newMiddleware[M](t, s.config()))
+	first := converse(context.Background(), t, w, config, selecting("send_mail,list_stocks"))
+	s.serve("list_stocks: Prices of bonds", "cut_grass: Mows")
+
+	// The whole of what the model was given, a stale reminder included.
+	history := append(slices.Clone(first.last().Messages), message{Role: toolsearchtest.User, Text: "And now?"})
+	scripted := toolsearchtest.NewModel[M](selecting("cut_grass"), toolsearchtest.Say("done"))
+	config.Model = scripted
+	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
+	o := outcome{scripted.Requests(), events, err}
+	checkSaw(t, "the second run", o, "tool_search list_stocks", "tool_search list_stocks cut_grass")
+	checkAnnounced(t, o, "get_weather", "cut_grass", "list_stocks")
+	if got := o.requests[0].Tools[1].Desc; got != "Prices of bonds" {
+		t.Errorf("list_stocks is described as %q", got)
+	}
+	if len(o.requests[0].Messages) != len(history) {
+		t.Errorf("the model got %d messages, want %d", len(o.requests[0].Messages), len(history))
+	}
+}
+
+// TestSourceIsAskedAtResume: a resumed run works with the catalog of now.
+func TestSourceIsAskedAtResume(t *testing.T) {
+	for _, native := range []bool{false} {
+		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.Message](t, native) })
+		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.AgenticMessage](t, native) })
+	}
+}
+
+func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
+	s, store := &server{}, &memoryStore{}
+	config := s.config()
+	config.UseModelToolSearch = native
+	ask := confirming("delete_all")
+	s.serveTools(append(echoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
+	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), toolsearchtest.CallTools(called("d", "delete_all", "{}")))
+	s.serveTools(append(echoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
+	o := resumed[M](t, store, false, config, toolsearchtest.CallTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	if s.asked.Load() != 2 {
+		t.Errorf("Source was asked %d times in a run and its resumption", s.asked.Load())
+	}
+	for i, r := range o.requests {
+		names := append(r.ToolNames(), r.DeferredNames()...)
+		for _, gone := range []string{"send_mail", "fax"} {
+			if slices.Contains(names, gone) || slices.Contains(announced(r), gone) {
+				t.Errorf("call %d: %s, which is gone, stands in %v or in the reminder %v", i, gone, names, announced(r))
+			}
+		}
+		for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
+			if info.Name == "list_stocks" && info.Desc != "Prices of bonds" {
+				t.Errorf("call %d: list_stocks is described as %q", i, info.Desc)
+			}
+		}
+		if !slices.Contains(announced(r), "cut_grass") {
+			t.Errorf("call %d: the reminder lists %v", i, announced(r))
+		}
+	}
+	if got := reachable(o.last()); !slices.Contains(got, "cut_grass") || !slices.Contains(got, "delete_all") || !slices.Contains(got, "list_stocks") {
+		t.Errorf("%v are within reach", got)
+	}
+}
+
+// TestSourceFails: the last good catalog stays, whatever Source does.
+func TestSourceFails(t *testing.T) {
+	inAllWays(t, testFailingSource[*schema.Message], testFailingSource[*schema.AgenticMessage])
+}
+
+type (
+	nameless  struct{ infoOnly }
+	shy       struct{}
+	uncalled  struct{ infoOnly }
+	exploding struct{}
+)
+
+func (nameless) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
+
+func (shy) Info(context.Context) (*schema.ToolInfo, error)                       { return nil, errors.New("no answer") }
+func (shy) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
+
+func (exploding) Info(context.Context) (*schema.ToolInfo, error) { panic("no info") }
+func (exploding) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return "", nil
+}
+
+func testFailingSource[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	s.err = errors.New("no route to host")
+	config := s.config()
+	config.Annotate = func(info *schema.ToolInfo) toolsearch.Annotation {
+		if info.Name == "unspeakable" {
+			panic("no word for it")
+		}
+		return toolsearch.Annotate(info)
+	}
+	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "unindexable" }) {
+			return nil, errors.New("cannot index that")
+		}
+		return s.index(ctx, docs)
+	}
+	middleware := newMiddleware[M](t, config)
+	run := func() outcome {
+		return converse(context.Background(), t, w, with(middleware), selecting("get_weather"))
+	}
+	told := func(want string) {
+		t.Helper()
+		if len(s.errs) != 1 || !strings.Contains(s.errs[0], want) || !strings.Contains(s.errs[0], "Source") {
+			t.Errorf("OnError was told %q, want %q", s.errs, want)
+		}
+		s.errs = nil
+	}
+	check := func(name string, names ...string) {
+		t.Helper()
+		o := run()
+		checkSaw(t, name, o, "tool_search", "tool_search get_weather")
+		checkAnnounced(t, o, names...)
+	}
+
+	check("before it ever answered", "get_weather")
+	told("no route to host")
+	s.serve("send_mail: Sends")
+	check("when it answers", "get_weather", "send_mail")
+
+	one := echoTools("fax: Faxes")[0]
+	for _, tt := range []struct {
+		name, told string
+		tools      []tool.BaseTool
+		break_     func()
+	}{
+		{"an error", "no route to host", nil, func() { s.err = errors.New("no route to host") }},
+		{"a panic", "connection lost", nil, func() { s.panics = true }},
+		{"nothing", "no tools", nil, nil},
+		{"a nil tool", "nil", []tool.BaseTool{one, nil}, nil},
+		{"a typed nil", "nil", []tool.BaseTool{one, (*echoTool)(nil)}, nil},
+		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{infoOnly{&schema.ToolInfo{}}}}, nil},
+		{"a tool without Info", "no answer", []tool.BaseTool{one, shy{}}, nil},
+		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}, nil},
+		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{infoOnly{&schema.ToolInfo{Name: "stone"}}}}, nil},
+		{"a name twice", "duplicate", append(echoTools("fax: Faxes once more"), one), nil},
+		{"the name of a tool that never changes", "duplicate", echoTools("get_weather: Lies"), nil},
+		{"the name of the search tool", "tool_search", echoTools("fax: Faxes", "tool_search: Phishes"), nil},
+		{"what cannot be indexed", "cannot index that", echoTools("unindexable: x"), nil},
+		{"what cannot be annotated", "no word for it", echoTools("unspeakable: x"), nil},
+	} {
+		s.serveTools(tt.tools...)
+		if tt.break_ != nil {
+			tt.break_()
+		}
+		check(tt.name, "get_weather", "send_mail")
+		told(tt.told)
+	}
+	s.serve("send_mail: Sends")
+	indexed := s.indexed.Load()
+	check("the same again", "get_weather", "send_mail")
+	if s.indexed.Load() != indexed {
+		t.Error("the last good answer was indexed again")
+	}
+	if len(s.errs) > 0 {
+		t.Errorf("OnError was told %q", s.errs)
+	}
+}
+
+// session is a tool that can be called only while its connection is open.
+type session struct {
+	plainTool
+	closed *atomic.Bool
+}
+
+func (s *session) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	if s.closed.Load() {
+		return "", errors.New("the session is closed")
+	}
+	return "sent", nil
+}
+
+// TestFailingSourceKeepsTheNewestTools: a source that reconnects gives new values for the
+// same tools. When it fails later, the tools of the last connection are the good ones.
+func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
+	s := &server{}
+	middleware := newMiddleware[*schema.Message](t, s.config())
+	connect := func() *atomic.Bool {
+		closed := &atomic.Bool{}
+		s.serveTools(&session{plainTool{&schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, closed})
+		return closed
+	}
+	run := func() string {
+		t.Helper()
+		o := converse(context.Background(), t, way{}, with(middleware), calling("send_mail"))
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		return o.result(t, "call_1")
+	}
+	first := connect()
+	run()
+	first.Store(true)
+	connect()
+	run()
+	s.err = errors.New("no route to host")
+	if got := run(); got != "sent" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestUnreadableSchemasAreToldApart: a definition that is no JSON is one all the same.
+func TestUnreadableSchemasAreToldApart(t *testing.T) {
+	s := &server{}
+	middleware := newMiddleware[*schema.Message](t, s.config())
+	strange := func(name, description string) tool.BaseTool {
+		return &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Default: math.Inf(1)})}}}
+	}
+	for _, name := range []string{"one", "two"} {
+		s.serveTools(strange(name, "Does"))
+		o := converse(context.Background(), t, way{}, with(middleware))
+		checkAnnounced(t, o, "get_weather", name)
+	}
+	if len(s.errs) > 0 {
+		t.Errorf("OnError was told %q", s.errs)
+	}
+}
+
+// TestOnErrorMayRunAnAgent: nothing is locked while the user's functions are called.
+func TestOnErrorMayRunAnAgent(t *testing.T) {
+	s := &server{err: errors.New("no route to host")}
+	config := s.config()
+	var middleware adk.ChatModelAgentMiddleware
+	nested := false
+	config.OnError = func(ctx context.Context, _ error) {
+		if !nested {
+			nested = true
+			o := converse(ctx, t, way{}, with(middleware), selecting("get_weather"))
+			checkSaw(t, "the agent within", o, "tool_search", "tool_search get_weather")
+		}
+	}
+	middleware = newMiddleware[*schema.Message](t, config)
+	checkSaw(t, "the agent", converse(context.Background(), t, way{}, with(middleware)), "tool_search")
+}
+
+// TestWaitingForTheIndexEndsWithTheContext: one run builds the index of a changed catalog,
+// another that waits for it is cancelled.
+func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
+	s := &server{}
+	building, build := make(chan struct{}), make(chan struct{})
+	config := s.config()
+	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if len(docs) > 1 {
+			close(building)
+			<-build
+		}
+		return s.index(ctx, docs)
+	}
+	middleware := newMiddleware[*schema.Message](t, config)
+	s.serve("send_mail: Sends")
+	first := make(chan outcome, 1)
+	go func() { first <- converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")) }()
+	<-building
+	ctx, cancel := context.WithCancel(context.Background())
+	second := make(chan error, 1)
+	go func() {
+		_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+		second <- err
+	}()
+	cancel()
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Errorf("the run that waits ended with %v", err)
+	}
+	close(build)
+	checkSaw(t, "the run that builds", <-first, "tool_search", "tool_search send_mail")
+	if len(s.errs) > 0 {
+		t.Errorf("OnError was told %q", s.errs)
+	}
+}
+
+// TestCancelledBuildIsLeftToTheNext: a run that is cancelled while it builds the index
+// neither reports the source nor keeps the next run from building it.
+func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
+	s := &server{}
+	config := s.config()
+	ctx, cancel := context.WithCancel(context.Background())
+	config.Index = func(given context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if len(docs) > 1 && ctx.Err() == nil {
+			cancel()
+			return nil, given.Err()
+		}
+		return s.index(given, docs)
+	}
+	middleware := newMiddleware[*schema.Message](t, config)
+	s.serve("send_mail: Sends")
+	if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled run ended with %v", err)
+	}
+	checkSaw(t, "the next", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
+	if len(s.errs) > 0 {
+		t.Errorf("OnError was told %q", s.errs)
+	}
+}
