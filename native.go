@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/components"
@@ -107,7 +108,7 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 		if t == nil {
 			continue
 		}
-		if _, own := catalog.byName[t.Name]; !own {
+		if _, own := catalog.byName[t.Name]; !own && !isOurs(t, searchTool) {
 			hidden = append(hidden, t)
 		}
 	}
@@ -117,10 +118,35 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 		case loaded.has.has(doc):
 			hidden = append(hidden, marked(info, searchTool))
 		default:
-			hidden = append(hidden, info)
+			hidden = append(hidden, r.deferred[doc])
 		}
 	}
 	return ordinary, hidden
+}
+
+// deferredMark is the key, in the Extra of a deferred definition, of the name of the search
+// tool it is deferred for. After a checkpoint it tells a tool that is gone from the catalog
+// from one that another middleware defers.
+const deferredMark = "_toolsearch_deferred"
+
+// deferredCopies are the definitions of a catalog with that mark.
+func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
+	copies := make([]*schema.ToolInfo, len(c.docs))
+	for i := range c.docs {
+		copied := *c.docs[i].Info
+		copied.Extra = maps.Clone(copied.Extra)
+		if copied.Extra == nil {
+			copied.Extra = make(map[string]any, 1)
+		}
+		copied.Extra[deferredMark] = searchTool
+		copies[i] = &copied
+	}
+	return copies
+}
+
+// isOurs reports whether the middleware of that search tool put t into a list.
+func isOurs(t *schema.ToolInfo, searchTool string) bool {
+	return isMarked(t, searchTool) || len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
 }
 
 func containsMarked(tools []*schema.ToolInfo, name, searchTool string) bool {
@@ -189,7 +215,7 @@ func undeferred(r *reader, tools []*schema.ToolInfo) (others []*schema.ToolInfo)
 		if t == nil {
 			continue
 		}
-		if _, own := r.catalog.byName[t.Name]; !own {
+		if _, own := r.catalog.byName[t.Name]; !own && !isOurs(t, r.names.search) {
 			others = append(others, t)
 		}
 	}

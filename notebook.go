@@ -15,6 +15,7 @@ type notebook struct {
 	mu       sync.Mutex
 	calls    []string                // ids of the calls of meta-tools, in the order the model made them
 	effects  map[string][]nameEffect // call id -> what the call loads and unloads
+	kept     []nameEffect            // earlier effects, under ProtocolDispatch
 	searches map[string]bool         // ids of all calls of the search tool in this run
 	shown    map[string]bool         // loaded at the last model call; nil: there was none
 	loaded   map[string]bool         // as of the last model call, and what calls did since; nil: none yet
@@ -102,8 +103,10 @@ func (n *notebook) made(callID string) bool {
 	return n.searches[callID]
 }
 
-// take returns the effects since the last take, in the order of the calls.
-func (n *notebook) take() (effects []nameEffect) {
+// take returns the effects since the last take, in the order of the calls. If they are
+// kept, the next take returns them too, as earlier ones: what is loaded is in no tool list
+// then.
+func (n *notebook) take(keep bool) (earlier, effects []nameEffect) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range n.calls {
@@ -115,7 +118,11 @@ func (n *notebook) take() (effects []nameEffect) {
 		effects = append(effects, n.effects[id]...)
 	}
 	n.calls, n.effects = nil, nil
-	return effects
+	earlier = slices.Clip(n.kept)
+	if keep {
+		n.kept = append(n.kept, effects...)
+	}
+	return earlier, effects
 }
 
 // carriedKey is the context key of WithLoaded.

@@ -56,17 +56,17 @@ func scoredHits(scores ...float64) (hits []toolsearch.Hit) {
 	return hits
 }
 
-func numbered(n int) (docs []toolsearch.Document) {
+func numberedScores(n int) (docs []toolsearch.Document) {
 	for i := range n {
 		docs = append(docs, doc(fmt.Sprintf("tool_%c", 'a'+i), ""))
 	}
 	return docs
 }
 
-// added is what a part adds to a tool of that score: the mean of ln(1 + e^z) for z in
+// addedBy is what a part adds to a tool of that score: the mean of ln(1 + e^z) for z in
 // deviations of the hits, and in deviations of the scores of all tools, the last of which
 // are zeros.
-func added(score float64, all ...float64) float64 {
+func addedBy(score float64, all ...float64) float64 {
 	z := func(scores []float64) float64 {
 		mean, squares := 0.0, 0.0
 		for _, s := range scores {
@@ -91,21 +91,21 @@ func TestHybridScores(t *testing.T) {
 		options toolsearch.HybridOptions
 		want    []float64 // by document
 	}{
-		{"one part", toolsearch.HybridOptions{Parts: two[:1]}, []float64{added(3, 3, 1, 0), added(1, 3, 1, 0), 0}},
+		{"one part", toolsearch.HybridOptions{Parts: two[:1]}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
 		{"two parts", toolsearch.HybridOptions{Parts: two},
-			[]float64{added(3, 3, 1, 0), added(1, 3, 1, 0) + added(40, 40, 20, 0), added(20, 40, 20, 0)}},
+			[]float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0) + addedBy(40, 40, 20, 0), addedBy(20, 40, 20, 0)}},
 		{"weights", toolsearch.HybridOptions{Parts: two, Weights: []float64{0.5, 3}},
-			[]float64{0.5 * added(3, 3, 1, 0), 0.5*added(1, 3, 1, 0) + 3*added(40, 40, 20, 0), 3 * added(20, 40, 20, 0)}},
-		{"no weight", toolsearch.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{added(3, 3, 1, 0), added(1, 3, 1, 0), 0}},
+			[]float64{0.5 * addedBy(3, 3, 1, 0), 0.5*addedBy(1, 3, 1, 0) + 3*addedBy(40, 40, 20, 0), 3 * addedBy(20, 40, 20, 0)}},
+		{"no weight", toolsearch.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
 		{"depth", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2},
-			[]float64{added(5, 5, 0, 0), added(2, 4, 2, 0), added(4, 4, 2, 0)}},
+			[]float64{addedBy(5, 5, 0, 0), addedBy(2, 4, 2, 0), addedBy(4, 4, 2, 0)}},
 		{"all alike", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
-		{"no scores", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, added(2, 2, 0, 0)}},
-		{"no end", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, added(2, 2, 0, 0)}},
+		{"no scores", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
+		{"no end", toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			docs := numbered(3)
+			docs := numberedScores(3)
 			want := make(map[string]float64)
 			for i, score := range test.want {
 				if score > 0 {
@@ -120,7 +120,7 @@ func TestHybridScores(t *testing.T) {
 // What a query names comes first, though no part or only one may know it, and its score
 // there moves none of the others.
 func TestHybridExactName(t *testing.T) {
-	docs := append(numbered(3), doc("mcp__git__open_issue", ""))
+	docs := append(numberedScores(3), doc("mcp__git__open_issue", ""))
 	docs[0].Aliases = []string{"first"}
 	for query, want := range map[string]int{"tool_c": 2, "Tool C": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
 		for name, index := range map[string]toolsearch.Indexer{
@@ -153,7 +153,7 @@ func TestHybridExactName(t *testing.T) {
 
 // A part need not know of required words, namespaces and what is allowed.
 func TestHybridNarrows(t *testing.T) {
-	docs := numbered(4)
+	docs := numberedScores(4)
 	docs[1].Description, docs[2].Description = "Sends messages", "sends notes"
 	docs[1].Namespace, docs[3].Namespace = "mail", "mail"
 	s := searcherOf(t, toolsearch.HybridOptions{Parts: []toolsearch.Indexer{part(4, 3, 2, 1)}, Depth: 1}.Index, docs...)
@@ -217,7 +217,7 @@ func TestHybridFailures(t *testing.T) {
 			if test.name == "one hangs" {
 				timeout = 20 * time.Millisecond
 			}
-			s := searcherOf(t, toolsearch.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numbered(3)...)
+			s := searcherOf(t, toolsearch.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numberedScores(3)...)
 			hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything"))
 			if found := len(hits) == 1 && hits[0].Doc == 2; found != test.found {
 				t.Errorf("found %v", hits)
@@ -267,7 +267,7 @@ func TestHybridAtOnce(t *testing.T) {
 		meet(&building)
 		return canned{hits: scoredHits(1), during: func() { meet(&searching) }}, nil
 	}
-	s := searcherOf(t, toolsearch.Hybrid(index, index, index), numbered(1)...)
+	s := searcherOf(t, toolsearch.Hybrid(index, index, index), numberedScores(1)...)
 	if hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything")); err != nil || len(hits) != 1 {
 		t.Errorf("%v, %v", hits, err)
 	}
@@ -301,7 +301,7 @@ func TestHybridMistakes(t *testing.T) {
 		}, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
 	}
 	for _, test := range tests {
-		if _, err := test.options.Index(context.Background(), numbered(2)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.options.Index(context.Background(), numberedScores(2)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}

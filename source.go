@@ -27,7 +27,8 @@ type edition struct {
 	listed docSet              // those that the reminder names: all but always
 
 	announce  sync.Once
-	announced reminder // of a run without a Filter, once it is needed
+	announced reminder           // of a run without a Filter, once it is needed
+	deferred  []*schema.ToolInfo // native mode: the definitions as they are deferred
 }
 
 // editions keeps the current edition.
@@ -71,6 +72,9 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 		reader: newReader(catalog, names, e.config),
 		tools:  wrapAll(tools, catalog),
 		listed: newDocSet(len(catalog.docs)),
+	}
+	if e.config.UseModelToolSearch {
+		ed.deferred = deferredCopies(catalog, names.search)
 	}
 	for i := range catalog.docs {
 		if d := &catalog.docs[i]; matchesAny(patterns, d.Name, &d.Annotation) {

@@ -145,7 +145,7 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 
 // TestSourceIsAskedAtResume: a resumed run works with the catalog of now.
 func TestSourceIsAskedAtResume(t *testing.T) {
-	for _, native := range []bool{false} {
+	for _, native := range []bool{false, true} {
 		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.Message](t, native) })
 		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.AgenticMessage](t, native) })
 	}

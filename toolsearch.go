@@ -237,15 +237,10 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 		next.ToolInfos = visible(r, state.ToolInfos, m.shown(r, loaded))
 		next.DeferredToolInfos = undeferred(r.reader, state.DeferredToolInfos)
 	}
-	if m.remembers() {
+	if m.config.nativeForm() == referencesForm {
 		next.ToolInfos = remember(r.reader, next.ToolInfos, loaded)
 	}
 	return ctx, &next, nil
-}
-
-// remembers reports whether loaded tools need not be in any tool list.
-func (m *middleware[M]) remembers() bool {
-	return m.config.Protocol == ProtocolDispatch || m.config.nativeForm() == referencesForm
 }
 
 // read gathers the loaded tools from everything that shows them. The order is that of
@@ -264,8 +259,12 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 	if m.config.MaxLoaded > 0 {
 		loaded.settle = func() { r.restrict(loaded, m.config.MaxLoaded) }
 	}
+	earlier, latest := r.notebook.take(m.config.Protocol == ProtocolDispatch)
+	for _, e := range earlier { // where the history still shows one, it also shows when it was used since
+		loaded.apply(r.reader.docsOf(e))
+	}
 	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, state.Messages, loaded)
-	for _, e := range r.notebook.take() {
+	for _, e := range latest {
 		loaded.apply(r.reader.docsOf(e))
 	}
 	for _, doc := range r.always { // which no call unloads
@@ -408,7 +407,7 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	var refused []string
 	next.Messages, refused = intercept(m.codec, k, state.Messages)
 	m.sendLoadEvent(ctx, LoadEvent{Refused: refused})
-	if r.reader.countCalls && len(state.Messages) > 0 && !m.remembers() {
+	if r.reader.countCalls && len(state.Messages) > 0 && m.config.Protocol != ProtocolDispatch {
 		// The call itself may be gone from the history before the next model call.
 		ran := called(r, m.codec, state.Messages[len(state.Messages)-1])
 		switch {

@@ -178,7 +178,7 @@ func TestDeferFrom(t *testing.T) {
 			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
 		},
 		{
-			name: "below it, dispatching", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolDispatch},
+			name: "below it, dispatchTo", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolDispatch},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
 		},
 		{
@@ -273,10 +273,10 @@ func TestMaxLoaded(t *testing.T) {
 			saw:     []string{none + " list_stocks get_weather"},
 		},
 		{
-			name:   "dispatching: what was called since it was found is not the one to go",
+			name:   "dispatchTo: what was called since it was found is not the one to go",
 			config: toolsearch.Config{MaxLoaded: 2, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather"), selecting("list_stocks"),
-				dispatching("get_weather"), dispatching("send_mail")},
+			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatchTo("get_weather"), selecting("list_stocks"),
+				dispatchTo("get_weather"), dispatchTo("send_mail")},
 			check: func(t *testing.T, o outcome) {
 				if got := o.result(t, "call_5"); got != "get_weather ran with {}" {
 					t.Errorf("get_weather, used after send_mail: %s", got)
@@ -289,7 +289,7 @@ func TestMaxLoaded(t *testing.T) {
 	})
 }
 
-func dispatching(name string) turn {
+func dispatchTo(name string) turn {
 	return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 }
 
