@@ -21,15 +21,19 @@
 //
 //   - [New] for agents of *schema.Message, [NewTyped] for either message type. That and
 //     [Config] is all most programs need.
-//   - Config.UseModelToolSearch if the model searches tools natively and its adapter
-//     supports it; otherwise leave it false.
+//   - Config.UseModelToolSearch if the model searches tools natively and [NativeSupport]
+//     knows its adapter; otherwise leave it false.
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
 //     in a test, in a command line tool.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
 //     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
 //     Korean; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
-//     make good fallbacks, [Regexp] takes patterns. An [Indexer] of your own ranks as you
-//     like.
+//     make good fallbacks, [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
+//     most; [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
+//   - Config.Protocol if the model should search in another way, such as
+//     [ProtocolDispatch] for a tool list that never changes.
+//   - Config.Filter for who may see what, Config.Source for tools that change,
+//     Config.AlwaysLoaded, MaxLoaded and Preselect for what is visible when.
 //   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
 //     not keep the messages of tools.
 //
