@@ -173,6 +173,32 @@ func restore[M message](codec codec[M], names *metaNames, messages []M) []M {
 	return restored
 }
 
+// mendCalls gives calls of the meta-tools whose arguments are no JSON, as when a stream broke
+// off, empty ones: the claude adapter makes a request of them that is no JSON either. They
+// were answered already. It returns messages itself where there is nothing to do.
+func mendCalls[M message](codec codec[M], names *metaNames, messages []M) []M {
+	mended := messages
+	var v view
+	for i, msg := range messages {
+		codec.read(msg, &v)
+		var calls []callView
+		for _, call := range v.calls {
+			if names.has(call.name) && !call.standIn && !isJSON(call.args) {
+				call.args = "{}"
+				calls = append(calls, call)
+			}
+		}
+		if calls == nil {
+			continue
+		}
+		if &mended[0] == &messages[0] {
+			mended = slices.Clone(messages)
+		}
+		mended[i] = codec.setCalls(msg, calls)
+	}
+	return mended
+}
+
 // answeredRound is the calls of one message and the results that answer them.
 type answeredRound struct {
 	calls   []callView

@@ -13,26 +13,16 @@ import (
 // isMarkedSearch reports whether the adapter itself marked the call as a native search.
 func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
 
-// fitter goes over a history once.
-type fitter[M message] struct {
-	codec codec[M]
-	run   *run
-	given map[string]bool // names the model has a definition of
-}
-
-// fitResults returns messages with the results of the search tool in the form that the
-// model takes; messages itself where they have it. ordinary is its tool list.
-func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*schema.ToolInfo) []M {
-	f := fitter[M]{codec: codec, run: r, given: make(map[string]bool, len(ordinary))}
-	for _, t := range ordinary {
-		f.given[t.Name] = true
-	}
-	fitted := messages
+// rewriteResults returns messages with results of tools whose names reads tells replaced by
+// what fit makes of them, if it says that this is another one; messages itself where nothing
+// is. A call marked as a native search whose result is none any more loses its mark.
+func rewriteResults[M message](codec codec[M], messages []M, reads func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) []M {
+	rewritten := messages
 	change := func(i int, msg M) {
-		if &fitted[0] == &messages[0] {
-			fitted = slices.Clone(messages)
+		if &rewritten[0] == &messages[0] {
+			rewritten = slices.Clone(messages)
 		}
-		fitted[i] = msg
+		rewritten[i] = msg
 	}
 	var v view
 	var open openCalls
@@ -43,7 +33,7 @@ func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*sch
 		if len(v.calls) > 0 {
 			calling = i
 		}
-		var refitted []resultView
+		var results []resultView
 		var turned []callView // calls whose native results became texts
 		for j, result := range v.results {
 			if j > 0 && result.at == v.results[j-1].at {
@@ -54,28 +44,45 @@ func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*sch
 			if name == "" && call != nil {
 				name = call.name
 			}
-			if !r.reader.names.reads(name) {
+			if !reads(name) {
 				continue
 			}
-			if fit, changed := f.fit(result, call); changed {
-				refitted = append(refitted, fit)
-				if isMarkedSearch(call) && !fit.native {
+			if fitted, changed := fit(result, call); changed {
+				results = append(results, fitted)
+				if isMarkedSearch(call) && !fitted.native {
 					turned = append(turned, *call)
 				}
 			}
 		}
-		if refitted != nil {
-			change(i, codec.setResults(msg, refitted))
+		if results != nil {
+			change(i, codec.setResults(msg, results))
 		}
 		if turned != nil {
-			change(calling, codec.ordinaryCalls(fitted[calling], turned))
+			change(calling, codec.ordinaryCalls(rewritten[calling], turned))
 		}
 	}
-	return fitted
+	return rewritten
+}
+
+// fitter puts results into the form that a model takes.
+type fitter struct {
+	run      *run
+	wordless bool            // codec.wordless
+	given    map[string]bool // names the model has a definition of
+}
+
+// fitResults returns messages with the results of the search tool in the form that the
+// model takes; messages itself where they have it. ordinary is its tool list.
+func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*schema.ToolInfo) []M {
+	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool, len(ordinary))}
+	for _, t := range ordinary {
+		f.given[t.Name] = true
+	}
+	return rewriteResults(codec, messages, r.reader.names.reads, f.fit)
 }
 
 // fit returns a result in the form the model takes, and whether that is another one.
-func (f *fitter[M]) fit(result resultView, call *callView) (resultView, bool) {
+func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	form := f.run.reader.native
 	if form == referencesForm {
 		return f.reference(result)
@@ -84,7 +91,7 @@ func (f *fitter[M]) fit(result resultView, call *callView) (resultView, bool) {
 		return result, false
 	}
 	seen := f.seen(result.foundTools)
-	if form == deferredForm && (!f.codec.wordless || isMarkedSearch(call) || f.run.notebook.made(result.callID)) {
+	if form == deferredForm && (!f.wordless || isMarkedSearch(call) || f.run.notebook.made(result.callID)) {
 		if len(seen) == len(result.foundTools) {
 			return result, false
 		}
@@ -96,7 +103,7 @@ func (f *fitter[M]) fit(result resultView, call *callView) (resultView, bool) {
 
 // reference makes a native result of what no earlier one held and the model has no
 // definition of, or a text where nothing is left.
-func (f *fitter[M]) reference(result resultView) (resultView, bool) {
+func (f *fitter) reference(result resultView) (resultView, bool) {
 	c := f.run.scope
 	found := result.foundTools
 	if !result.native {
@@ -126,7 +133,7 @@ func (f *fitter[M]) reference(result resultView) (resultView, bool) {
 }
 
 // seen returns the tools that the request may see, as the catalog defines them now.
-func (f *fitter[M]) seen(tools []*schema.ToolInfo) []*schema.ToolInfo {
+func (f *fitter) seen(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(tools))
 	for _, t := range tools {
 		if t == nil {

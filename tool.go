@@ -172,6 +172,8 @@ func toJSON(v any) string {
 	return text
 }
 
+func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
+
 // readResult calls yield with each name that the result of a meta-tool, of whichever
 // protocol, loads or unloads.
 func readResult(text string, yield func(name string, unloads bool)) {

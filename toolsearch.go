@@ -381,6 +381,9 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	ordinary, hidden := deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
 	r.notebook.setOrdinary(ordinary)
 	messages = ensureReminder(m.codec, &r.reminder, messages, seen.reminder)
+	if m.config.nativeForm() == referencesForm {
+		messages = mendCalls(m.codec, &m.names, messages)
+	}
 	return fitResults(m.codec, r, messages, ordinary),
 		append(slices.Clip(opts), model.WithTools(ordinary), model.WithDeferredTools(hidden))
 }
@@ -411,7 +414,8 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	var refused []string
 	next.Messages, refused = intercept(m.codec, k, state.Messages)
 	m.sendLoadEvent(ctx, LoadEvent{Refused: refused})
-	if r.reader.countCalls && len(state.Messages) > 0 && m.config.Protocol != ProtocolDispatch {
+	inList := m.config.Protocol != ProtocolDispatch && m.config.nativeForm() != referencesForm
+	if r.reader.countCalls && len(state.Messages) > 0 && inList {
 		// The call itself may be gone from the history before the next model call.
 		ran := called(r, m.codec, state.Messages[len(state.Messages)-1])
 		switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -290,6 +291,21 @@ func TestBrokenInput(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if body := lastBody(server.Requests()); !strings.Contains(body, `"input":{"query":,`) {
+		t.Errorf("%s went over the wire", body)
+	}
+}
+
+// TestBrokenInputOfReferences: where the adapter is known to be claude's, such a call is
+// mended on its way, and the run goes on.
+func TestBrokenInputOfReferences(t *testing.T) {
+	a := messageAdapters[0]
+	a.skipRace(t, true)
+	server := provider.New(t, a.api, calls(search(`{"query":`)), calls(selecting("get_weather")), provider.Say("Hello."))
+	config := toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences}
+	if _, err := run(t, a.model(t, server), setup{config: config, stream: true}); err != nil {
+		t.Errorf("the run ended with %v", err)
+	}
+	if body := lastBody(server.Requests()); !strings.Contains(body, "could not be read") || !strings.Contains(body, `"tool_reference"`) {
 		t.Errorf("%s went over the wire", body)
 	}
 }

@@ -1,0 +1,87 @@
+package toolsearch
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+)
+
+// WithoutNative returns a chat model that takes native requests although chatModel's adapter
+// does not: for failover, in the middle of a run, from a model that searches natively to one
+// that cannot. The search tool and the tools found so far become ordinary tools, the deferred
+// ones that were not found stay hidden, and native results become text. Requests of default
+// mode pass unchanged.
+//
+//	GetFailoverModel: func(...) (model.BaseModel[M], []M, error) {
+//		return toolsearch.WithoutNative(backup), nil, nil
+//	}
+//
+// The search tool is called and answered as in native mode; where a provider searches by
+// itself (NativeServer) there is none, and the model has what was found before.
+func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
+	return &plainModel[M]{inner: chatModel, codec: codecOf[M]()}
+}
+
+type plainModel[M adk.MessageType] struct {
+	inner model.BaseModel[M]
+	codec codec[M]
+}
+
+// Generate implements model.BaseModel.
+func (p *plainModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	input, opts = p.plain(input, opts)
+	return p.inner.Generate(ctx, input, opts...)
+}
+
+// Stream implements model.BaseModel.
+func (p *plainModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	input, opts = p.plain(input, opts)
+	return p.inner.Stream(ctx, input, opts...)
+}
+
+// GetType implements components.Typer: it is the inner model's.
+func (p *plainModel[M]) GetType() string {
+	name, _ := components.GetType(p.inner)
+	return name
+}
+
+// IsCallbacksEnabled implements components.Checker: it is as the inner model says.
+func (p *plainModel[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(p.inner) }
+
+func (p *plainModel[M]) plain(messages []M, opts []model.Option) ([]M, []model.Option) {
+	given := model.GetCommonOptions(nil, opts...)
+	var found []*schema.ToolInfo
+	messages = rewriteResults(p.codec, messages, func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+		if !r.native {
+			return r, false
+		}
+		found = append(found, r.foundTools...)
+		return textOf(r, r.foundTools), true
+	})
+	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
+		return messages, opts
+	}
+	var tools []*schema.ToolInfo
+	has := make(map[string]bool)
+	add := func(list ...*schema.ToolInfo) {
+		for _, t := range list {
+			if t != nil && !has[t.Name] {
+				has[t.Name] = true
+				tools = append(tools, t)
+			}
+		}
+	}
+	add(given.Tools...)
+	add(given.ToolSearchTool)
+	add(found...)
+	for _, t := range given.DeferredTools {
+		if t != nil && t.Extra[loadedMark] != nil { // loaded, by whichever middleware
+			add(t)
+		}
+	}
+	return messages, append(opts[:len(opts):len(opts)],
+		model.WithTools(tools), model.WithDeferredTools(nil), model.WithToolSearchTool(nil))
+}
