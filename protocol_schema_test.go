@@ -24,11 +24,16 @@ import (
 // schemaTool answers with its arguments and has that JSON schema.
 func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
 	t.Helper()
-	parameters := new(jsonschema.Schema)
-	if err := json.Unmarshal([]byte(definition), parameters); err != nil {
+	parameters, err := readSchema(definition)
+	if err != nil {
 		t.Fatalf("%s: %v", definition, err)
 	}
 	return &echoTool{plainTool{&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+}
+
+func readSchema(text string) (*jsonschema.Schema, error) {
+	definition := new(jsonschema.Schema)
+	return definition, json.Unmarshal([]byte(text), definition)
 }
 
 const bookSchema = `{"type":"object","properties":{
@@ -161,14 +166,15 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"is itself", `{"$ref":"#"}`, `{"a":1}`, ""},
 		{"is itself and more", `{"type":"object","allOf":[{"$ref":"#"}]}`, `{"a":1}`, ""},
 		{"is a tree", property(`{"$ref":"#"}`), nested(40, "1"), strings.Repeat("/a", 40) + ": got number, want object"},
-		{"is a tree, for arguments too deep", property(`{"$ref":"#"}`), nested(2000, "1"), ""},
+		{"is a tree, for arguments too deep", property(`{"$ref":"#"}`), nested(2000, "1"), "it is nested more than 256 deep"},
 		{"is a tree, each branch two", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), nested(60, "1"), ""},
 		{"doubles forty times", doubling(40), `{}`, ""},
 		{"doubles five times", doubling(5), `{}`, "missing property 'x'"},
 		{"is nested deep", strings.Repeat(`{"properties":{"a":`, 2000) + `{}` + strings.Repeat(`}}`, 2000), `{"a":1}`, ""},
 		{"is huge", `{"type":"object","properties":{` + wide.String() + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
 		{"has a number that takes long to read", property(`{"maximum":1e999999}`), `{"a":1}`, ""},
-		{"for numbers that take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, ""},
+		{"for numbers that take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
+		{"for large numbers", property(`{"items":{"maximum":1e300}}`), `{"a":[1e299,1e301,-1e308]}`, "/a/1: maximum: got 1"},
 		{"for a list of many, each once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
 	} {

@@ -29,7 +29,7 @@ const (
 )
 
 // problem says what is wrong with a tool's arguments; "" if nothing is. A schema that is
-// itself wrong, or would take too long, forbids nothing but what is no object.
+// itself wrong, or would take too long, forbids nothing but what no tool takes.
 func (s *schemas) problem(doc int, info *schema.ToolInfo, arguments string) string {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
 	if err != nil {
@@ -38,8 +38,11 @@ func (s *schemas) problem(doc int, info *schema.ToolInfo, arguments string) stri
 	if _, isObject := value.(map[string]any); !isObject {
 		return "want an object"
 	}
+	if err := checkPlain(value, 0); err != nil {
+		return err.Error()
+	}
 	compiled, budget := s.of(doc, info), effort(maxEffort)
-	if compiled == nil || checkPlain(value, 0) != nil || !budget.allows(compiled, value, 0) {
+	if compiled == nil || !budget.allows(compiled, value, 0) {
 		return ""
 	}
 	_, err = guard(func() (struct{}, error) { return struct{}{}, compiled.Validate(value) })

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,12 +22,16 @@ const (
 	maxEffort       = 1 << 17   // steps of one check
 	maxEffortDepth  = 256       // of references, arguments and schemas in one another
 	maxSchemaBytes  = 256 << 10 // of a schema that is compiled
-	maxNumberDigits = 100       // written out, the exponent's zeros included
+	maxNumberDigits = 400       // written out, the exponent's zeros included; a float64 has 309 at most
 	maxSchemaParts  = 1 << 16   // schemas in a schema that is written out
 	effortPerByte   = 50        // instructions of a pattern that run on a byte in one step
 )
 
-var errTooCostly = errors.New("toolsearch: too costly to validate")
+var (
+	errTooCostly  = errors.New("it takes too long to validate")
+	errTooDeep    = fmt.Errorf("it is nested more than %d deep", maxEffortDepth)
+	errLongNumber = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
+)
 
 // effort is what is left of maxEffort.
 type effort int
@@ -161,7 +166,7 @@ func compilePattern(text string) (jsonschema.Regexp, error) {
 // checkPlain fails on JSON that is nested too deep, or has a number too long to reckon with.
 func checkPlain(value any, depth int) error {
 	if depth > maxEffortDepth {
-		return errTooCostly
+		return errTooDeep
 	}
 	switch v := value.(type) {
 	case map[string]any:
@@ -180,7 +185,7 @@ func checkPlain(value any, depth int) error {
 		digits, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
 		zeros, err := strconv.Atoi("0" + strings.TrimLeft(exponent, "+-"))
 		if err != nil || len(digits)+zeros > maxNumberDigits {
-			return errTooCostly
+			return errLongNumber
 		}
 	}
 	return nil
