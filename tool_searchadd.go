@@ -76,7 +76,8 @@ func (h *host) searchOnlyTool() *metaTool {
 
 func (h *host) showAllTool() *metaTool {
 	return &metaTool{
-		info: h.toolInfo(h.names.showAll, "show-all-description", nil),
+		// Not nil, of which Eino makes no schema at all: not every provider takes that.
+		info: h.toolInfo(h.names.showAll, "show-all-description", map[string]*schema.ParameterInfo{}),
 		run: func(ctx context.Context, _ string) (string, error) {
 			scope, err := h.scope(ctx)
 			if err != nil {
