@@ -96,6 +96,11 @@ func (n *metaNames) reads(name string) bool {
 	return false
 }
 
+// dispatches reports whether calls of that name may have run the tool they name.
+func (n *metaNames) dispatches(name string) bool {
+	return name != "" && (name == n.call || n.others && name == "call_tool")
+}
+
 // index is the searcher of the protocol when Config.Index is nil.
 func (p Protocol) index() Indexer {
 	switch p {

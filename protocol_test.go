@@ -70,7 +70,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		}
 		turns := []turn{from.load("get_weather"), from.run("get_weather"), from.load("list_stocks"), from.run("nothing")}
 		want := "get_weather list_stocks"
-		if unloaded == toolsearch.UnloadedLoadAndRun && from.protocol != toolsearch.ProtocolDispatch {
+		if unloaded == toolsearch.UnloadedLoadAndRun {
 			turns = append(turns, from.run("send_mail")) // not searched for
 			want += " send_mail"
 		}
@@ -142,7 +142,8 @@ func TestForeignHistories(t *testing.T) {
 					round("grep", `{}`, `{"selectedTools":["get_weather"]}`),
 					round("tool_search", `{}`, `{"selectedTools":["get_weather"`),
 					round("add_tool", `{}`, "{\"added\":\n[\"send_mail\"]"),
-					round("remove_tool", `{}`, `{"removed":"get_weather"}`)),
+					round("remove_tool", `{}`, `{"removed":"get_weather"}`),
+					round("", dispatched("get_weather", `{}`), `sunny`)),
 				saw: []string{d.metas},
 			},
 		})
