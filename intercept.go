@@ -217,11 +217,11 @@ type answeringResult struct {
 func (r *answeredRound) misnamed(names *metaNames) []answeringResult {
 	var list []answeringResult
 	for i, result := range r.results {
-		if result.native || result.name != names.search && names.call == "" {
+		if result.native || !names.answers(result.name) && names.call == "" && !names.others {
 			continue
 		}
 		name := r.calledName(i, names)
-		if name != "" && name != result.name && (result.name == names.search || name == names.call) {
+		if name != "" && name != result.name && (names.answers(result.name) || names.dispatches(name)) {
 			result.name = name
 			list = append(list, result)
 		}
@@ -245,7 +245,7 @@ func (r *answeredRound) calledName(i int, meta *metaNames) string {
 		if result.callID != id {
 			continue
 		}
-		if place >= len(names) || result.name != names[place] && result.name != meta.search && names[place] != meta.call {
+		if place >= len(names) || result.name != names[place] && !meta.answers(result.name) && !meta.dispatches(names[place]) {
 			return ""
 		}
 		if j == i {

@@ -101,6 +101,12 @@ func (n *metaNames) dispatches(name string) bool {
 	return name != "" && (name == n.call || n.others && name == "call_tool")
 }
 
+// answers reports whether results of the tool of that name may answer calls of other tools,
+// which a stand-in replaced.
+func (n *metaNames) answers(name string) bool {
+	return name != "" && (name == n.search || n.others && (name == DefaultToolName || name == "search_tools"))
+}
+
 // index is the searcher of the protocol when Config.Index is nil.
 func (p Protocol) index() Indexer {
 	switch p {

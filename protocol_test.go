@@ -83,6 +83,17 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 			t.Fatalf("the first run loaded %s, want %s; %v", got, want, first.err)
 		}
 
+		// The runs' calls have ids of their own, as with a provider.
+		for i := range first.events {
+			m := &first.events[i]
+			m.Calls = slices.Clone(m.Calls)
+			for j := range m.Calls {
+				m.Calls[j].ID = "first_" + m.Calls[j].ID
+			}
+			if m.CallID != "" {
+				m.CallID = "first_" + m.CallID
+			}
+		}
 		second := config(to)
 		again := to.run("get_weather")
 		again.Calls[0].ID = "again"
@@ -94,6 +105,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		if got := o.result(t, "again"); got != "get_weather ran with {}" {
 			t.Errorf("get_weather was answered %s", got)
 		}
+		checkResultNames(t, o)
 		if to.protocol == toolsearch.ProtocolDispatch { // where no tool list shows the order
 			slices.Sort(loaded)
 			want = strings.Join(slices.Sorted(slices.Values(strings.Fields(want+" get_forecast"))), " ")
@@ -102,6 +114,23 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		}
 		if got := strings.Join(loaded, " "); got != want {
 			t.Errorf("the second run ended with %s loaded, want %s", got, want)
+		}
+	}
+}
+
+// checkResultNames checks that each result is named after its call: there are providers that
+// hold them against each other.
+func checkResultNames(t *testing.T, o outcome) {
+	t.Helper()
+	for _, r := range o.requests {
+		names := map[string]string{}
+		for _, m := range r.Messages {
+			for _, c := range m.Calls {
+				names[c.ID] = c.Name
+			}
+			if m.Role == toolsearchtest.Tool && m.ToolName != names[m.CallID] {
+				t.Errorf("the result of %s, a call of %s, is named %s", m.CallID, names[m.CallID], m.ToolName)
+			}
 		}
 	}
 }

@@ -297,7 +297,7 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *no
 					called = calledName(codec, messages[:i], result.callID)
 				}
 			}
-			h.repair = h.repair || called != "" && called == r.names.call && result.name != called
+			h.repair = h.repair || r.names.dispatches(called) && result.name != called
 			if !r.names.reads(cmp.Or(result.name, called)) {
 				continue
 			}
