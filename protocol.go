@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Protocol is the meta-tools the model sees and the shape of their results. What was loaded
@@ -37,9 +38,10 @@ const (
 // metaNames are the names of a middleware's meta-tools; "" where the protocol has none.
 type metaNames struct {
 	search               string
-	add, showAll, remove string // of ProtocolSearchAdd
-	call                 string // of ProtocolDispatch
-	others               bool   // results of the other protocols' tools are its own as well
+	add, showAll, remove string   // of ProtocolSearchAdd
+	call                 string   // of ProtocolDispatch
+	others               bool     // results of the other protocols' tools are its own as well
+	taken                []string // of those tools' names, the ones that dynamic tools have
 }
 
 // names returns the names of the meta-tools for a Config.ToolName. A middleware with a
@@ -90,11 +92,12 @@ func (n *metaNames) reads(name string) bool {
 		return false
 	case n.search, n.add, n.remove:
 		return true
-	case DefaultToolName, "search_tools", "add_tool", "remove_tool":
-		return n.others
 	}
-	return false
+	return n.others && slices.Contains(foreignNames, name) && !slices.Contains(n.taken, name)
 }
+
+// foreignNames are the tools of all protocols that load or unload.
+var foreignNames = []string{DefaultToolName, "search_tools", "add_tool", "remove_tool"}
 
 // dispatches reports whether calls of that name may have run the tool they name.
 func (n *metaNames) dispatches(name string) bool {

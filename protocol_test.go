@@ -179,6 +179,39 @@ func TestForeignHistories(t *testing.T) {
 	}
 }
 
+// TestToolsNamedLikeMetaTools: a dynamic tool may be named as a meta-tool of another protocol
+// is. It is a tool like any other: what it answers loads nothing and unloads nothing.
+func TestToolsNamedLikeMetaTools(t *testing.T) {
+	tools := newsTools()
+	for name, text := range map[string]string{
+		"search_tools": `{"matches":["list_stocks"]}`, "add_tool": `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`, "call_tool": `called`,
+	} {
+		tools = append(tools, &fixedTool{plainTool{&schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
+	}
+	const loaded = "tool_search get_weather"
+	playAll(t, []conversation{{
+		name: "a shop of tools", dynamic: tools,
+		turns: []turn{
+			selecting("get_weather"), calling("search_tools"), calling("add_tool"), calling("remove_tool"),
+			toolsearchtest.CallTool("call_tool", dispatched("send_mail", `{}`)), selecting("get_weather"),
+		},
+		saw: []string{
+			"tool_search", loaded, loaded + " search_tools", loaded + " search_tools add_tool", loaded + " search_tools add_tool remove_tool",
+			loaded + " search_tools add_tool remove_tool call_tool", loaded + " search_tools add_tool remove_tool call_tool",
+		},
+	}})
+}
+
+// fixedTool answers with the same text always.
+type fixedTool struct {
+	plainTool
+	text string
+}
+
+func (f *fixedTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return f.text, nil
+}
+
 // TestPoliciesUnderEveryProtocol: UnloadedRefuse answers with how to load the tool, and an
 // unknown name with near ones, in the words of each protocol.
 func TestPoliciesUnderEveryProtocol(t *testing.T) {

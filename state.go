@@ -175,6 +175,11 @@ type reader struct {
 }
 
 func newReader(c *Catalog, names metaNames, config *Config) *reader {
+	for _, name := range foreignNames {
+		if _, dynamic := c.byName[name]; dynamic {
+			names.taken = append(names.taken, name)
+		}
+	}
 	return &reader{catalog: c, names: names, countCalls: config.Unloaded == UnloadedLoadAndRun && config.nativeForm() != serverForm, native: config.nativeForm()}
 }
 
