@@ -58,6 +58,14 @@ func (k *callable) standInFor(name string) *standIn {
 	return &standIn{UnknownTool: cut(name, maxNameBytes), Suggestions: k.near(name)}
 }
 
+// asked is the name of the tool that a call means.
+func (k *callable) asked(call callView) string {
+	if d := readDispatch(call.args); call.name != "" && call.name == k.run.reader.names.call && d.Name != "" {
+		return cut(d.Name, maxNameBytes)
+	}
+	return cut(call.name, maxNameBytes)
+}
+
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	return k.run.plain || containsName(k.visible, name) || k.foundNatively(doc) || k.run.notebook.isLoaded(name)
@@ -116,7 +124,7 @@ func intercept[M message](codec codec[M], k *callable, messages []M) (rewritten 
 				standIn: true, wanted: call.name, wantArg: call.args,
 			})
 			if name == k.run.reader.names.search {
-				refused = append(refused, call.name)
+				refused = append(refused, k.asked(call))
 			}
 		}
 	}

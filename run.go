@@ -61,6 +61,9 @@ func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, *sc
 	return allowed
 }
 
+// Eino keeps the events of a run in its checkpoint, by gob.
+func init() { schema.Register[LoadEvent]() }
+
 // runKey is the context key of a run. It names the middleware, since an agent can have
 // several and agents can run inside one another.
 type runKey struct{ owner any }

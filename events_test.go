@@ -1,0 +1,176 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// What the caller is told of: SendEvents, OnLoaded; and what is loaded for the question:
+// Preselect, WithLoaded.
+
+// loadEvents returns the LoadEvents among the events of a run, and its errors.
+func loadEvents[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (told []toolsearch.LoadEvent, err error) {
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			err = event.Err
+		}
+		if event.Output != nil {
+			if e, is := event.Output.CustomizedOutput.(toolsearch.LoadEvent); is {
+				told = append(told, e)
+			}
+			if out := event.Output.MessageOutput; out != nil {
+				if _, msgErr := out.GetMessage(); msgErr != nil {
+					err = msgErr
+				}
+			}
+		}
+	}
+	return told, err
+}
+
+func TestSendEvents(t *testing.T) {
+	inAllWays(t, testSendEvents[*schema.Message], testSendEvents[*schema.AgenticMessage])
+}
+
+func testSendEvents[M adk.MessageType](t *testing.T, w way) {
+	for _, tt := range []struct {
+		name   string
+		config toolsearch.Config
+		turns  []turn
+		want   []toolsearch.LoadEvent
+	}{
+		{"found, and found again", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
+			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}}}},
+		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []toolsearch.LoadEvent{{Loaded: []string{"get_weather"}}}},
+		{"evicted", toolsearch.Config{MaxLoaded: 1}, []turn{selecting("get_weather"), selecting("send_mail")},
+			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather"}}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}}}},
+		{"refused", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})},
+			[]toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
+		{"removed", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd},
+			[]turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
+			[]toolsearch.LoadEvent{{Loaded: []string{"send_mail"}}, {Unloaded: []string{"send_mail"}}}},
+		{"wrong arguments of a dispatched call", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch},
+			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []toolsearch.LoadEvent{
+				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // its definition is in the answer
+			}},
+	} {
+		for _, send := range []bool{true, false} {
+			tt.config.SendEvents, tt.config.DynamicTools = send, newsTools()
+			config := with(newMiddleware[M](t, tt.config))
+			config.Model = toolsearchtest.NewModel[M](append(slices.Clone(tt.turns), toolsearchtest.Say("done"))...)
+			agent := newAgent(t, config)
+			var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
+			if w.runner {
+				events = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming}).Run(context.Background(), encoded[M](question...))
+			} else {
+				events = agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: encoded[M](question...), EnableStreaming: w.streaming})
+			}
+			got, err := loadEvents(events)
+			if want := tt.want; err != nil || send && !reflect.DeepEqual(got, want) || !send && len(got) > 0 {
+				t.Errorf("%s, SendEvents %v: got %+v, want %+v; error %v", tt.name, send, got, want, err)
+			}
+		}
+	}
+}
+
+// TestEventsDoNotBreakACheckpoint: Eino keeps the events of a run in its checkpoint.
+func TestEventsDoNotBreakACheckpoint(t *testing.T) {
+	t.Run("message", testEventsInCheckpoint[*schema.Message])
+	t.Run("agentic", testEventsInCheckpoint[*schema.AgenticMessage])
+}
+
+func testEventsInCheckpoint[M adk.MessageType](t *testing.T) {
+	store := &memoryStore{}
+	config := toolsearch.Config{SendEvents: true, DynamicTools: append(newsTools(), confirming("delete_all"))}
+	interrupted[M](t, store, false, config, selecting("send_mail"), toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("u", "no_such_tool", "{}")))
+	o := resumed[M](t, store, false, config)
+	if o.err != nil || !slices.Equal(o.saw(), []string{"tool_search send_mail delete_all"}) {
+		t.Errorf("after the resume the model saw %q; error %v", o.saw(), o.err)
+	}
+}
+
+// TestPreselect: the best tools for what the user said last are there before the first
+// model call, and no call is made for them.
+func TestPreselect(t *testing.T) {
+	asking := func(text string) []message { return []message{{Role: toolsearchtest.User, Text: text}} }
+	for _, tt := range []struct {
+		name     string
+		config   toolsearch.Config
+		messages []message
+		turns    []turn
+		saw      []string
+	}{
+		{"the best", toolsearch.Config{Preselect: 1}, asking("Please list the issues of my project"), nil, []string{"mcp__github__list_issues"}},
+		{"so many, best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil, []string{"mcp__github__list_issues mcp__github__create_issue"}},
+		{"none fits", toolsearch.Config{Preselect: 3}, asking("zzz"), nil, []string{""}},
+		{"a plus is no demand", toolsearch.Config{Preselect: 1}, asking("1 +1 weather?"), nil, []string{"get_weather"}},
+		{"by the given searcher", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil, []string{"get_weather"}},
+		{"it stays, and searches add to it", toolsearch.Config{Preselect: 1}, asking("weather"), []turn{selecting("ask_human"), calling("get_weather")},
+			[]string{"get_weather", "get_weather ask_human", "get_weather ask_human"}},
+		{"the newest question counts", toolsearch.Config{Preselect: 1},
+			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Sunny."}, asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
+		{"nobody asked since the model spoke", toolsearch.Config{Preselect: 1},
+			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
+		{"only what the user may have", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
+		{"no more than MaxLoaded, the best of them", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"beside what was carried over", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
+	} {
+		inAllWays(t,
+			func(t *testing.T, w way) {
+				testPreselect[*schema.Message](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
+			},
+			func(t *testing.T, w way) {
+				testPreselect[*schema.AgenticMessage](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
+			})
+	}
+}
+
+func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config toolsearch.Config, messages []message, turns []turn, saw []string) {
+	t.Helper()
+	config.DynamicTools = officeTools()
+	agent := with(newMiddleware[M](t, config))
+	scripted := toolsearchtest.NewModel[M](append(slices.Clone(turns), toolsearchtest.Say("done"))...)
+	agent.Model = scripted
+	ctx := context.Background()
+	if strings.HasPrefix(messages[0].Text, "carried") {
+		ctx = toolsearch.WithLoaded(ctx, "ask_human")
+	}
+	_, err := runAgent(ctx, newAgent(t, agent), w, messages)
+	var want []string
+	for _, loaded := range saw {
+		want = append(want, strings.TrimSpace("tool_search "+loaded))
+	}
+	checkSaw(t, name, outcome{scripted.Requests(), nil, err}, want...)
+}
+
+// TestPreselectFails: the run goes on without, and OnError is told.
+func TestPreselectFails(t *testing.T) {
+	var told []error
+	config := toolsearch.Config{
+		DynamicTools: newsTools(), Preselect: 2, OnError: func(_ context.Context, err error) { told = append(told, err) },
+		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			return failingSearcher{}, nil
+		},
+	}
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), search(`{"query":"mail"}`))
+	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
+	if len(told) == 0 || !errors.Is(told[0], errMower) || !strings.Contains(told[0].Error(), "Preselect") {
+		t.Errorf("OnError was told %v", told)
+	}
+}
+
+type failingSearcher struct{}
+
+func (failingSearcher) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
+	return nil, errMower
+}
