@@ -264,9 +264,10 @@ func TestOtherMiddlewares(t *testing.T) {
 	inAllWays(t, testOtherMiddlewares[*schema.Message], testOtherMiddlewares[*schema.AgenticMessage])
 }
 
-func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
+// otherMiddlewares are made anew for each use.
+func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 	ctx := context.Background()
-	others := map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
+	return map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
 		"trimming": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			return &rewriter[M]{rewrite: func(messages []M) []M {
 				return slices.Clone(messages[max(0, len(messages)-2):])
@@ -318,7 +319,10 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			return middleware
 		},
 	}
-	for name, other := range others {
+}
+
+func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
+	for name, other := range otherMiddlewares[M]() {
 		for _, order := range []string{"ours first", "ours last"} {
 			for _, native := range []bool{false, true} {
 				title := name + ", " + order

@@ -1,9 +1,6 @@
 package toolsearch
 
-import (
-	"maps"
-	"strings"
-)
+import "strings"
 
 // The <available-deferred-tools> reminder: a user's message that tells the model the
 // names it can load. It stands before the first message that is not a system one, once,
@@ -118,10 +115,10 @@ func (f *reminderFacts) note(r *reminder, i int, v *view) {
 }
 
 func (f *reminderFacts) noteSystem(r *reminder, i int, v *view) {
-	if v.reminder != r.tool {
+	_, block := r.splitSystem(v.text)
+	if block == "" {
 		return
 	}
-	_, block := r.splitSystem(v.text)
 	f.stale = f.stale || f.system >= 0 || block != r.text || r.position != ReminderInstruction
 	if f.system < 0 {
 		f.system = i
@@ -157,13 +154,23 @@ func (f *reminderFacts) place(r *reminder) int {
 	}
 }
 
-// splitSystem takes a system message apart into what it says itself and the reminder.
+// splitSystem takes a system message apart into what it says itself and the reminder,
+// with what others have put behind it since, or "". It goes by the text alone: a message
+// may hold the reminders of several middlewares, and a store may have dropped its Extra.
 func (r *reminder) splitSystem(text string) (own, block string) {
-	at := strings.LastIndex(text, r.open)
-	if at < 0 || !strings.HasSuffix(text, reminderClose) {
+	at := strings.LastIndex(text, r.open+"\n")
+	if at < 0 || at > 0 && text[at-1] != '\n' {
 		return text, ""
 	}
-	return strings.TrimSuffix(text[:at], "\n\n"), text[at:]
+	end := strings.Index(text[at:], reminderClose)
+	if end < 0 {
+		return text, ""
+	}
+	before, behind := strings.TrimSuffix(text[:at], "\n\n"), text[at+end+len(reminderClose):]
+	if before == "" {
+		behind = strings.TrimPrefix(behind, "\n\n")
+	}
+	return before + behind, text[at:]
 }
 
 func findReminder[M message](codec codec[M], r *reminder, messages []M) reminderFacts {
@@ -201,7 +208,7 @@ func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts 
 			continue
 		case inSystem && !v.system:
 			placed = true
-			rewritten = append(rewritten, codec.system(r.text, r.extra()))
+			rewritten = append(rewritten, codec.system(r.text, nil))
 		case !inSystem && i == at:
 			placed = true
 			if isReminder && v.text == r.text {
@@ -212,9 +219,12 @@ func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts 
 		}
 		switch {
 		case isReminder: // in its place already, one too many, or stale
-		case v.system && v.reminder == r.tool:
-			if own, _ := r.splitSystem(v.text); own != "" {
-				rewritten = append(rewritten, codec.setText(msg, own, r.withoutMark(v.extra)))
+		case v.system:
+			switch own, block := r.splitSystem(v.text); {
+			case block == "":
+				rewritten = append(rewritten, msg)
+			case own != "":
+				rewritten = append(rewritten, codec.setText(msg, own, v.extra))
 			}
 		case v.user && r.quoted(&v):
 			rewritten = append(rewritten, codec.setText(msg, r.unquote(v.text), v.extra))
@@ -225,7 +235,7 @@ func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts 
 	switch {
 	case placed:
 	case inSystem:
-		rewritten = append(rewritten, codec.system(r.text, r.extra()))
+		rewritten = append(rewritten, codec.system(r.text, nil))
 	default:
 		rewritten = append(rewritten, codec.user(r.text, r.extra()))
 	}
@@ -234,25 +244,11 @@ func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts 
 
 // intoSystem returns a system message with the reminder at its end.
 func intoSystem[M message](codec codec[M], r *reminder, msg M, v *view) M {
-	own := v.text
-	if v.reminder == r.tool {
-		own, _ = r.splitSystem(v.text)
-	}
+	own, _ := r.splitSystem(v.text)
 	if own != "" {
 		own += "\n\n"
 	}
-	extra := maps.Clone(v.extra)
-	if extra == nil {
-		extra = make(map[string]any, 1)
-	}
-	extra[reminderMark] = r.tool
-	return codec.setText(msg, own+r.text, extra)
+	return codec.setText(msg, own+r.text, v.extra)
 }
 
 func (r *reminder) extra() map[string]any { return map[string]any{reminderMark: r.tool} }
-
-func (r *reminder) withoutMark(extra map[string]any) map[string]any {
-	extra = maps.Clone(extra)
-	delete(extra, reminderMark)
-	return extra
-}

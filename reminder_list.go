@@ -48,7 +48,7 @@ func newToolList(r *run, config *Config) *toolList {
 func (l *toolList) text(frame int) string {
 	budget := 1 << 62
 	if l.config.MaxTokens > 0 {
-		budget = l.config.MaxTokens*bytesPerToken - frame
+		budget = min(l.config.MaxTokens, budget/bytesPerToken)*bytesPerToken - frame
 	}
 	if !l.separated && len(l.config.Namespaces) == 0 {
 		if l.config.Describe {
