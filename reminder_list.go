@@ -197,25 +197,26 @@ func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) str
 	// What is left is said in fewer words the less it is, so the longest text of it that
 	// can be is reserved.
 	reserve := len(rest(bySize))
-	text := l.catalog.prompt.text("reminder-namespaces", "{count}", strconv.Itoa(len(l.docs)))
+	var text strings.Builder
+	text.WriteString(l.catalog.prompt.text("reminder-namespaces", "{count}", strconv.Itoa(len(l.docs))))
 	taken := 0
 	for i, g := range bySize {
 		line := "\n" + l.title(g)
 		if summary := l.summary(g.namespace); describe && summary != "" {
 			line += ": " + summary
 		}
-		needed := len(text) + len(line)
+		needed := text.Len() + len(line)
 		if i < len(bySize)-1 {
 			needed += reserve
 		}
 		if needed > budget {
 			break
 		}
-		text += line
+		text.WriteString(line)
 		taken++
 	}
 	if taken == 0 || describe && taken < len(bySize) {
 		return ""
 	}
-	return text + rest(bySize[taken:])
+	return text.String() + rest(bySize[taken:])
 }
