@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/cloudwego/eino/schema"
@@ -135,7 +136,8 @@ func (h *host) addTool() *metaTool {
 		default:
 			answer.Message = h.prompt.text("added")
 		}
-		h.note(ctx, nameEffect{loads: matchNames(matches)})
+		// In the order in which the answer is read later: which of them were used last matters.
+		h.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
 }
