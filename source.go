@@ -184,7 +184,8 @@ func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
 		Parameters        any
 		Extra             map[string]any
 	}{Name: info.Name, Description: info.Desc, Extra: info.Extra}
-	if schema, err := guard(info.ToJSONSchema); err == nil {
+	// One that cannot be written out is told apart by the rest alone.
+	if schema, err := guard(info.ToJSONSchema); err == nil && isWritable(schema) {
 		definition.Parameters = schema
 	}
 	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps

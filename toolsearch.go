@@ -264,10 +264,10 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 		loaded.settle = func() { r.restrict(loaded, m.config.MaxLoaded) }
 	}
 	earlier, latest := r.notebook.take(m.config.Protocol == ProtocolDispatch)
-	for _, e := range earlier { // where the history still shows one, it also shows when it was used since
-		loaded.apply(r.reader.docsOf(e))
-	}
 	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, state.Messages, loaded)
+	for _, e := range earlier { // whose results may be gone from the history
+		loaded.addNames(r.scope.Catalog, e.loads)
+	}
 	for _, e := range latest {
 		loaded.apply(r.reader.docsOf(e))
 	}
