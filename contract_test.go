@@ -8,13 +8,12 @@ import (
 )
 
 // TestSearchersKeepTheContract: the contract any searcher is to keep, kept by our own.
-// Regexp is not among them: the test asks with "+words", which are no patterns;
-// checkSearcher asks it the like of it in patterns.
 func TestSearchersKeepTheContract(t *testing.T) {
 	for name, index := range map[string]toolsearch.Indexer{
 		"Keyword":         toolsearch.Keyword,
 		"BM25":            toolsearch.BM25,
-		"Fuzzy":           toolsearch.FuzzyOptions{MaxHits: -1}.Index, // its bound on hits is meant, and no part of the contract
+		"Fuzzy":           toolsearch.Fuzzy,
+		"Regexp":          toolsearch.Regexp,
 		"Similarity":      toolsearch.Similarity,
 		"Embedding":       toolsearch.Embedding(&wordEmbedder{}),
 		"Hybrid":          toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
