@@ -382,7 +382,14 @@ func (c scope) rank(ctx context.Context, q Query, t *trace) (matches []Match, to
 	}
 	matches, total, err = c.ask(ctx, q, t)
 	if err == nil && c.fair {
-		matches = c.share(ctx, q, matches, total)
+		searcher := c.searcher
+		switch t.searcher {
+		case "fallback":
+			searcher = c.fallback
+		case "keyword":
+			searcher, _ = c.keyword() // it has answered
+		}
+		matches = c.share(ctx, searcher, q, matches, total)
 	}
 	return matches, total, err
 }
@@ -435,7 +442,10 @@ func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, er
 	if c.allowed != nil {
 		q.Allowed = c.allowed.has
 	}
-	matches, _, err := c.count(ctx, c.preselector, q)
+	matches, total, err := c.count(ctx, c.preselector, q)
+	if c.fair {
+		matches = c.share(ctx, c.preselector, q, matches, total)
+	}
 	docs := make([]int, len(matches))
 	for i, m := range matches {
 		docs[i] = c.byName[m.Info.Name]
@@ -446,7 +456,7 @@ func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, er
 // share gives the last place of a result that is all of one namespace to the best tool
 // outside of it, if one matches: a server whose tools repeat every word a user may say
 // cannot keep all others from being found.
-func (c scope) share(ctx context.Context, q Query, matches []Match, total int) []Match {
+func (c scope) share(ctx context.Context, searcher Searcher, q Query, matches []Match, total int) []Match {
 	if len(matches) < 2 || total <= len(matches) {
 		return matches
 	}
@@ -459,7 +469,7 @@ func (c scope) share(ctx context.Context, q Query, matches []Match, total int) [
 	}
 	q.Limit = 1
 	q.Allowed = func(doc int) bool { return c.sees(doc) && namespaceOf(doc) != crowd }
-	others, _, err := c.count(ctx, c.searcher, q)
+	others, _, err := c.count(ctx, searcher, q)
 	if err != nil && !isPartial(err) || len(others) == 0 {
 		return matches
 	}
