@@ -175,17 +175,19 @@ func (w *world[M]) begin(resumes bool) error {
 	if err != nil {
 		return err
 	}
-	w.ctx, w.tools, w.mc = ctx, map[string]tool.BaseTool{}, &adk.TypedModelContext[M]{}
+	w.ctx, w.tools = ctx, map[string]tool.BaseTool{}
+	var all []*schema.ToolInfo
 	for _, tl := range runCtx.Tools {
 		info, err := tl.Info(ctx)
 		if err != nil {
 			return err
 		}
-		w.mc.Tools = append(w.mc.Tools, info)
+		all = append(all, info)
 		w.tools[info.Name] = tl
 	}
+	w.mc = &adk.TypedModelContext[M]{Tools: all}
 	if !resumes {
-		w.state.ToolInfos, w.ref.marks = slices.Clone(w.mc.Tools), nil
+		w.state.ToolInfos, w.ref.marks = slices.Clone(all), nil
 	}
 	w.ref.latest = nil
 	w.ref.catalog = map[string]bool{}
