@@ -1,0 +1,211 @@
+package toolsearch
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bytedance/sonic"
+)
+
+// Arguments as models write them, and what they ask for.
+
+func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
+
+// searchRequest is what a model asked for, once its arguments are read.
+type searchRequest struct {
+	queries    []string
+	limit      int // 0: the default
+	unreadable bool
+	stand      *standIn
+}
+
+const (
+	maxArgumentBytes = 64 << 10 // of the arguments of one call; the rest is not read
+	maxWrappings     = 3        // JSON in a JSON string in a JSON string
+)
+
+// readRequest reads arguments as models write them: JSON, fenced JSON, JSON in prose or
+// in a JSON string, a bare query; numbers as strings or floats; one query or several. The
+// query has the first of the keys, or one of the others.
+func readRequest(arguments string, keys ...string) searchRequest {
+	if request, ok := readAskedFor(arguments); ok {
+		return request
+	}
+	value, ok := readValue(arguments)
+	if !ok {
+		return searchRequest{unreadable: true}
+	}
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		queries, ok := queriesOf(value)
+		return searchRequest{queries: queries, unreadable: !ok}
+	}
+	if s := standInOf(object); s != nil {
+		return searchRequest{stand: s}
+	}
+	asked := firstOf(object, keys...)
+	queries, ok := queriesOf(asked)
+	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
+		ok = false // it holds something, but not under a name known here
+	}
+	return searchRequest{
+		queries:    queries,
+		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
+		unreadable: !ok,
+	}
+}
+
+// readValue finds the JSON value in arguments, and in the strings it may be wrapped in.
+func readValue(arguments string) (any, bool) {
+	arguments, whole := cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
+	value, ok := decodeLoosely(arguments, whole)
+	if !ok {
+		return nil, false
+	}
+	for range maxWrappings {
+		text, isText := value.(string)
+		if !isText {
+			break
+		}
+		inner, ok := decode(unfence(text))
+		if !ok {
+			break
+		}
+		value = inner
+	}
+	return value, true
+}
+
+// readAskedFor reads the form the tool's schema asks for, and no other.
+func readAskedFor(arguments string) (request searchRequest, ok bool) {
+	var object struct {
+		Query      *string `json:"query"`
+		MaxResults int     `json:"max_results"`
+	}
+	if len(arguments) > maxArgumentBytes || strict.UnmarshalFromString(arguments, &object) != nil || object.Query == nil {
+		return searchRequest{}, false
+	}
+	return searchRequest{queries: []string{*object.Query}, limit: max(object.MaxResults, 0)}, true
+}
+
+// decodeLoosely finds the JSON value in arguments. Text that does not look like JSON is
+// taken for the query itself.
+func decodeLoosely(arguments string, whole bool) (any, bool) {
+	text := unfence(arguments)
+	if value, ok := decode(text); ok {
+		return value, true
+	}
+	if !whole {
+		// The cut most likely fell into the query, which alone can be this long.
+		for _, end := range []string{`"}`, `"]}`, `"`} {
+			if value, ok := decode(strings.TrimRight(text, `\`) + end); ok {
+				return value, true
+			}
+		}
+	}
+	open, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if open >= 0 && end > open {
+		return decode(text[open : end+1])
+	}
+	if strings.ContainsAny(text, "{}[]") {
+		return nil, false
+	}
+	return strings.Trim(text, `"`), true
+}
+
+// unfence takes the text out of a Markdown code fence.
+func unfence(text string) string {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	inner, fenced := strings.CutPrefix(text, "```")
+	if !fenced {
+		return text
+	}
+	if language, rest, ok := strings.Cut(inner, "\n"); ok && !strings.ContainsAny(language, "{[\"") {
+		inner = rest
+	}
+	inner, _, _ = strings.Cut(inner, "```")
+	return strings.TrimSpace(inner)
+}
+
+var strict = sonic.Config{DisallowUnknownFields: true, ValidateString: true, CopyString: true}.Froze()
+
+// decoder keeps numbers as text: one too large for any Go type is still a number.
+var decoder = sonic.Config{UseNumber: true, ValidateString: true, CopyString: true}.Froze()
+
+func decode(text string) (value any, ok bool) {
+	if decoder.UnmarshalFromString(text, &value) != nil {
+		return nil, false
+	}
+	return value, true
+}
+
+func firstOf(object map[string]any, keys ...string) any {
+	for _, key := range keys {
+		if value, ok := object[key]; ok && value != nil {
+			return value
+		}
+	}
+	return nil
+}
+
+// queriesOf reads a query or a list of them; null is none.
+func queriesOf(value any) (queries []string, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return nil, true
+	case string:
+		return []string{v}, true
+	case json.Number:
+		return []string{v.String()}, true
+	case bool:
+		return []string{strconv.FormatBool(v)}, true
+	case []any:
+		for _, element := range v[:min(len(v), maxQueries)] {
+			if _, isList := element.([]any); isList {
+				continue
+			}
+			inner, _ := queriesOf(element)
+			queries = append(queries, inner...)
+		}
+		return queries, len(queries) > 0 || len(v) == 0
+	default:
+		return nil, false
+	}
+}
+
+// limitOf reads a count of results; what is none asks for the default.
+func limitOf(value any) int {
+	var text string
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = strings.TrimSpace(v)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && !math.IsInf(f, 1) || math.IsNaN(f) || f < 1 {
+		return 0
+	}
+	return int(min(f, math.MaxInt32))
+}
+
+func standInOf(object map[string]any) *standIn {
+	unknown, isUnknown := object["unknown_tool"].(string)
+	unloaded, isUnloaded := object["unloaded_tool"].(string)
+	misused, isMisused := object["misused_tool"].(string)
+	if object["query"] != nil || !isUnknown && !isUnloaded && !isMisused {
+		return nil
+	}
+	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: unloaded, MisusedTool: misused}
+	s.Problem, _ = object["problem"].(string)
+	if list, ok := object["suggestions"].([]any); ok {
+		for _, element := range list[:min(len(list), maxSuggestions)] {
+			if name, ok := element.(string); ok {
+				s.Suggestions = append(s.Suggestions, name)
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+package toolsearch
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// select:a,b - tools by name, in whichever way a model writes a list of names.
+
+// parseSelect reads the direct selection "select:a,b", in any case and with blanks or a
+// full-width colon, and returns the list of names.
+func parseSelect(text string) (list string, ok bool) {
+	text = strings.TrimSpace(text)
+	const prefix = "select"
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return "", false
+	}
+	list, ok = cutAny(strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace), ":", "：")
+	if len(list) > maxSelectBytes {
+		list = cut(list, maxSelectBytes)
+		if i := strings.LastIndexFunc(list, nameSeparators[0]); i >= 0 {
+			list = list[:i] // not a torn name
+		}
+	}
+	return list, ok
+}
+
+func cutAny(s string, prefixes ...string) (rest string, found bool) {
+	for _, prefix := range prefixes {
+		if rest, found = strings.CutPrefix(s, prefix); found {
+			return rest, true
+		}
+	}
+	return s, false
+}
+
+// nameSeparators are what may stand between names, the likeliest first.
+var nameSeparators = []func(rune) bool{
+	func(r rune) bool { return strings.ContainsRune(",，", r) },
+	func(r rune) bool { return strings.ContainsRune("、;；\n", r) },
+	unicode.IsSpace,
+}
+
+func isNameSeparatorOrDecoration(r rune) bool {
+	return isNameDecoration(r) || slices.ContainsFunc(nameSeparators, func(is func(rune) bool) bool { return is(r) })
+}
+
+func isNameDecoration(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’[]", r)
+}
+
+// selection is the answer to a select:, as it is put together.
+type selection struct {
+	scope   scope
+	asked   int // names looked up
+	seen    docSet
+	matches []Match
+	missing []string
+}
+
+// selectNames looks up the names of a list in the order asked, each tool once.
+func (c scope) selectNames(list string) (matches []Match, missing []string) {
+	s := selection{scope: c, seen: newDocSet(len(c.docs))}
+	s.add(list, nameSeparators)
+	return s.matches, s.missing
+}
+
+// add selects what text names. It may be a name, one in quotes or brackets, or several;
+// a name may itself hold a separator, so the whole is tried before its parts.
+func (s *selection) add(text string, separators []func(rune) bool) {
+	if s.asked >= maxSelect || s.addName(text) {
+		return
+	}
+	for i, separator := range separators {
+		parts := strings.FieldsFunc(text, separator)
+		if len(parts) < 2 {
+			continue
+		}
+		rest := separators[i+1:]
+		// Blanks separate names only if that finds one: "get wether" is one name misspelled.
+		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.scope.lookup(part); return ok }) {
+			break
+		}
+		for _, part := range parts {
+			s.add(part, rest)
+		}
+		return
+	}
+	if name := strings.TrimFunc(text, isNameSeparatorOrDecoration); name != "" {
+		s.asked++
+		if !slices.Contains(s.missing, name) {
+			s.missing = append(s.missing, name)
+		}
+	}
+}
+
+// addName selects the tool of that name, bare or decorated, and reports whether there is
+// one.
+func (s *selection) addName(text string) bool {
+	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
+		if doc, ok := s.scope.lookup(name); ok {
+			s.asked++
+			if s.seen.add(doc) { // two spellings are one tool
+				s.matches = append(s.matches, Match{Info: s.scope.docs[doc].Info})
+			}
+			return true
+		}
+	}
+	return false
+}
