@@ -29,7 +29,8 @@ type Config struct {
 	// is resumed; a run keeps the answer to its end. An answer with the same definitions
 	// costs no new index, in whichever order they come. When it fails, returns nothing, or
 	// what it returns cannot be used, the last good catalog stays and OnError is told; until
-	// there was a good one, that is DynamicTools alone. It should not depend on who asks:
+	// there was a good one, that is DynamicTools alone. A tool of it that is named like one
+	// of the agent's own is left out, and OnError is told. It should not depend on who asks:
 	// that is for Filter. Nil: none.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
@@ -77,8 +78,8 @@ type Config struct {
 	AlwaysLoaded []string
 
 	// DeferFrom is the number of dynamic tools from which on any are hidden. With fewer, the
-	// model sees them all, and no meta-tool and no reminder. Those a Filter drops do not
-	// count. Zero: always hide.
+	// model sees them all, and no meta-tool and no reminder, as long as they are no more than
+	// MaxLoaded. Those a Filter drops do not count. Zero: always hide.
 	DeferFrom int
 
 	// MaxLoaded is the most loaded tools to be visible at once: the least recently found or
@@ -88,7 +89,8 @@ type Config struct {
 
 	// Preselect is how many tools, the best for what the user said last, are loaded before
 	// the model answers it: for models that do not search by themselves. They are ranked by
-	// Index or, if that is nil, by BM25. Zero: none.
+	// Index or, if that is nil, by BM25. ProtocolDispatch shows no loaded tool, and so none
+	// of these. Zero: none.
 	Preselect int
 
 	// MaxResults is how many tools a search returns when the model does not say. Zero:
@@ -131,7 +133,8 @@ type Config struct {
 	OnError func(ctx context.Context, err error)
 
 	// SendEvents sends the agent's caller an event whenever tools were loaded, hidden again
-	// or refused: its Output.CustomizedOutput is a LoadEvent. False: none.
+	// or refused since the run's first model call: its Output.CustomizedOutput is a
+	// LoadEvent. False: none.
 	SendEvents bool
 }
 

@@ -81,11 +81,12 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	if runCtx == nil {
 		return ctx, runCtx, nil
 	}
-	r, err := m.newRun(ctx)
+	names, err := m.namesOf(ctx, runCtx)
 	if err != nil {
 		return ctx, nil, err
 	}
-	if err := m.checkClash(ctx, r, runCtx); err != nil {
+	r, err := m.newRun(ctx, names)
+	if err != nil {
 		return ctx, nil, err
 	}
 	next := *runCtx
@@ -97,30 +98,30 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	return context.WithValue(ctx, runKey{m}, r), &next, nil
 }
 
-func (m *middleware[M]) checkClash(ctx context.Context, r *run, runCtx *adk.ChatModelAgentContext) error {
+// namesOf returns the names of the tools that the agent has already.
+func (m *middleware[M]) namesOf(ctx context.Context, runCtx *adk.ChatModelAgentContext) ([]string, error) {
+	names := make([]string, len(runCtx.Tools))
 	for i, t := range runCtx.Tools {
 		if isNil(t) {
-			return fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
 		}
 		info, err := infoOf(ctx, t)
 		if err != nil {
-			return fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
 		}
 		if info == nil {
-			return fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
 		}
 		if m.names.has(info.Name) {
-			return fmt.Errorf("toolsearch: the agent's tool %d is named %q already; "+
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d is named %q already; "+
 				"if it is another tool search middleware's, give one of them another ToolName", i, info.Name)
 		}
-		if doc, clash := r.scope.byName[info.Name]; clash {
-			return fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, info.Name)
-		}
+		names[i] = info.Name
 	}
 	if m.config.nativeForm() == deferredForm && runCtx.ToolSearchTool != nil {
-		return fmt.Errorf("toolsearch: the agent has a native search tool already, %q; it can have one", runCtx.ToolSearchTool.Name)
+		return nil, fmt.Errorf("toolsearch: the agent has a native search tool already, %q; it can have one", runCtx.ToolSearchTool.Name)
 	}
-	return nil
+	return names, nil
 }
 
 // BeforeModelRewriteState works out what the model sees in this call. It fails if a
@@ -134,7 +135,7 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	if err != nil {
 		return ctx, nil, err
 	}
-	if name := doubled(r.reader, state.ToolInfos); name != "" {
+	if name := doubled(r, state.ToolInfos); name != "" {
 		return ctx, nil, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
 			"a middleware after this one added a tool of that name", name)
 	}
@@ -152,7 +153,7 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 		next.ToolInfos, next.DeferredToolInfos = deferred(r, state.ToolInfos, state.DeferredToolInfos, m.shown(r, loaded))
 	} else {
 		next.ToolInfos = visible(r, state.ToolInfos, m.shown(r, loaded))
-		next.DeferredToolInfos = undeferred(r.reader, state.DeferredToolInfos)
+		next.DeferredToolInfos = undeferred(r, state.DeferredToolInfos)
 	}
 	if m.config.nativeForm() == referencesForm {
 		next.ToolInfos = remember(r.reader, next.ToolInfos, loaded)

@@ -100,7 +100,7 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 		}
 	}
 	if references {
-		return ordinary, undeferred(r.reader, others)
+		return ordinary, undeferred(r, others)
 	}
 
 	hidden = make([]*schema.ToolInfo, 0, len(catalog.docs))
@@ -108,7 +108,7 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 		if t == nil {
 			continue
 		}
-		if _, own := catalog.byName[t.Name]; !own && !isOurs(t, searchTool) {
+		if _, own := r.owns(t.Name); !own && !isOurs(t, searchTool) {
 			hidden = append(hidden, t)
 		}
 	}
@@ -210,12 +210,12 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 
 // undeferred returns the deferred tools of others: a run that is resumed may have been
 // native before.
-func undeferred(r *reader, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
+func undeferred(r *run, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
-		if _, own := r.catalog.byName[t.Name]; !own && !isOurs(t, r.names.search) {
+		if _, own := r.owns(t.Name); !own && !isOurs(t, r.reader.names.search) {
 			others = append(others, t)
 		}
 	}

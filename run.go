@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -16,12 +17,13 @@ type run struct {
 	scope    scope
 	tools    []tool.BaseTool // dynamic tools the agent can run
 	reminder reminder
-	plain    bool // too few tools to hide any: the model sees all of them and no meta-tool
+	plain    bool            // too few tools to hide any: the model sees all of them and no meta-tool
+	others   map[string]bool // names of the catalog that are those of the agent's own tools in this run
 	notebook notebook
 }
 
-// newRun asks Source and Filter.
-func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
+// newRun asks Source and Filter. others are the names of the agent's own tools.
+func (m *middleware[M]) newRun(ctx context.Context, others []string) (*run, error) {
 	edition, tools, err := m.editions.current(ctx)
 	if err != nil {
 		return nil, err
@@ -30,6 +32,13 @@ func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
 	r := &run{edition: edition, tools: tools, scope: scope{Catalog: c, fair: m.config.fair()}}
 	if m.config.Filter != nil {
 		r.scope.allowed = allowedBy(ctx, c, m.config.Filter)
+	}
+	for i, name := range others {
+		if err := m.yield(ctx, r, i, name); err != nil {
+			return nil, err
+		}
+	}
+	if r.scope.allowed != nil {
 		r.tools = make([]tool.BaseTool, 0, len(tools))
 		for i, t := range tools {
 			if r.scope.sees(i) {
@@ -39,13 +48,50 @@ func (m *middleware[M]) newRun(ctx context.Context) (*run, error) {
 	}
 	shown := len(r.tools)
 	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || shown <= m.config.MaxLoaded)
-	if m.config.Filter == nil {
+	if r.scope.allowed == nil {
 		edition.announce.Do(func() { edition.announced = newReminder(r, m.config) })
 		r.reminder = edition.announced
 	} else {
 		r.reminder = newReminder(r, m.config)
 	}
 	return r, nil
+}
+
+// yield leaves a name to the agent's tool i. It fails if a dynamic tool has it, but for one
+// that the request may not see, and one of Source's: a server must not be able to stop an
+// agent by the name of a tool.
+func (m *middleware[M]) yield(ctx context.Context, r *run, i int, name string) error {
+	doc, clash := r.scope.byName[name]
+	if !clash {
+		return nil
+	}
+	if r.scope.sees(doc) {
+		err := fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, name)
+		if doc < len(m.config.DynamicTools) {
+			return err
+		}
+		if m.config.OnError != nil {
+			m.config.OnError(ctx, fmt.Errorf("%w; the one of Source is left out", err))
+		}
+	}
+	if r.scope.allowed == nil {
+		r.scope.allowed = newDocSet(len(r.scope.docs))
+		for doc := range r.scope.docs {
+			r.scope.allowed.add(doc)
+		}
+	}
+	r.scope.allowed.remove(doc)
+	if r.others == nil {
+		r.others = make(map[string]bool)
+	}
+	r.others[name] = true
+	return nil
+}
+
+// owns returns the dynamic tool of that name, unless the agent has a tool of its own by it.
+func (r *run) owns(name string) (doc int, ok bool) {
+	doc, ok = r.scope.byName[name]
+	return doc, ok && !r.others[name]
 }
 
 // allowedBy asks a Filter about every tool. One that panics lets the tool not pass.
@@ -74,7 +120,7 @@ func (m *middleware[M]) run(ctx context.Context) (*run, error) {
 	if r, ok := ctx.Value(runKey{m}).(*run); ok {
 		return r, nil
 	}
-	return m.newRun(ctx)
+	return m.newRun(ctx, nil)
 }
 
 // isAlways reports whether the document is one of AlwaysLoaded's.

@@ -422,3 +422,57 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 		t.Errorf("OnError was told %q", s.errs)
 	}
 }
+
+// A server cannot stop an agent by naming a tool like one of the agent's own: that one stays
+// the agent's, and the server's is left out.
+func TestSourceYieldsToTheAgentsTools(t *testing.T) {
+	var told atomic.Int32
+	sourced := toolsearch.Config{
+		Source: func(context.Context) ([]tool.BaseTool, error) {
+			return echoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
+		},
+		OnError: func(_ context.Context, err error) {
+			if strings.Contains(err.Error(), `"clock"`) {
+				told.Add(1)
+			}
+		},
+	}
+	filtered := toolsearch.Config{Filter: func(_ context.Context, info *schema.ToolInfo) bool { return info.Name != "clock" }}
+	row := conversation{
+		static: []tool.BaseTool{&ownClock{}},
+		turns:  []turn{search(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
+		check: func(t *testing.T, o outcome) {
+			if got := o.result(t, "call_2"); got != "the agent's own clock" {
+				t.Errorf("clock answered %q", got)
+			}
+			if got := answerOf(t, o.result(t, "call_1")).Matches; slices.Contains(got, "clock") {
+				t.Errorf("the search found %q", got)
+			}
+			for i, r := range o.requests {
+				if strings.Contains(r.Messages[0].Text, "clock") {
+					t.Errorf("call %d: the reminder names the clock: %s", i, r.Messages[0].Text)
+				}
+			}
+		},
+	}
+	ofSource, ofFilter := row, row
+	ofSource.name, ofSource.config = "of a source", sourced
+	ofSource.saw = []string{"clock tool_search", "clock tool_search ring", "clock tool_search ring"}
+	ofFilter.name, ofFilter.config = "that the request may not see", filtered
+	ofFilter.dynamic = echoTools("clock: Another clock", "ring: Rings a bell")
+	ofFilter.saw = ofSource.saw
+	playAll(t, []conversation{ofSource, ofFilter})
+	if told.Load() != 8 {
+		t.Errorf("OnError was told %d times, want once a run", told.Load())
+	}
+}
+
+type ownClock struct{}
+
+func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: "clock", Desc: "The time"}, nil
+}
+
+func (*ownClock) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return "the agent's own clock", nil
+}

@@ -163,20 +163,20 @@ func (s *loadedSet) apply(e effect) {
 
 // doubled returns a name of ours that a tool list holds twice, or "". What is in the list
 // for being loaded does not count beside the tool itself.
-func doubled(r *reader, tools []*schema.ToolInfo) string {
+func doubled(r *run, tools []*schema.ToolInfo) string {
 	var metas []string
-	seen := newDocSet(len(r.catalog.docs))
+	seen := newDocSet(len(r.scope.docs))
 	for _, t := range tools {
-		if t == nil || isMarked(t, r.names.search) {
+		if t == nil || isMarked(t, r.reader.names.search) {
 			continue
 		}
-		if r.names.has(t.Name) {
+		if r.reader.names.has(t.Name) {
 			if slices.Contains(metas, t.Name) {
 				return t.Name
 			}
 			metas = append(metas, t.Name)
 		}
-		if doc, dynamic := r.catalog.byName[t.Name]; dynamic && !seen.add(doc) {
+		if doc, dynamic := r.owns(t.Name); dynamic && !seen.add(doc) {
 			return t.Name
 		}
 	}
@@ -193,7 +193,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 		if t == nil {
 			continue
 		}
-		doc, dynamic := catalog.byName[t.Name]
+		doc, dynamic := r.owns(t.Name)
 		switch {
 		case dynamic && isMarked(t, names.search) && loaded.has.has(doc) && shown.add(doc):
 			if info := catalog.docs[doc].Info; !sameDefinition(t, info) {
