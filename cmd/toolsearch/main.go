@@ -1,6 +1,5 @@
-// Command toolsearch searches a catalog of tools the way an agent's tool_search does,
-// takes a score apart, and measures how well a searcher finds what it should. Its help
-// text, in usage below, says the rest.
+// Command toolsearch searches a catalog of tools the way an agent's tool_search does, takes
+// a score apart, and measures how well a searcher finds what it should. Its help, in help.go, says the rest.
 package main
 
 import (
@@ -11,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
@@ -31,43 +32,6 @@ var searchers = []struct {
 	{"similarity", toolsearch.Similarity, "likeness to the tool's text, as difflib measures it"},
 }
 
-const usage = `toolsearch searches a catalog of tools, explains scores, and measures searchers.
-
-Usage:
-
-	toolsearch search  [flags] CATALOG QUERY...
-	toolsearch explain [flags] CATALOG QUERY TOOL
-	toolsearch eval    [flags] CATALOG QUERIES
-
-CATALOG is a file of tools: JSONL, one {"name", "description", "parameters",
-"server"} a line, or an MCP server's answer to tools/list. QUERIES is a file of
-JSONL, one {"id", "query", "gold", "accept", "kind"} a line. "-" is standard input.
-
-search prints the best tools for a query, words or "select:name,name".
-explain prints what the score of one tool for a query is made of.
-eval prints recall at k, the share of queries complete at k, MRR and nDCG@10 in
-percent with 95 %% bootstrap intervals; of two searchers also the difference, the
-second less the first, with a "*" where its interval excludes zero.
-
-Flags may stand anywhere; what follows "--" is no flag:
-
-	-searcher NAME   how to search; eval takes two, NAME,NAME
-	-n N             search: most tools to print, 1 to 50 (5)
-	                 eval: how many hits are asked for, from 10 (50)
-	-resamples N     eval: bootstrap samples behind an interval, 0 for none (2000)
-	-v               eval: also print the ranks of every query's tools
-	-json            print JSON
-
-Searchers:
-
-%s
-Exit status:
-
-	0  something was found; the evaluation was made
-	1  nothing was found; the tool explained does not match
-	2  wrong usage, or a file that cannot be read
-`
-
 // Exit codes.
 const (
 	found   = 0
@@ -76,28 +40,33 @@ const (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
 // run is main with everything it touches given.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	c := &command{
 		flags: flag.NewFlagSet("toolsearch", flag.ContinueOnError),
-		stdin: stdin, out: out, stderr: stderr,
+		stdin: stdin, out: out, stderr: stderr, color: colored(stdout, os.Getenv),
 	}
-	code, err := c.run(context.Background(), args)
+	code, err := c.run(ctx, args)
 	if err == nil {
 		err = out.Flush()
 	}
 	if err != nil {
-		text, isUsage := err.Error(), errors.As(err, new(usageError))
+		wrong := (*usageError)(nil)
+		isUsage := errors.As(err, &wrong)
+		text := err.Error()
 		if !isUsage { // the packages name themselves; the program is one
 			text = strings.TrimPrefix(strings.TrimPrefix(text, "eval: "), "toolsearch: ")
 		}
 		fmt.Fprintln(stderr, "toolsearch:", text)
 		if isUsage {
-			fmt.Fprintln(stderr, "toolsearch -h says more.")
+			fmt.Fprintf(stderr, "%s says more.\n", strings.Join(append([]string{"toolsearch"}, append(wrong.command, "-h")...), " "))
 		}
 		return failed
 	}
@@ -105,17 +74,28 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // A usageError is a mistake on the command line.
-type usageError string
+type usageError struct {
+	text    string
+	command []string // the command it was made in, if there is one
+}
 
-func (e usageError) Error() string { return string(e) }
+func (e *usageError) Error() string { return e.text }
 
-func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
+// wrongUsage takes a text that begins with the command and a colon, if it is of one.
+func wrongUsage(format string, args ...any) error {
+	e := &usageError{text: fmt.Sprintf(format, args...)}
+	if command, _, ok := strings.Cut(format, ":"); ok && helps[command] != "" {
+		e.command = []string{command}
+	}
+	return e
+}
 
 // A command is one call of the program.
 type command struct {
 	flags       *flag.FlagSet
 	stdin       io.Reader
 	out, stderr io.Writer
+	color       bool
 
 	searcher  string
 	n         int
@@ -146,45 +126,36 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.flags.IntVar(&c.resamples, "resamples", 2000, "")
 		c.flags.BoolVar(&c.verbose, "v", false, "")
 	case "help", "-h", "-help", "--help":
-		return found, c.help()
+		return found, c.help(strings.Join(args[1:], " "))
 	default:
 		return failed, wrongUsage("no command %q; want search, explain or eval", name)
 	}
-	operands, err := c.parse(args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return found, c.help()
+	operands, literal, err := c.parse(args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return found, c.help(name)
+	case err != nil:
+		return failed, wrongUsage(name+": %v", err)
 	}
-	if err != nil {
-		return failed, wrongUsage("%s: %v", name, err)
-	}
-	return do(ctx, operands)
+	return do(ctx, append(operands, literal...))
 }
 
-// parse parses flags wherever they stand before a "--".
-func (c *command) parse(args []string) (operands []string, err error) {
-	var literal []string
+// parse parses flags wherever they stand before a "--", and returns what is none before it
+// and all that is behind it.
+func (c *command) parse(args []string) (operands, literal []string, err error) {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, literal = args[:i], args[i+1:]
 	}
 	for len(args) > 0 {
 		if err := c.flags.Parse(args); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if args = c.flags.Args(); len(args) > 0 {
 			operands = append(operands, args[0])
 			args = args[1:]
 		}
 	}
-	return append(operands, literal...), nil
-}
-
-func (c *command) help() error {
-	var list strings.Builder
-	for _, s := range searchers {
-		fmt.Fprintf(&list, "\t%-9s %s\n", s.name, s.about)
-	}
-	_, err := fmt.Fprintf(c.out, usage, list.String())
-	return err
+	return operands, literal, nil
 }
 
 func indexer(name string) (toolsearch.Indexer, error) {

@@ -51,6 +51,9 @@ func TestCommands(t *testing.T) {
 		code   int
 	}{
 		{"help", []string{"-h"}, "", found},
+		{"help-search", []string{"search", "-h"}, "", found},
+		{"help-explain", []string{"help", "explain"}, "", found},
+		{"help-eval", []string{"eval", "--help"}, "", found},
 		{"search", []string{"search", tools, "train", "ticket"}, "", found},
 		{"search-n", []string{"search", tools, "ticket", "-n", "2"}, "", found},
 		{"search-required", []string{"search", tools, "+refund ticket theatre"}, "", found},
@@ -92,7 +95,7 @@ func TestCommands(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := run(test.args, strings.NewReader(test.stdin), &stdout, &stderr)
+			code := run(t.Context(), test.args, strings.NewReader(test.stdin), &stdout, &stderr)
 			if code != test.code {
 				t.Errorf("exit status %d, want %d", code, test.code)
 			}
@@ -126,7 +129,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	var stderr bytes.Buffer
-	if code := run([]string{"search", tools, "book"}, strings.NewReader(""), fullDisk{}, &stderr); code != failed {
+	if code := run(t.Context(), []string{"search", tools, "book"}, strings.NewReader(""), fullDisk{}, &stderr); code != failed {
 		t.Errorf("exit status %d, want %d", code, failed)
 	}
 	if got := stderr.String(); got != "toolsearch: no space left\n" {
@@ -140,5 +143,68 @@ func TestForeignTextFitsACell(t *testing.T) {
 	}
 	if got, want := oneLine("天气预报", 3), "天气…"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestColor(t *testing.T) {
+	var out bytes.Buffer
+	c := &command{out: &out, color: true}
+	numbers := table{styles: map[int]style{1: named}}
+	numbers.row("score", "tool", "text")
+	numbers.row("5", "查", "")
+	numbers.row("12.5", "abc", "x")
+	if err := c.print(&numbers); err != nil {
+		t.Fatal(err)
+	}
+	want := "\x1b[1mscore\x1b[0m  \x1b[1mtool\x1b[0m  \x1b[1mtext\x1b[0m\n" +
+		"    5  \x1b[36m查\x1b[0m\n" +
+		" 12.5  \x1b[36mabc\x1b[0m   x\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+func TestColorIsForTerminalsAlone(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	none := func(string) string { return "" }
+	if colored(file, none) || colored(&bytes.Buffer{}, none) {
+		t.Error("a file or a buffer gets color")
+	}
+	// The null device is what a test has of character devices everywhere.
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	env := func(values ...string) func(string) string {
+		return func(key string) string {
+			for i := 0; i < len(values); i += 2 {
+				if values[i] == key {
+					return values[i+1]
+				}
+			}
+			return ""
+		}
+	}
+	if !isTerminal(null) {
+		t.Skip("the null device is no character device here")
+	}
+	if !colored(null, env("TERM", "xterm")) {
+		t.Error("a terminal gets no color")
+	}
+	if colored(null, env("TERM", "xterm", "NO_COLOR", "1")) || colored(null, env("TERM", "dumb")) {
+		t.Error("color in spite of NO_COLOR or a dumb terminal")
+	}
+}
+
+func TestColumns(t *testing.T) {
+	for text, want := range map[string]int{"abc": 3, "天气": 4, "e\u0301": 1, "ｆｕ": 4, "": 0} {
+		if got := columns(text); got != want {
+			t.Errorf("columns(%q) = %d, want %d", text, got, want)
+		}
 	}
 }

@@ -2,144 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// The subcommands. What they print for machines are the structs below; what they print
-// for people are tables.
-
-type searchOutput struct {
-	Query       string        `json:"query"`
-	Total       int           `json:"total"` // that matched before the limit
-	Matches     []matchOutput `json:"matches"`
-	NotFound    []string      `json:"not_found,omitempty"`
-	Suggestions []string      `json:"suggestions,omitempty"`
-}
-
-type matchOutput struct {
-	Name        string  `json:"name"`
-	Score       float64 `json:"score"`
-	Server      string  `json:"server,omitempty"`
-	Description string  `json:"description"`
-}
-
-func (c *command) search(ctx context.Context, operands []string) (int, error) {
-	if len(operands) < 2 {
-		return failed, wrongUsage("search: want CATALOG QUERY...")
-	}
-	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
-		return failed, wrongUsage("search: -n %d: want 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
-	}
-	tools, catalog, err := c.compiled(ctx, operands[0])
-	if err != nil {
-		return failed, err
-	}
-	query := strings.Join(operands[1:], " ")
-	result, err := catalog.Search(ctx, query, c.n)
-	if err != nil {
-		return failed, err
-	}
-	output := searchOutput{
-		Query: query, Total: result.Total, Matches: []matchOutput{},
-		NotFound: result.NotFound, Suggestions: result.Suggestions,
-	}
-	for _, m := range result.Matches {
-		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
-	}
-	code := found
-	if len(output.Matches) == 0 {
-		code = nothing
-	}
-	if c.json {
-		return code, c.printJSON(output)
-	}
-	return code, c.printSearch(output)
-}
-
-func (c *command) printSearch(output searchOutput) error {
-	if len(output.Matches) == 0 {
-		fmt.Fprintln(c.stderr, "Nothing found.")
-	}
-	if len(output.NotFound) > 0 {
-		fmt.Fprintf(c.stderr, "No tool named: %s\n", oneLine(strings.Join(output.NotFound, ", "), 1000))
-	}
-	if len(output.Suggestions) > 0 {
-		fmt.Fprintf(c.stderr, "Near names: %s\n", oneLine(strings.Join(output.Suggestions, ", "), 1000))
-	}
-	if len(output.Matches) == 0 {
-		return nil
-	}
-	var t table
-	t.row("", "score", "tool", "description")
-	for i, m := range output.Matches {
-		t.row(fmt.Sprint(i+1), fmt.Sprintf("%.4g", m.Score), oneLine(m.Name, 64), oneLine(m.Description, 80))
-	}
-	if err := t.print(c.out); err != nil {
-		return err
-	}
-	if more := output.Total - len(output.Matches); more > 0 {
-		_, err := fmt.Fprintf(c.out, "and %d more\n", more)
-		return err
-	}
-	return nil
-}
-
-type explainOutput struct {
-	Query string       `json:"query"`
-	Tool  string       `json:"tool"`
-	Score float64      `json:"score"`
-	Parts []partOutput `json:"parts"`
-}
-
-type partOutput struct {
-	Term   string  `json:"term"`
-	Field  string  `json:"field,omitempty"`
-	Score  float64 `json:"score"`
-	Detail string  `json:"detail,omitempty"`
-}
-
-func (c *command) explain(ctx context.Context, operands []string) (int, error) {
-	if len(operands) != 3 {
-		return failed, wrongUsage("explain: want CATALOG QUERY TOOL; quote a query of several words")
-	}
-	_, catalog, err := c.compiled(ctx, operands[0])
-	if err != nil {
-		return failed, err
-	}
-	explanation, err := catalog.Explain(ctx, operands[1], operands[2])
-	if err != nil {
-		return failed, err
-	}
-	output := explainOutput{Query: operands[1], Tool: operands[2], Score: explanation.Score, Parts: []partOutput{}}
-	for _, p := range explanation.Parts {
-		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
-	}
-	code := found
-	if explanation.Score == 0 {
-		code = nothing
-	}
-	if c.json {
-		return code, c.printJSON(output)
-	}
-	var t table
-	t.row("score", "term", "field", "because")
-	for _, p := range output.Parts {
-		t.row(fmt.Sprintf("%.4g", p.Score), oneLine(p.Term, 40), p.Field, oneLine(p.Detail, 100))
-	}
-	t.row(fmt.Sprintf("%.4g", output.Score), "", "", "in all")
-	return code, t.print(c.out)
-}
+// eval, and what it prints for machines and for people.
 
 type evalOutput struct {
 	Tools     int              `json:"tools"`
@@ -283,7 +154,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison *
 		}
 		means.row(cells...)
 	}
-	if err := means.print(c.out); err != nil {
+	if err := c.print(&means); err != nil {
 		return err
 	}
 	if kinds := reports[0].Kinds(); len(kinds) > 1 {
@@ -318,7 +189,7 @@ func (c *command) printKinds(names []string, reports []*eval.Report, kinds []str
 		t.row(cells...)
 	}
 	fmt.Fprintln(c.out)
-	return t.print(c.out)
+	return c.print(&t)
 }
 
 func (c *command) printQueries(names []string, reports []*eval.Report) error {
@@ -332,7 +203,7 @@ func (c *command) printQueries(names []string, reports []*eval.Report) error {
 		t.row(append(cells, oneLine(q.Query.Text, 80))...)
 	}
 	fmt.Fprintln(c.out)
-	return t.print(c.out)
+	return c.print(&t)
 }
 
 // rankText writes ranks, and "-" for what was not found.
@@ -350,11 +221,7 @@ func rankText(ranks []int) string {
 // progress returns what tells a terminal how far a long evaluation is, and what wipes
 // that away. Anything but a terminal is told nothing.
 func (c *command) progress(name string) (progress func(done, total int), end func()) {
-	file, ok := c.stderr.(*os.File)
-	if !ok {
-		return nil, func() {}
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(c.stderr) {
 		return nil, func() {}
 	}
 	const interval = 200 * time.Millisecond
@@ -362,43 +229,13 @@ func (c *command) progress(name string) (progress func(done, total int), end fun
 	progress = func(done, total int) {
 		if now := time.Now(); now.After(next) {
 			next, shown = now.Add(interval), true
-			fmt.Fprintf(file, "\r%s: %d of %d queries", name, done, total)
+			fmt.Fprintf(c.stderr, "\r%s: %d of %d queries", name, done, total)
 		}
 	}
 	end = func() {
 		if shown {
-			fmt.Fprint(file, "\r\x1b[K")
+			fmt.Fprint(c.stderr, "\r\x1b[K")
 		}
 	}
 	return progress, end
-}
-
-func (c *command) printJSON(v any) error {
-	encoder := json.NewEncoder(c.out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
-// A table aligns its columns; the first row is the header.
-type table struct{ rows [][]string }
-
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
-
-func (t *table) print(w io.Writer) error {
-	aligned := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, cells := range t.rows {
-		fmt.Fprintln(aligned, strings.Join(cells, "\t"))
-	}
-	return aligned.Flush()
-}
-
-// oneLine makes foreign text fit a cell: on one line, without what cannot be printed, and
-// at most limit characters long.
-func oneLine(s string, limit int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
 }

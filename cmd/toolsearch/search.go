@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// search and explain. What they print for machines are the structs below; what they print
+// for people are tables.
+
+type searchOutput struct {
+	Query       string        `json:"query"`
+	Total       int           `json:"total"` // that matched before the limit
+	Matches     []matchOutput `json:"matches"`
+	NotFound    []string      `json:"not_found,omitempty"`
+	Suggestions []string      `json:"suggestions,omitempty"`
+}
+
+type matchOutput struct {
+	Name        string  `json:"name"`
+	Score       float64 `json:"score"`
+	Server      string  `json:"server,omitempty"`
+	Description string  `json:"description"`
+}
+
+func (c *command) search(ctx context.Context, operands []string) (int, error) {
+	if len(operands) < 2 {
+		return failed, wrongUsage("search: want CATALOG QUERY...")
+	}
+	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
+		return failed, wrongUsage("search: -n %d: want 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
+	}
+	tools, catalog, err := c.compiled(ctx, operands[0])
+	if err != nil {
+		return failed, err
+	}
+	query := strings.Join(operands[1:], " ")
+	result, err := catalog.Search(ctx, query, c.n)
+	if err != nil {
+		return failed, err
+	}
+	output := searchOutput{
+		Query: query, Total: result.Total, Matches: []matchOutput{},
+		NotFound: result.NotFound, Suggestions: result.Suggestions,
+	}
+	for _, m := range result.Matches {
+		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
+	}
+	code := found
+	if len(output.Matches) == 0 {
+		code = nothing
+	}
+	if c.json {
+		return code, c.printJSON(output)
+	}
+	return code, c.printSearch(output)
+}
+
+func (c *command) printSearch(output searchOutput) error {
+	if len(output.Matches) == 0 {
+		fmt.Fprintln(c.stderr, "Nothing found.")
+	}
+	if len(output.NotFound) > 0 {
+		fmt.Fprintf(c.stderr, "No tool named: %s\n", oneLine(strings.Join(output.NotFound, ", "), 1000))
+	}
+	if len(output.Suggestions) > 0 {
+		fmt.Fprintf(c.stderr, "Near names: %s\n", oneLine(strings.Join(output.Suggestions, ", "), 1000))
+	}
+	if len(output.Matches) == 0 {
+		return nil
+	}
+	t := table{styles: map[int]style{0: dim, 2: named}}
+	t.row("", "score", "tool", "description")
+	for i, m := range output.Matches {
+		t.row(fmt.Sprint(i+1), fmt.Sprintf("%.4g", m.Score), oneLine(m.Name, 64), oneLine(m.Description, 80))
+	}
+	if err := c.print(&t); err != nil {
+		return err
+	}
+	if more := output.Total - len(output.Matches); more > 0 {
+		_, err := fmt.Fprintln(c.out, c.paint(dim, fmt.Sprintf("and %d more", more)))
+		return err
+	}
+	return nil
+}
+
+type explainOutput struct {
+	Query string       `json:"query"`
+	Tool  string       `json:"tool"`
+	Score float64      `json:"score"`
+	Parts []partOutput `json:"parts"`
+}
+
+type partOutput struct {
+	Term   string  `json:"term"`
+	Field  string  `json:"field,omitempty"`
+	Score  float64 `json:"score"`
+	Detail string  `json:"detail,omitempty"`
+}
+
+func (c *command) explain(ctx context.Context, operands []string) (int, error) {
+	if len(operands) != 3 {
+		return failed, wrongUsage("explain: want CATALOG QUERY TOOL; quote a query of several words")
+	}
+	_, catalog, err := c.compiled(ctx, operands[0])
+	if err != nil {
+		return failed, err
+	}
+	explanation, err := catalog.Explain(ctx, operands[1], operands[2])
+	if err != nil {
+		return failed, err
+	}
+	output := explainOutput{Query: operands[1], Tool: operands[2], Score: explanation.Score, Parts: []partOutput{}}
+	for _, p := range explanation.Parts {
+		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
+	}
+	code := found
+	if explanation.Score == 0 {
+		code = nothing
+	}
+	if c.json {
+		return code, c.printJSON(output)
+	}
+	t := table{styles: map[int]style{1: named, 2: dim}}
+	t.row("score", "term", "field", "because")
+	for _, p := range output.Parts {
+		t.row(fmt.Sprintf("%.4g", p.Score), oneLine(p.Term, 40), p.Field, oneLine(p.Detail, 100))
+	}
+	t.row(fmt.Sprintf("%.4g", output.Score), "", "", "in all")
+	return code, c.print(&t)
+}
+
+func (c *command) printJSON(v any) error {
+	encoder := json.NewEncoder(c.out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
