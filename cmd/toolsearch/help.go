@@ -19,6 +19,8 @@ Usage:
 	toolsearch search  [flags] CATALOG QUERY...       find tools
 	toolsearch explain [flags] CATALOG QUERY TOOL     take a score apart
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
+	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
+	toolsearch inspect [flags] -- COMMAND [ARG...]    the same for a live MCP server
 
 "toolsearch COMMAND -h" tells a command's flags and shows examples. Flags may stand
 anywhere; what follows "--" is no flag. Output has color on a terminal, unless
@@ -30,9 +32,9 @@ Searchers, for -searcher:
 {searchers}
 Exit status:
 
-	0  something was found; the evaluation was made
-	1  nothing was found; the tool explained does not match
-	2  wrong usage, a file that cannot be read
+	0  something was found; the evaluation was made; there is nothing to fix
+	1  nothing was found; the tool explained does not match; there is something to fix
+	2  wrong usage, a file that cannot be read, a server that does not answer
 `
 
 const searcherFlag = "\t-searcher NAME   how to search (keyword); toolsearch -h lists them\n"
@@ -98,6 +100,36 @@ Examples:
 	toolsearch eval -v -resamples 0 tools.jsonl queries.jsonl
 
 Exit status: 0 the evaluation was made, 2 a mistake.
+`,
+	"inspect": `toolsearch inspect [flags] CATALOG
+toolsearch inspect [flags] -- COMMAND [ARG...]
+
+Lists the tools of a file, or of an MCP server that COMMAND starts and that speaks
+over its standard input and output, and what to fix in them: names a provider would
+refuse or that two tools have, near-duplicate names and descriptions, missing
+descriptions of tools and parameters, schemas that are no object, tools no query finds.
+
+Tokens are bytes/4 of name, description and parameters as compact JSON, about what a
+model pays for the tool in every call. A tool is found if it is among the first five
+for the words of its own name, or for those of its description; "-" is not among them.
+
+COMMAND runs with your rights and your environment: start what you trust. It is ended
+with the inspection. Of its answers at most 32 MiB and 10,000 tools are read.
+
+` + catalogHelp + `
+Flags:
+
+	-searcher NAME   how to search (keyword); any but regexp
+	-timeout D       how long the server may take in all, as in 90s or 2m (1m)
+	-json            print JSON
+
+Examples:
+
+	toolsearch inspect tools.jsonl
+	toolsearch inspect -- npx -y @modelcontextprotocol/server-everything
+	toolsearch inspect -json -searcher bm25 -timeout 2m -- ./server --stdio
+
+Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
 `,
 }
 

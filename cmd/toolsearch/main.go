@@ -1,5 +1,6 @@
 // Command toolsearch searches a catalog of tools the way an agent's tool_search does, takes
-// a score apart, and measures how well a searcher finds what it should. Its help, in help.go, says the rest.
+// a score apart, measures how well a searcher finds what it should, and tells what to fix
+// in a catalog or in a live MCP server. Its help, in help.go, says the rest.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
@@ -36,10 +38,12 @@ var searchers = []struct {
 const (
 	found   = 0
 	nothing = 1
+	toFix   = 1 // of inspect
 	failed  = 2
 )
 
 func main() {
+	// A server that inspect started ends with the program.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -100,13 +104,14 @@ type command struct {
 	searcher  string
 	n         int
 	resamples int
+	timeout   time.Duration
 	verbose   bool
 	json      bool
 }
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
 	if len(args) == 0 {
-		return failed, wrongUsage("no command; want search, explain or eval")
+		return failed, wrongUsage("no command; want search, explain, eval or inspect")
 	}
 	name := args[0]
 	c.flags.SetOutput(io.Discard)
@@ -125,10 +130,12 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.flags.IntVar(&c.n, "n", 50, "")
 		c.flags.IntVar(&c.resamples, "resamples", 2000, "")
 		c.flags.BoolVar(&c.verbose, "v", false, "")
+	case "inspect":
+		c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
 	case "help", "-h", "-help", "--help":
 		return found, c.help(strings.Join(args[1:], " "))
 	default:
-		return failed, wrongUsage("no command %q; want search, explain or eval", name)
+		return failed, wrongUsage("no command %q; want search, explain, eval or inspect", name)
 	}
 	operands, literal, err := c.parse(args[1:])
 	switch {
@@ -136,6 +143,8 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		return found, c.help(name)
 	case err != nil:
 		return failed, wrongUsage(name+": %v", err)
+	case name == "inspect":
+		return c.inspect(ctx, operands, literal)
 	}
 	return do(ctx, append(operands, literal...))
 }

@@ -21,6 +21,9 @@ const (
 	tools   = "../../eval/testdata/tools.jsonl"
 	queries = "../../eval/testdata/queries.jsonl"
 	mcp     = "testdata/mcp.json"
+
+	// problems has a tool or two for each thing inspect tells of.
+	problems = "testdata/problems.jsonl"
 )
 
 // names is a second searcher: keyword search that reads names alone.
@@ -33,6 +36,10 @@ func names(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher
 }
 
 func TestMain(m *testing.M) {
+	if kind := os.Getenv(fakeServer); kind != "" {
+		serve(kind, os.Stdin, os.Stdout)
+		return
+	}
 	searchers = append(searchers, searchers[0])
 	own := &searchers[len(searchers)-1]
 	own.name, own.index, own.about = "names", names, "a searcher of the tests"
@@ -54,6 +61,7 @@ func TestCommands(t *testing.T) {
 		{"help-search", []string{"search", "-h"}, "", found},
 		{"help-explain", []string{"help", "explain"}, "", found},
 		{"help-eval", []string{"eval", "--help"}, "", found},
+		{"help-inspect", []string{"inspect", tools, "-h"}, "", found},
 		{"search", []string{"search", tools, "train", "ticket"}, "", found},
 		{"search-n", []string{"search", tools, "ticket", "-n", "2"}, "", found},
 		{"search-required", []string{"search", tools, "+refund ticket theatre"}, "", found},
@@ -73,6 +81,18 @@ func TestCommands(t *testing.T) {
 		{"eval-plain", []string{"eval", "-resamples=0", "-v", "-searcher=names,keyword", tools, queries}, "", found},
 		{"eval-json", []string{"eval", tools, queries, "-json", "-v", "-searcher", "names,keyword", "-resamples", "200"}, "", found},
 		{"eval-stdin", []string{"eval", "-resamples", "0", mcp, "-"}, `{"query": "rows of a table", "gold": ["db__select_rows"]}`, found},
+		{"inspect", []string{"inspect", tools}, "", found},
+		{"inspect-problems", []string{"inspect", problems}, "", toFix},
+		{"inspect-json", []string{"inspect", "-json", "-searcher", "bm25", problems}, "", toFix},
+		{"inspect-mcp", []string{"inspect", "-"}, string(catalog), toFix},
+		{"inspect-many", []string{"inspect", "-"}, strings.Repeat("{}\n", 25), toFix},
+		{"inspect-nothing", []string{"inspect"}, "", failed},
+		{"inspect-both", []string{"inspect", tools, "--", "server"}, "", failed},
+		{"inspect-regexp", []string{"inspect", "-searcher", "regexp", tools}, "", failed},
+		{"inspect-timeout", []string{"inspect", "-timeout", "0", "--", "server"}, "", failed},
+		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, failed},
+		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", failed},
+		{"inspect-no-object", []string{"inspect", "-"}, "[1]", failed},
 		{"no-command", nil, "", failed},
 		{"wrong-command", []string{"find"}, "", failed},
 		{"wrong-flag", []string{"search", "-m", "5", tools, "book"}, "", failed},

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"mcp__git-hub__getHTTPStatus2": "mcp git hub get http status2",
+		"天气预报API":                      "天气 气预 预报 api",
+		"+select:a,b github:x":         "select a b github x",
+		"été_ÉTÉ":                      "été été",
+		"":                             "",
+	} {
+		if got := strings.Join(words(text), " "); got != want {
+			t.Errorf("words(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Comparing only what shares a rare word finds all that comparing every pair does.
+func TestNearSetsMissesNothing(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		sets := make([][]string, 30)
+		for i := range sets {
+			for w := range 12 {
+				if random.IntN(5) > 0 {
+					sets[i] = append(sets[i], fmt.Sprint("w", w))
+				}
+			}
+		}
+		var want []string
+		for i := range sets {
+			for j := range i {
+				if min(len(sets[i]), len(sets[j])) < alikeWords {
+					continue
+				}
+				both := 0
+				for _, w := range sets[i] {
+					if slices.Contains(sets[j], w) {
+						both++
+					}
+				}
+				if all := len(sets[i]) + len(sets[j]) - both; float64(both)/float64(all) >= 0.8 {
+					want = append(want, fmt.Sprint(j, " ", i))
+				}
+			}
+		}
+		list, all := nearSets(sets)
+		var got []string
+		for _, l := range list {
+			got = append(got, fmt.Sprint(l.tools[0], " ", l.tools[1]))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !all || !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A server whose tools are all nearly the same is told of within bounds.
+func TestAlikeIsBounded(t *testing.T) {
+	tools := make([]definition, 3_000)
+	for i := range tools {
+		tools[i] = definition{Name: fmt.Sprint("t", i), Description: fmt.Sprint("one two three four five six seven eight nine ten", i)}
+	}
+	list, all := alikeDescriptions(tools)
+	if len(list) != maxPairs || all {
+		t.Errorf("%d likenesses, all %v; want %d and not all", len(list), all, maxPairs)
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/eval"
+)
+
+// A definition is a tool as a file or a server gives it, with whatever is wrong with it.
+// Package eval refuses what inspect is to tell of, so inspect reads by itself.
+type definition struct {
+	Name        string
+	Description string
+	Server      string
+	Schema      json.RawMessage // nil: none
+	Wrong       []string        // keys whose values are of the wrong kind
+}
+
+// readDefinitions reads every form of catalog that eval.ReadCatalog reads.
+func readDefinitions(r io.Reader, file string) ([]definition, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	var tools []definition
+	for {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: not JSON near byte %d: %w", file, decoder.InputOffset(), err)
+		}
+		if tools, err = appendDefinitions(tools, raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if len(tools) == 0 {
+		return nil, fmt.Errorf("%s: no tools", file)
+	}
+	return tools, nil
+}
+
+// appendDefinitions adds the tools that a value is or holds.
+func appendDefinitions(tools []definition, raw json.RawMessage) ([]definition, error) {
+	if raw[0] == '[' {
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, err
+		}
+		var err error
+		for _, element := range list {
+			if tools, err = appendDefinitions(tools, element); err != nil {
+				return nil, err
+			}
+		}
+		return tools, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		return nil, errors.New("want tools, objects with a name")
+	}
+	for _, key := range []string{"result", "tools"} {
+		// An object with a name is a tool, whatever else it has.
+		if inner, ok := object[key]; ok && object["name"] == nil && (inner[0] == '[' || inner[0] == '{') {
+			return appendDefinitions(tools, inner)
+		}
+	}
+	return append(tools, newDefinition(object)), nil
+}
+
+func newDefinition(object map[string]json.RawMessage) definition {
+	var d definition
+	for _, field := range []struct {
+		key  string
+		into *string
+	}{{"name", &d.Name}, {"description", &d.Description}, {"server", &d.Server}} {
+		if raw, ok := object[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
+			d.Wrong = append(d.Wrong, field.key)
+		}
+	}
+	for _, key := range []string{"parameters", "inputSchema"} {
+		if raw := object[key]; d.Schema == nil && raw != nil && string(raw) != "null" {
+			d.Schema = raw
+		}
+	}
+	return d
+}
+
+// bytes is the size of what a model is told of the tool, as compact JSON.
+func (d *definition) bytes() int {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	// The keys are those of most providers; the schema is compacted by the encoder.
+	err := encoder.Encode(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	}{d.Name, d.Description, d.Schema})
+	if err != nil {
+		return 0 // Schema came out of valid JSON, so it goes into it
+	}
+	return b.Len() - len("\n")
+}
+
+// schemaProblem tells why the schema is none a provider takes, or "".
+func (d *definition) schemaProblem() string {
+	if d.Schema == nil {
+		return ""
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(d.Schema, &object) != nil {
+		return "the schema is no JSON object"
+	}
+	var kind any
+	_ = json.Unmarshal(object["type"], &kind) // absent: nil
+	switch {
+	case kind == nil:
+		return `the schema has no "type": "object"`
+	case kind != "object":
+		return fmt.Sprintf("the schema's type is %s, not object", oneLine(string(object["type"]), 40))
+	}
+	if json.Unmarshal(d.Schema, new(jsonschema.Schema)) != nil {
+		return "a part of the schema is of the wrong kind"
+	}
+	return ""
+}
+
+// Bounds on what is read of a schema, those of the library's own reader.
+const (
+	maxSchemaDepth = 16
+	maxParameters  = 512
+)
+
+// parameters counts the properties of the schema, nested ones included, and names those
+// without a description, by their path.
+func (d *definition) parameters() (count int, silent []string) {
+	var walk func(raw json.RawMessage, path string, depth int)
+	walk = func(raw json.RawMessage, path string, depth int) {
+		var s struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+			Items      json.RawMessage            `json:"items"`
+		}
+		if depth > maxSchemaDepth || len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+			if count == maxParameters {
+				return
+			}
+			count++
+			var property struct {
+				Description string `json:"description"`
+				Ref         string `json:"$ref"`
+			}
+			// What is told elsewhere, at the end of a reference, is not missing.
+			if json.Unmarshal(s.Properties[key], &property) != nil || property.Description == "" && property.Ref == "" {
+				silent = append(silent, path+key)
+			}
+			walk(s.Properties[key], path+key+".", depth+1)
+		}
+		walk(s.Items, path+"[].", depth+1)
+	}
+	walk(d.Schema, "", 0)
+	return count, silent
+}
+
+// catalogOf is the tools that can be in a catalog, and for each its index in tools: those
+// without a name, and all but the first of a name, cannot.
+func catalogOf(tools []definition) (*eval.Catalog, map[string]int, error) {
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	first := make(map[string]int)
+	for i := range tools {
+		d := &tools[i]
+		if _, taken := first[d.Name]; taken || d.Name == "" {
+			continue
+		}
+		first[d.Name] = i
+		line := map[string]any{"name": d.Name, "description": d.Description, "server": d.Server}
+		if d.Schema != nil && json.Unmarshal(d.Schema, new(jsonschema.Schema)) == nil {
+			line["parameters"] = d.Schema
+		}
+		if err := encoder.Encode(line); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(first) == 0 {
+		return nil, first, nil
+	}
+	catalog, err := eval.ReadCatalog(&lines, "the catalog")
+	return catalog, first, err
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// What is to be fixed in a catalog. Each kind of problem has a reason to be one:
+//
+//	names              a provider refuses the whole request over one
+//	duplicates         New refuses the catalog
+//	alike              the model cannot tell which to call
+//	no-description     the model chooses by descriptions, and searchers find by them
+//	schemas            providers want an object's
+//	parameters         the model fills them in by guessing
+//	unfindable         not even its own words find the tool: others take its places
+const (
+	kindName        = "name"
+	kindDuplicate   = "duplicate"
+	kindValue       = "value"
+	kindAlikeNames  = "alike-names"
+	kindNoText      = "no-description"
+	kindAlikeText   = "alike-descriptions"
+	kindSchema      = "schema"
+	kindParameters  = "parameters"
+	kindUnfindable  = "unfindable"
+	kindNotCompared = "not-compared"
+)
+
+// kinds is every kind in the order of telling, and its heading.
+var kinds = []struct{ kind, heading string }{
+	{kindName, "names a provider would refuse (" + providerName + ")"},
+	{kindDuplicate, "names that several tools have"},
+	{kindValue, "values of the wrong kind"},
+	{kindSchema, "schemas that are no object"},
+	{kindAlikeNames, "near-duplicate names"},
+	{kindAlikeText, "near-duplicate descriptions"},
+	{kindNotCompared, "not compared"},
+	{kindNoText, "no description"},
+	{kindParameters, "parameters without a description"},
+	{kindUnfindable, "tools no query finds"},
+}
+
+// providerName is what the large providers take for a tool's name.
+const providerName = `^[a-zA-Z0-9_-]{1,64}$`
+
+var takenName = regexp.MustCompile(providerName)
+
+// A problem is one thing to fix.
+type problem struct {
+	Kind   string   `json:"kind"`
+	Tools  []string `json:"tools"`
+	Detail string   `json:"detail,omitempty"`
+}
+
+// A toolReport is what one tool costs and whether it is found.
+type toolReport struct {
+	Name              string `json:"name"`
+	Bytes             int    `json:"bytes"`
+	Tokens            int    `json:"tokens"` // bytes/4, rounded up
+	Parameters        int    `json:"parameters"`
+	RankByName        int    `json:"rank_by_name"`        // 0: not among the first five
+	RankByDescription int    `json:"rank_by_description"` // 0: likewise, or there is none
+	Description       string `json:"description"`
+}
+
+// A report is the result of an inspection.
+type report struct {
+	Server   *serverInfo  `json:"server,omitempty"`
+	Searcher string       `json:"searcher"`
+	Bytes    int          `json:"bytes"`
+	Tokens   int          `json:"tokens"`
+	Tools    []toolReport `json:"tools"`
+	Problems []problem    `json:"problems"`
+}
+
+func (r *report) add(kind, detail string, tools ...string) {
+	r.Problems = append(r.Problems, problem{kind, tools, detail})
+}
+
+// label names a tool in a report; one without a name by its number.
+func label(tools []definition, i int) string {
+	if tools[i].Name == "" {
+		return fmt.Sprintf("(tool %d)", i+1)
+	}
+	return tools[i].Name
+}
+
+func labels(tools []definition, indexes []int) []string {
+	list := make([]string, len(indexes))
+	for i, at := range indexes {
+		list[i] = label(tools, at)
+	}
+	return list
+}
+
+// inspectTools makes the report. It fails only if ctx is done or the searcher cannot be
+// built.
+func inspectTools(ctx context.Context, tools []definition, index toolsearch.Indexer) (*report, error) {
+	r := &report{Problems: []problem{}}
+	first := make(map[string]bool)
+	for i := range tools {
+		r.inspectTool(&tools[i], label(tools, i), first)
+	}
+	for _, l := range alikeNames(tools) {
+		r.add(kindAlikeNames, "the same words", labels(tools, l.tools)...)
+	}
+	alike, all := alikeDescriptions(tools)
+	for _, l := range alike {
+		r.add(kindAlikeText, fmt.Sprintf("%.0f %% of the words are the same", 100*l.share), labels(tools, l.tools)...)
+	}
+	if !all {
+		r.add(kindNotCompared, "there are more near-duplicate descriptions than are looked at")
+	}
+	return r, r.find(ctx, tools, index)
+}
+
+// inspectTool notes what is wrong with a tool by itself.
+func (r *report) inspectTool(d *definition, label string, first map[string]bool) {
+	t := toolReport{Name: d.Name, Bytes: d.bytes(), Description: d.Description}
+	t.Tokens = (t.Bytes + 3) / 4
+	if !takenName.MatchString(d.Name) {
+		r.add(kindName, nameProblem(d.Name), label)
+	}
+	if first[d.Name] && d.Name != "" {
+		r.add(kindDuplicate, "only the first can be in a catalog", label)
+	}
+	first[d.Name] = true
+	for _, key := range d.Wrong {
+		r.add(kindValue, fmt.Sprintf("the %s is no string", key), label)
+	}
+	if strings.TrimSpace(d.Description) == "" {
+		r.add(kindNoText, "", label)
+	}
+	if text := d.schemaProblem(); text != "" {
+		r.add(kindSchema, text, label)
+	}
+	count, silent := d.parameters()
+	if t.Parameters = count; len(silent) > 0 {
+		const shown = 5
+		list := strings.Join(silent[:min(len(silent), shown)], ", ")
+		if len(silent) > shown {
+			list += ", ..."
+		}
+		r.add(kindParameters, fmt.Sprintf("%d of %d: %s", len(silent), count, list), label)
+	}
+	r.Bytes += t.Bytes
+	r.Tools = append(r.Tools, t)
+}
+
+func nameProblem(name string) string {
+	switch {
+	case name == "":
+		return "empty"
+	case len(name) > 64 && takenName.MatchString(name[:64]):
+		return fmt.Sprintf("%d characters", len(name))
+	}
+	for _, r := range name {
+		if !takenName.MatchString(string(r)) {
+			return fmt.Sprintf("has %q", r)
+		}
+	}
+	return "too long"
+}
+
+// findWithin is how many results a tool must be among: those tool_search shows by default.
+const findWithin = toolsearch.DefaultMaxResults
+
+// find searches for every tool by the words of its name and by those of its description.
+func (r *report) find(ctx context.Context, tools []definition, index toolsearch.Indexer) error {
+	catalog, first, err := catalogOf(tools)
+	if err != nil || catalog == nil {
+		return err
+	}
+	compiled, err := catalog.Compile(ctx, index)
+	if err != nil {
+		return err
+	}
+	for i := range tools {
+		d, t := &tools[i], &r.Tools[i]
+		if at, ok := first[d.Name]; !ok || at != i {
+			continue
+		}
+		if t.RankByName, err = rankOf(ctx, compiled, d.Name, d.Name); err != nil {
+			return err
+		}
+		if t.RankByDescription, err = rankOf(ctx, compiled, d.Name, d.Description); err != nil {
+			return err
+		}
+		if t.RankByName+t.RankByDescription == 0 {
+			r.add(kindUnfindable, fmt.Sprintf("not among the first %d for the words of its name, nor of its description", findWithin), d.Name)
+		}
+	}
+	return nil
+}
+
+// rankOf is the rank of a tool for the words of a text: its words alone, so that a "+", a
+// "select:" or a namespace in it means nothing. 0 is not found.
+func rankOf(ctx context.Context, c *toolsearch.Catalog, tool, text string) (int, error) {
+	result, err := c.Search(ctx, strings.Join(words(cutText(text)), " "), findWithin)
+	if err != nil {
+		return 0, err
+	}
+	for i, m := range result.Matches {
+		if m.Info.Name == tool {
+			return i + 1, nil
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// inspect lists the tools of a catalog or of a live server, and what to fix in them.
+func (c *command) inspect(ctx context.Context, operands, server []string) (int, error) {
+	switch {
+	case len(operands)+min(len(server), 1) != 1:
+		return failed, wrongUsage("inspect: want CATALOG, or -- and the command that starts a server")
+	case c.searcher == "regexp":
+		return failed, wrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
+	case c.timeout <= 0:
+		return failed, wrongUsage("inspect: -timeout %v: want more than 0", c.timeout)
+	}
+	index, err := indexer(c.searcher)
+	if err != nil {
+		return failed, err
+	}
+	var tools []definition
+	var info *serverInfo
+	if len(server) > 0 {
+		tools, info, err = c.fromServer(ctx, server)
+	} else {
+		tools, err = c.fromFile(operands[0])
+	}
+	if err != nil {
+		return failed, err
+	}
+	r, err := inspectTools(ctx, tools, index)
+	if err != nil {
+		return failed, err
+	}
+	r.Server, r.Searcher, r.Tokens = info, c.searcher, (r.Bytes+3)/4
+	code := found
+	if len(r.Problems) > 0 {
+		code = toFix
+	}
+	if c.json {
+		return code, c.printJSON(r)
+	}
+	return code, c.printReport(r)
+}
+
+func (c *command) fromFile(path string) ([]definition, error) {
+	if path == "-" {
+		return readDefinitions(c.stdin, "standard input")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readDefinitions(file, path)
+}
+
+func (c *command) fromServer(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout gives it longer", c.timeout))
+	defer cancel()
+	tools, info, err := listTools(ctx, command)
+	if err == nil && len(tools) == 0 {
+		err = errors.New("the server has no tools")
+	}
+	return tools, info, err
+}
+
+func (c *command) printReport(r *report) error {
+	if s := r.Server; s != nil {
+		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
+		if s.StrayLines > 0 {
+			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("It wrote %d lines to its standard output that are no messages; some clients give up over them.", s.StrayLines)))
+		}
+	}
+	fmt.Fprintf(c.out, "tools: %d, in all %d tokens (bytes/4 of %d bytes: name, description and parameters as JSON)\n\n",
+		len(r.Tools), r.Tokens, r.Bytes)
+	rank := func(n int) string {
+		if n == 0 {
+			return "-"
+		}
+		return fmt.Sprint(n)
+	}
+	t := table{styles: map[int]style{1: named, 5: dim}}
+	t.row("tokens", "tool", "parameters", "by name", "by text", "description")
+	for _, tool := range r.Tools {
+		t.row(fmt.Sprint(tool.Tokens), oneLine(tool.Name, 64), fmt.Sprint(tool.Parameters),
+			rank(tool.RankByName), rank(tool.RankByDescription), oneLine(tool.Description, 60))
+	}
+	if err := c.print(&t); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "\nby name, by text: the rank for the words of its own name and description, with %s; -: not in the first %d\n", r.Searcher, findWithin)
+	return c.printProblems(r)
+}
+
+func (c *command) printProblems(r *report) error {
+	if len(r.Problems) == 0 {
+		_, err := io.WriteString(c.out, "\nNothing to fix.\n")
+		return err
+	}
+	const shown = 20
+	for _, k := range kinds {
+		t := table{styles: map[int]style{1: named}}
+		count := 0
+		for _, p := range r.Problems {
+			if p.Kind != k.kind {
+				continue
+			}
+			if count++; count <= shown {
+				t.row("", oneLine(strings.Join(p.Tools, ", "), 100), oneLine(p.Detail, 120))
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		fmt.Fprintf(c.out, "\n%s\n", c.paint(bad, fmt.Sprintf("%s: %d", k.heading, count)))
+		if err := c.printRows(&t, false); err != nil {
+			return err
+		}
+		if count > shown {
+			fmt.Fprintln(c.out, c.paint(dim, fmt.Sprintf("  and %d more; -json lists all", count-shown)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inspectLive inspects a server in this process.
+func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args := append(append([]string{"inspect"}, flags...), "--")
+	code = run(t.Context(), append(args, server...), strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(fakeServer, kind)
+	return inspectLive(t, flags, self)
+}
+
+func TestInspectLiveServer(t *testing.T) {
+	code, stdout, stderr := inspectFake(t, "good", "-json")
+	var r report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != toFix || stderr != "" {
+		t.Fatalf("exit status %d, %v\n%s%s", code, err, stdout, stderr)
+	}
+	if got, want := *r.Server, (serverInfo{"fake", "1.2", "2025-06-18", 2}); got != want {
+		t.Errorf("server %+v, want %+v", got, want)
+	}
+	var names []string
+	for _, tool := range r.Tools {
+		names = append(names, tool.Name)
+	}
+	if got, want := strings.Join(names, " "), "first_tool second_tool third_tool"; got != want {
+		t.Errorf("tools %s, want those of both pages: %s", got, want)
+	}
+	definition := `{"name":"first_tool","description":"Does <what> is first","parameters":{"type":"object"}}`
+	if got, want := r.Tools[0].Bytes, len(definition); got != want {
+		t.Errorf("%d bytes, want %d, those of %s", got, want, definition)
+	}
+	if got, want := r.Tools[0].Tokens, (len(definition)+3)/4; got != want {
+		t.Errorf("%d tokens, want %d", got, want)
+	}
+}
+
+// A server that is not well costs an error that says what is wrong, and no more than
+// -timeout.
+func TestInspectBadServers(t *testing.T) {
+	tests := []struct{ kind, timeout, want string }{
+		{"silent", "300ms", "no answer within 300ms"},
+		{"deaf", "300ms", "no answer within 300ms"},
+		{"chatty", "300ms", "no answer within 300ms"},
+		{"stubborn", "300ms", "no answer within 300ms"},
+		{"crash", "1m", "initialize: it ended without an answer; its last words:\n\tno database\n"},
+		{"refuse", "1m", "initialize: error -32602: wrong version"},
+		{"no-list", "1m", "its answer to tools/list has no list of tools"},
+		{"not-a-page", "1m", "tools/list: an answer that cannot be read"},
+		{"not-tools", "1m", "want tools, objects with a name"},
+		{"same-page", "1m", "its list of tools has no end: page 2 is not the last"},
+		{"endless", "1m", "its list of tools has no end: page 1000 is not the last"},
+		{"many", "1m", "it has more than 10000 tools"},
+		{"no-tools", "1m", "the server has no tools"},
+		{"huge", "1m", "it sent more than 32 MiB"},
+		{"garbage", "1m", "it sent more than 32 MiB"},
+		{"asking", "1m", "it made more than 1000 requests"},
+	}
+	for _, test := range tests {
+		t.Run(test.kind, func(t *testing.T) {
+			code, stdout, stderr := inspectFake(t, test.kind, "-timeout", test.timeout)
+			if code != failed || stdout != "" || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit status %d, printed %q, %q; want %q", code, stdout, stderr, test.want)
+			}
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		code, _, stderr := inspectLive(t, nil, filepath.Join(t.TempDir(), "server"))
+		if code != failed || !strings.Contains(stderr, "starting the server") {
+			t.Errorf("exit status %d, %q", code, stderr)
+		}
+	})
+}
+
+// What a server started ends with it: npx starts node.
+func TestInspectEndsWhatTheServerStarted(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh to start a server by")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	t.Setenv(fakeServer, "silent")
+	script := fmt.Sprintf("'%s' & echo $! > '%s'; wait", self, pidFile)
+	if code, _, stderr := inspectLive(t, []string{"-timeout", "500ms"}, shell, "-c", script); code != failed {
+		t.Fatalf("exit status %d, %s", code, stderr)
+	}
+	pid, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A killed process is there until it is waited for, by whoever inherited it.
+	for range 100 {
+		if exec.Command(shell, "-c", "kill -0 "+string(pid)).Run() != nil {
+			return
+		}
+		state, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+		if _, after, ok := strings.Cut(string(state), ") "); ok && strings.HasPrefix(after, "Z") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("process %s is still running", pid)
+}
+
+// everything is the reference server of the protocol.
+const everything = "@modelcontextprotocol/server-everything@2026.8.31"
+
+func TestInspectEverything(t *testing.T) {
+	for _, program := range []string{"node", "npm", "npx"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s: the reference server is not inspected", program)
+		}
+	}
+	if testing.Short() {
+		t.Skip("-short: the reference server is not installed")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", dir, everything).CombinedOutput(); err != nil {
+		t.Skipf("npm cannot install %s, so it is not inspected: %v\n%s", everything, err, out)
+	}
+	code, stdout, stderr := inspectLive(t, []string{"-json"}, "npx", "--no-install", "--prefix", dir, "mcp-server-everything", "stdio")
+	var r report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code == failed {
+		t.Fatalf("exit status %d, %v\n%s%s", code, err, stdout, stderr)
+	}
+	if r.Server.Name == "" || r.Server.Protocol != protocolVersion {
+		t.Errorf("server %+v", *r.Server)
+	}
+	found := false
+	for _, tool := range r.Tools {
+		found = found || tool.Name == "echo" && tool.Parameters == 1 && tool.Tokens > 0 && tool.RankByName == 1
+	}
+	if !found {
+		t.Errorf("no tool echo with its parameter, found by its name, in\n%s", stdout)
+	}
+}

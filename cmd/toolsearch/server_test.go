@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+// fakeServer is the variable that makes the test binary an MCP server, and says which.
+const fakeServer = "TOOLSEARCH_TEST_SERVER"
+
+// serve is a server that is well ("good"), or not in one of many ways.
+func serve(kind string, in io.Reader, out io.Writer) {
+	lines := bufio.NewScanner(in)
+	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	switch kind {
+	case "silent", "deaf":
+		if kind == "silent" {
+			_, _ = io.Copy(io.Discard, in)
+		}
+		select {} // "deaf" does not even read
+	case "stubborn":
+		signal.Ignore(os.Interrupt)
+		for {
+			time.Sleep(time.Hour)
+		}
+	case "chatty":
+		for {
+			say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+			time.Sleep(time.Millisecond)
+		}
+	case "crash":
+		fmt.Fprintln(os.Stderr, "no database")
+		os.Exit(3)
+	case "huge":
+		for {
+			if _, err := io.WriteString(out, strings.Repeat("x", 1<<20)); err != nil {
+				return
+			}
+		}
+	case "garbage":
+		for {
+			if _, err := io.WriteString(out, strings.Repeat("no message\n{]\nnull\n", 1<<12)); err != nil {
+				return
+			}
+		}
+	case "asking":
+		for i := 0; ; i++ {
+			say(`{"jsonrpc":"2.0","id":"q%d","method":"roots/list"}`, i)
+			if !lines.Scan() {
+				return
+			}
+		}
+	}
+	pages, answered := 0, false
+	for lines.Scan() {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil {
+			continue
+		}
+		switch m.Method {
+		case "initialize":
+			if kind == "refuse" {
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"wrong version"}}`, m.ID)
+				continue
+			}
+			say("Listening ...")
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1.2"}}}`, m.ID)
+		case "notifications/initialized":
+			say(`{"jsonrpc":"2.0","id":"p1","method":"ping"}`)
+		case "":
+			answered = answered || strings.Contains(lines.Text(), `"id":"p1"`) && strings.Contains(lines.Text(), `"result":{}`)
+		case "tools/list":
+			pages++
+			if kind == "good" && pages == 2 && !answered {
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the ping was not answered"}}`, m.ID)
+				continue
+			}
+			say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, strings.ReplaceAll(page(kind, pages, lines.Text()), "\n", " "))
+			if kind == "good" && pages == 2 {
+				say("Bye")
+			}
+		}
+	}
+}
+
+// page is what a server answers to the nth tools/list.
+func page(kind string, n int, request string) string {
+	switch kind {
+	case "no-list":
+		return `{}`
+	case "not-a-page":
+		return `"tools"`
+	case "not-tools":
+		return `{"tools":[1,2]}`
+	case "same-page":
+		return `{"tools":[],"nextCursor":"again"}`
+	case "endless":
+		return fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, n)
+	case "many":
+		return fmt.Sprintf(`{"tools":[{}%s],"nextCursor":"%d"}`, strings.Repeat(",{}", 5_000), n)
+	case "good":
+		if n == 1 {
+			return `{"tools":[{"name":"first_tool","description":"Does <what> is first","inputSchema":{ "type": "object" }},
+				{"name":"second_tool","description":"Does what is second","inputSchema":{"type":"object"}}],"nextCursor":"two"}`
+		}
+		if strings.Contains(request, `"cursor":"two"`) {
+			return `{"tools":[{"name":"third_tool","inputSchema":{"type":"object"}}]}`
+		}
+	}
+	return `{"tools":[]}`
+}
