@@ -21,6 +21,7 @@ const (
 	tools   = "../../eval/testdata/tools.jsonl"
 	queries = "../../eval/testdata/queries.jsonl"
 	mcp     = "testdata/mcp.json"
+	tuning  = "testdata/tuning/"
 
 	// problems has a tool or two for each thing inspect tells of.
 	problems = "testdata/problems.jsonl"
@@ -93,6 +94,12 @@ func TestCommands(t *testing.T) {
 		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, failed},
 		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", failed},
 		{"inspect-no-object", []string{"inspect", "-"}, "[1]", failed},
+		// What docs/tuning.md shows.
+		{"tuning-inspect-before", []string{"inspect", tuning + "before.jsonl"}, "", toFix},
+		{"tuning-inspect-after", []string{"inspect", tuning + "after.jsonl"}, "", found},
+		{"tuning-eval-before", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", tuning + "before.jsonl", tuning + "queries.jsonl"}, "", found},
+		{"tuning-eval-after", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", "-v", tuning + "after.jsonl", tuning + "queries.jsonl"}, "", found},
+		{"tuning-explain", []string{"explain", "-searcher", "bm25", tuning + "after.jsonl", "where is the parcel", "ship__track"}, "", found},
 		{"no-command", nil, "", failed},
 		{"wrong-command", []string{"find"}, "", failed},
 		{"wrong-flag", []string{"search", "-m", "5", tools, "book"}, "", failed},

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
+)
+
+// docs/tuning.md says what hints are worth to its example; the rest of its numbers are
+// golden files of the commands it shows.
+func TestTuningHints(t *testing.T) {
+	catalog, err := eval.LoadCatalog("testdata/tuning/after.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries, err := eval.LoadQueries("testdata/tuning/queries.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hints := map[string]string{
+		"ship__track":         "shipment shipping",
+		"ship__rate":          "postage shipping cost",
+		"desk__tickets_patch": "assign",
+		"crm__update_record":  "client correct",
+	}
+	hinted := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		docs = slices.Clone(docs)
+		for i := range docs {
+			docs[i].Hint = hints[docs[i].Name]
+		}
+		return toolsearch.BM25(ctx, docs)
+	}
+	for _, test := range []struct {
+		name  string
+		index toolsearch.Indexer
+		want  string
+	}{
+		{"BM25", toolsearch.BM25, "R@1 81.8, R@5 95.5, MRR 88.6"},
+		{"with hints", hinted, "R@1 100.0, R@5 100.0, MRR 100.0"},
+	} {
+		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: test.index, Resamples: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		percent := func(metric string) float64 {
+			mean, _ := report.Mean(metric)
+			return 100 * mean.Value
+		}
+		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
+		if got != test.want {
+			t.Errorf("%s: %s, want %s, as docs/tuning.md has it", test.name, got, test.want)
+		}
+	}
+}
