@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -276,35 +274,4 @@ func (s *session) send(m map[string]any) error {
 		return errEnded // the pipe is closed: which of its ends is seen first is chance
 	}
 	return nil
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p[max(0, len(p)-maxErrorBytes):]...)
-	t.text = append([]byte(nil), t.text[max(0, len(t.text)-maxErrorBytes):]...)
-	return len(p), nil
-}
-
-// said is the last lines, for an error; "" if there are none.
-func (t *tail) said() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var b strings.Builder
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "")), "\n")
-	for _, line := range lines[max(0, len(lines)-5):] {
-		if line = oneLine(line, 200); line != "" {
-			b.WriteString("\n\t" + line)
-		}
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "; its last words:" + b.String()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 )
@@ -23,10 +22,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 		if kind == "silent" {
 			_, _ = io.Copy(io.Discard, in)
 		}
-		select {} // "deaf" does not even read
-	case "stubborn":
-		signal.Ignore(os.Interrupt)
-		for {
+		for { // "deaf" does not even read
 			time.Sleep(time.Hour)
 		}
 	case "chatty":
