@@ -19,6 +19,15 @@ func demoInfos() []*schema.ToolInfo {
 	}
 }
 
+// demoTools are the same as tools that answer with their name.
+func demoTools() []tool.BaseTool {
+	var tools []tool.BaseTool
+	for _, info := range demoInfos() {
+		tools = append(tools, &plainTool{info})
+	}
+	return tools
+}
+
 // A catalog answers the queries of the model without an agent.
 func ExampleCatalog_Search() {
 	ctx := context.Background()
@@ -120,20 +129,4 @@ func (s phraseSearcher) Search(_ context.Context, q toolsearch.Query) ([]toolsea
 		}
 	}
 	return hits, nil
-}
-
-// OnSearch watches what models look for.
-func ExampleConfig_onSearch() {
-	tools := make([]tool.BaseTool, 0, 3)
-	for _, info := range demoInfos() {
-		tools = append(tools, &plainTool{info})
-	}
-	_, err := toolsearch.New(context.Background(), &toolsearch.Config{
-		DynamicTools: tools,
-		OnSearch: func(_ context.Context, e toolsearch.SearchEvent) {
-			fmt.Println(e.Query, e.Matches, e.Total, e.Duration)
-		},
-	})
-	fmt.Println(err)
-	// Output: <nil>
 }

@@ -1,0 +1,174 @@
+package toolsearch_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/indexer"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// printMatches searches the demo's tools with index and prints what is found.
+func printMatches(index toolsearch.Indexer, queries ...string) {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), index)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, query := range queries {
+		result, err := catalog.Search(ctx, query, 5)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		names := []string{}
+		for _, m := range result.Matches {
+			names = append(names, m.Info.Name)
+		}
+		fmt.Printf("%s -> %s\n", query, cmp.Or(strings.Join(names, " "), "nothing"))
+	}
+}
+
+// Every keyword earns 10, 5, 3 or 2 points; keywords are not stemmed.
+func ExampleKeyword() {
+	printMatches(toolsearch.Keyword, "create issue", "opening")
+	// Output:
+	// create issue -> mcp__github__create_issue mcp__github__list_issues
+	// opening -> nothing
+}
+
+// Words are known in any inflection, and a namespace with a colon keeps to its tools.
+func ExampleBM25_namespace() {
+	printMatches(toolsearch.BM25, "opening issues", "github: channel", "slack: post to a channel")
+	// Output:
+	// opening issues -> mcp__github__create_issue mcp__github__list_issues
+	// github: channel -> nothing
+	// slack: post to a channel -> mcp__slack__send_message
+}
+
+// A field counts for as much as its weight says, and not at all where that is negative.
+func ExampleBM25Options() {
+	printMatches(toolsearch.BM25Options{Description: toolsearch.Field{Weight: -1}}.Index, "channel", "message")
+	// Output:
+	// channel -> nothing
+	// message -> mcp__slack__send_message
+}
+
+// Words may be misspelled or cut short.
+func ExampleFuzzy() {
+	printMatches(toolsearch.Fuzzy, "mesage", "creat issue")
+	// Output:
+	// mesage -> mcp__slack__send_message
+	// creat issue -> mcp__github__create_issue mcp__github__list_issues
+}
+
+// A query is an expression; one that does not compile is answered in words.
+func ExampleRegexp() {
+	printMatches(toolsearch.Regexp, "github.*issues?$", "^mcp__slack")
+	// Output:
+	// github.*issues?$ -> mcp__github__create_issue mcp__github__list_issues
+	// ^mcp__slack -> mcp__slack__send_message
+}
+
+// Tools are ranked by how alike their text and the query are.
+func ExampleSimilarity() {
+	printMatches(toolsearch.SimilarityOptions{Floor: 0.8}.Index, "opens an issue in a repository")
+	// Output:
+	// opens an issue in a repository -> mcp__github__create_issue mcp__github__list_issues
+}
+
+// topics stands for a sentence encoder: a text's vector says how much of each topic is in
+// it. Real ones are in eino-ext.
+type topics [][]string
+
+func (t topics) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	vectors := make([][]float64, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float64, len(t)+1)
+		vectors[i][len(t)] = 0.01 // no vector may be zero
+		for j, words := range t {
+			for _, word := range words {
+				vectors[i][j] += float64(strings.Count(strings.ToLower(text), word))
+			}
+		}
+	}
+	return vectors, nil
+}
+
+var encoder = topics{{"issue", "bug", "defect"}, {"message", "channel", "chat"}, {"create", "open", "new"}}
+
+// What a query means counts, not its words.
+func ExampleEmbedding() {
+	index := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
+	printMatches(index, "new bug", "chat")
+	// Output:
+	// new bug -> mcp__github__create_issue mcp__github__list_issues
+	// chat -> mcp__slack__send_message
+}
+
+// Words and meaning together: what both find comes first.
+func ExampleHybrid() {
+	encode := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
+	printMatches(toolsearch.Hybrid(toolsearch.BM25, encode), "list defects", "chat")
+	// Output:
+	// list defects -> mcp__github__list_issues mcp__github__create_issue
+	// chat -> mcp__slack__send_message
+}
+
+// demoEngine stands for a search engine: it keeps documents, and ranks those by the words of
+// the query that they hold. Real ones are in eino-ext.
+type demoEngine struct{ docs []*schema.Document }
+
+func (e *demoEngine) Store(_ context.Context, docs []*schema.Document, _ ...indexer.Option) (ids []string, err error) {
+	e.docs = append(e.docs, docs...)
+	for _, doc := range docs {
+		ids = append(ids, doc.ID)
+	}
+	return ids, nil
+}
+
+func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
+	var found []*schema.Document
+	for _, doc := range e.docs {
+		score := 0
+		for _, word := range strings.Fields(query) {
+			score += strings.Count(strings.ToLower(doc.Content), word)
+		}
+		if score > 0 {
+			copied := &schema.Document{ID: doc.ID, MetaData: map[string]any{toolsearch.MetaName: doc.MetaData[toolsearch.MetaName]}}
+			found = append(found, copied.WithScore(float64(score)))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *schema.Document) int { return cmp.Compare(b.Score(), a.Score()) })
+	return found, nil
+}
+
+// One process stores the catalog in an engine, this or another one searches it there.
+func ExampleRetriever() {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := &demoEngine{}
+	stored, err := catalog.Store(ctx, e, toolsearch.StoreOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("stored", stored.Written)
+	printMatches(toolsearch.Retriever(e), "opens", "+slack channel")
+	// Output:
+	// stored 3
+	// opens -> mcp__github__create_issue
+	// +slack channel -> mcp__slack__send_message
+}
