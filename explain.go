@@ -18,7 +18,7 @@ type Explainer interface {
 
 // An Explanation takes a score apart.
 type Explanation struct {
-	Score float64
+	Score float64        // as of the Hit; 0: no match
 	Parts []Contribution // what the score is made of, in the order of the query's terms
 }
 

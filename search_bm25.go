@@ -97,7 +97,7 @@ type BM25Options struct {
 	K1       float64 // how soon repetition stops counting; zero: 1
 	Coverage float64 // what a wholly covered name adds, as a share of the score; zero: 0.5; negative: nothing
 
-	Name, Description             Field
+	Name, Description             Field // of the tool itself
 	ParameterName, ParameterTexts Field // every property of the schema, nested ones too; texts are descriptions and enum values
 	Namespace, Aliases, Hint      Field // of the tool's Annotation; tags count as hint
 }

@@ -1,0 +1,203 @@
+package toolsearch_test
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	godoc "go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
+
+// publicPackages are the folders of the root module that others may import.
+var publicPackages = []string{".", "toolsearchtest", "eval"}
+
+// readPackage parses the files of a folder that are not tests.
+func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset, files := token.NewFileSet(), []*ast.File(nil)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	pkg, err := godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fset, pkg
+}
+
+// Whatever can be used is described where it is declared: packages, types, functions and
+// methods; fields and constants by themselves or by the comment over their group.
+func TestEveryExportedNameIsDocumented(t *testing.T) {
+	for _, dir := range publicPackages {
+		fset, pkg := readPackage(t, dir)
+		missing := func(node ast.Node, name string) {
+			t.Errorf("%s: %s has no doc comment", fset.Position(node.Pos()), name)
+		}
+		if pkg.Doc == "" {
+			t.Errorf("package %s has no doc comment", pkg.Name)
+		}
+		values, funcs := slices.Concat(pkg.Consts, pkg.Vars), slices.Clone(pkg.Funcs)
+		for _, typ := range pkg.Types {
+			values = slices.Concat(values, typ.Consts, typ.Vars)
+			funcs = slices.Concat(funcs, typ.Funcs, typ.Methods)
+			if typ.Doc == "" {
+				missing(typ.Decl, typ.Name)
+			}
+			for _, field := range undocumentedFields(fset, typ) {
+				missing(field, typ.Name+"."+field.Name)
+			}
+		}
+		for _, f := range funcs {
+			if f.Doc == "" {
+				missing(f.Decl, f.Name)
+			}
+		}
+		for _, v := range values {
+			for _, spec := range v.Decl.Specs {
+				if s := spec.(*ast.ValueSpec); v.Doc == "" && s.Doc == nil && s.Comment == nil && !selfEvident[v.Names[0]] {
+					missing(s, s.Names[0].Name)
+				}
+			}
+		}
+	}
+}
+
+// selfEvident are first constants of groups whose names say it all.
+var selfEvident = map[string]bool{"English": true}
+
+// selfEvidentFields are fields whose name and type, with the doc of the struct, say it all.
+var selfEvidentFields = map[string]bool{
+	"Document.Name": true, "Document.Description": true, "Parameter.Description": true,
+	"Call.Name": true, "Call.Arguments": true, "Call.ID": true,
+	"Message.Role": true, "Message.Extra": true, "Request.Messages": true, "Request.Streaming": true,
+	"Turn.Text": true, "Turn.Calls": true,
+	"Catalog.Tools": true, "Estimate.Value": true, "Estimate.Low": true, "Estimate.High": true,
+	"Query.ID": true, "Query.Text": true, "Query.Line": true, "Options.Seed": true, "QueryResult.Query": true,
+}
+
+// undocumentedFields are the exported fields with neither a comment of their own nor one
+// over the block of lines that they stand in.
+func undocumentedFields(fset *token.FileSet, typ *godoc.Type) (names []*ast.Ident) {
+	body, ok := typ.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
+	if !ok {
+		return nil
+	}
+	covered, last := false, 0
+	for _, field := range body.Fields.List {
+		covered = field.Doc != nil || covered && fset.Position(field.Pos()).Line == last+1
+		last = fset.Position(field.End()).Line
+		for _, name := range field.Names {
+			if name.IsExported() && !covered && field.Comment == nil && !selfEvidentFields[typ.Name+"."+name.Name] {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// alignment is what gofmt puts between the columns of a struct, which depends on the
+// longest name and would show a new one as a change of all.
+var alignment = regexp.MustCompile(`(\S)[\t ]+`)
+
+// api writes what a package exports, a declaration after the other, without comments.
+func api(t *testing.T, dir string) string {
+	fset, pkg := readPackage(t, dir)
+	var list []string
+	add := func(decl ast.Decl) {
+		var text bytes.Buffer
+		if err := printer.Fprint(&text, fset, decl); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, alignment.ReplaceAllString(text.String(), "$1 "))
+	}
+	addAll := func(values []*godoc.Value, funcs []*godoc.Func) {
+		for _, v := range values {
+			v.Decl.Doc = nil
+			add(withoutComments(v.Decl))
+		}
+		for _, f := range funcs {
+			f.Decl.Doc, f.Decl.Body = nil, nil
+			add(f.Decl)
+		}
+	}
+	addAll(slices.Concat(pkg.Consts, pkg.Vars), pkg.Funcs)
+	for _, typ := range pkg.Types {
+		add(withoutComments(typ.Decl))
+		addAll(slices.Concat(typ.Consts, typ.Vars), slices.Concat(typ.Funcs, typ.Methods))
+	}
+	return "package " + pkg.Name + "\n\n" + strings.Join(list, "\n")
+}
+
+// withoutComments drops comments, which are free to change. Unexported fields and values
+// are dropped already, by package doc.
+func withoutComments(decl *ast.GenDecl) *ast.GenDecl {
+	ast.Inspect(decl, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.GenDecl:
+			n.Doc = nil
+		case *ast.Field:
+			n.Doc, n.Comment = nil, nil
+		case *ast.ValueSpec:
+			n.Doc, n.Comment = nil, nil
+		case *ast.TypeSpec:
+			n.Doc, n.Comment = nil, nil
+		}
+		return true
+	})
+	return decl
+}
+
+// A change of what others can compile against shows in review as a change of api.txt.
+func TestAPI(t *testing.T) {
+	var all []string
+	for _, dir := range publicPackages {
+		all = append(all, api(t, dir))
+	}
+	got := "// What can be imported. Written by: go test -run '^TestAPI$' -update-api .\n\n" + strings.Join(all, "\n\n") + "\n"
+	if *updateAPI {
+		if err := os.WriteFile("api.txt", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("api.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	was := strings.Split(string(want), "\n")
+	for line := range strings.Lines(got) {
+		if line = strings.TrimSuffix(line, "\n"); !slices.Contains(was, line) {
+			t.Errorf("new: %s", line)
+		}
+	}
+	is := strings.Split(got, "\n")
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			t.Errorf("gone: %s", line)
+		}
+	}
+	t.Error("the API is not what api.txt says; if that is meant, see its first line and CONTRIBUTING.md")
+}
