@@ -1,0 +1,44 @@
+// Package workplace has the tools of single services of the quickstart, for the examples
+// that need only some.
+package workplace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+)
+
+// Tools returns the tools of these services, in the catalog's order. It panics if there is
+// no such service: an example that names one is wrong.
+func Tools(names ...string) []tool.BaseTool {
+	var tools []tool.BaseTool
+	found := map[string]bool{}
+	for _, t := range services.Tools() {
+		if info, err := t.Info(context.Background()); err == nil {
+			if service := toolsearch.Annotate(info).Namespace; slices.Contains(names, service) {
+				tools, found[service] = append(tools, t), true
+			}
+		}
+	}
+	for _, name := range names {
+		if !found[name] {
+			panic(fmt.Sprintf("workplace: no service %q", name))
+		}
+	}
+	return tools
+}
+
+// Tool returns the tool of that name. It panics if there is none.
+func Tool(name string) tool.InvokableTool {
+	for _, t := range services.Tools() {
+		if info, err := t.Info(context.Background()); err == nil && info.Name == name {
+			return t.(tool.InvokableTool)
+		}
+	}
+	panic(fmt.Sprintf("workplace: no tool %q", name))
+}
