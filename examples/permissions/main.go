@@ -1,0 +1,98 @@
+// Permissions gives each user their own part of one catalog, by Config.Filter. Watch the
+// second conversation: Ben goes on from the history of Ann, in which refund_charge was found
+// and called, and his model tries to search it, to select it and to call it. For him there is
+// no such tool: it is not in his list, not found, not suggested, and the call does not run.
+// The names his model is told of, which come last, are those of his own services. What the
+// history itself says stays in it: whom to show a history is for the program to decide. It
+// needs no key: the model is a script.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/internal/show"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// userKey is the context key of the name of who makes a request. A server sets it where it
+// checks the credentials; it must not come from the conversation.
+type userKey struct{}
+
+// grants is what each user may have: whole services, and single tools of others.
+var grants = map[string]func(context.Context, *schema.ToolInfo) bool{
+	"Ann": toolsearch.FilterTools([]string{"stripe"}, []string{"zendesk:get_ticket"}),
+	"Ben": toolsearch.FilterTools([]string{"weather"}, []string{"zendesk:*_ticket"}),
+}
+
+// allowed is the Filter: who has no grant has no tools.
+func allowed(ctx context.Context, info *schema.ToolInfo) bool {
+	user, _ := ctx.Value(userKey{}).(string)
+	grant := grants[user]
+	return grant != nil && grant(ctx, info)
+}
+
+// The scripts are what a model does for each of them.
+var (
+	scriptOfAnn = []toolsearchtest.Turn{
+		toolsearchtest.CallTool("tool_search", `{"query":"refund charge","max_results":1}`),
+		toolsearchtest.CallTool("mcp__stripe__refund_charge", `{"charge":"ch_17"}`),
+		toolsearchtest.Say("The charge is refunded."),
+	}
+	scriptOfBen = []toolsearchtest.Turn{
+		toolsearchtest.CallTool("mcp__stripe__refund_charge", `{"charge":"ch_18"}`),
+		toolsearchtest.CallTool("tool_search", `{"query":"refund charge"}`),
+		toolsearchtest.CallTool("tool_search", `{"query":"select:mcp__stripe__refund_charge"}`),
+		toolsearchtest.CallTool("tool_search", `{"query":"escalate ticket","max_results":1}`),
+		toolsearchtest.CallTool("mcp__zendesk__escalate_ticket", `{"ticket_id":7,"group":"billing","reason":"Wants ch_18 refunded"}`),
+		toolsearchtest.Say("I may not refund, so I passed it on to billing."),
+	}
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: services.Tools(), Filter: allowed})
+	if err != nil {
+		return err
+	}
+	history, err := ask(ctx, out, middleware, "Ann", "Refund charge ch_17.", nil, scriptOfAnn)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	_, err = ask(ctx, out, middleware, "Ben", "And ch_18, please.", history, scriptOfBen)
+	return err
+}
+
+// ask runs a conversation of a user and returns the history with it.
+func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, user, question string, history []*schema.Message, script []toolsearchtest.Turn) ([]*schema.Message, error) {
+	model := toolsearchtest.NewModel[*schema.Message](script...)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "%s: %s\n", user, question)
+	history = append(history, schema.UserMessage(question))
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent})
+	answers, _, err := show.New(out, model).Run(runner.Run(context.WithValue(ctx, userKey{}, user), history))
+	reminder := strings.Split(model.Requests()[0].Messages[0].Text, "\n")
+	fmt.Fprintf(out, "the names %s's model was told of:\n  %s\n", user, strings.Join(reminder[2:len(reminder)-1], "\n  "))
+	return append(history, answers...), err
+}
