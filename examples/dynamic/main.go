@@ -1,0 +1,92 @@
+// Dynamic follows a server whose tools change, by Config.Source. Watch the index: it is built
+// anew by the run that first sees a change, and by no other. Watch the third run find a tool
+// that the server did not have before, the fourth go on with the last good catalog though the
+// server cannot be reached, and the last one lose a tool that is gone, though the history
+// shows that it was loaded. It needs no key: the model is a script.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/internal/show"
+	"github.com/eino-toolsearch/toolsearch/examples/internal/workplace"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// A state is what the server has at the time of a run, and what the model does in it.
+type state struct {
+	title  string
+	tools  []tool.BaseTool
+	err    error
+	script []toolsearchtest.Turn
+}
+
+func states() []state {
+	slack := workplace.Tools("slack")
+	both := workplace.Tools("slack", "jira")
+	find := toolsearchtest.CallTool("tool_search", `{"query":"+ticket create","max_results":1}`)
+	file := toolsearchtest.CallTool("mcp__jira__create_ticket", `{"project":"SHOP","type":"bug","summary":"Cart is empty"}`)
+	return []state{
+		{"the server has Slack", slack, nil, []toolsearchtest.Turn{find, toolsearchtest.Say("I find nothing to file tickets with.")}},
+		{"nothing has changed", slack, nil, []toolsearchtest.Turn{toolsearchtest.Say("Still nothing.")}},
+		{"it has got Jira", both, nil, []toolsearchtest.Turn{find, file, toolsearchtest.Say("The ticket is filed.")}},
+		{"it cannot be reached", nil, errors.New("connection refused"), []toolsearchtest.Turn{file, toolsearchtest.Say("Another ticket is filed.")}},
+		{"Jira is gone", slack, nil, []toolsearchtest.Turn{file, toolsearchtest.Say("I cannot file tickets any more.")}},
+	}
+}
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	var now state // only this goroutine runs the agent; a server's Source must be safe for concurrent use
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
+		Source:  func(context.Context) ([]tool.BaseTool, error) { return now.tools, now.err },
+		OnError: func(_ context.Context, err error) { fmt.Fprintln(out, "told to OnError:", err) },
+		Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+			if len(docs) > 0 { // New builds the index of the catalog without the Source's tools
+				fmt.Fprintf(out, "an index of %d tools is built\n", len(docs))
+			}
+			return toolsearch.BM25(ctx, docs)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	model := toolsearchtest.NewModel[*schema.Message]()
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return err
+	}
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent})
+	screen := show.New(out, model)
+	var history []*schema.Message
+	for i, next := range states() {
+		now = next
+		fmt.Fprintf(out, "run %d: %s\n", i+1, now.title)
+		model.Play(now.script...)
+		history = append(history, schema.UserMessage("File a ticket: the cart is empty."))
+		answers, _, err := screen.Run(runner.Run(ctx, history))
+		if err != nil {
+			return err
+		}
+		history = append(history, answers...)
+	}
+	return nil
+}
