@@ -1,0 +1,122 @@
+// Resume stops a run in the middle, for a human to agree to a refund, and goes on with it in a
+// second process: nothing is left of the first but the checkpoint. Watch the tool list of the
+// first model call after the resumption: the tools that the first process had found are
+// still loaded, in their places, and the model does not search again. It needs no key: the
+// model is a script.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/internal/show"
+	"github.com/eino-toolsearch/toolsearch/examples/internal/workplace"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+const (
+	question = "Refund charge ch_17 and tell the customer of ticket 7."
+	refund   = "mcp__stripe__refund_charge"
+)
+
+// approved is a tool that a human must agree to.
+type approved struct{ tool.InvokableTool }
+
+func (a approved) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+	asked, _, agreedTo := tool.GetInterruptState[string](ctx)
+	if !asked {
+		// The state goes into the checkpoint: what was agreed to is what will run.
+		return "", tool.StatefulInterrupt(ctx, "May it run with "+arguments+"?", arguments)
+	}
+	if _, answered, agreed := tool.GetResumeContext[bool](ctx); !answered || !agreed {
+		return "Refused by a human.", nil
+	}
+	return a.InvokableTool.InvokableRun(ctx, agreedTo, opts...)
+}
+
+func main() {
+	folder, err := os.MkdirTemp("", "toolsearch-resume-")
+	if err == nil {
+		err = errors.Join(run(context.Background(), os.Stdout, folder), os.RemoveAll(folder))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, folder string) error {
+	fmt.Fprintln(out, "first process, user:", question)
+	runner, screen, err := process(ctx, out, folder,
+		toolsearchtest.CallTool("tool_search", `{"query":"reply to customer","max_results":1}`),
+		toolsearchtest.CallTool("tool_search", `{"query":"refund charge","max_results":1}`),
+		toolsearchtest.CallTool(refund, `{"charge":"ch_17"}`))
+	if err != nil {
+		return err
+	}
+	_, interrupt, err := screen.Run(runner.Query(ctx, question, adk.WithCheckPointID("conversation-1")))
+	if err != nil {
+		return err
+	}
+	if interrupt == nil {
+		return errors.New("the run was not interrupted")
+	}
+	cause := interrupt.InterruptContexts[0]
+	fmt.Fprintf(out, "interrupted: %v\n\nsecond process, a human agrees\n", cause.Info)
+
+	runner, screen, err = process(ctx, out, folder,
+		toolsearchtest.CallTool("mcp__zendesk__reply_to_customer", `{"ticket_id":7,"message":"You have your money back."}`),
+		toolsearchtest.Say("The charge is refunded, and the customer knows."))
+	if err != nil {
+		return err
+	}
+	events, err := runner.ResumeWithParams(ctx, "conversation-1", &adk.ResumeParams{Targets: map[string]any{cause.ID: true}})
+	if err != nil {
+		return err
+	}
+	_, _, err = screen.Run(events)
+	return err
+}
+
+// process sets up all that a process has. It shares with another one only the folder.
+func process(ctx context.Context, out io.Writer, folder string, script ...toolsearchtest.Turn) (*adk.Runner, *show.Screen[*schema.Message], error) {
+	tools := append(workplace.Tools("zendesk", "slack"), approved{workplace.Tool(refund)})
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
+	if err != nil {
+		return nil, nil, err
+	}
+	model := toolsearchtest.NewModel[*schema.Message](script...)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: files(folder)})
+	return runner, show.New(out, model), nil
+}
+
+// files is a checkpoint store: a folder with a file for each checkpoint.
+type files string
+
+func (f files) Get(_ context.Context, id string) ([]byte, bool, error) {
+	data, err := os.ReadFile(filepath.Join(string(f), id))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	return data, err == nil, err
+}
+
+func (f files) Set(_ context.Context, id string, data []byte) error {
+	return os.WriteFile(filepath.Join(string(f), id), data, 0o600)
+}
