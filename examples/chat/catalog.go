@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
+)
+
+// load makes tools of a file's definitions. annotate knows the servers that the file names.
+func load(path string) (tools []tool.BaseTool, annotate func(*schema.ToolInfo) toolsearch.Annotation, err error) {
+	catalog, err := eval.LoadCatalog(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools = make([]tool.BaseTool, len(catalog.Tools))
+	for i, info := range catalog.Tools {
+		tools[i] = definition{info}
+	}
+	return tools, catalog.Annotate, nil
+}
+
+// A definition is a tool of which a file has only the definition. It says so when it is
+// called: the chat is then about what the model finds.
+type definition struct{ info *schema.ToolInfo }
+
+func (d definition) Info(context.Context) (*schema.ToolInfo, error) { return d.info, nil }
+
+func (d definition) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return "Not run: only the definition of " + d.info.Name + " is known here. Tell the user that it would be called with " + arguments, nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// lineLimit is the longest question, in bytes; resultLimit the most characters of a tool's
+// result that are printed.
+const (
+	lineLimit   = 1 << 20
+	resultLimit = 160
+)
+
+// A chat is the conversation and where it is printed. Its callbacks are called by the agent's
+// goroutines; all the rest is for one.
+type chat struct {
+	out     io.Writer
+	runner  *adk.Runner
+	history []*schema.Message
+	shown   []string // loaded tools, as last printed
+
+	mu       sync.Mutex
+	searches []toolsearch.SearchEvent // not printed yet
+	names    []string                 // loaded tools
+}
+
+// searched is the middleware's OnSearch. The search is printed when its result comes, which is
+// at once, so that it does not get into the middle of what the model says.
+func (c *chat) searched(_ context.Context, e toolsearch.SearchEvent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.searches = append(c.searches, e)
+}
+
+// loaded is the middleware's OnLoaded.
+func (c *chat) loaded(_ context.Context, names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names = names
+}
+
+// talk answers line by line, to an empty line, the end of the input or the end of ctx.
+func (c *chat) talk(ctx context.Context, in io.Reader) error {
+	lines, failure := make(chan string), make(chan error, 1)
+	go func() { // a read from a terminal cannot be cancelled
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, lineLimit)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		failure <- scanner.Err()
+	}()
+	for {
+		fmt.Fprint(c.out, "\n> ")
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, more := <-lines:
+			if !more {
+				fmt.Fprintln(c.out)
+				return <-failure
+			}
+			if strings.TrimSpace(line) == "" {
+				return nil
+			}
+			c.answer(ctx, line)
+		}
+	}
+}
+
+// answer runs the agent. A run that fails leaves the history as it was before the question, so
+// that the user can ask again.
+func (c *chat) answer(ctx context.Context, question string) {
+	before := c.history
+	c.history = append(slices.Clip(c.history), schema.UserMessage(question))
+	events := c.runner.Run(ctx, slices.Clip(c.history))
+	var failure error
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		err := event.Err
+		if err == nil && event.Output != nil && event.Output.MessageOutput != nil {
+			var message *schema.Message
+			if message, err = c.show(event.Output.MessageOutput); err == nil {
+				c.history = append(c.history, message)
+			}
+		}
+		failure = errors.Join(failure, err)
+	}
+	if failure != nil {
+		c.history = before
+		fmt.Fprintf(c.out, "[failed: %s]\n", printable(failure.Error()))
+		return
+	}
+	c.mu.Lock()
+	names := c.names
+	c.mu.Unlock()
+	if !slices.Equal(names, c.shown) {
+		c.shown = names
+		fmt.Fprintf(c.out, "[loaded: %s]\n", printable(strings.Join(names, ", ")))
+	}
+}
+
+// show prints a message as it comes and returns the whole of it.
+func (c *chat) show(output *adk.MessageVariant) (*schema.Message, error) {
+	message := output.Message
+	said := ""
+	say := func(text string) {
+		text = printable(text)
+		said += text
+		fmt.Fprint(c.out, text)
+	}
+	assistant := output.Role == schema.Assistant
+	if output.IsStreaming {
+		var chunks []*schema.Message
+		defer output.MessageStream.Close()
+		for {
+			chunk, err := output.MessageStream.Recv()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if assistant {
+				say(chunk.Content)
+			}
+			chunks = append(chunks, chunk)
+		}
+		var err error
+		if message, err = schema.ConcatMessages(chunks); err != nil {
+			return nil, err
+		}
+	} else if assistant {
+		say(message.Content)
+	}
+	if said != "" && !strings.HasSuffix(said, "\n") {
+		fmt.Fprintln(c.out)
+	}
+	c.showCalls(message)
+	return message, nil
+}
+
+// showCalls prints what a message has besides text: calls, or the result of one.
+func (c *chat) showCalls(message *schema.Message) {
+	for _, call := range message.ToolCalls {
+		if call.Function.Name != toolsearch.DefaultToolName {
+			fmt.Fprintf(c.out, "[calls %s %s]\n", printable(call.Function.Name), printable(call.Function.Arguments))
+		}
+	}
+	if message.Role != schema.Tool {
+		return
+	}
+	c.mu.Lock()
+	searches := c.searches
+	c.searches = nil
+	c.mu.Unlock()
+	for _, e := range searches {
+		fmt.Fprintf(c.out, "[searches %q: finds %d, gets %s]\n", printable(e.Query), e.Total, printable(strings.Join(e.Matches, ", ")))
+		if e.Err != nil {
+			fmt.Fprintf(c.out, "[searched by other means, since it failed: %s]\n", printable(e.Err.Error()))
+		}
+	}
+	if len(searches) == 0 || message.ToolName != toolsearch.DefaultToolName { // the search tool also answers calls that cannot be run
+		result := []rune(printable(message.Content))
+		if len(result) > resultLimit {
+			result = append(result[:resultLimit], '…')
+		}
+		fmt.Fprintf(c.out, "[gets %s]\n", string(result))
+	}
+}
+
+// printable drops the characters by which a model or a tool could command the terminal, or
+// make text look like another.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,118 @@
+// Chat is an interactive chat in the terminal with a model behind any OpenAI-compatible
+// endpoint, which has 166 tools behind tool_search, or those of a file. Watch what it searches
+// for and finds, in brackets and as it happens, and which tools are loaded after each answer:
+// they stay for the next question. Ask it, say, to find the most frequent error of checkout
+// and to tell #incidents; the tools are make-believe, so nothing is harmed.
+//
+//	OPENAI_API_KEY=... go run . -model gpt-4o-mini
+//	go run . -base-url http://localhost:11434/v1 -model qwen3
+//	go run . -model gpt-4o-mini -catalog tools.jsonl
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/adk"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+)
+
+const instruction = "You help with the work of a software company. Look for tools with tool_search before you say that you cannot do something. Be brief."
+
+// answerTimeout is how long one call of the model may take, its streamed answer included.
+const answerTimeout = 5 * time.Minute
+
+// options are what the flags say, or else the environment.
+type options struct {
+	model, baseURL, key, catalog string
+}
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "chat:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, in io.Reader, out, help io.Writer) error {
+	o, err := parse(args, getenv, help)
+	if err != nil {
+		return err
+	}
+	config := &toolsearch.Config{DynamicTools: services.Tools()}
+	if o.catalog != "" {
+		if config.DynamicTools, config.Annotate, err = load(o.catalog); err != nil {
+			return err
+		}
+	}
+	c := &chat{out: out}
+	config.OnSearch, config.OnLoaded = c.searched, c.loaded
+	if c.runner, err = newRunner(ctx, o, config); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s with %d tools to find. An empty line ends the chat.\n", o.model, len(config.DynamicTools))
+	return c.talk(ctx, in)
+}
+
+func parse(args []string, getenv func(string) string, help io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
+	flags.SetOutput(help)
+	flags.StringVar(&o.model, "model", "", "name of the model; else $OPENAI_MODEL")
+	flags.StringVar(&o.baseURL, "base-url", "", "address of the API, with /v1; else $OPENAI_BASE_URL, else OpenAI's own")
+	flags.StringVar(&o.key, "key", "", "API key, seen by whoever lists processes; better $OPENAI_API_KEY")
+	flags.StringVar(&o.catalog, "catalog", "", "file of tools, JSONL or an MCP server's answer to tools/list; else the quickstart's")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	o.model = cmp.Or(o.model, getenv("OPENAI_MODEL"))
+	o.baseURL = cmp.Or(o.baseURL, getenv("OPENAI_BASE_URL"))
+	o.key = cmp.Or(o.key, getenv("OPENAI_API_KEY"))
+	switch {
+	case o.model == "":
+		return o, errors.New("no model: give -model or set OPENAI_MODEL")
+	case o.key == "" && o.baseURL == "":
+		return o, errors.New("no key: set OPENAI_API_KEY, or give the -base-url of a server that needs none")
+	}
+	return o, nil
+}
+
+// newRunner makes the agent; config says which tools it has.
+func newRunner(ctx context.Context, o options, config *toolsearch.Config) (*adk.Runner, error) {
+	model, err := openai.NewChatModel(ctx, &openai.ChatModelConfig{
+		Model: o.model, BaseURL: o.baseURL, APIKey: o.key, Timeout: answerTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	config.Index, config.Fallback = toolsearch.BM25, toolsearch.Fuzzy
+	config.Reminder.MaxTokens = 2000 // a file may have thousands of tools
+	middleware, err := toolsearch.New(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "chat", Description: "Chats", Instruction: instruction, Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true}), nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// An endpoint speaks OpenAI's chat completions on loopback. It streams the next of its
+// answers: a text, or a call written "name {arguments}".
+type endpoint struct {
+	*httptest.Server
+	mu      sync.Mutex
+	answers []string
+	seen    []seen
+}
+
+// seen is what came with a request.
+type seen struct {
+	key, model, first string // the first message is the instruction, the second the list of names
+	tools             []string
+	messages          int
+}
+
+func serve(t *testing.T, answers ...string) *endpoint {
+	t.Helper()
+	e := &endpoint{answers: answers}
+	e.Server = httptest.NewServer(http.HandlerFunc(e.answer))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Model    string
+		Stream   bool
+		Messages []struct{ Content string }
+		Tools    []struct{ Function struct{ Name string } }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || !body.Stream || len(body.Messages) < 2 || r.URL.Path != "/v1/chat/completions" {
+		http.Error(w, "not a request to stream", http.StatusBadRequest)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := seen{key: r.Header.Get("Authorization"), model: body.Model, first: body.Messages[1].Content, messages: len(body.Messages)}
+	for _, t := range body.Tools {
+		s.tools = append(s.tools, t.Function.Name)
+	}
+	e.seen = append(e.seen, s)
+	if len(e.answers) == 0 || e.answers[0] == "" {
+		e.answers = e.answers[min(1, len(e.answers)):]
+		http.Error(w, `{"error":{"message":"out of \u001b[31morder"}}`, http.StatusUnauthorized)
+		return
+	}
+	answer := e.answers[0]
+	e.answers = e.answers[1:]
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(delta any, finish any) {
+		data, _ := json.Marshal(map[string]any{
+			"id": "1", "object": "chat.completion.chunk", "model": body.Model,
+			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
+		})
+		fmt.Fprintf(w, "data: %s\n\n", data)
+		w.(http.Flusher).Flush()
+	}
+	if name, arguments, isCall := strings.Cut(answer, " {"); isCall {
+		arguments = "{" + arguments
+		call := func(id, name, arguments string) any {
+			return map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+				"index": 0, "id": id, "type": "function", "function": map[string]any{"name": name, "arguments": arguments}}}}
+		}
+		send(call(fmt.Sprintf("call_%d", len(e.seen)), name, arguments[:5]), nil)
+		send(call("", "", arguments[5:]), nil)
+		send(map[string]any{}, "tool_calls")
+	} else {
+		for _, word := range strings.SplitAfter(answer, " ") {
+			send(map[string]any{"role": "assistant", "content": word}, nil)
+		}
+		send(map[string]any{}, "stop")
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func noEnv(string) string { return "" }
+
+func talk(t *testing.T, e *endpoint, input string, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	args = append([]string{"-model", "m", "-base-url", e.URL + "/v1"}, args...)
+	if err := run(t.Context(), args, noEnv, strings.NewReader(input), &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestChat(t *testing.T) {
+	e := serve(t,
+		`tool_search {"query":"+sentry list errors","max_results":1}`,
+		`mcp__sentry__list_errors {"project":"checkout"}`,
+		"A cart \x1b[2Jthat is undefined.",
+		"", // the provider fails
+		`mcp__sentry__lst_errors {"project":"shop"}`,
+		`mcp__sentry__list_errors {"project":"shop"}`,
+		"The same there.",
+	)
+	got := talk(t, e, "What fails in checkout?\nAnd in shop?\nAnd in shop?\n\nnever read", "-key", "secret")
+	for _, want := range []string{
+		"m with 166 tools to find. An empty line ends the chat.\n\n> ",
+		`[searches "+sentry list errors": finds `, ", gets mcp__sentry__list_errors]\n",
+		`[calls mcp__sentry__list_errors {"project":"checkout"}]` + "\n",
+		`[gets {"project":"checkout",`, "…]\n",
+		"A cart [2Jthat is undefined.\n[loaded: mcp__sentry__list_errors]\n\n> ",
+		"[failed: ", "out of [31morder", "]\n\n> ",
+		`[calls mcp__sentry__lst_errors {"project":"shop"}]`, "\n[gets ", `"suggestions":["mcp__sentry__list_errors",`,
+		`[calls mcp__sentry__list_errors {"project":"shop"}]` + "\n[gets ", "The same there.\n\n> ",
+	} {
+		_, after, found := strings.Cut(got, want)
+		if !found {
+			t.Fatalf("no %q, in that place, before\n%s", want, got)
+		}
+		got = after
+	}
+	if got != "" {
+		t.Errorf("after an empty line came %q", got)
+	}
+
+	loaded := []string{"tool_search", "mcp__sentry__list_errors"}
+	wantTools := [][]string{loaded[:1], loaded, loaded, loaded, loaded, loaded, loaded}
+	wantMessages := []int{3, 5, 7, 9, 9, 11, 13} // the question that failed is not in the history
+	if len(e.seen) != len(wantTools) {
+		t.Fatalf("the model was called %d times, want %d", len(e.seen), len(wantTools))
+	}
+	for i, s := range e.seen {
+		if s.key != "Bearer secret" || s.model != "m" || !strings.HasPrefix(s.first, "<available-deferred-tools>") {
+			t.Errorf("request %d: %+v", i, s)
+		}
+		if !slices.Equal(s.tools, wantTools[i]) || s.messages != wantMessages[i] {
+			t.Errorf("request %d had %d messages and the tools %q, want %d and %q", i, s.messages, s.tools, wantMessages[i], wantTools[i])
+		}
+	}
+}
+
+func TestCatalogFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tools.jsonl")
+	lines := `{"name":"open_door","description":"Opens a door","server":"house"}` + "\n" + `{"name":"buy_milk","description":"Buys milk","server":"shop"}` + "\n"
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := serve(t, `tool_search {"query":"+house door"}`, `open_door {"which":"front"}`, "It would be opened.")
+	got := talk(t, e, "Open the door.", "-catalog", path)
+	const want = `m with 2 tools to find. An empty line ends the chat.
+
+> [searches "+house door": finds 1, gets open_door]
+[calls open_door {"which":"front"}]
+[gets Not run: only the definition of open_door is known here. Tell the user that it would be called with {"which":"front"}]
+It would be opened.
+[loaded: open_door]
+
+> 
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	env := map[string]string{"OPENAI_MODEL": "a", "OPENAI_BASE_URL": "http://b/v1", "OPENAI_API_KEY": "c"}
+	for _, c := range []struct {
+		args string
+		env  map[string]string
+		want options
+		err  string
+	}{
+		{"", env, options{"a", "http://b/v1", "c", ""}, ""},
+		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f"}, ""},
+		{"-base-url y", nil, options{}, "no model"},
+		{"-model x", nil, options{}, "no key"},
+		{"-model x -base-url y", nil, options{"x", "y", "", ""}, ""},
+		{"-model x more", env, options{}, `unexpected argument "more"`},
+		{"-wrong", env, options{}, "not defined"},
+	} {
+		got, err := parse(strings.Fields(c.args), func(name string) string { return c.env[name] }, io.Discard)
+		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: got %+v, %v; want %+v, %q", c.args, got, err, c.want, c.err)
+		}
+	}
+}
+
+// A chat that waits for the user ends with its context.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, keep := io.Pipe() // nobody writes
+	defer keep.Close()
+	out, screen := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"-model", "m", "-base-url", "http://127.0.0.1:1/v1"}, noEnv, in, screen, io.Discard)
+		screen.Close()
+	}()
+	if _, err := bufio.NewReader(out).ReadString('>'); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
