@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -181,4 +182,23 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 	}
 	t.Fatalf("the model got no result for %s", callID)
 	return nil
+}
+
+// TestNativeKeepsWhatItFound: MaxLoaded evicts nothing that a native search showed to the
+// model, which has it for as long as the result stands there.
+func TestNativeKeepsWhatItFound(t *testing.T) {
+	turns := []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")}
+	check := func(t *testing.T, o outcome) {
+		for id, name := range map[string]string{"call_3": "get_weather", "call_4": "send_mail"} {
+			if got, want := o.result(t, id), name+" ran with {}"; got != want {
+				t.Errorf("%s: got %q, want %q", id, got, want)
+			}
+		}
+	}
+	config := toolsearch.Config{UseModelToolSearch: true, MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse}
+	playAll(t, []conversation{{name: "deferred", config: config, turns: turns, check: check}})
+
+	config.Native = toolsearch.NativeReferences
+	c := conversation{name: "references", config: config, turns: turns}
+	check(t, play[*schema.Message](t, c, way{}))
 }

@@ -127,13 +127,14 @@ func (m *middleware[M]) run(ctx context.Context) (*run, error) {
 func (r *run) isAlways(doc int) bool { return !r.listed.has(doc) }
 
 // restrict takes what the request may not see out of the loaded tools, and the least
-// recently used beyond limit; 0 is no limit.
+// recently used beyond limit; 0 is no limit. What a native search showed to the model stays
+// callable there, and so loaded.
 func (r *run) restrict(loaded *loadedSet, limit int) {
 	if r.scope.allowed != nil {
 		loaded.keep(r.scope.sees)
 	}
 	if limit > 0 && !r.plain {
-		loaded.evict(limit, r.isAlways)
+		loaded.evict(limit, func(doc int) bool { return r.isAlways(doc) || loaded.native.has(doc) })
 	}
 }
 
