@@ -129,7 +129,7 @@ type Config struct {
 	OnSearch func(ctx context.Context, e SearchEvent)
 
 	// OnError is told of failures that a run goes on after, and that no SearchEvent tells:
-	// those of Source. Nil: nobody is.
+	// those of Source and Preselect. Nil: nobody is.
 	OnError func(ctx context.Context, err error)
 
 	// SendEvents sends the agent's caller an event whenever tools were loaded, hidden again
