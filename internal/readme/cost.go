@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// A cost is what a protocol spends on the quickstart's 166 tools, in tokens of four bytes.
+type cost struct {
+	meta   int // definitions of the meta-tools, in every call
+	list   int // the reminder's list of names, in every call
+	found  int // what a search, and loading where that is apart, answers
+	loaded int // definitions of the catalog that stand beside them when the tool is called
+	turns  int // calls of the model until the tool has run
+}
+
+const question = "Open an issue: checkout fails."
+
+const issueArguments = `{"owner":"acme","repo":"checkout","title":"Checkout fails"}`
+
+// conversations look for the tool that opens a GitHub issue and call it, as a model under
+// each protocol would.
+var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
+	toolsearch.ProtocolToolSearch: {
+		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
+	},
+	toolsearch.ProtocolRegexp: {
+		toolsearchtest.CallTool("tool_search", `{"regex_pattern":"github.*issue"}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
+	},
+	toolsearch.ProtocolSearchAdd: {
+		toolsearchtest.CallTool("search_tools", `{"query":"github.*issue"}`),
+		toolsearchtest.CallTool("add_tool", `{"tool_names":["mcp__github__create_issue"]}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
+	},
+	toolsearch.ProtocolRanked: {
+		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
+	},
+	toolsearch.ProtocolDispatch: {
+		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
+		toolsearchtest.CallTool("call_tool", `{"name":"mcp__github__create_issue","arguments":`+issueArguments+`}`),
+	},
+}
+
+// costOf plays the conversation of the config's protocol, whose last turn calls the tool.
+func costOf(ctx context.Context, config toolsearch.Config) (c cost, err error) {
+	config.DynamicTools = services.Tools()
+	middleware, err := toolsearch.New(ctx, &config)
+	if err != nil {
+		return c, err
+	}
+	turns := conversations[config.Protocol]
+	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return c, err
+	}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return c, event.Err
+		}
+	}
+	requests := model.Requests()
+	c.turns = len(turns)
+	before := requests[len(turns)-1] // what the model saw when it called the tool
+	for _, info := range before.Tools {
+		tokens, err := definitionTokens(info)
+		if err != nil {
+			return c, err
+		}
+		if strings.HasPrefix(info.Name, "mcp__") { // as all tools of the catalog do
+			c.loaded += tokens
+		} else {
+			c.meta += tokens
+		}
+	}
+	for _, m := range before.Messages {
+		switch m.Role {
+		case toolsearchtest.Tool:
+			c.found += len(m.Text) / 4
+		case toolsearchtest.User:
+			if m.Text != question {
+				c.list += len(m.Text) / 4
+			}
+		}
+	}
+	return c, nil
+}
+
+func definitionTokens(info *schema.ToolInfo) (int, error) {
+	parameters, err := info.ParamsOneOf.ToJSONSchema()
+	if err != nil {
+		return 0, err
+	}
+	text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
+	return len(text) / 4, err
+}
