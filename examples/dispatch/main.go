@@ -79,7 +79,7 @@ func comparePrefixes(out io.Writer, requests []toolsearchtest.Request) error {
 			same++
 		}
 	}
-	fmt.Fprintf(out, "calls that began with the same %d bytes: %d of %d\n", len(first), same, len(requests))
+	fmt.Fprintf(out, "calls that began with the same bytes: %d of %d\n", same, len(requests))
 	return nil
 }
 

@@ -19,5 +19,5 @@ func Example() {
 	// model call 4
 	//   sees   tool_search, call_tool
 	//   says   I told #incidents.
-	// calls that began with the same 6021 bytes: 4 of 4
+	// calls that began with the same bytes: 4 of 4
 }

@@ -166,7 +166,7 @@ func without(names, list []string) []string {
 // mainShowsRun checks that what the program does after it connected goes as it says.
 func mainShowsRun(t *testing.T, tools []tool.BaseTool) {
 	var out strings.Builder
-	if err := ask(t.Context(), &out, tools, "Rerun it."); err != nil {
+	if err := ask(t.Context(), &out, func(context.Context) ([]tool.BaseTool, error) { return tools, nil }, "Rerun it."); err != nil {
 		t.Fatal(err)
 	}
 	rest := out.String()

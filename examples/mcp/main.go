@@ -1,5 +1,7 @@
-// Command mcp gives an agent all tools of GitHub's own MCP server, and prints what the
-// model gets to see of them: one search tool, and then what it searched for.
+// Mcp gives an agent all tools of GitHub's own MCP server. Watch what the model gets to see of
+// them: one search tool, and then what it searched for. The catalog follows the server, which
+// may announce that its tools changed (live.go). It needs no key: the model is a script, and
+// the server's calls fail, since it may not leave this machine.
 package main
 
 import (
@@ -24,18 +26,18 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	fmt.Println("Starting GitHub's MCP server; the first time, building it may take a minute.")
-	tools, stop, err := connect(ctx)
+	server, stop, err := connect(ctx)
 	if err == nil {
-		err = errors.Join(ask(ctx, os.Stdout, tools, "Run 4711 of octo/demo failed. Please rerun what failed."), stop())
+		err = errors.Join(ask(ctx, os.Stdout, server.Tools, "Run 4711 of octo/demo failed. Please rerun what failed."), stop())
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// ask has an agent with all these tools answer one question.
-func ask(ctx context.Context, out io.Writer, tools []tool.BaseTool, question string) error {
-	search, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
+// ask has an agent with all tools of the source, as they are now, answer one question.
+func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]tool.BaseTool, error), question string) error {
+	search, err := toolsearch.New(ctx, &toolsearch.Config{Source: source})
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,10 @@ func ask(ctx context.Context, out io.Writer, tools []tool.BaseTool, question str
 		}
 	}
 
+	tools, err := source(ctx)
+	if err != nil {
+		return err
+	}
 	all := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
 		if all[i], err = t.Info(ctx); err != nil {

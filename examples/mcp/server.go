@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cloudwego/eino-ext/components/tool/mcp/officialmcp"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -30,19 +28,19 @@ const grace = 3 * time.Second
 //
 // ctx bounds the build, the start and the listing, not what comes after: the
 // server runs until stop is called or this process ends.
-func connect(ctx context.Context) (tools []tool.BaseTool, stop func() error, err error) {
+func connect(ctx context.Context) (server *live, stop func() error, err error) {
 	bin, remove, err := buildServer(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, stopServer, err := start(ctx, serverEnv(), bin, "stdio", "--toolsets", "all")
+	server, stopServer, err := start(ctx, serverEnv(), "github", bin, "stdio", "--toolsets", "all")
 	// A running program no longer needs its file: with it removed now, nothing is
 	// left even if this process is killed. Windows refuses until the server ended.
 	remove()
 	if err != nil {
 		return nil, nil, err
 	}
-	return tools, func() error {
+	return server, func() error {
 		defer remove()
 		return stopServer()
 	}, nil
@@ -105,9 +103,9 @@ func sourceDir() string {
 }
 
 // start runs an MCP server that talks over its stdin and stdout, and returns
-// its tools and a function that ends it. If this process ends first, however
+// its tools, listed once, and a function that ends it. If this process ends first, however
 // that happens, the server's stdin is closed and it ends as well.
-func start(ctx context.Context, env []string, bin string, args ...string) ([]tool.BaseTool, func() error, error) {
+func start(ctx context.Context, env []string, server, bin string, args ...string) (*live, func() error, error) {
 	alive, kill := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(alive, bin, args...)
 	cmd.Env = env
@@ -119,8 +117,7 @@ func start(ctx context.Context, env []string, bin string, args ...string) ([]too
 
 	// The client, too, ends a server when ctx is done, but gives it time first.
 	release := context.AfterFunc(ctx, kill)
-	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: grace}, nil)
+	l, err := follow(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: grace}, server)
 	if err != nil {
 		kill()
 		return nil, nil, failure(ctx, "connect to "+what, err, stderr.String())
@@ -129,17 +126,13 @@ func start(ctx context.Context, env []string, bin string, args ...string) ([]too
 		// Closing waits for calls under way, which may never end.
 		defer kill()
 		defer time.AfterFunc(grace, kill).Stop()
-		if err := session.Close(); err != nil {
+		if err := l.session.Close(); err != nil {
 			return failure(context.Background(), "stop "+what, err, stderr.String())
 		}
 		return nil
 	}
 
-	tools, err := officialmcp.GetTools(ctx, &officialmcp.Config{
-		Cli:           session,
-		ServerName:    "github",
-		ListToolsMode: officialmcp.ListToolsAllPages, // the default is the first page only
-	})
+	_, err = l.Tools(ctx)
 	if err == nil && !release() {
 		err = ctx.Err() // ctx ended just now, and the server with it
 	}
@@ -147,7 +140,7 @@ func start(ctx context.Context, env []string, bin string, args ...string) ([]too
 		_ = stop()
 		return nil, nil, failure(ctx, "list the tools of "+what, err, stderr.String())
 	}
-	return tools, stop, nil
+	return l, stop, nil
 }
 
 // failure joins what happened with what the program said about it. A program

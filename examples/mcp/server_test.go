@@ -29,7 +29,7 @@ func serverTools(t *testing.T) []tool.BaseTool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // downloads and a cold build included
 	defer cancel()                                                 // the server must outlive this context
-	tools, stop, err := connect(ctx)
+	server, stop, err := connect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,10 @@ func serverTools(t *testing.T) []tool.BaseTool {
 			t.Error(err)
 		}
 	})
+	tools, err := server.Tools(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return tools
 }
 
@@ -105,7 +109,7 @@ func TestStartEndsSilentServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, _, err = start(ctx, append(os.Environ(), silentServer+"=1"), bin)
+	_, _, err = start(ctx, append(os.Environ(), silentServer+"=1"), "silent", bin)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "I say nothing") {
 		t.Errorf("got %v, want the deadline exceeded and what the server said", err)
 	}
@@ -117,7 +121,7 @@ func TestStartShowsWhyServerEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remove()
-	_, _, err = start(t.Context(), []string{}, bin, "stdio")
+	_, _, err = start(t.Context(), []string{}, "github", bin, "stdio")
 	if err == nil || !strings.Contains(err.Error(), "GITHUB_PERSONAL_ACCESS_TOKEN not set") {
 		t.Errorf("got %v, want what the server said", err)
 	}
