@@ -227,7 +227,7 @@ func testSecondRun[M adk.MessageType](t *testing.T, a adapter[M], d dialect, sta
 		if err != nil {
 			t.Fatal(err)
 		}
-		history = append(append(history, events...), question)
+		history = append(append(history, inCallOrder(events)...), question)
 	}
 	first, second := "get_weather list_stocks", "get_weather list_stocks send_mail"
 	requests := server.Requests()

@@ -148,6 +148,29 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	return messages, err
 }
 
+// inCallOrder puts the results of each round into the order of its calls. Events come in
+// that of completion, which may be another one each time.
+func inCallOrder[M adk.MessageType](messages []M) []M {
+	place := make(map[string]int) // call id -> its place among all calls
+	for _, m := range messages {
+		for _, c := range toolsearchtest.Decode(m).Calls {
+			place[c.ID] = len(place)
+		}
+	}
+	ordered := slices.Clone(messages)
+	for from := 0; from < len(ordered); {
+		to := from
+		for to < len(ordered) && toolsearchtest.Decode(ordered[to]).Role == toolsearchtest.Tool {
+			to++
+		}
+		slices.SortStableFunc(ordered[from:to], func(a, b M) int {
+			return place[toolsearchtest.Decode(a).CallID] - place[toolsearchtest.Decode(b).CallID]
+		})
+		from = to + 1
+	}
+	return ordered
+}
+
 // memoryStore is a checkpoint store.
 type memoryStore struct {
 	mu   sync.Mutex

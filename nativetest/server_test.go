@@ -60,7 +60,7 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 		if err != nil {
 			t.Fatal(err)
 		}
-		history = append(append(history, events...), question)
+		history = append(append(history, inCallOrder(events)...), question)
 	}
 	one, two := "get_weather send_mail", "get_weather send_mail list_stocks"
 	requests := server.Requests()

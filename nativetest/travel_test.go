@@ -120,7 +120,7 @@ func TestTurnedOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				history = append(append(history, events...), question)
+				history = append(append(history, inCallOrder(events)...), question)
 
 				server = provider.New(t, then.api, goOn...)
 				s.config.UseModelToolSearch = false
