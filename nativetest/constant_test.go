@@ -1,0 +1,76 @@
+package nativetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
+)
+
+// TestConstantTools: under ProtocolDispatch the tools of all requests are the same bytes, on
+// every adapter, and with references those that are part of the prompt are: what a provider
+// cached of them stays valid however much is found and called.
+func TestConstantTools(t *testing.T) {
+	through := func(name, arguments string) provider.Call {
+		return provider.Call{Name: "call_tool", Arguments: `{"name":"` + name + `","arguments":` + arguments + `}`}
+	}
+	dispatch := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, static: true}
+	turns := []turn{
+		calls(search(`{"query":"weather"}`)), calls(through("get_weather", `{"city":"Rome"}`), selecting("send_mail")),
+		calls(through("send_mail", `{"city":7}`), through("send_male", `{}`)), calls(through("send_mail", `{}`)), provider.Say("Done."),
+	}
+	for _, a := range messageAdapters {
+		t.Run(a.name+"/dispatch", func(t *testing.T) { testConstantTools(t, a, dispatch, turns, "send_mail ran with") })
+	}
+	for _, a := range agenticAdapters {
+		t.Run(a.name+"/dispatch", func(t *testing.T) { testConstantTools(t, a, dispatch, turns, "send_mail ran with") })
+	}
+	references := setup{config: toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences}, static: true}
+	t.Run("claude/references", func(t *testing.T) {
+		testConstantTools(t, messageAdapters[0], references, []turn{
+			calls(selecting("get_weather,send_mail")), calls(calling("get_weather"), selecting("list_stocks")), calls(calling("send_mail")), provider.Say("Done."),
+		}, "send_mail ran with")
+	})
+}
+
+func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, turns []turn, says string) {
+	t.Helper()
+	server := provider.New(t, a.api, turns...)
+	if _, err := run(t, a.model(t, server), s); err != nil {
+		t.Fatal(err)
+	}
+	requests := server.Requests()
+	checkCached(t, requests, a.api)
+	var first []string
+	for i, r := range requests {
+		if r.Refused != "" {
+			t.Errorf("request %d was refused: %s", i, r.Refused)
+		}
+		tools := promptTools(t, r)
+		if i == 0 {
+			first = tools
+		}
+		if !slices.Equal(tools, first) || len(tools) < 2 {
+			t.Errorf("request %d has the tools\n %s\nthe first had\n %s", i, strings.Join(tools, "\n "), strings.Join(first, "\n "))
+		}
+	}
+	if len(requests) != len(turns) || !strings.Contains(lastBody(requests), says) {
+		t.Errorf("%d requests, the last without %q: %s", len(requests), says, lastBody(requests))
+	}
+}
+
+// promptTools returns the tools of a request that are part of the prompt: not the deferred
+// ones.
+func promptTools(t *testing.T, r provider.Request) (tools []string) {
+	t.Helper()
+	for _, f := range fields(t, r.Body) {
+		if f.key == "tools" {
+			tools = slices.DeleteFunc(slices.Clone(f.elements), func(e string) bool { return strings.Contains(e, `"defer_loading":true`) })
+		}
+	}
+	return tools
+}
