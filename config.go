@@ -117,8 +117,8 @@ type Config struct {
 
 	// ToolName is the name of the search tool. Two middlewares in one agent need
 	// different ones. Letters, digits, "_" and "-", at most 64; the other tools of a
-	// protocol get it as a prefix. "": DefaultToolName, or search_tools for
-	// ProtocolSearchAdd.
+	// protocol get it as a prefix, and may be no longer. "": DefaultToolName, or search_tools
+	// for ProtocolSearchAdd.
 	ToolName string
 
 	// Language is the language of what the middleware tells the model. Zero: English.
@@ -229,9 +229,12 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.MaxResultsCap == 0 {
 		filled.MaxResultsCap = max(filled.Protocol.resultsCap(), filled.MaxResults)
 	}
+	names := filled.Protocol.names(filled.ToolName)
 	switch {
 	case !validToolName.MatchString(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
+	case slices.ContainsFunc(names.all(), func(name string) bool { return !validToolName.MatchString(name) }):
+		return nil, fmt.Errorf("toolsearch: ToolName %q: too long for Protocol %v, one of whose tools would have a name of more than 64 letters", filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || filled.MaxResultsCap < 0:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, filled.MaxResultsCap)
 	case filled.MaxResults > filled.MaxResultsCap:
