@@ -16,6 +16,7 @@ func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
 // searchRequest is what a model asked for, once its arguments are read.
 type searchRequest struct {
 	queries    []string
+	namespace  string // "": all
 	limit      int // 0: the default
 	unreadable bool
 	stand      *standIn
@@ -50,8 +51,10 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
 		ok = false // it holds something, but not under a name known here
 	}
+	namespace, _ := firstOf(object, "namespace", "server").(string)
 	return searchRequest{
 		queries:    queries,
+		namespace:  cut(strings.TrimSpace(namespace), maxNameBytes),
 		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
 		unreadable: !ok,
 	}

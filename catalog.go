@@ -119,7 +119,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
-	if c.preselector = c.searcher; config.Preselect > 0 && config.Index == nil {
+	_, ofPatterns := c.searcher.(*regexpIndex) // which no user speaks in
+	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || ofPatterns) {
 		if c.preselector, err = c.index(ctx, BM25); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
@@ -183,7 +184,7 @@ func guard[T any](f func() (T, error)) (result T, err error) {
 // more than DefaultMaxResultsCap. 0 is DefaultMaxResults; a selection has no such limit.
 // It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
-	result, _, err := c.all().find(ctx, []string{query}, maxResults)
+	result, _, err := c.all().find(ctx, []string{query}, "", maxResults)
 	return result, err
 }
 

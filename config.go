@@ -62,8 +62,8 @@ type Config struct {
 	Index Indexer
 
 	// Fallback builds a searcher that is asked when Index's finds nothing or fails. Nil:
-	// none, but Fuzzy for ProtocolSearchAdd. When every searcher fails, keyword search
-	// answers.
+	// none, but Fuzzy for ProtocolSearchAdd without an Index. When every searcher fails,
+	// keyword search answers.
 	Fallback Indexer
 
 	// Annotate tells what is known of a tool beyond its definition: namespace, words to
@@ -89,22 +89,25 @@ type Config struct {
 
 	// Preselect is how many tools, the best for what the user said last, are loaded before
 	// the model answers it: for models that do not search by themselves. They are ranked by
-	// Index or, if that is nil, by BM25. ProtocolDispatch shows no loaded tool, and so none
-	// of these. Zero: none.
+	// Index or, if that is nil or Regexp, by BM25; when that fails, by keywords, and OnError is
+	// told.
+	// ProtocolDispatch shows no loaded tool, and so none of these. Zero: none.
 	Preselect int
 
-	// MaxResults is how many tools a search returns when the model does not say. Zero:
-	// DefaultMaxResults.
+	// MaxResults is how many tools a search returns when the model does not say. A search by
+	// the patterns of ProtocolRegexp and ProtocolSearchAdd, which say what is wanted, returns
+	// up to MaxResultsCap. Zero: DefaultMaxResults.
 	MaxResults int
 
 	// MaxResultsCap is the most the model may ask for. Zero: DefaultMaxResultsCap, 10 for
 	// ProtocolRanked, or MaxResults where that is more. It does not limit selection by name.
 	MaxResultsCap int
 
-	// Unloaded says what happens to a call to a tool that was not loaded yet.
+	// Unloaded says what happens to a call to a tool that was not loaded yet. Zero:
+	// UnloadedLoadAndRun.
 	Unloaded UnloadedPolicy
 
-	// Unknown says what happens to a call to a name no tool has.
+	// Unknown says what happens to a call to a name no tool has. Zero: UnknownExplain.
 	Unknown UnknownPolicy
 
 	// OnLoaded is called at the end of a successful run with the dynamic tools loaded by
@@ -112,7 +115,8 @@ type Config struct {
 	// the next run when the caller does not keep the messages that show them. Nil: none.
 	OnLoaded func(ctx context.Context, names []string)
 
-	// Reminder configures the message that lists the hidden tools.
+	// Reminder configures the message that lists the hidden tools. Zero: all their names,
+	// before the first message that is not a system one.
 	Reminder ReminderConfig
 
 	// ToolName is the name of the search tool. Two middlewares in one agent need
@@ -124,12 +128,12 @@ type Config struct {
 	// Language is the language of what the middleware tells the model. Zero: English.
 	Language Language
 
-	// OnSearch is told about every search, after it and on the goroutine that made it.
-	// Nil: none.
+	// OnSearch is told about every search of the model's, after it and on the goroutine that
+	// made it; of Preselect it is not. Nil: nobody is.
 	OnSearch func(ctx context.Context, e SearchEvent)
 
 	// OnError is told of failures that a run goes on after, and that no SearchEvent tells:
-	// those of Source and Preselect. Nil: nobody is.
+	// those of Source and of Preselect. Nil: nobody is.
 	OnError func(ctx context.Context, err error)
 
 	// SendEvents sends the agent's caller an event whenever tools were loaded, hidden again
@@ -147,18 +151,22 @@ type LoadEvent struct {
 
 // ReminderConfig configures the <available-deferred-tools> message.
 type ReminderConfig struct {
-	// Disabled leaves the message out: the model searches without knowing any name.
+	// Disabled leaves the message out: the model searches without knowing any name. False:
+	// it is there.
 	Disabled bool
 
 	// MaxTokens is the most the message may take, counted as 4 bytes each. What does not fit
-	// is said in less: names by namespace, then namespaces with counts, then one line. Zero:
-	// every name is listed.
+	// is said in less: names by namespace, then namespaces with counts, then one line, which
+	// is there in any case. Zero: every name is listed. For ProtocolSearchAdd the list begins
+	// with the namespaces, whatever the bound.
 	MaxTokens int
 
 	// Position is where the message stands. Zero: ReminderFirst.
 	Position ReminderPosition
 
-	// Describe puts a short description behind each name while MaxTokens allows it.
+	// Describe puts a short description behind each name while MaxTokens allows it. There is
+	// no place for any where names are listed by namespace, as with Namespaces, or not at
+	// all, as for ProtocolSearchAdd. False: none.
 	Describe bool
 
 	// Namespaces says in a line what the tools of a namespace are for. With it, names are

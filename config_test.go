@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -399,5 +403,33 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 				t.Errorf("%s: the model was called %d times", name, n)
 			}
 		}
+	}
+}
+
+var saysZero = regexp.MustCompile(`(Zero|Nil|False|""): |Required`)
+
+// TestConfigFieldsSayWhatZeroMeans: every field is documented, its zero value too.
+func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != "Config" && spec.Name.Name != "ReminderConfig" {
+			return true
+		}
+		for _, field := range spec.Type.(*ast.StructType).Fields.List {
+			fields++
+			text := strings.Join(strings.Fields(field.Doc.Text()), " ")
+			if !saysZero.MatchString(text) {
+				t.Errorf("%s.%s does not say what zero means: %q", spec.Name.Name, field.Names[0], text)
+			}
+		}
+		return false
+	})
+	if fields < 28 {
+		t.Errorf("found %d fields", fields)
 	}
 }

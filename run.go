@@ -47,7 +47,13 @@ func (m *middleware[M]) newRun(ctx context.Context, others []string) (*run, erro
 		}
 	}
 	shown := len(r.tools)
-	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || shown <= m.config.MaxLoaded)
+	counted := shown // towards MaxLoaded
+	for _, doc := range r.always {
+		if r.scope.sees(doc) {
+			counted--
+		}
+	}
+	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || counted <= m.config.MaxLoaded)
 	if r.scope.allowed == nil {
 		edition.announce.Do(func() { edition.announced = newReminder(r, m.config) })
 		r.reminder = edition.announced

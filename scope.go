@@ -39,7 +39,7 @@ func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.has(doc
 // default.
 //
 // The error is what it could not recover from, a cancelled context included.
-func (c scope) find(ctx context.Context, queries []string, limit int) (*Result, trace, error) {
+func (c scope) find(ctx context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
@@ -62,7 +62,7 @@ func (c scope) find(ctx context.Context, queries []string, limit int) (*Result, 
 			continue
 		}
 		blank = false
-		q.Limit = c.limit(limit)
+		q.Limit, q.Namespace = c.limit(limit), namespace
 		matches, total, err := c.rank(ctx, q, &trace)
 		if mistake := (*QueryError)(nil); errors.As(err, &mistake) {
 			trace.wrong = cmp.Or(trace.wrong, mistake)
@@ -156,16 +156,25 @@ func (c scope) ask(ctx context.Context, q Query, t *trace) (matches []Match, tot
 	return matches, total, err
 }
 
-// preselect returns the best documents for what a user said. No word in it is required.
+// preselect returns the best documents for what a user said. No word in it is required. If
+// its searcher fails, they are the keyword scorer's, and the error is that of the searcher.
 func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, error) {
 	q := ParseQuery(text)
 	q.Required, q.Limit = nil, limit
 	if c.allowed != nil {
 		q.Allowed = c.allowed.has
 	}
-	matches, total, err := c.count(ctx, c.preselector, q)
+	searcher := c.preselector
+	matches, total, err := c.count(ctx, searcher, q)
+	if err != nil && !isPartial(err) && ctx.Err() == nil {
+		var keyword Searcher
+		if keyword, _ = c.keyword(); keyword != nil {
+			searcher = keyword
+			matches, total, _ = c.count(ctx, keyword, q)
+		}
+	}
 	if c.fair {
-		matches = c.share(ctx, c.preselector, q, matches, total)
+		matches = c.share(ctx, searcher, q, matches, total)
 	}
 	docs := make([]int, len(matches))
 	for i, m := range matches {

@@ -111,7 +111,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 	if err != nil {
 		return nil, trace{}, err
 	}
-	result, trace, err := scope.find(ctx, r.queries, r.limit)
+	result, trace, err := scope.find(ctx, r.queries, r.namespace, r.limit)
 	event := SearchEvent{Duration: time.Since(start), Err: cmp.Or(err, trace.failure), Searcher: trace.searcher}
 	if err == nil {
 		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total
