@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -64,7 +63,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 		blank = false
 		q.Limit, q.Namespace = c.limit(limit), namespace
 		matches, total, err := c.rank(ctx, q, &trace)
-		if mistake := (*QueryError)(nil); errors.As(err, &mistake) {
+		if mistake := asQueryError(err); mistake != nil {
 			trace.wrong = cmp.Or(trace.wrong, mistake)
 			continue
 		}
@@ -129,7 +128,7 @@ func (c scope) ask(ctx context.Context, q Query, t *trace) (matches []Match, tot
 		}
 		if isPartial(err) {
 			t.failure = cmp.Or(t.failure, err)
-		} else if wrong := (*QueryError)(nil); errors.As(err, &wrong) {
+		} else if wrong := asQueryError(err); wrong != nil {
 			if i == 0 {
 				return nil, 0, wrong
 			}

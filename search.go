@@ -144,6 +144,9 @@ func (e *PartialError) Error() string { return fmt.Sprintf("toolsearch: failed i
 func (e *PartialError) Unwrap() error { return e.Err }
 
 func isPartial(err error) bool {
+	if err == nil { // not worth the pointer that errors.As takes
+		return false
+	}
 	partial := (*PartialError)(nil)
 	return errors.As(err, &partial)
 }
@@ -185,4 +188,14 @@ type SearchEvent struct {
 	Searcher string        // what answered: "index", "fallback", "keyword" when both failed; "" for a selection or no match
 	Duration time.Duration // of the search alone
 	Err      error         // a searcher's failure the search recovered from, or the one it ended with
+}
+
+// asQueryError returns the QueryError that err is, or nil.
+func asQueryError(err error) *QueryError {
+	if err == nil {
+		return nil
+	}
+	wrong := (*QueryError)(nil)
+	errors.As(err, &wrong)
+	return wrong
 }

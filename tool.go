@@ -101,7 +101,10 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 	if r.stand != nil {
 		return h.answerFor(ctx, r.stand), true
 	}
-	return searchAnswer{Message: h.prompt.text("bad-arguments")}, r.unreadable
+	if r.unreadable {
+		return searchAnswer{Message: h.prompt.text("bad-arguments")}, true
+	}
+	return searchAnswer{}, false
 }
 
 // find does a search, reports it, and notes what it loads, if it does.
@@ -112,21 +115,24 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 		return nil, trace{}, err
 	}
 	result, trace, err := scope.find(ctx, r.queries, r.namespace, r.limit)
-	event := SearchEvent{Duration: time.Since(start), Err: cmp.Or(err, trace.failure), Searcher: trace.searcher}
+	duration := time.Since(start)
+	if err == nil && loads && h.note != nil {
+		h.note(ctx, nameEffect{loads: matchNames(result.Matches)})
+	}
+	if h.event == nil {
+		return result, trace, err
+	}
+	event := SearchEvent{
+		Tool: h.names.search, Query: cut(strings.Join(r.queries, " | "), maxQueryBytes),
+		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.searcher,
+	}
 	if err == nil {
 		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total
 		for _, m := range result.Matches {
 			event.Scores = append(event.Scores, m.Score)
 		}
-		if loads && h.note != nil {
-			h.note(ctx, nameEffect{loads: event.Matches})
-		}
 	}
-	if h.event != nil {
-		event.Tool = h.names.search
-		event.Query = cut(strings.Join(r.queries, " | "), maxQueryBytes)
-		h.event(ctx, event)
-	}
+	h.event(ctx, event)
 	return result, trace, err
 }
 

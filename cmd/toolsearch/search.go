@@ -47,6 +47,9 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 		Query: query, Total: result.Total, Matches: []matchOutput{},
 		NotFound: result.NotFound, Suggestions: result.Suggestions,
 	}
+	if len(result.Matches) == 0 {
+		output.Message = result.Message
+	}
 	for _, m := range result.Matches {
 		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
 	}

@@ -1,0 +1,33 @@
+//go:build !race
+
+// The race detector allocates too.
+
+package toolsearch_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// TestKeywordAllocatesLittle: a search through the tool, from JSON to JSON, takes no more
+// than twenty allocations, however large the catalog.
+func TestKeywordAllocatesLittle(t *testing.T) {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, benchCatalog(2_000), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searchTool := catalog.Tool()
+	for _, arguments := range benchQueries {
+		allocations := testing.AllocsPerRun(100, func() {
+			if _, err := searchTool.InvokableRun(ctx, arguments); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations > 20 {
+			t.Errorf("%s: %v allocations", arguments, allocations)
+		}
+	}
+}
