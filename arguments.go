@@ -17,7 +17,7 @@ func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
 type searchRequest struct {
 	queries    []string
 	namespace  string // "": all
-	limit      int // 0: the default
+	limit      int    // 0: the default
 	unreadable bool
 	stand      *standIn
 }

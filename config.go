@@ -89,8 +89,8 @@ type Config struct {
 
 	// Preselect is how many tools, the best for what the user said last, are loaded before
 	// the model answers it: for models that do not search by themselves. They are ranked by
-	// Index or, if that is nil or Regexp, by BM25; when that fails, by keywords, and OnError is
-	// told. ProtocolDispatch shows no loaded tool, and so none of these. Zero: none.
+	// Index or, if that is nil or Regexp, by BM25; when that fails, none is loaded and OnError
+	// is told. ProtocolDispatch shows no loaded tool, and so none of these. Zero: none.
 	Preselect int
 
 	// MaxResults is how many tools a search returns when the model does not say. A search by

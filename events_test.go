@@ -123,6 +123,7 @@ func TestPreselect(t *testing.T) {
 			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
 		{"only what the user may have", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
 		{"no more than MaxLoaded, the best of them", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"by words, though searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
 		{"beside what was carried over", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
 	} {
 		inAllWays(t,

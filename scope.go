@@ -156,24 +156,16 @@ func (c scope) ask(ctx context.Context, q Query, t *trace) (matches []Match, tot
 }
 
 // preselect returns the best documents for what a user said. No word in it is required. If
-// its searcher fails, they are the keyword scorer's, and the error is that of the searcher.
+// the searcher fails there are none: a guess is no reason to ask a worse one.
 func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, error) {
 	q := ParseQuery(text)
 	q.Required, q.Limit = nil, limit
 	if c.allowed != nil {
 		q.Allowed = c.allowed.has
 	}
-	searcher := c.preselector
-	matches, total, err := c.count(ctx, searcher, q)
-	if err != nil && !isPartial(err) && ctx.Err() == nil {
-		var keyword Searcher
-		if keyword, _ = c.keyword(); keyword != nil {
-			searcher = keyword
-			matches, total, _ = c.count(ctx, keyword, q)
-		}
-	}
+	matches, total, err := c.count(ctx, c.preselector, q)
 	if c.fair {
-		matches = c.share(ctx, searcher, q, matches, total)
+		matches = c.share(ctx, c.preselector, q, matches, total)
 	}
 	docs := make([]int, len(matches))
 	for i, m := range matches {

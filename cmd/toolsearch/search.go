@@ -18,6 +18,7 @@ type searchOutput struct {
 	Matches     []matchOutput `json:"matches"`
 	NotFound    []string      `json:"not_found,omitempty"`
 	Suggestions []string      `json:"suggestions,omitempty"`
+	Message     string        `json:"message,omitempty"` // of a pattern: what is wrong with it, or what to try
 }
 
 type matchOutput struct {
@@ -47,7 +48,7 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 		Query: query, Total: result.Total, Matches: []matchOutput{},
 		NotFound: result.NotFound, Suggestions: result.Suggestions,
 	}
-	if len(result.Matches) == 0 {
+	if len(result.Matches) == 0 && c.searcher == "regexp" {
 		output.Message = result.Message
 	}
 	for _, m := range result.Matches {
@@ -65,7 +66,7 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 
 func (c *command) printSearch(output searchOutput) error {
 	if len(output.Matches) == 0 {
-		fmt.Fprintln(c.stderr, "Nothing found.")
+		fmt.Fprintln(c.stderr, strings.TrimSpace("Nothing found. "+output.Message))
 	}
 	if len(output.NotFound) > 0 {
 		fmt.Fprintf(c.stderr, "No tool named: %s\n", oneLine(strings.Join(output.NotFound, ", "), 1000))
