@@ -282,8 +282,12 @@ func TestEmbeddingDegrades(t *testing.T) {
 		for _, fallback := range []toolsearch.Indexer{nil, toolsearch.Fuzzy} {
 			t.Run(test.name, func(t *testing.T) {
 				e := &wordEmbedder{}
+				timeout := time.Minute
+				if test.want == context.DeadlineExceeded {
+					timeout = time.Millisecond
+				}
 				index := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-					s, err := toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index(ctx, docs)
+					s, err := toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: timeout}.Index(ctx, docs)
 					e.during, e.change = test.during, test.change
 					return s, err
 				}

@@ -430,6 +430,7 @@ func TestDegrades(t *testing.T) {
 			}
 
 			server.Break(nil)
+			o.Timeout = 0
 			if event := searchInAgent(t, o.Index); event.Err != nil {
 				t.Errorf("once it is well again: %v", event.Err)
 			}
