@@ -291,3 +291,12 @@ func isReminderTag(line string) bool {
 func sameElements(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
+
+// rounds is how often a test of random cases goes round: less in -short, with which the race
+// detector runs, since what takes long here has no goroutines.
+func rounds(long, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
+}

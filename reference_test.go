@@ -429,7 +429,8 @@ func TestReferenceModel(t *testing.T) {
 }
 
 func testReferenceModel[M adk.MessageType](t *testing.T) {
-	const seeds, steps = 96, 40
+	const steps = 40
+	seeds := rounds(96, 12)
 	shortest, report, failed := steps, "", 0
 	for seed := range uint64(seeds) {
 		log, done, err := playWorld[M](t, seed, steps)

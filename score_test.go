@@ -163,7 +163,7 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 // TestKeywordEqualsOracle compares the index with Eino's own scorer, asked through its
 // own tool, on generated catalogs and queries.
 func TestKeywordEqualsOracle(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(rounds(40, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := randomCatalog(random, 1+random.IntN(300))
 		theirs := newOracle(t, infos)
