@@ -89,6 +89,9 @@ func (r *reader) docsOf(e nameEffect) effect {
 // calledDoc returns the dynamic tool that a call runs: the one of its name, or the one it
 // dispatches to.
 func (r *reader) calledDoc(name, arguments string) (doc int, ok bool) {
+	if name == r.names.search { // by far the most, and no dynamic tool's
+		return 0, false
+	}
 	if doc, ok = r.catalog.byName[name]; !ok && r.names.dispatches(name) {
 		doc, ok = r.catalog.byName[readDispatch(arguments).Name]
 	}

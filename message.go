@@ -105,7 +105,11 @@ func codecOf[M message]() codec[M] {
 }
 
 func (v *view) reset() {
-	*v = view{calls: v.calls[:0], results: v.results[:0], texts: v.texts[:0]}
+	// Field by field: a whole view is copied with a write barrier, and every message of every
+	// history comes by here.
+	v.system, v.user, v.summary, v.assistant = false, false, false, false
+	v.text, v.reminder, v.extra = "", "", nil
+	v.texts, v.calls, v.results = v.texts[:0], v.calls[:0], v.results[:0]
 }
 
 func (v *view) readExtra(extra map[string]any) {
