@@ -11,8 +11,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The search tool the model calls, and all the library knows of JSON: arguments in,
-// however a model wrote them, and results out and, from a history, in again.
+// What all meta-tools share, tool_search itself, and results as JSON: out to the model and,
+// from a history of whichever protocol, in again. Arguments are read in arguments.go.
 
 // metaTool is one of the tools the model sees in the place of the catalog. It answers
 // every call, a mistaken one too, and returns an error only when its context is done.
