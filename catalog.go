@@ -14,6 +14,13 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
+// Tools, compiled for search:
+//
+//	tools -> their infos -> documents, parameters flattened -> the index of a searcher
+//
+// The middleware works with one catalog per edition (source.go); without a middleware it is
+// built by NewCatalog, and searched by Catalog.Search or by a model through Catalog.Tool.
+
 // Defaults of Config.MaxResults and Config.MaxResultsCap.
 const (
 	DefaultMaxResults    = 5

@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
+// What a user sets, what its zero means, and what New refuses.
+
 // DefaultToolName is the default of Config.ToolName.
 const DefaultToolName = "tool_search"
 

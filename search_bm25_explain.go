@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// A score of BM25 in words. It is added up as the search adds it up, from the same postings;
+// the document's text is read again only to divide what a term adds among the fields.
+
 // Explain implements Explainer.
 func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxNameBytes is how much of a tool's name is shown or compared. Providers refuse names
-// beyond 64 or 128 characters.
-const maxNameBytes = 128
-
 // What the library knows about text: here, how a tool's name falls into parts, when two
 // names are the same name spelled differently, how near two names are, and how foreign
 // text is made safe to show; in tokenize_terms.go, the words an index is made of.
+
+// maxNameBytes is how much of a tool's name is shown or compared. Providers refuse names
+// beyond 64 or 128 characters.
+const maxNameBytes = 128
 
 // nameParts splits a tool name the way people build them: at underscores (and the
 // double underscore that MCP clients put between server and tool), then at camel-case
