@@ -2,6 +2,7 @@ package toolsearch_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -583,6 +584,72 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
 		if got := strings.Join(requests[i].ToolNames(), " "); got != want {
 			t.Errorf("call %d: the model saw %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestResumeWithoutTheTool resumes a run at the call of a tool that is no longer there, or no
+// longer allowed. It is not run. The run ends with Eino's error, unless the agent has an
+// UnknownToolsHandler to answer in its place.
+func TestResumeWithoutTheTool(t *testing.T) {
+	gone := toolsearch.Config{DynamicTools: newsTools()}
+	denied := toolsearch.Config{
+		DynamicTools: append(newsTools(), confirming("delete_all")),
+		Filter:       toolsearch.FilterTools(nil, []string{"send_mail", "get_weather"}),
+	}
+	for title, config := range map[string]toolsearch.Config{"gone": gone, "denied": denied} {
+		for _, native := range []bool{false, true} {
+			for _, handled := range []bool{false, true} {
+				config.UseModelToolSearch = native
+				title := fmt.Sprintf("%s/native=%v/handled=%v", title, native, handled)
+				t.Run("message/"+title, func(t *testing.T) { testResumeWithoutTheTool[*schema.Message](t, config, handled) })
+				t.Run("agentic/"+title, func(t *testing.T) { testResumeWithoutTheTool[*schema.AgenticMessage](t, config, handled) })
+			}
+		}
+	}
+}
+
+func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch.Config, handled bool) {
+	store := &memoryStore{}
+	with := config
+	with.DynamicTools, with.Filter = append(newsTools(), confirming("delete_all")), nil
+	interrupted[M](t, store, false, with, selecting("send_mail"), toolsearchtest.CallTools(
+		called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
+
+	scripted := toolsearchtest.NewModel[M](toolsearchtest.CallTool("get_weather", "{}"), toolsearchtest.Say("done"))
+	agent := &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}}
+	if handled {
+		agent.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
+			return name + " is not there any more", nil
+		}
+	}
+	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, agent), CheckPointStore: store})
+	iterator, err := runner.Resume(context.Background(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := drain(iterator)
+	o := outcome{scripted.Requests(), events, err}
+	if !handled {
+		if err == nil || !strings.Contains(err.Error(), "delete_all not found") || len(o.requests) != 0 {
+			t.Errorf("%d model calls, error %v", len(o.requests), err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := o.result(t, "d"), "delete_all is not there any more"; got != want {
+		t.Errorf("the call was answered with %q, want %q", got, want)
+	}
+	for i, r := range o.requests {
+		checkRequest(t, i, r)
+		names := append(r.ToolNames(), r.DeferredNames()...)
+		if slices.Contains(names, "delete_all") || slices.Contains(announced(r), "delete_all") {
+			t.Errorf("call %d: delete_all stands in %v or in the reminder %v", i, names, announced(r))
+		}
+		if got := reachable(r); !slices.Contains(got, "send_mail") || !slices.Contains(got, "get_weather") {
+			t.Errorf("call %d: %v are within reach", i, got)
 		}
 	}
 }
