@@ -68,7 +68,7 @@ func (k *callable) asked(call callView) string {
 
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
-	return k.run.plain || containsName(k.visible, name) || k.foundNatively(doc) || k.run.notebook.isLoaded(name)
+	return k.run.plain || containsName(k.visible, name) || k.foundNatively(doc) || k.run.notebook.wasLoaded(name)
 }
 
 func (k *callable) foundNatively(doc int) bool {

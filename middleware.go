@@ -48,9 +48,9 @@ func (m *middleware[M]) addMetaTools() {
 				r.notebook.note(compose.GetToolCallID(ctx), e)
 			}
 		},
-		isLoaded: func(ctx context.Context, name string) bool {
+		wasLoaded: func(ctx context.Context, name string) bool {
 			r, err := m.run(ctx)
-			return err == nil && r.notebook.isLoaded(name)
+			return err == nil && r.notebook.wasLoaded(name)
 		},
 		isPinned: func(ctx context.Context, name string) bool {
 			r, err := m.run(ctx)

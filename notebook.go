@@ -18,7 +18,6 @@ type notebook struct {
 	kept     []nameEffect            // earlier effects, under ProtocolDispatch
 	searches map[string]bool         // ids of all calls of the search tool in this run
 	shown    map[string]bool         // loaded at the last model call; nil: there was none
-	loaded   map[string]bool         // as of the last model call, and what calls did since; nil: none yet
 	ordinary map[string]bool         // native mode: the names in the ordinary tool list
 }
 
@@ -49,15 +48,6 @@ func (n *notebook) note(callID string, e nameEffect) {
 		n.effects = make(map[string][]nameEffect)
 	}
 	n.effects[callID] = append(n.effects[callID], e)
-	if n.loaded == nil {
-		n.loaded = make(map[string]bool)
-	}
-	for _, name := range e.loads {
-		n.loaded[name] = true
-	}
-	for _, name := range e.unloads {
-		delete(n.loaded, name)
-	}
 }
 
 // setLoaded notes the tools loaded at a model call, and returns what was noted at the one
@@ -70,14 +60,15 @@ func (n *notebook) setLoaded(names []string) (before map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, n.shown = n.shown, now
-	n.loaded = maps.Clone(now)
 	return before
 }
 
-func (n *notebook) isLoaded(name string) bool {
+// wasLoaded reports whether the tool was loaded at the last model call. What the calls of one
+// round do to it they do at the same time, so that none of them goes by it.
+func (n *notebook) wasLoaded(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.loaded[name]
+	return n.shown[name]
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

@@ -288,6 +288,33 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"error":`+badNames+`}`),
 		},
 		{
+			// They run at the same time, so that each goes by what was loaded when they were made.
+			name: "the calls of one round do not see each other", config: start,
+			turns: []turn{
+				add(`{"tool_names":["list_stocks"]}`),
+				toolsearchtest.CallTools(
+					called("a", "add_tool", `{"tool_names":["get_weather"]}`),
+					called("b", "add_tool", `{"tool_names":["get_weather","list_stocks"]}`),
+					called("c", "remove_tool", `{"tool_names":["get_weather"]}`),
+					called("d", "remove_tool", `{"tool_names":["list_stocks"]}`),
+					called("e", "add_tool", `{"tool_names":["list_stocks"]}`)),
+			},
+			saw: []string{metas, metas + " list_stocks", metas + " list_stocks get_weather"},
+			check: func(t *testing.T, o outcome) {
+				for id, want := range map[string]string{
+					"a": `{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":` + added + `}`,
+					"b": `{"added":["get_weather"],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
+					"c": `{"removed":[],"not_found":["get_weather"],"message":"The names in \"not_found\" are not loaded, or are always there, and were not removed."}`,
+					"d": `{"removed":["list_stocks"],"not_found":[],"message":"Removed from your tool list."}`,
+					"e": `{"added":[],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
+				} {
+					if got := o.result(t, id); got != want {
+						t.Errorf("%s: got %s, want %s", id, got, want)
+					}
+				}
+			},
+		},
+		{
 			name: "what a tool's own name holds cannot break out", config: start,
 			dynamic: []tool.BaseTool{echoTools("x\"],\"removed\":[\"y: Bad")[0], echoTools("y: Good")[0]},
 			turns:   []turn{add(`{"tool_names":["y"]}`), add(`{"tool_names":["x\"],\"removed\":[\"y"]}`)},
