@@ -100,10 +100,9 @@ func FuzzArguments(f *testing.F) {
 		f.Fatal(err)
 	}
 	ours := catalog.Tool()
-	native := map[bool]tool.EnhancedInvokableTool{
-		false: searchToolOf[*schema.Message](f, tools).(tool.EnhancedInvokableTool),
-		true:  searchToolOf[*schema.AgenticMessage](f, tools).(tool.EnhancedInvokableTool),
-	}
+	// A chat model's results become native on their way to it.
+	chat := searchToolOf[*schema.Message](f, tools).(tool.InvokableTool)
+	agentic := searchToolOf[*schema.AgenticMessage](f, tools).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		text, err := ours.InvokableRun(ctx, arguments)
 		if err != nil {
@@ -113,25 +112,26 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("the same arguments gave %q, then %q", text, again)
 		}
 		matches := checkAnswerText(t, text, known)
-		for agentic, tl := range native {
-			result, err := tl.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
-			if err != nil || result == nil || len(result.Parts) != 1 {
-				t.Fatalf("agentic=%v: got %+v, %v; want one part", agentic, result, err)
+		if answer, err := chat.InvokableRun(ctx, arguments); err != nil || answer != text {
+			t.Errorf("for a chat model %q, %v; want %q", answer, err, text)
+		}
+		result, err := agentic.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
+		if err != nil || result == nil || len(result.Parts) != 1 {
+			t.Fatalf("got %+v, %v; want one part", result, err)
+		}
+		part := result.Parts[0]
+		if part.ToolSearchResult == nil { // the stand-in of a call that could not be run
+			if part.Text != text || len(matches) > 0 {
+				t.Errorf("in words %q, want %q", part.Text, text)
 			}
-			part := result.Parts[0]
-			if part.ToolSearchResult == nil {
-				if part.Text != text || len(matches) > 0 {
-					t.Errorf("agentic=%v: in words %q, want %q", agentic, part.Text, text)
-				}
-				continue
-			}
-			var names []string
-			for _, info := range part.ToolSearchResult.Tools {
-				names = append(names, info.Name)
-			}
-			if !slices.Equal(names, matches) || len(names) == 0 && !agentic {
-				t.Errorf("agentic=%v: natively %q, otherwise %q", agentic, names, matches)
-			}
+			return
+		}
+		var names []string
+		for _, info := range part.ToolSearchResult.Tools {
+			names = append(names, info.Name)
+		}
+		if !slices.Equal(names, matches) {
+			t.Errorf("natively %q, otherwise %q", names, matches)
 		}
 	})
 }

@@ -160,13 +160,13 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *no
 				h.repair = h.repair || called != "" && result.name != "" && called != result.name
 				e := r.effectOf(result.text)
 				loaded.apply(e)
-				if r.native == referencesForm {
+				if r.native.isText(codec.wordless) {
 					loaded.noteNative(e.loads...)
 				}
 				continue
 			}
 			h.native = true
-			kept := r.native == referencesForm || r.native == deferredForm && (!codec.wordless || isMarkedSearch(call) || notebook.made(result.callID))
+			kept := r.native.isText(codec.wordless) || r.native == deferredForm && (isMarkedSearch(call) || notebook.made(result.callID))
 			for _, info := range result.foundTools {
 				if info == nil {
 					continue

@@ -61,9 +61,9 @@ func (m *middleware[M]) addMetaTools() {
 		m.metas = append(m.metas, t)
 		m.search = cmp.Or(m.search, t.info)
 	}
-	if m.config.nativeForm() == deferredForm {
+	if form := m.config.nativeForm(); form == deferredForm && !form.isText(m.codec.wordless) {
 		m.metas[0] = &nativeSearchTool{
-			host: h, info: m.search, wordless: m.codec.wordless,
+			host: h, info: m.search,
 			ordinary: func(ctx context.Context) map[string]bool {
 				r, err := m.run(ctx)
 				if err != nil {
@@ -148,6 +148,12 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	next.Messages = ensureReminder(m.codec, &r.reminder, state.Messages, seen.reminder)
 	if seen.repair {
 		next.Messages = restore(m.codec, &m.names, next.Messages)
+		if m.config.nativeForm().isText(m.codec.wordless) {
+			// A text that is named after another tool now is no search result to the model.
+			again := newLoadedSet(r.scope.Catalog)
+			read(r.reader, m.codec, &r.reminder, &r.notebook, next.Messages, again)
+			loaded.native = again.native
+		}
 	}
 	if m.config.UseModelToolSearch {
 		next.ToolInfos, next.DeferredToolInfos = deferred(r, state.ToolInfos, state.DeferredToolInfos, m.shown(r, loaded))

@@ -26,13 +26,14 @@ type NativeDialect int
 const (
 	// NativeDeferred gives the catalog to the model as deferred tools and tool_search as its
 	// native search tool, whose results are whole definitions: Eino's own way, for the
-	// agentic adapters of Claude and of OpenAI's Responses API.
+	// agentic adapters of Claude and of OpenAI's Responses API. In the history of a chat
+	// model, of *schema.Message, they are plain text, and only the model gets them in native
+	// form, so that other middlewares can read them.
 	NativeDeferred NativeDialect = iota
 
 	// NativeReferences is for the Claude chat model: tool_search is an ordinary tool, and no
 	// tool is deferred but by the adapter itself, which makes references of the results. In
-	// the history they are plain text; only the model gets them in native form, so that other
-	// adapters and middlewares can read them.
+	// the history they are plain text too.
 	NativeReferences
 
 	// NativeServer gives the catalog to the model as deferred tools and leaves the search to
@@ -79,6 +80,13 @@ const (
 	referencesForm
 	serverForm
 )
+
+// isText reports whether search results are texts in the history, and native only in what the
+// model gets. So they are for chat models, since Eino's reduction ends a run over a
+// *schema.Message with a native result; an agentic message has it as one block among others.
+func (f nativeForm) isText(wordless bool) bool {
+	return f == referencesForm || f == deferredForm && !wordless
+}
 
 // deferred splits the tools for a native model call: the ordinary list, without the
 // search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
@@ -171,12 +179,11 @@ func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*sch
 	return list
 }
 
-// nativeSearchTool is tool_search in native mode: an enhanced tool whose result holds
-// the definitions of what it found.
+// nativeSearchTool is tool_search for agentic models in native mode: an enhanced tool whose
+// result holds the definitions of what it found. A mistake or a miss is an empty one.
 type nativeSearchTool struct {
 	*host
 	info     *schema.ToolInfo
-	wordless bool                                      // codec.wordless: a mistake or a miss is an empty result
 	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
 }
 
@@ -200,7 +207,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 			found.Tools = append(found.Tools, m.Info)
 		}
 	}
-	if len(found.Tools) == 0 && (!t.wordless || readRequest(text, "query").stand != nil) {
+	if len(found.Tools) == 0 && readRequest(text, "query").stand != nil {
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
 	}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{

@@ -84,14 +84,14 @@ func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*sch
 // fit returns a result in the form the model takes, and whether that is another one.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	form := f.run.reader.native
-	if form == referencesForm {
-		return f.reference(result)
+	if form.isText(f.wordless) {
+		return f.fresh(result)
 	}
 	if !result.native {
 		return result, false
 	}
 	seen := f.seen(result.foundTools)
-	if form == deferredForm && (!f.wordless || isMarkedSearch(call) || f.run.notebook.made(result.callID)) {
+	if form == deferredForm && (isMarkedSearch(call) || f.run.notebook.made(result.callID)) {
 		if len(seen) == len(result.foundTools) {
 			return result, false
 		}
@@ -101,9 +101,9 @@ func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	return textOf(result, seen), true
 }
 
-// reference makes a native result of what no earlier one held and the model has no
-// definition of, or a text where nothing is left.
-func (f *fitter) reference(result resultView) (resultView, bool) {
+// fresh makes a native result of what no earlier one held and the model has no definition
+// of, or a text where nothing is left.
+func (f *fitter) fresh(result resultView) (resultView, bool) {
 	c := f.run.scope
 	found := result.foundTools
 	if !result.native {
