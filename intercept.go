@@ -68,7 +68,8 @@ func (k *callable) asked(call callView) string {
 
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
-	return k.run.plain || containsName(k.visible, name) || k.foundNatively(doc) || k.run.notebook.wasLoaded(name)
+	loaded, _ := k.run.notebook.wasLoaded(name)
+	return loaded || k.run.plain || containsName(k.visible, name) || k.foundNatively(doc)
 }
 
 func (k *callable) foundNatively(doc int) bool {

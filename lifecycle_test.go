@@ -650,3 +650,58 @@ func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch
 		}
 	}
 }
+
+// approving asks before remove_tool runs.
+type approving[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+}
+
+func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+		if was, _, _ := tool.GetInterruptState[any](ctx); !was && call.Name == "remove_tool" {
+			return "", tool.Interrupt(ctx, "really?")
+		}
+		return next(ctx, arguments, opts...)
+	}, nil
+}
+
+// TestResumeRemoves resumes a run at a call of remove_tool: the tool goes, though no model call
+// of this run has told what is loaded.
+func TestResumeRemoves(t *testing.T) {
+	t.Run("message", testResumeRemoves[*schema.Message])
+	t.Run("agentic", testResumeRemoves[*schema.AgenticMessage])
+}
+
+func testResumeRemoves[M adk.MessageType](t *testing.T) {
+	ctx, store := context.Background(), &memoryStore{}
+	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
+		model := toolsearchtest.NewModel[M](turns...)
+		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
+			approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}},
+		}})
+		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store}), model
+	}
+	first, _ := runner(
+		toolsearchtest.CallTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
+		toolsearchtest.CallTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
+	if _, err := drain(first.Run(ctx, encoded[M](question...), adk.WithCheckPointID("1"))); err != nil {
+		t.Fatal(err)
+	}
+	second, model := runner(toolsearchtest.Say("done"))
+	iterator, err := second.Resume(ctx, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := drain(iterator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := outcome{model.Requests(), events, err}
+	if got := o.result(t, "r"); !strings.HasPrefix(got, `{"removed":["get_weather"],"not_found":["list_stocks"]`) {
+		t.Errorf("the call was answered with %s", got)
+	}
+	if got := o.last().ToolNames(); slices.Contains(got, "get_weather") || !slices.Contains(got, "send_mail") || !slices.Contains(got, "list_stocks") {
+		t.Errorf("the model sees %v", got)
+	}
+}

@@ -48,9 +48,12 @@ func (m *middleware[M]) addMetaTools() {
 				r.notebook.note(compose.GetToolCallID(ctx), e)
 			}
 		},
-		wasLoaded: func(ctx context.Context, name string) bool {
+		wasLoaded: func(ctx context.Context, name string) (loaded, known bool) {
 			r, err := m.run(ctx)
-			return err == nil && r.notebook.wasLoaded(name)
+			if err != nil {
+				return false, false
+			}
+			return r.notebook.wasLoaded(name)
 		},
 		isPinned: func(ctx context.Context, name string) bool {
 			r, err := m.run(ctx)

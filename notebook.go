@@ -63,12 +63,13 @@ func (n *notebook) setLoaded(names []string) (before map[string]bool) {
 	return before
 }
 
-// wasLoaded reports whether the tool was loaded at the last model call. What the calls of one
-// round do to it they do at the same time, so that none of them goes by it.
-func (n *notebook) wasLoaded(name string) bool {
+// wasLoaded reports whether the tool was loaded at the last model call, and whether there was
+// one: a resumed run may begin with the tools. The calls of one round may run at the same
+// time, so none goes by what another does.
+func (n *notebook) wasLoaded(name string) (loaded, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.shown[name]
+	return n.shown[name], n.shown != nil
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

@@ -160,8 +160,8 @@ type host struct {
 	event  func(ctx context.Context, e SearchEvent) // Config.OnSearch; nil: nobody
 
 	// Of a run; only ProtocolSearchAdd asks.
-	wasLoaded func(ctx context.Context, name string) bool // at the last model call
-	isPinned  func(ctx context.Context, name string) bool // always loaded
+	wasLoaded func(ctx context.Context, name string) (loaded, known bool) // at the last model call
+	isPinned  func(ctx context.Context, name string) bool                 // always loaded
 }
 
 // nameEffect is effect by names.

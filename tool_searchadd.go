@@ -119,7 +119,7 @@ func (h *host) addTool() *metaTool {
 		matches, missing := scope.selectEach(names)
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
-			if h.wasLoaded(ctx, name) {
+			if loaded, _ := h.wasLoaded(ctx, name); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
 			} else {
 				answer.Added = append(answer.Added, name)
@@ -154,7 +154,8 @@ func (h *host) removeTool() *metaTool {
 		matches, missing := scope.selectEach(names)
 		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
-			if h.wasLoaded(ctx, name) && !h.isPinned(ctx, name) {
+			loaded, known := h.wasLoaded(ctx, name)
+			if (loaded || !known) && !h.isPinned(ctx, name) {
 				answer.Removed = append(answer.Removed, name)
 			} else {
 				answer.NotFound = append(answer.NotFound, name)
