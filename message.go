@@ -88,9 +88,9 @@ type codec[M message] struct {
 	setResults func(msg M, results []resultView) M
 	// ordinaryCalls returns a copy in which the calls at those indexes are no native searches.
 	ordinaryCalls func(msg M, calls []callView) M
-	// wordless says that a native search call takes no answer but a search result: the
-	// agentic adapters send a text as the result of an ordinary call, which the provider
-	// refuses.
+	// wordless says that a native search call takes no answer but a search result, which so
+	// has to stand in the history as one: the agentic adapters send a text as the result of
+	// an ordinary call, which the provider refuses.
 	wordless bool
 }
 

@@ -64,7 +64,7 @@ func (m *middleware[M]) addMetaTools() {
 		m.metas = append(m.metas, t)
 		m.search = cmp.Or(m.search, t.info)
 	}
-	if form := m.config.nativeForm(); form == deferredForm && !form.isText(m.codec.wordless) {
+	if m.config.nativeForm() == deferredForm && m.codec.wordless {
 		m.metas[0] = &nativeSearchTool{
 			host: h, info: m.search,
 			ordinary: func(ctx context.Context) map[string]bool {
@@ -151,12 +151,6 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	next.Messages = ensureReminder(m.codec, &r.reminder, state.Messages, seen.reminder)
 	if seen.repair {
 		next.Messages = restore(m.codec, &m.names, next.Messages)
-		if m.config.nativeForm().isText(m.codec.wordless) {
-			// A text that is named after another tool now is no search result to the model.
-			again := newLoadedSet(r.scope.Catalog)
-			read(r.reader, m.codec, &r.reminder, &r.notebook, next.Messages, again)
-			loaded.native = again.native
-		}
 	}
 	if m.config.UseModelToolSearch {
 		next.ToolInfos, next.DeferredToolInfos = deferred(r, state.ToolInfos, state.DeferredToolInfos, m.shown(r, loaded))
@@ -207,8 +201,21 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 		}
 		loaded.use(docs...)
 	}
+	m.noteShown(r, loaded, state.Messages, seen.repair)
 	r.restrict(loaded, m.config.MaxLoaded)
 	return loaded, seen, nil
+}
+
+// noteShown notes exactly which tools texts of the history show to the model, where texts
+// become native results: one that is still to be named after another tool does not.
+func (m *middleware[M]) noteShown(r *run, loaded *loadedSet, messages []M, repair bool) {
+	if !m.config.nativeForm().isText(m.codec.wordless) {
+		return
+	}
+	if repair {
+		messages = restore(m.codec, &m.names, messages)
+	}
+	loaded.native = shownByTexts(m.codec, r, messages, loaded)
 }
 
 // tellLoaded notes what is loaded at this model call, and sends what changed since the last.
@@ -290,7 +297,7 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 		facts := findReminder(m.codec, &r.reminder, messages)
 		messages = ensureReminder(m.codec, &r.reminder, messages, facts)
 		if facts.native {
-			messages = fitResults(m.codec, r, messages, nil)
+			messages = fitResults(m.codec, r, messages, model.GetCommonOptions(nil, opts...), nil)
 		}
 		return messages, opts
 	}
@@ -298,17 +305,25 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	loaded := newLoadedSet(r.scope.Catalog)
 	seen := read(r.reader, m.codec, &r.reminder, &r.notebook, messages, loaded)
 	given := model.GetCommonOptions(nil, opts...)
-	loaded.addMarked(r.reader, given.Tools)
-	loaded.addMarked(r.reader, given.DeferredTools)
+	kept := newLoadedSet(r.scope.Catalog)
+	kept.addMarked(r.reader, given.Tools)
+	kept.addMarked(r.reader, given.DeferredTools)
+	for _, doc := range kept.docs {
+		loaded.add(doc)
+	}
+	m.noteShown(r, loaded, messages, false)
 	r.restrict(loaded, 0)
-	ordinary, hidden := deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
-	r.notebook.setOrdinary(ordinary)
+	if m.config.MaxLoaded > 0 { // what was evicted is loaded no more
+		loaded.keep(func(doc int) bool { return kept.has.has(doc) || loaded.native.has(doc) })
+	}
+	given.Tools, given.DeferredTools = deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
+	r.notebook.setOrdinary(given.Tools)
 	messages = ensureReminder(m.codec, &r.reminder, messages, seen.reminder)
 	if m.config.nativeForm() == referencesForm {
 		messages = mendCalls(m.codec, &m.names, messages)
 	}
-	return fitResults(m.codec, r, messages, ordinary),
-		append(slices.Clip(opts), model.WithTools(ordinary), model.WithDeferredTools(hidden))
+	return fitResults(m.codec, r, messages, given, loaded),
+		append(slices.Clip(opts), model.WithTools(given.Tools), model.WithDeferredTools(given.DeferredTools))
 }
 
 // AfterModelRewriteState sees the model's calls before the tools do, and replaces those

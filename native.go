@@ -14,11 +14,11 @@ import (
 // Native mode: the model searches the catalog by means of its own, of which there are three
 // dialects. docs/adapters.md tells which model adapter takes which.
 //
-// A tool whose definition a search result in the history shows to the model is callable for
-// as long as the result stands there. Where the result is gone, or never was one of native
-// form, the tool moves to the ordinary tool list and stays there; so a tool is never in both,
-// and a search does not return one from the ordinary list again: adapters refuse a
-// definition that comes twice.
+// A tool whose definition a native search result shows to the model is callable for as long
+// as the result stands there. Where the result is gone, or never was one that can be shown
+// natively, the tool moves to the ordinary tool list and stays there; so a tool is never in
+// both, and no native result holds one from the ordinary list: adapters refuse a definition
+// that comes twice.
 
 // NativeDialect is how a model's adapter takes tools that are searched natively.
 type NativeDialect int

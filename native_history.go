@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"slices"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -69,16 +70,40 @@ type fitter struct {
 	run      *run
 	wordless bool            // codec.wordless
 	given    map[string]bool // names the model has a definition of
+	loaded   *loadedSet      // where texts become native results
 }
 
 // fitResults returns messages with the results of the search tool in the form that the
-// model takes; messages itself where they have it. ordinary is its tool list.
-func fitResults[M message](codec codec[M], r *run, messages []M, ordinary []*schema.ToolInfo) []M {
-	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool, len(ordinary))}
-	for _, t := range ordinary {
-		f.given[t.Name] = true
+// model takes; messages itself where they have it. given is what else the model gets.
+func fitResults[M message](codec codec[M], r *run, messages []M, given *model.Options, loaded *loadedSet) []M {
+	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool, len(given.Tools)), loaded: loaded}
+	for _, t := range given.Tools {
+		if t != nil {
+			f.given[t.Name] = true
+		}
 	}
-	return rewriteResults(codec, messages, r.reader.names.reads, f.fit)
+	reads := r.reads
+	if other := given.ToolSearchTool; other != nil && other.Name != r.reader.names.search {
+		// A middleware after this one searches natively; BeforeAgent did not see it.
+		reads = func(name string) bool { return name != other.Name && r.reads(name) }
+	}
+	return rewriteResults(codec, messages, reads, f.fit)
+}
+
+// shownByTexts returns the loaded tools whose definitions fitResults shows to a model for
+// which texts become native results.
+func shownByTexts[M message](codec codec[M], r *run, messages []M, loaded *loadedSet) docSet {
+	shown := newDocSet(len(r.scope.docs))
+	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool), loaded: loaded}
+	rewriteResults(codec, messages, r.reads, func(result resultView, call *callView) (resultView, bool) {
+		if fitted, _ := f.fit(result, call); fitted.native {
+			for _, t := range fitted.foundTools {
+				shown.add(r.scope.byName[t.Name])
+			}
+		}
+		return result, false
+	})
+	return shown
 }
 
 // fit returns a result in the form the model takes, and whether that is another one.
@@ -101,8 +126,8 @@ func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	return textOf(result, seen), true
 }
 
-// fresh makes a native result of what no earlier one held and the model has no definition
-// of, or a text where nothing is left.
+// fresh makes a native result of the loaded tools that no earlier one held and the model has
+// no definition of, or a text where nothing is left.
 func (f *fitter) fresh(result resultView) (resultView, bool) {
 	c := f.run.scope
 	found := result.foundTools
@@ -115,7 +140,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	seen := f.seen(found)
 	var fresh []*schema.ToolInfo
 	for _, t := range seen {
-		if !f.given[t.Name] {
+		if !f.given[t.Name] && f.loaded.has.has(c.byName[t.Name]) {
 			f.given[t.Name] = true
 			fresh = append(fresh, t)
 		}

@@ -1,10 +1,13 @@
 package toolsearch_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
@@ -208,4 +211,114 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 	config.Native = toolsearch.NativeReferences
 	c := conversation{name: "references", config: config, turns: turns}
 	check(t, play[*schema.Message](t, c, way{}))
+}
+
+// TestNativeTexts: texts of a chat model's history become native results, and what cannot
+// become one puts its tools into the ordinary list. Whatever the history, a loaded tool is
+// within reach in one way, and one that is not loaded in none.
+func TestNativeTexts(t *testing.T) {
+	search := message{Role: toolsearchtest.Assistant, Calls: []call{called("a", "tool_search", "{}")}}
+	found := `{"matches":["get_weather"]}`
+	tests := []struct {
+		name    string
+		history []message
+		native  bool // the definition is in a result
+		loaded  bool
+	}{
+		{"a search", []message{search, {Role: toolsearchtest.Tool, CallID: "a", ToolName: "tool_search", Text: found}}, true, true},
+		{"a result without a name", []message{search, {Role: toolsearchtest.Tool, CallID: "a", Text: found}}, true, true},
+		{
+			"a result without a name, after another call",
+			[]message{search, {Role: toolsearchtest.Assistant, Calls: []call{called("b", "clock", "{}")}},
+				{Role: toolsearchtest.Tool, CallID: "a", Text: found}, {Role: toolsearchtest.Tool, CallID: "b", Text: "noon"}},
+			false, true,
+		},
+		{"a call alone", []message{{Role: toolsearchtest.Assistant, Calls: []call{called("w", "get_weather", "{}")}},
+			{Role: toolsearchtest.Tool, CallID: "w", ToolName: "get_weather", Text: "sunny"}}, false, true},
+		{
+			"added and removed",
+			[]message{
+				{Role: toolsearchtest.Assistant, Calls: []call{called("a", "add_tool", `{"tool_names":["get_weather"]}`)}},
+				{Role: toolsearchtest.Tool, CallID: "a", ToolName: "add_tool", Text: `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`},
+				{Role: toolsearchtest.Assistant, Calls: []call{called("b", "remove_tool", `{"tool_names":["get_weather"]}`)}},
+				{Role: toolsearchtest.Tool, CallID: "b", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[]}`},
+			},
+			false, false,
+		},
+	}
+	for _, tt := range tests {
+		for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
+			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
+				config := toolsearch.Config{UseModelToolSearch: true, Native: dialect}
+				o := play[*schema.Message](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
+				if o.err != nil {
+					t.Fatal(o.err)
+				}
+				for i, r := range o.requests {
+					shown := 0
+					for _, m := range r.Messages {
+						for _, info := range m.Found {
+							if info.Name == "get_weather" {
+								shown++
+							}
+						}
+					}
+					ordinary := slices.Contains(r.ToolNames(), "get_weather")
+					if want := tt.native; shown > 1 || (shown == 1) != want || ordinary != (tt.loaded && !tt.native) {
+						t.Errorf("call %d: %d times in a result, in the ordinary list: %v", i, shown, ordinary)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNativeEviction: what MaxLoaded hides does not come back among the ordinary tools.
+func TestNativeEviction(t *testing.T) {
+	t.Run("message", testNativeEviction[*schema.Message])
+	t.Run("agentic", testNativeEviction[*schema.AgenticMessage])
+}
+
+func testNativeEviction[M adk.MessageType](t *testing.T) {
+	var history []message
+	for _, name := range []string{"get_weather", "get_forecast", "send_mail", "list_stocks"} {
+		history = append(history, message{Role: toolsearchtest.Assistant, Calls: []call{called(name, name, "{}")}},
+			message{Role: toolsearchtest.Tool, CallID: name, ToolName: name, Text: "ran"})
+	}
+	_, agentic := any(*new(M)).(*schema.AgenticMessage)
+	for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
+		if agentic && dialect == toolsearch.NativeReferences {
+			continue
+		}
+		config := toolsearch.Config{UseModelToolSearch: true, Native: dialect, MaxLoaded: 1}
+		o := play[M](t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
+		var saw []string
+		for _, r := range o.requests {
+			saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" }), " "))
+		}
+		if want := []string{"list_stocks", "get_forecast"}; o.err != nil || !slices.Equal(saw, want) {
+			t.Errorf("%v: the model saw %q, want %q; error %v", dialect, saw, want, o.err)
+		}
+	}
+}
+
+// TestNativeBesideAnotherProtocol: another middleware, to which results of tool_search would be
+// its own if nobody else had a tool of that name, leaves native ones alone.
+func TestNativeBesideAnotherProtocol(t *testing.T) {
+	inAllWays(t, testNativeBesideAnotherProtocol[*schema.Message], testNativeBesideAnotherProtocol[*schema.AgenticMessage])
+}
+
+func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
+	for _, reversed := range []bool{false, true} {
+		config := with(
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true}),
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
+		if reversed {
+			slices.Reverse(config.Handlers)
+		}
+		o := converse(context.Background(), t, w, config, selecting("cut_grass"), calling("cut_grass"))
+		if got := nativeResult(t, o, "call_1"); o.err != nil || !slices.Equal(got, []string{"cut_grass"}) {
+			t.Errorf("reversed=%v: the search returned %v; error %v", reversed, got, o.err)
+		}
+	}
 }

@@ -19,6 +19,7 @@ type run struct {
 	reminder reminder
 	plain    bool            // too few tools to hide any: the model sees all of them and no meta-tool
 	others   map[string]bool // names of the catalog that are those of the agent's own tools in this run
+	held     []string        // names of other protocols' tools that are those of the agent's own tools
 	notebook notebook
 }
 
@@ -34,6 +35,9 @@ func (m *middleware[M]) newRun(ctx context.Context, others []string) (*run, erro
 		r.scope.allowed = allowedBy(ctx, c, m.config.Filter)
 	}
 	for i, name := range others {
+		if slices.Contains(foreignNames, name) {
+			r.held = append(r.held, name)
+		}
 		if err := m.yield(ctx, r, i, name); err != nil {
 			return nil, err
 		}
@@ -92,6 +96,12 @@ func (m *middleware[M]) yield(ctx context.Context, r *run, i int, name string) e
 	}
 	r.others[name] = true
 	return nil
+}
+
+// reads reports whether results of the tool of that name are for this middleware to rewrite:
+// not those of another one that is at work in the same run.
+func (r *run) reads(name string) bool {
+	return r.reader.names.reads(name) && !slices.Contains(r.held, name)
 }
 
 // owns returns the dynamic tool of that name, unless the agent has a tool of its own by it.

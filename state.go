@@ -32,7 +32,7 @@ const rememberedMark = "_toolsearch_remembered"
 type loadedSet struct {
 	docs   []int
 	has    docSet
-	native docSet // those of which the history holds a native search result
+	native docSet // those that a native search result shows to the model
 
 	// When each was last used: found or called. Later is more; what is only known to be
 	// loaded has none. Nil: not kept, since nothing will be evicted.
@@ -65,7 +65,7 @@ func (s *loadedSet) use(docs ...int) {
 	}
 }
 
-// noteNative notes that the history shows the documents' definitions to the model.
+// noteNative notes that a native search result shows the documents to the model.
 func (s *loadedSet) noteNative(docs ...int) {
 	for _, doc := range docs {
 		s.native.add(doc)
