@@ -201,21 +201,15 @@ func (m *middleware[M]) read(ctx context.Context, r *run, state *adk.TypedChatMo
 		}
 		loaded.use(docs...)
 	}
-	m.noteShown(r, loaded, state.Messages, seen.repair)
+	if m.config.nativeForm().isText(m.codec.wordless) {
+		messages := state.Messages
+		if seen.repair { // a text that is to be named after another tool shows nothing
+			messages = restore(m.codec, &m.names, messages)
+		}
+		loaded.native = shownByTexts(m.codec, r, messages, state.ToolInfos, loaded)
+	}
 	r.restrict(loaded, m.config.MaxLoaded)
 	return loaded, seen, nil
-}
-
-// noteShown notes exactly which tools texts of the history show to the model, where texts
-// become native results: one that is still to be named after another tool does not.
-func (m *middleware[M]) noteShown(r *run, loaded *loadedSet, messages []M, repair bool) {
-	if !m.config.nativeForm().isText(m.codec.wordless) {
-		return
-	}
-	if repair {
-		messages = restore(m.codec, &m.names, messages)
-	}
-	loaded.native = shownByTexts(m.codec, r, messages, loaded)
 }
 
 // tellLoaded notes what is loaded at this model call, and sends what changed since the last.
@@ -311,7 +305,9 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	for _, doc := range kept.docs {
 		loaded.add(doc)
 	}
-	m.noteShown(r, loaded, messages, false)
+	if m.config.nativeForm().isText(m.codec.wordless) {
+		loaded.native = shownByTexts(m.codec, r, messages, given.Tools, loaded)
+	}
 	r.restrict(loaded, 0)
 	if m.config.MaxLoaded > 0 { // what was evicted is loaded no more
 		loaded.keep(func(doc int) bool { return kept.has.has(doc) || loaded.native.has(doc) })

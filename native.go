@@ -17,8 +17,8 @@ import (
 // A tool whose definition a native search result shows to the model is callable for as long
 // as the result stands there. Where the result is gone, or never was one that can be shown
 // natively, the tool moves to the ordinary tool list and stays there; so a tool is never in
-// both, and no native result holds one from the ordinary list: adapters refuse a definition
-// that comes twice.
+// both, and a search does not show one from the ordinary list again: adapters refuse a
+// definition that comes twice.
 
 // NativeDialect is how a model's adapter takes tools that are searched natively.
 type NativeDialect int

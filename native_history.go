@@ -71,6 +71,7 @@ type fitter struct {
 	wordless bool            // codec.wordless
 	given    map[string]bool // names the model has a definition of
 	loaded   *loadedSet      // where texts become native results
+	other    string          // the name of another middleware's native search tool
 }
 
 // fitResults returns messages with the results of the search tool in the form that the
@@ -82,23 +83,28 @@ func fitResults[M message](codec codec[M], r *run, messages []M, given *model.Op
 			f.given[t.Name] = true
 		}
 	}
-	reads := r.reads
-	if other := given.ToolSearchTool; other != nil && other.Name != r.reader.names.search {
-		// A middleware after this one searches natively; BeforeAgent did not see it.
-		reads = func(name string) bool { return name != other.Name && r.reads(name) }
+	if search := given.ToolSearchTool; search != nil && search.Name != r.reader.names.search {
+		f.other = search.Name
 	}
-	return rewriteResults(codec, messages, reads, f.fit)
+	return rewriteResults(codec, messages, r.reader.names.reads, f.fit)
 }
 
 // shownByTexts returns the loaded tools whose definitions fitResults shows to a model for
-// which texts become native results.
-func shownByTexts[M message](codec codec[M], r *run, messages []M, loaded *loadedSet) docSet {
+// which texts become native results, beside the loaded ones in its tool list.
+func shownByTexts[M message](codec codec[M], r *run, messages []M, tools []*schema.ToolInfo, loaded *loadedSet) docSet {
 	shown := newDocSet(len(r.scope.docs))
 	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool), loaded: loaded}
-	rewriteResults(codec, messages, r.reads, func(result resultView, call *callView) (resultView, bool) {
+	for _, t := range tools {
+		if isMarked(t, r.reader.names.search) {
+			f.given[t.Name] = true
+		}
+	}
+	rewriteResults(codec, messages, r.reader.names.reads, func(result resultView, call *callView) (resultView, bool) {
 		if fitted, _ := f.fit(result, call); fitted.native {
 			for _, t := range fitted.foundTools {
-				shown.add(r.scope.byName[t.Name])
+				if doc, ok := r.scope.byName[t.Name]; ok {
+					shown.add(doc)
+				}
 			}
 		}
 		return result, false
@@ -106,8 +112,30 @@ func shownByTexts[M message](codec codec[M], r *run, messages []M, loaded *loade
 	return shown
 }
 
+// isOthers reports whether a result is one of another middleware that is at work in the same
+// run, and has a search tool of that name.
+func (f *fitter) isOthers(result resultView, call *callView) bool {
+	name := result.name
+	if name == "" && call != nil {
+		name = call.name
+	}
+	if !result.native || name == "" {
+		return false
+	}
+	return name == f.other || slices.Contains(f.run.held, name) && !slices.ContainsFunc(result.foundTools, func(t *schema.ToolInfo) bool {
+		if t == nil {
+			return false
+		}
+		_, ours := f.run.scope.byName[t.Name]
+		return ours
+	})
+}
+
 // fit returns a result in the form the model takes, and whether that is another one.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
+	if f.isOthers(result, call) {
+		return result, false
+	}
 	form := f.run.reader.native
 	if form.isText(f.wordless) {
 		return f.fresh(result)

@@ -302,6 +302,41 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 	}
 }
 
+// TestNativeSearchForTheOrdinary: a tool that stands in the ordinary list does not escape
+// MaxLoaded by being searched for.
+func TestNativeSearchForTheOrdinary(t *testing.T) {
+	for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
+		config := toolsearch.Config{UseModelToolSearch: true, Native: dialect, MaxLoaded: 1}
+		o := play[*schema.Message](t, conversation{config: config, turns: []turn{
+			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
+		}}, way{})
+		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
+		if o.err != nil || !slices.Equal(got, []string{"list_stocks"}) {
+			t.Errorf("%v: the model saw %v; error %v", dialect, got, o.err)
+		}
+	}
+}
+
+// TestNativeHistoryOfANameTaken: an agent's own tool, of a name that search tools have, does
+// not keep an old native result from becoming a text for a model that searches by no means of
+// its own.
+func TestNativeHistoryOfANameTaken(t *testing.T) {
+	playAll(t, []conversation{{
+		static: echoTools("search_tools: The agent's own"),
+		history: []message{
+			{Role: toolsearchtest.Assistant, Calls: []call{called("a", "search_tools", `{"query":"weather"}`)}},
+			{Role: toolsearchtest.Tool, CallID: "a", ToolName: "search_tools", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}},
+		},
+		turns: []turn{calling("get_weather")},
+		saw:   slices.Repeat([]string{"search_tools tool_search get_weather"}, 2),
+		check: func(t *testing.T, o outcome) {
+			if got, want := o.result(t, "a"), `{"matches":["get_weather"]}`; got != want {
+				t.Errorf("the result is %q, want %q", got, want)
+			}
+		},
+	}})
+}
+
 // TestNativeBesideAnotherProtocol: another middleware, to which results of tool_search would be
 // its own if nobody else had a tool of that name, leaves native ones alone.
 func TestNativeBesideAnotherProtocol(t *testing.T) {
@@ -309,16 +344,22 @@ func TestNativeBesideAnotherProtocol(t *testing.T) {
 }
 
 func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
-	for _, reversed := range []bool{false, true} {
-		config := with(
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true}),
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
-		if reversed {
-			slices.Reverse(config.Handlers)
-		}
-		o := converse(context.Background(), t, w, config, selecting("cut_grass"), calling("cut_grass"))
-		if got := nativeResult(t, o, "call_1"); o.err != nil || !slices.Equal(got, []string{"cut_grass"}) {
-			t.Errorf("reversed=%v: the search returned %v; error %v", reversed, got, o.err)
+	dialects := []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences}
+	if w.agentic {
+		dialects = dialects[:1]
+	}
+	for _, dialect := range dialects {
+		for _, reversed := range []bool{false, true} {
+			config := with(
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true, Native: dialect}),
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
+			if reversed {
+				slices.Reverse(config.Handlers)
+			}
+			o := converse(context.Background(), t, w, config, selecting("cut_grass"), calling("cut_grass"))
+			if got := nativeResult(t, o, "call_1"); o.err != nil || !slices.Equal(got, []string{"cut_grass"}) {
+				t.Errorf("%v, reversed=%v: the search returned %v; error %v", dialect, reversed, got, o.err)
+			}
 		}
 	}
 }

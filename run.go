@@ -98,12 +98,6 @@ func (m *middleware[M]) yield(ctx context.Context, r *run, i int, name string) e
 	return nil
 }
 
-// reads reports whether results of the tool of that name are for this middleware to rewrite:
-// not those of another one that is at work in the same run.
-func (r *run) reads(name string) bool {
-	return r.reader.names.reads(name) && !slices.Contains(r.held, name)
-}
-
 // owns returns the dynamic tool of that name, unless the agent has a tool of its own by it.
 func (r *run) owns(name string) (doc int, ok bool) {
 	doc, ok = r.scope.byName[name]
