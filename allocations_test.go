@@ -8,6 +8,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 )
 
@@ -16,9 +19,7 @@ import (
 func TestKeywordAllocatesLittle(t *testing.T) {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, benchCatalog(2_000), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	searchTool := catalog.Tool()
 	for _, arguments := range benchQueries {
 		allocations := testing.AllocsPerRun(100, func() {
@@ -26,8 +27,6 @@ func TestKeywordAllocatesLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if allocations > 20 {
-			t.Errorf("%s: %v allocations", arguments, allocations)
-		}
+		assert.LessOrEqual(t, allocations, 20.0, arguments)
 	}
 }
