@@ -126,8 +126,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
-	_, ofPatterns := c.searcher.(*regexpIndex) // which no user speaks in
-	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || ofPatterns) {
+	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || ReadsPatterns(c.searcher)) {
 		if c.preselector, err = c.index(ctx, BM25); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}

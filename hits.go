@@ -83,9 +83,9 @@ func (t *top) down(i int) {
 	}
 }
 
-// hits empties the heap, best first, with docOf turning numbers into documents; nil if
+// hitsOf empties a heap, best first, with docOf turning numbers into documents; nil if
 // they are documents.
-func (t *top) hits(docOf []int32) []Hit {
+func hitsOf(t *top, docOf []int32) []Hit {
 	slices.SortFunc(t.heap, compareScored)
 	hits := make([]Hit, len(t.heap))
 	for i, s := range t.heap {

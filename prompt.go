@@ -62,3 +62,12 @@ func (p *prompt) text(key string, values ...string) string {
 	}
 	return strings.NewReplacer(values...).Replace(text)
 }
+
+// of returns what a searcher has to say of a query, in the language of the prompt where
+// there is a text of it.
+func (p *prompt) of(wrong *QueryError) string {
+	if wrong.Key == "" {
+		return wrong.Message
+	}
+	return p.text(wrong.Key, wrong.Values...)
+}

@@ -79,7 +79,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	result.Matches = interleave(lists)
 	c.help(result, blank, missed)
 	if trace.wrong != nil { // which may well be why there is no match
-		result.Message = trace.wrong.in(c.prompt)
+		result.Message = c.prompt.of(trace.wrong)
 	}
 	return result, trace, nil
 }

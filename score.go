@@ -257,7 +257,7 @@ func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, er
 		}
 	}
 	s.best = best.heap
-	return best.hits(x.docOf), total, nil
+	return hitsOf(&best, x.docOf), total, nil
 }
 
 // Explain implements Explainer. It asks the one document outright, without the index.

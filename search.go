@@ -20,8 +20,12 @@ import (
 // Bounds on what one search may cost, however long the model's text is. A query is
 // read up to the bound; the rest is ignored.
 const (
-	maxQueryBytes  = 4 << 10 // keywords
-	maxKeywords    = 64      // in one query
+	maxQueryBytes = 4 << 10 // keywords
+	maxKeywords   = 64      // in one query
+)
+
+// Bounds on what one call of a meta-tool asks for.
+const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
 	maxQueries     = 10  // in one call of the meta-tool
@@ -109,26 +113,15 @@ type Searcher interface {
 type QueryError struct {
 	Message string // for the model: what is wrong, where, and what to do
 
-	// Of the library's own errors, what to make Message of in another language.
-	key    string
-	values []string
+	// Key is the heading in prompt/ under which a catalog finds the message in its own
+	// language, and Values are what to fill in there: pairs of a placeholder and a text. "":
+	// Message is all there is.
+	Key    string
+	Values []string
 }
 
 // Error returns the message.
 func (e *QueryError) Error() string { return e.Message }
-
-// newQueryError takes the message from the texts of the prompt.
-func newQueryError(key string, values ...string) *QueryError {
-	return &QueryError{Message: promptIn(English, ProtocolToolSearch, true).text(key, values...), key: key, values: values}
-}
-
-// in returns the message in the language of a prompt, where there is one in it.
-func (e *QueryError) in(p *prompt) string {
-	if e.key == "" {
-		return e.Message
-	}
-	return p.text(e.key, e.values...)
-}
 
 // A PartialError is returned by a Searcher together with the hits it has, when only a part
 // of what it asks has failed. A catalog uses the hits and reports the error as

@@ -96,7 +96,7 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	}
 	s.tick += uint32(exactlyNamed)
 	s.best = best.heap
-	return best.hits(nil), total, nil
+	return hitsOf(&best, nil), total, nil
 }
 
 // begin starts a query of that many groups, whose ticks must not overflow on the way.

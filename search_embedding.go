@@ -225,7 +225,7 @@ func (x *embeddingIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, 
 			best.add(score, int32(doc))
 		}
 	}
-	return best.hits(nil), total, nil
+	return hitsOf(&best, nil), total, nil
 }
 
 // queryVector returns the query's vector, nil if it has no text or there are no tools.

@@ -314,7 +314,7 @@ func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, erro
 			best.add(score, int32(number))
 		}
 	}
-	return best.hits(x.docOf), total, nil
+	return hitsOf(&best, x.docOf), total, nil
 }
 
 // near returns the parts of names like a word, best first.

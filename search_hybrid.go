@@ -238,5 +238,5 @@ func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			best.add(score, int32(doc))
 		}
 	}
-	return best.hits(nil), total, err
+	return hitsOf(&best, nil), total, err
 }

@@ -29,10 +29,8 @@ import (
 
 const (
 	maxPatternBytes = 256
-	// The size is in instructions of the compiled pattern: the most there may be, the most
-	// there may be times the bytes of text, and what is allowed for all that. A pattern of
-	// a dozen words has about 100; without numbers in braces, 256 bytes come to under 600.
-	maxPatternSize       = 1000
+	// The size is in instructions of the compiled pattern: the most there may be times the
+	// bytes of text, and what is allowed for all that.
 	maxPatternWork       = 1 << 28
 	minPatternSize       = 100
 	maxRegexpDescription = 16 << 10
@@ -117,7 +115,7 @@ func (x *regexpIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, err
 			best.add(part.Score, int32(number))
 		}
 	}
-	return best.hits(x.docOf), total, ctx.Err()
+	return hitsOf(&best, x.docOf), total, ctx.Err()
 }
 
 // Explain implements Explainer.
@@ -171,14 +169,15 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	case text == "":
 		return nil, nil
 	case len(text) > maxPatternBytes:
-		return nil, newQueryError("long-pattern", "{limit}", strconv.Itoa(maxPatternBytes))
+		limit := strconv.Itoa(maxPatternBytes)
+		return nil, &QueryError{Message: "The pattern is longer than " + limit + " bytes.", Key: "long-pattern", Values: []string{"{limit}", limit}}
 	}
 	parsed, err := parsePattern(text)
 	if err != nil {
 		return nil, patternError(text, err)
 	}
 	if patternSize(parsed) > x.maxSize {
-		return nil, newQueryError("costly-pattern")
+		return nil, costlyPattern()
 	}
 	// The flag holds for all that follows, alternatives included.
 	pattern, err := regexp.Compile("(?i)" + text)
@@ -189,6 +188,18 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
+// ReadsPatterns reports whether a searcher takes a query for a regular expression, in which
+// no user speaks.
+func ReadsPatterns(s Searcher) bool {
+	_, ok := s.(*regexpIndex)
+	return ok
+}
+
+// maxPatternSize is the most instructions a compiled pattern may have. A pattern of a dozen
+// words has about 100; without numbers in braces, 256 bytes come to under 600.
+const maxPatternSize = 1000
+
+// parsePattern parses a pattern as Regexp reads it, without regard to case.
 func parsePattern(text string) (*syntax.Regexp, error) {
 	return syntax.Parse(text, syntax.Perl|syntax.FoldCase)
 }
@@ -225,11 +236,19 @@ func patternError(text string, err error) error {
 	}
 	switch wrong.Code {
 	case syntax.ErrLarge, syntax.ErrNestingDepth:
-		return newQueryError("costly-pattern")
+		return costlyPattern()
 	}
 	at := errorOffset(text, wrong)
-	return newQueryError("bad-pattern", "{problem}", wrong.Code.String(),
-		"{position}", strconv.Itoa(utf8.RuneCountInString(text[:at])+1), "{rest}", oneLine(text[at:], 40))
+	position, rest := strconv.Itoa(utf8.RuneCountInString(text[:at])+1), oneLine(text[at:], 40)
+	return &QueryError{
+		Message: fmt.Sprintf("The pattern is not a valid regular expression: %v, at character %s, where `%s` begins.", wrong.Code, position, rest),
+		Key:     "bad-pattern",
+		Values:  []string{"{problem}", wrong.Code.String(), "{position}", position, "{rest}", rest},
+	}
+}
+
+func costlyPattern() *QueryError {
+	return &QueryError{Message: "The pattern is too large once its repetitions are written out.", Key: "costly-pattern"}
 }
 
 // errorOffset finds where in a pattern an error is. Package syntax only says which piece

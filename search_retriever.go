@@ -66,7 +66,7 @@ type RetrieverOptions struct {
 }
 
 // Retriever is the Indexer of a catalog that lives in an engine: RetrieverOptions with all
-// defaults. StoreDocuments or Catalog.Store writes the catalog there; building the searcher
+// defaults. StoreDocuments writes the catalog there; building the searcher
 // asks the engine nothing.
 //
 // A document of the engine is a tool's if its ID is DocumentID of the tool's name or the

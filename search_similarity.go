@@ -288,7 +288,7 @@ func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int,
 			}
 		}
 	}
-	return best.hits(x.docOf), total, nil
+	return hitsOf(&best, x.docOf), total, nil
 }
 
 // Explain implements Explainer.

@@ -50,10 +50,11 @@ func schemaJSON(info *schema.ToolInfo) string {
 	if err != nil || definition == nil || !isWritable(definition) {
 		return any
 	}
-	if text := toJSON(definition); strings.HasPrefix(text, "{") { // {} is written as true
-		return text
+	text, err := sonic.ConfigStd.MarshalToString(definition)
+	if err != nil || !strings.HasPrefix(text, "{") { // {} is written as true
+		return any
 	}
-	return any
+	return text
 }
 
 // isWritable reports whether a definition is small enough to be written out. That takes the
