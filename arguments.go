@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bytedance/sonic"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Arguments as models write them, and what they ask for.
@@ -54,7 +56,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	namespace, _ := firstOf(object, "namespace", "server").(string)
 	return searchRequest{
 		queries:    queries,
-		namespace:  cut(strings.TrimSpace(namespace), maxNameBytes),
+		namespace:  naming.Cut(strings.TrimSpace(namespace), naming.MaxBytes),
 		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
 		unreadable: !ok,
 	}
@@ -62,7 +64,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 
 // readValue finds the JSON value in arguments, and in the strings it may be wrapped in.
 func readValue(arguments string) (any, bool) {
-	arguments, whole := cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
+	arguments, whole := naming.Cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
 	value, ok := decodeLoosely(arguments, whole)
 	if !ok {
 		return nil, false
@@ -201,7 +203,7 @@ func standInOf(object map[string]any) *standIn {
 	if object["query"] != nil || !isUnknown && !isUnloaded && !isMisused {
 		return nil
 	}
-	s := &standIn{UnknownTool: cut(unknown, maxNameBytes), UnloadedTool: unloaded, MisusedTool: misused}
+	s := &standIn{UnknownTool: naming.Cut(unknown, naming.MaxBytes), UnloadedTool: unloaded, MisusedTool: misused}
 	s.Problem, _ = object["problem"].(string)
 	if list, ok := object["suggestions"].([]any); ok {
 		for _, element := range list[:min(len(list), maxSuggestions)] {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // What a user sets, what its zero means, and what New refuses.
@@ -61,16 +63,16 @@ type Config struct {
 	// Index builds the searcher. Nil: that of the protocol, which is Keyword for
 	// ProtocolToolSearch, Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for
 	// ProtocolRanked and BM25 for ProtocolDispatch.
-	Index Indexer
+	Index search.Indexer
 
 	// Fallback builds a searcher that is asked when Index's finds nothing or fails. Nil:
 	// none, but Fuzzy for ProtocolSearchAdd without an Index. When every searcher fails,
 	// keyword search answers.
-	Fallback Indexer
+	Fallback search.Indexer
 
 	// Annotate tells what is known of a tool beyond its definition: namespace, words to
 	// find it by. Nil: the function Annotate.
-	Annotate func(*schema.ToolInfo) Annotation
+	Annotate func(*schema.ToolInfo) search.Annotation
 
 	// AlwaysLoaded names dynamic tools that the model sees from the first call on and that
 	// are never hidden: "get_weather", "get_*", "github:*" for a namespace,
@@ -227,7 +229,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	filled.DynamicTools = slices.Clone(filled.DynamicTools)
 	filled.Reminder.Namespaces = maps.Clone(filled.Reminder.Namespaces)
 	if filled.Annotate == nil {
-		filled.Annotate = Annotate
+		filled.Annotate = search.Annotate
 	}
 	if filled.MaxResults == 0 {
 		filled.MaxResults = DefaultMaxResults
@@ -277,14 +279,14 @@ func (config *Config) nativeForm() nativeForm {
 }
 
 // index and fallback are the searchers, the protocol's own where none is given.
-func (config *Config) index() Indexer {
+func (config *Config) index() search.Indexer {
 	if config.Index != nil {
 		return config.Index
 	}
 	return config.Protocol.index()
 }
 
-func (config *Config) fallback() Indexer {
+func (config *Config) fallback() search.Indexer {
 	if config.Fallback != nil {
 		return config.Fallback
 	}

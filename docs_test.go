@@ -19,7 +19,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "toolsearchtest", "eval"}
+var publicPackages = []string{".", "search", "toolsearchtest", "eval"}
 
 // readPackage parses the files of a folder that are not tests.
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {

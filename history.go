@@ -134,7 +134,7 @@ func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *no
 				h.repair = true
 				name, arguments = call.wanted, call.wantArg // what restore makes of it
 			}
-			if doc, ok := r.calledDoc(name, arguments); ok && (r.countCalls || loaded.has.has(doc)) {
+			if doc, ok := r.calledDoc(name, arguments); ok && (r.countCalls || loaded.has.Has(doc)) {
 				loaded.use(doc)
 			}
 		}

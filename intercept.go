@@ -4,6 +4,10 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Calls that cannot be run.
@@ -55,15 +59,15 @@ func (k *callable) standInFor(name string) *standIn {
 	if !k.explain || len(k.all) == 0 || k.run.reader.names.has(name) || containsName(k.all, name) {
 		return nil
 	}
-	return &standIn{UnknownTool: cut(name, maxNameBytes), Suggestions: k.near(name)}
+	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
 // asked is the name of the tool that a call means.
 func (k *callable) asked(call callView) string {
 	if d := readDispatch(call.args); call.name != "" && call.name == k.run.reader.names.call && d.Name != "" {
-		return cut(d.Name, maxNameBytes)
+		return naming.Cut(d.Name, naming.MaxBytes)
 	}
-	return cut(call.name, maxNameBytes)
+	return naming.Cut(call.name, naming.MaxBytes)
 }
 
 func (k *callable) isLoaded(doc int) bool {
@@ -89,20 +93,20 @@ const maxOtherTools = 256
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	var others []Document
+	var others []search.Document
 	for _, t := range k.all {
 		if t == nil || len(others) == maxOtherTools {
 			continue
 		}
 		if _, dynamic := c.byName[t.Name]; !dynamic {
-			others = append(others, Document{Name: t.Name})
+			others = append(others, search.Document{Name: t.Name})
 		}
 	}
 	names := newNameIndex(others).near(name, maxSuggestions, nil)
 	names = append(names, c.names().near(name, maxSuggestions, c.allowed)...)
-	wanted := joinParts(name)
+	wanted := naming.JoinParts(name)
 	slices.SortStableFunc(names, func(a, b string) int {
-		return compareScored(scored{score: likeness(wanted, joinParts(a))}, scored{score: likeness(wanted, joinParts(b))})
+		return top.Compare(top.Scored{Score: likeness(wanted, naming.JoinParts(a))}, top.Scored{Score: likeness(wanted, naming.JoinParts(b))})
 	})
 	return names[:min(len(names), maxSuggestions)]
 }

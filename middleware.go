@@ -12,6 +12,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // The agent's hooks: from what the agent has to what the model sees, and from what the model
@@ -105,7 +107,7 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 func (m *middleware[M]) namesOf(ctx context.Context, runCtx *adk.ChatModelAgentContext) ([]string, error) {
 	names := make([]string, len(runCtx.Tools))
 	for i, t := range runCtx.Tools {
-		if isNil(t) {
+		if foreign.IsNil(t) {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
 		}
 		info, err := infoOf(ctx, t)
@@ -310,7 +312,7 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	}
 	r.restrict(loaded, 0)
 	if m.config.MaxLoaded > 0 { // what was evicted is loaded no more
-		loaded.keep(func(doc int) bool { return kept.has.has(doc) || loaded.native.has(doc) })
+		loaded.keep(func(doc int) bool { return kept.has.Has(doc) || loaded.native.Has(doc) })
 	}
 	given.Tools, given.DeferredTools = deferred(r, given.Tools, given.DeferredTools, m.shown(r, loaded))
 	r.notebook.setOrdinary(given.Tools)

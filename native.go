@@ -9,6 +9,8 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Native mode: the model searches the catalog by means of its own, of which there are three
@@ -58,7 +60,7 @@ func (d NativeDialect) String() string {
 //	dialect, ok := toolsearch.NativeSupport(model)
 //	config := toolsearch.Config{UseModelToolSearch: ok, Native: dialect}
 func NativeSupport(chatModel any) (NativeDialect, bool) {
-	if isNil(chatModel) {
+	if foreign.IsNil(chatModel) {
 		return NativeDeferred, false
 	}
 	name, _ := components.GetType(chatModel)
@@ -97,7 +99,7 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 	moved := newLoadedSet(catalog)
 	for _, doc := range loaded.docs {
 		// What stands in the ordinary list already, or always does, stays there.
-		if !loaded.native.has(doc) || r.plain || r.isAlways(doc) || containsMarked(tools, catalog.docs[doc].Name, searchTool) {
+		if !loaded.native.Has(doc) || r.plain || r.isAlways(doc) || containsMarked(tools, catalog.docs[doc].Name, searchTool) {
 			moved.add(doc)
 		}
 	}
@@ -122,8 +124,8 @@ func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordi
 	}
 	for doc := range catalog.docs {
 		switch info := catalog.docs[doc].Info; {
-		case moved.has.has(doc) || !r.scope.sees(doc):
-		case loaded.has.has(doc):
+		case moved.has.Has(doc) || !r.scope.sees(doc):
+		case loaded.has.Has(doc):
 			hidden = append(hidden, marked(info, searchTool))
 		default:
 			hidden = append(hidden, r.deferred[doc])
@@ -169,7 +171,7 @@ func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*sch
 		if t == nil || isMarked(t, r.names.search) {
 			continue
 		}
-		if doc, ok := r.catalog.byName[t.Name]; ok && loaded.has.has(doc) {
+		if doc, ok := r.catalog.byName[t.Name]; ok && loaded.has.Has(doc) {
 			if &list[0] == &tools[0] {
 				list = slices.Clone(tools)
 			}

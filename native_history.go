@@ -5,6 +5,8 @@ import (
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
 // Search results on their way to the model. A history travels: what one dialect left in it
@@ -91,8 +93,8 @@ func fitResults[M message](codec codec[M], r *run, messages []M, given *model.Op
 
 // shownByTexts returns the loaded tools whose definitions fitResults shows to a model for
 // which texts become native results, beside the loaded ones in its tool list.
-func shownByTexts[M message](codec codec[M], r *run, messages []M, tools []*schema.ToolInfo, loaded *loadedSet) docSet {
-	shown := newDocSet(len(r.scope.docs))
+func shownByTexts[M message](codec codec[M], r *run, messages []M, tools []*schema.ToolInfo, loaded *loadedSet) docset.Set {
+	shown := docset.New(len(r.scope.docs))
 	f := fitter{run: r, wordless: codec.wordless, given: make(map[string]bool), loaded: loaded}
 	for _, t := range tools {
 		if isMarked(t, r.reader.names.search) {
@@ -103,7 +105,7 @@ func shownByTexts[M message](codec codec[M], r *run, messages []M, tools []*sche
 		if fitted, _ := f.fit(result, call); fitted.native {
 			for _, t := range fitted.foundTools {
 				if doc, ok := r.scope.byName[t.Name]; ok {
-					shown.add(doc)
+					shown.Add(doc)
 				}
 			}
 		}
@@ -168,7 +170,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	seen := f.seen(found)
 	var fresh []*schema.ToolInfo
 	for _, t := range seen {
-		if !f.given[t.Name] && f.loaded.has.has(c.byName[t.Name]) {
+		if !f.given[t.Name] && f.loaded.has.Has(c.byName[t.Name]) {
 			f.given[t.Name] = true
 			fresh = append(fresh, t)
 		}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Patterns that name tools: Config.AlwaysLoaded and FilterTools.
@@ -58,7 +61,7 @@ func parseToolPatterns(texts []string) ([]toolPattern, error) {
 	return patterns, nil
 }
 
-func (p *toolPattern) matches(name string, a *Annotation) bool {
+func (p *toolPattern) matches(name string, a *search.Annotation) bool {
 	if name == p.text {
 		return true
 	}
@@ -66,13 +69,13 @@ func (p *toolPattern) matches(name string, a *Annotation) bool {
 	case patternTag:
 		return slices.ContainsFunc(a.Tags, func(tag string) bool { return glob(p.tag, tag) })
 	case patternScoped:
-		return glob(foldName(p.namespace), foldName(a.Namespace)) && (glob(p.tool, name) || glob(p.tool, bareName(name, a.Namespace)))
+		return glob(naming.Fold(p.namespace), naming.Fold(a.Namespace)) && (glob(p.tool, name) || glob(p.tool, naming.Bare(name, a.Namespace)))
 	default:
 		return glob(p.text, name)
 	}
 }
 
-func matchesAny(patterns []toolPattern, name string, a *Annotation) bool {
+func matchesAny(patterns []toolPattern, name string, a *search.Annotation) bool {
 	for i := range patterns {
 		if patterns[i].matches(name, a) {
 			return true
@@ -102,25 +105,6 @@ func glob(pattern, text string) bool {
 		}
 		text, rest = after, more
 	}
-}
-
-// bareName is a tool's name within its namespace: create_issue for
-// mcp__github__create_issue and github__create_issue.
-func bareName(name, namespace string) string {
-	return strings.TrimPrefix(name, namePrefix(name, namespace))
-}
-
-// namePrefix is what a name has of its namespace in front; "" if nothing.
-func namePrefix(name, namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	for _, prefix := range [...]string{"mcp__" + namespace + "__", namespace + "__"} {
-		if len(name) > len(prefix) && strings.HasPrefix(name, prefix) {
-			return prefix
-		}
-	}
-	return ""
 }
 
 // FilterTools returns a Config.Filter that lets pass the tools of the servers and, besides
@@ -156,11 +140,11 @@ func FilterTools(servers, tools []string) func(ctx context.Context, info *schema
 // filteredKey is the context key of the catalog whose tools a Filter is asked about.
 type filteredKey struct{}
 
-func annotationOf(ctx context.Context, info *schema.ToolInfo) Annotation {
+func annotationOf(ctx context.Context, info *schema.ToolInfo) search.Annotation {
 	if c, ok := ctx.Value(filteredKey{}).(*Catalog); ok {
 		if doc, known := c.byName[info.Name]; known {
 			return c.docs[doc].Annotation
 		}
 	}
-	return Annotate(info)
+	return search.Annotate(info)
 }

@@ -3,6 +3,8 @@ package toolsearch
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The prose the model reads lives in prompt/, one Markdown file per language; this file
@@ -65,7 +67,7 @@ func (p *prompt) text(key string, values ...string) string {
 
 // of returns what a searcher has to say of a query, in the language of the prompt where
 // there is a text of it.
-func (p *prompt) of(wrong *QueryError) string {
+func (p *prompt) of(wrong *search.QueryError) string {
 	if wrong.Key == "" {
 		return wrong.Message
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Protocol is the meta-tools the model sees and the shape of their results. What was loaded
@@ -111,25 +113,25 @@ func (n *metaNames) answers(name string) bool {
 }
 
 // index is the searcher of the protocol when Config.Index is nil.
-func (p Protocol) index() Indexer {
+func (p Protocol) index() search.Indexer {
 	switch p {
 	case ProtocolRegexp:
-		return Regexp
+		return search.Regexp
 	case ProtocolSearchAdd:
-		return RegexpOptions{Descriptions: true}.Index
+		return search.RegexpOptions{Descriptions: true}.Index
 	case ProtocolRanked:
-		return Similarity
+		return search.Similarity
 	case ProtocolDispatch:
-		return BM25
+		return search.BM25
 	default:
 		return nil // Keyword
 	}
 }
 
 // fallback is the searcher asked next when Config.Fallback is nil.
-func (p Protocol) fallback() Indexer {
+func (p Protocol) fallback() search.Indexer {
 	if p == ProtocolSearchAdd {
-		return Fuzzy
+		return search.Fuzzy
 	}
 	return nil
 }

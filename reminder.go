@@ -1,6 +1,8 @@
 package toolsearch
 
-import "strings"
+import (
+	"strings"
+)
 
 // The <available-deferred-tools> reminder: a user's message that tells the model the
 // names it can load. It stands before the first message that is not a system one, once,

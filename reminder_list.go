@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // What the reminder says, within its budget. Each form says less than the one before it,
@@ -37,7 +39,7 @@ func newToolList(r *run, config *Config) *toolList {
 	l := &toolList{catalog: r.reader.catalog, config: &config.Reminder, separated: config.Protocol == ProtocolSearchAdd}
 	l.docs = make([]int, 0, len(l.catalog.docs))
 	for doc := range l.catalog.docs {
-		if r.listed.has(doc) && r.scope.sees(doc) {
+		if r.listed.Has(doc) && r.scope.sees(doc) {
 			l.docs = append(l.docs, doc)
 		}
 	}
@@ -82,7 +84,7 @@ func (l *toolList) names(describe int) string {
 	b.WriteString(l.catalog.prompt.text("reminder"))
 	for _, doc := range l.docs {
 		d := &l.catalog.docs[doc]
-		b.WriteString("\n" + shownName(d.Name))
+		b.WriteString("\n" + naming.Shown(d.Name))
 		if text := shortLine(d.Description, describe); text != "" {
 			b.WriteString(": " + text)
 		}
@@ -95,11 +97,11 @@ func shortLine(text string, limit int) string {
 	if limit <= 0 {
 		return ""
 	}
-	line := strings.TrimSpace(oneLine(text, 4*limit))
+	line := strings.TrimSpace(naming.OneLine(text, 4*limit))
 	if len(line) <= limit {
 		return line
 	}
-	return strings.TrimSpace(cutWords(line, limit-len("…"))) + "…"
+	return strings.TrimSpace(naming.CutWords(line, limit-len("…"))) + "…"
 }
 
 // toolGroup is the tools of one namespace, "" for those without.
@@ -142,13 +144,13 @@ func (l *toolList) grouped(groups []toolGroup) string {
 		prefix := l.prefix(g)
 		b.WriteByte('\n')
 		if prefix != "" {
-			b.WriteString(shownName(prefix) + "*: ")
+			b.WriteString(naming.Shown(prefix) + "*: ")
 		}
 		for i, doc := range g.docs {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(shownName(strings.TrimPrefix(l.catalog.docs[doc].Name, prefix)))
+			b.WriteString(naming.Shown(strings.TrimPrefix(l.catalog.docs[doc].Name, prefix)))
 		}
 	}
 	return b.String()
@@ -156,9 +158,9 @@ func (l *toolList) grouped(groups []toolGroup) string {
 
 // prefix is what the names of a group all begin with, if that is their namespace.
 func (l *toolList) prefix(g toolGroup) string {
-	prefix := namePrefix(l.catalog.docs[g.docs[0]].Name, g.namespace)
+	prefix := naming.Prefix(l.catalog.docs[g.docs[0]].Name, g.namespace)
 	for _, doc := range g.docs {
-		if namePrefix(l.catalog.docs[doc].Name, g.namespace) != prefix {
+		if naming.Prefix(l.catalog.docs[doc].Name, g.namespace) != prefix {
 			return ""
 		}
 	}
@@ -169,7 +171,7 @@ func (l *toolList) title(g toolGroup) string {
 	if g.namespace == "" {
 		return l.catalog.prompt.text("reminder-no-namespace", "{count}", strconv.Itoa(len(g.docs)))
 	}
-	return fmt.Sprintf("%s (%d)", shownName(g.namespace), len(g.docs))
+	return fmt.Sprintf("%s (%d)", naming.Shown(g.namespace), len(g.docs))
 }
 
 // summary is what the user says of a namespace.

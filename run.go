@@ -7,6 +7,9 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // A run is what one run of an agent works with from its start, or its resumption, to its
@@ -85,12 +88,12 @@ func (m *middleware[M]) yield(ctx context.Context, r *run, i int, name string) e
 		}
 	}
 	if r.scope.allowed == nil {
-		r.scope.allowed = newDocSet(len(r.scope.docs))
+		r.scope.allowed = docset.New(len(r.scope.docs))
 		for doc := range r.scope.docs {
-			r.scope.allowed.add(doc)
+			r.scope.allowed.Add(doc)
 		}
 	}
-	r.scope.allowed.remove(doc)
+	r.scope.allowed.Remove(doc)
 	if r.others == nil {
 		r.others = make(map[string]bool)
 	}
@@ -105,13 +108,13 @@ func (r *run) owns(name string) (doc int, ok bool) {
 }
 
 // allowedBy asks a Filter about every tool. One that panics lets the tool not pass.
-func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, *schema.ToolInfo) bool) docSet {
+func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, *schema.ToolInfo) bool) docset.Set {
 	ctx = context.WithValue(ctx, filteredKey{}, c)
-	allowed := newDocSet(len(c.docs))
+	allowed := docset.New(len(c.docs))
 	for i := range c.docs {
-		passes, err := guard(func() (bool, error) { return filter(ctx, c.docs[i].Info), nil })
+		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i].Info), nil })
 		if passes && err == nil {
-			allowed.add(i)
+			allowed.Add(i)
 		}
 	}
 	return allowed
@@ -134,7 +137,7 @@ func (m *middleware[M]) run(ctx context.Context) (*run, error) {
 }
 
 // isAlways reports whether the document is one of AlwaysLoaded's.
-func (r *run) isAlways(doc int) bool { return !r.listed.has(doc) }
+func (r *run) isAlways(doc int) bool { return !r.listed.Has(doc) }
 
 // restrict takes what the request may not see out of the loaded tools, and the least
 // recently used beyond limit; 0 is no limit. What a native search showed to the model stays
@@ -144,7 +147,7 @@ func (r *run) restrict(loaded *loadedSet, limit int) {
 		loaded.keep(r.scope.sees)
 	}
 	if limit > 0 && !r.plain {
-		loaded.evict(limit, func(doc int) bool { return r.isAlways(doc) || loaded.native.has(doc) })
+		loaded.evict(limit, func(doc int) bool { return r.isAlways(doc) || loaded.native.Has(doc) })
 	}
 }
 

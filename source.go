@@ -12,6 +12,10 @@ import (
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // A catalog that changes. An edition is the dynamic tools as they were at one time,
@@ -24,7 +28,7 @@ type edition struct {
 	tools  []tool.BaseTool
 	prints [][sha256.Size]byte // of the definitions of Source's tools
 	always []int               // documents of Config.AlwaysLoaded, in their order
-	listed docSet              // those that the reminder names: all but always
+	listed docset.Set          // those that the reminder names: all but always
 
 	announce  sync.Once
 	announced reminder           // of a run without a Filter, once it is needed
@@ -71,7 +75,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	ed := &edition{
 		reader: newReader(catalog, names, e.config),
 		tools:  wrapAll(tools, catalog),
-		listed: newDocSet(len(catalog.docs)),
+		listed: docset.New(len(catalog.docs)),
 	}
 	if e.config.UseModelToolSearch {
 		ed.deferred = deferredCopies(catalog, names.search)
@@ -80,7 +84,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 		if d := &catalog.docs[i]; matchesAny(patterns, d.Name, &d.Annotation) {
 			ed.always = append(ed.always, i)
 		} else {
-			ed.listed.add(i)
+			ed.listed.Add(i)
 		}
 	}
 	return ed, nil
@@ -108,7 +112,7 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	}
 	if sourceErr == nil {
 		// guard, since Annotate and Index read what a stranger wrote.
-		_, sourceErr = guard(func() (any, error) { return nil, e.accept(ctx, answer) })
+		_, sourceErr = foreign.Guard(func() (any, error) { return nil, e.accept(ctx, answer) })
 	}
 	last, tools := e.last, e.tools
 	<-e.lock
@@ -149,7 +153,7 @@ type answered struct {
 // ask returns the tools of both, the fixed ones and Source's. Those of Source are sorted by
 // name: a server that lists its tools in another order each time has not changed.
 func (e *editions) ask(ctx context.Context) (*answered, error) {
-	answer, err := guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
+	answer, err := foreign.Guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +189,7 @@ func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
 		Extra             map[string]any
 	}{Name: info.Name, Description: info.Desc, Extra: info.Extra}
 	// One that cannot be written out is told apart by the rest alone.
-	if schema, err := guard(info.ToJSONSchema); err == nil && isWritable(schema) {
+	if schema, err := foreign.Guard(info.ToJSONSchema); err == nil && schemacheck.IsWritable(schema) {
 		definition.Parameters = schema
 	}
 	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps

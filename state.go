@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
 // What the model sees, worked out before every call from what is always there:
@@ -31,8 +33,8 @@ const rememberedMark = "_toolsearch_remembered"
 // were first loaded.
 type loadedSet struct {
 	docs   []int
-	has    docSet
-	native docSet // those that a native search result shows to the model
+	has    docset.Set
+	native docset.Set // those that a native search result shows to the model
 
 	// When each was last used: found or called. Later is more; what is only known to be
 	// loaded has none. Nil: not kept, since nothing will be evicted.
@@ -44,11 +46,11 @@ type loadedSet struct {
 }
 
 func newLoadedSet(c *Catalog) *loadedSet {
-	return &loadedSet{has: newDocSet(len(c.docs)), native: newDocSet(len(c.docs))}
+	return &loadedSet{has: docset.New(len(c.docs)), native: docset.New(len(c.docs))}
 }
 
 func (s *loadedSet) add(doc int) {
-	if s.has.add(doc) {
+	if s.has.Add(doc) {
 		s.docs = append(s.docs, doc)
 	}
 }
@@ -68,12 +70,12 @@ func (s *loadedSet) use(docs ...int) {
 // noteNative notes that a native search result shows the documents to the model.
 func (s *loadedSet) noteNative(docs ...int) {
 	for _, doc := range docs {
-		s.native.add(doc)
+		s.native.Add(doc)
 	}
 }
 
 func (s *loadedSet) remove(doc int) {
-	if s.has.has(doc) {
+	if s.has.Has(doc) {
 		s.keep(func(other int) bool { return other != doc })
 	}
 }
@@ -84,8 +86,8 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 		if isKept(doc) {
 			return false
 		}
-		s.has.remove(doc)
-		s.native.remove(doc)
+		s.has.Remove(doc)
+		s.native.Remove(doc)
 		return true
 	})
 }
@@ -165,7 +167,7 @@ func (s *loadedSet) apply(e effect) {
 // for being loaded does not count beside the tool itself.
 func doubled(r *run, tools []*schema.ToolInfo) string {
 	var metas []string
-	seen := newDocSet(len(r.scope.docs))
+	seen := docset.New(len(r.scope.docs))
 	for _, t := range tools {
 		if t == nil || isMarked(t, r.reader.names.search) {
 			continue
@@ -176,7 +178,7 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 			}
 			metas = append(metas, t.Name)
 		}
-		if doc, dynamic := r.owns(t.Name); dynamic && !seen.add(doc) {
+		if doc, dynamic := r.owns(t.Name); dynamic && !seen.Add(doc) {
 			return t.Name
 		}
 	}
@@ -188,14 +190,14 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	catalog, names := r.reader.catalog, &r.reader.names
 	list := make([]*schema.ToolInfo, 0, 8)
-	shown := newDocSet(len(catalog.docs))
+	shown := docset.New(len(catalog.docs))
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
 		doc, dynamic := r.owns(t.Name)
 		switch {
-		case dynamic && isMarked(t, names.search) && loaded.has.has(doc) && shown.add(doc):
+		case dynamic && isMarked(t, names.search) && loaded.has.Has(doc) && shown.Add(doc):
 			if info := catalog.docs[doc].Info; !sameDefinition(t, info) {
 				t = marked(info, names.search) // the catalog changed
 			}
@@ -207,7 +209,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 		}
 	}
 	for _, doc := range loaded.docs {
-		if !shown.has(doc) {
+		if !shown.Has(doc) {
 			list = append(list, marked(catalog.docs[doc].Info, names.search))
 		}
 	}

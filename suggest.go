@@ -3,6 +3,11 @@ package toolsearch
 import (
 	"slices"
 	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Near names for what was not found: character trigrams propose, edit distance decides.
@@ -21,11 +26,11 @@ type nameIndex struct {
 	postings map[[3]byte][]int32
 }
 
-func newNameIndex(docs []Document) *nameIndex {
+func newNameIndex(docs []search.Document) *nameIndex {
 	x := &nameIndex{postings: make(map[[3]byte][]int32)}
 	for i := range docs {
 		x.names = append(x.names, docs[i].Name)
-		parts := joinParts(docs[i].Name)
+		parts := naming.JoinParts(docs[i].Name)
 		x.parts = append(x.parts, parts)
 		for gram := range trigrams(parts) {
 			list := x.postings[gram]
@@ -35,11 +40,6 @@ func newNameIndex(docs []Document) *nameIndex {
 		}
 	}
 	return x
-}
-
-func joinParts(name string) string {
-	name = foldSeparators(cut(name, maxNameBytes))
-	return strings.ToLower(strings.Join(nameParts(name), "_"))
 }
 
 func trigrams(s string) func(yield func([3]byte) bool) {
@@ -56,8 +56,8 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 // near returns the names most like text, best first: those of which a whole name, or a
 // run of as many parts as text has, is like it for the most part. Of allowed alone, unless
 // that is nil.
-func (x *nameIndex) near(text string, limit int, allowed docSet) []string {
-	text = joinParts(text)
+func (x *nameIndex) near(text string, limit int, allowed docset.Set) []string {
+	text = naming.JoinParts(text)
 	if text == "" {
 		return nil
 	}
@@ -68,22 +68,22 @@ func (x *nameIndex) near(text string, limit int, allowed docSet) []string {
 		}
 	}
 	// Of names that share equally many, the shorter has less else in it.
-	candidates := newTop(nearCandidates, len(x.names), nil)
+	candidates := top.New(nearCandidates, len(x.names), nil)
 	for i, n := range shared {
-		if n > 0 && (allowed == nil || allowed.has(i)) {
-			candidates.add(float64(n)-float64(len(x.parts[i]))/1024, int32(i))
+		if n > 0 && (allowed == nil || allowed.Has(i)) {
+			candidates.Add(float64(n)-float64(len(x.parts[i]))/1024, int32(i))
 		}
 	}
-	best := newTop(limit, len(candidates.heap), nil)
-	for _, c := range candidates.heap {
-		if likeness := likeness(text, x.parts[c.number]); likeness >= nearFloor {
-			best.add(likeness, c.number)
+	best := top.New(limit, len(candidates.Items), nil)
+	for _, c := range candidates.Items {
+		if likeness := likeness(text, x.parts[c.Number]); likeness >= nearFloor {
+			best.Add(likeness, c.Number)
 		}
 	}
-	slices.SortFunc(best.heap, compareScored)
-	names := make([]string, len(best.heap))
-	for i, s := range best.heap {
-		names[i] = x.names[s.number]
+	slices.SortFunc(best.Items, top.Compare)
+	names := make([]string, len(best.Items))
+	for i, s := range best.Items {
+		names[i] = x.names[s.Number]
 	}
 	return names
 }
@@ -93,23 +93,15 @@ func (x *nameIndex) near(text string, limit int, allowed docSet) []string {
 // of its parts that is most like text.
 func likeness(text, name string) float64 {
 	wanted := []rune(text)
-	whole := similarity(wanted, []rune(name))
+	whole := naming.Similarity(wanted, []rune(name))
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
 	width := strings.Count(text, "_") + 1
 	best := whole
 	for i := 0; i+width <= len(parts); i++ {
 		run := strings.Join(parts[i:i+width], "_")
-		best = max(best, 0.9*similarity(wanted, []rune(run))+0.1*whole)
+		best = max(best, 0.9*naming.Similarity(wanted, []rune(run))+0.1*whole)
 	}
 	return best
-}
-
-func similarity(a, b []rune) float64 {
-	longer := max(len(a), len(b))
-	if longer == 0 {
-		return 1
-	}
-	return 1 - float64(editDistance(a, b))/float64(longer)
 }
 
 // near returns names like the given texts, without those already matched.

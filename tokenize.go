@@ -1,200 +1,114 @@
 package toolsearch
 
 import (
+	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What the library knows about text: here, how a tool's name falls into parts, when two
-// names are the same name spelled differently, how near two names are, and how foreign
-// text is made safe to show; in tokenize_terms.go, the words an index is made of.
+// select:a,b - tools by name, in whichever way a model writes a list of names.
 
-// maxNameBytes is how much of a tool's name is shown or compared. Providers refuse names
-// beyond 64 or 128 characters.
-const maxNameBytes = 128
-
-// nameParts splits a tool name the way people build them: at underscores (and the
-// double underscore that MCP clients put between server and tool), then at camel-case
-// boundaries.
-//
-//	mcp__slack__send_message -> mcp slack send message
-//	NotebookEdit             -> Notebook Edit
-//	HTTPServer               -> HTTP Server
-func nameParts(name string) []string {
-	parts := make([]string, 0, 4)
-	for segment := range strings.SplitSeq(name, "_") {
-		if segment != "" {
-			parts = appendCamelParts(parts, segment)
+// parseSelect reads the direct selection "select:a,b", in any case and with blanks or a
+// full-width colon, and returns the list of names.
+func parseSelect(text string) (list string, ok bool) {
+	text = strings.TrimSpace(text)
+	const prefix = "select"
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return "", false
+	}
+	list, ok = cutAny(strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace), ":", "：")
+	if len(list) > maxSelectBytes {
+		list = naming.Cut(list, maxSelectBytes)
+		if i := strings.LastIndexFunc(list, nameSeparators[0]); i >= 0 {
+			list = list[:i] // not a torn name
 		}
 	}
-	return parts
+	return list, ok
 }
 
-// appendCamelParts cuts before an upper-case letter that follows a lower-case one, and
-// before the last letter of a run of capitals when a lower-case letter comes next.
-func appendCamelParts(parts []string, segment string) []string {
-	if !hasUpperAfterFirst(segment) {
-		return append(parts, validUTF8(segment))
+func cutAny(s string, prefixes ...string) (rest string, found bool) {
+	for _, prefix := range prefixes {
+		if rest, found = strings.CutPrefix(s, prefix); found {
+			return rest, true
+		}
 	}
-	runes := []rune(segment)
-	start := 0
-	for i := 1; i < len(runes); i++ {
-		if !unicode.IsUpper(runes[i]) {
+	return s, false
+}
+
+// nameSeparators are what may stand between names, the likeliest first.
+var nameSeparators = []func(rune) bool{
+	func(r rune) bool { return strings.ContainsRune(",，", r) },
+	func(r rune) bool { return strings.ContainsRune("、;；\n", r) },
+	unicode.IsSpace,
+}
+
+func isNameSeparatorOrDecoration(r rune) bool {
+	return isNameDecoration(r) || slices.ContainsFunc(nameSeparators, func(is func(rune) bool) bool { return is(r) })
+}
+
+func isNameDecoration(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’[]", r)
+}
+
+// selection is the answer to a select:, as it is put together.
+type selection struct {
+	scope   scope
+	asked   int // names looked up
+	seen    docset.Set
+	matches []Match
+	missing []string
+}
+
+// selectNames looks up the names of a list in the order asked, each tool once.
+func (c scope) selectNames(list string) (matches []Match, missing []string) {
+	s := selection{scope: c, seen: docset.New(len(c.docs))}
+	s.add(list, nameSeparators)
+	return s.matches, s.missing
+}
+
+// add selects what text names. It may be a name, one in quotes or brackets, or several;
+// a name may itself hold a separator, so the whole is tried before its parts.
+func (s *selection) add(text string, separators []func(rune) bool) {
+	if s.asked >= maxSelect || s.addName(text) {
+		return
+	}
+	for i, separator := range separators {
+		parts := strings.FieldsFunc(text, separator)
+		if len(parts) < 2 {
 			continue
 		}
-		afterLower := unicode.IsLower(runes[i-1])
-		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
-		if afterLower || beforeLower {
-			parts = append(parts, string(runes[start:i]))
-			start = i
+		rest := separators[i+1:]
+		// Blanks separate names only if that finds one: "get wether" is one name misspelled.
+		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.scope.lookup(part); return ok }) {
+			break
+		}
+		for _, part := range parts {
+			s.add(part, rest)
+		}
+		return
+	}
+	if name := strings.TrimFunc(text, isNameSeparatorOrDecoration); name != "" {
+		s.asked++
+		if !slices.Contains(s.missing, name) {
+			s.missing = append(s.missing, name)
 		}
 	}
-	return append(parts, string(runes[start:]))
 }
 
-// hasUpperAfterFirst saves the conversion to runes for the many names without capitals.
-func hasUpperAfterFirst(s string) bool {
-	for i, r := range s {
-		if i > 0 && unicode.IsUpper(r) {
+// addName selects the tool of that name, bare or decorated, and reports whether there is
+// one.
+func (s *selection) addName(text string) bool {
+	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
+		if doc, ok := s.scope.lookup(name); ok {
+			s.asked++
+			if s.seen.Add(doc) { // two spellings are one tool
+				s.matches = append(s.matches, Match{Info: s.scope.docs[doc].Info})
+			}
 			return true
 		}
 	}
 	return false
-}
-
-// validUTF8 replaces each invalid byte by U+FFFD, one for one, as encoding/json does.
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
-}
-
-// stripDiacritics writes é as e, ﬁ as fi and full-width letters as plain ones.
-func stripDiacritics(word string) string {
-	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf {
-			return norm.NFC.String(strings.Map(func(r rune) rune {
-				if unicode.Is(unicode.Mn, r) {
-					return -1
-				}
-				return r
-			}, norm.NFKD.String(word)))
-		}
-	}
-	return word
-}
-
-// foldSeparators writes every separator that models put between the words of a name as
-// "_".
-func foldSeparators(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' || unicode.IsSpace(r) {
-			return '_'
-		}
-		return r
-	}, name)
-}
-
-// foldName maps the spellings of a name that models mix up to one: case, and the
-// separators.
-func foldName(name string) string {
-	return strings.ToLower(foldSeparators(name))
-}
-
-// namespaceOf returns the server in names that MCP clients build,
-// mcp__server__tool or server__tool, and "" for any other name.
-func namespaceOf(name string) string {
-	server, tool, found := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
-	if !found || tool == "" {
-		return ""
-	}
-	return server
-}
-
-// cut shortens s to at most limit bytes without tearing a character.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
-
-// cutWords is cut, but gives up a word that the limit would tear.
-func cutWords(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	rest := s
-	s = cut(s, limit)
-	if next, _ := utf8.DecodeRuneInString(rest[len(s):]); unicode.IsSpace(next) {
-		return s
-	}
-	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
-		return s[:i]
-	}
-	return s
-}
-
-// oneLine makes foreign text safe inside the library's own texts: on one line, without
-// control or invisible formatting characters, without the angle brackets a tag would
-// need, and at most limit bytes long. Ordinary names come back unchanged.
-func oneLine(s string, limit int) string {
-	s = cut(s, limit)
-	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '<':
-			return '‹'
-		case r == '>':
-			return '›'
-		case unsafeRune(r):
-			return ' '
-		default:
-			return r
-		}
-	}, s)
-}
-
-// shownName is how a tool's name stands in a text.
-func shownName(name string) string { return strings.TrimSpace(oneLine(name, maxNameBytes)) }
-
-func unsafeRune(r rune) bool {
-	return r == '<' || r == '>' || unicode.IsControl(r) ||
-		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
-// editDistance is the number of insertions, deletions, substitutions and swaps of
-// neighbours (optimal string alignment) that turn a into b.
-// https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
-func editDistance(a, b []rune) int {
-	before := make([]int, len(b)+1) // two rows up
-	above := make([]int, len(b)+1)
-	row := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			substitute := above[j-1]
-			if a[i-1] != b[j-1] {
-				substitute++
-			}
-			row[j] = min(substitute, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above, row = above, row, before
-	}
-	return above[len(b)]
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // What all meta-tools share, tool_search itself, and results as JSON: out to the model and,
@@ -123,7 +126,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 		return result, trace, err
 	}
 	event := SearchEvent{
-		Tool: h.names.search, Query: cut(strings.Join(r.queries, " | "), maxQueryBytes),
+		Tool: h.names.search, Query: naming.Cut(strings.Join(r.queries, " | "), search.MaxQueryBytes),
 		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.searcher,
 	}
 	if err == nil {
@@ -271,16 +274,16 @@ func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 		return h.misuse(ctx, s)
 	case s.UnloadedTool != "":
 		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
-		return searchAnswer{Message: h.prompt.text("unloaded-tool", "{name}", shownName(s.UnloadedTool), "{search}", search)}
+		return searchAnswer{Message: h.prompt.text("unloaded-tool", "{name}", naming.Shown(s.UnloadedTool), "{search}", search)}
 	case len(s.Suggestions) > 0:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
-			Message: h.prompt.text("unknown-tool-near", "{name}", shownName(s.UnknownTool)),
+			Message: h.prompt.text("unknown-tool-near", "{name}", naming.Shown(s.UnknownTool)),
 		}
 	default:
 		return searchAnswer{
 			NotFound: []string{s.UnknownTool},
-			Message:  h.prompt.text("unknown-tool", "{name}", shownName(s.UnknownTool)),
+			Message:  h.prompt.text("unknown-tool", "{name}", naming.Shown(s.UnknownTool)),
 		}
 	}
 }

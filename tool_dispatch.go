@@ -3,13 +3,14 @@ package toolsearch
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
@@ -35,56 +36,11 @@ type definition struct {
 const maxDefinitionBytes = 32 << 10
 
 func definitionOf(info *schema.ToolInfo) definition {
-	d := definition{Name: info.Name, Description: cut(info.Desc, maxDescriptionBytes), Parameters: json.RawMessage(schemaJSON(info))}
+	d := definition{Name: info.Name, Description: naming.Cut(info.Desc, search.MaxDescriptionBytes), Parameters: json.RawMessage(schemacheck.JSON(info))}
 	if len(d.Parameters) > maxDefinitionBytes {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
 	return d
-}
-
-// schemaJSON is the JSON schema of a tool's parameters. One that is none, or too large to be
-// written in a reasonable time, allows any.
-func schemaJSON(info *schema.ToolInfo) string {
-	const any = `{"type":"object","properties":{}}`
-	definition, err := guard(info.ToJSONSchema)
-	if err != nil || definition == nil || !isWritable(definition) {
-		return any
-	}
-	text, err := sonic.ConfigStd.MarshalToString(definition)
-	if err != nil || !strings.HasPrefix(text, "{") { // {} is written as true
-		return any
-	}
-	return text
-}
-
-// isWritable reports whether a definition is small enough to be written out. That takes the
-// square of its depth: at 2,000 it is more than a second, and a definition that is part of
-// itself has no end.
-func isWritable(root *jsonschema.Schema) bool {
-	parts := 0
-	var walk func(s *jsonschema.Schema, depth int) bool
-	walk = func(s *jsonschema.Schema, depth int) bool {
-		if s == nil {
-			return true
-		}
-		if parts++; parts > maxSchemaParts || depth > maxEffortDepth {
-			return false
-		}
-		inner := []*jsonschema.Schema{
-			s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
-		}
-		inner = slices.Concat(inner, s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems)
-		for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
-			inner = slices.AppendSeq(inner, maps.Values(named))
-		}
-		if s.Properties != nil {
-			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-				inner = append(inner, pair.Value)
-			}
-		}
-		return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !walk(s, depth+1) })
-	}
-	return walk(root, 0)
 }
 
 func (h *host) definitionsTool() *metaTool {
@@ -178,11 +134,11 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
 		return nil // left to Eino, or a tool the model sees, called the long way
 	case !dynamic:
-		return &standIn{UnknownTool: cut(d.Name, maxNameBytes), Suggestions: k.near(d.Name)}
+		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
 	case k.refuse && !k.isLoaded(doc):
 		return &standIn{UnloadedTool: c.docs[doc].Name}
 	}
-	if problem := c.schemas.problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
+	if problem := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
 		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
 	}
 	return nil
@@ -217,7 +173,7 @@ func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 		return answer
 	}
 	if doc, ok := scope.byName[s.MisusedTool]; ok && scope.sees(doc) {
-		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", shownName(s.MisusedTool), "{problem}", s.Problem)
+		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
 		tool := definitionOf(scope.docs[doc].Info)
 		answer.Tool = &tool
 	}

@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // tool_search of ProtocolRanked: a text that ranks the tools, with scores and how each is
@@ -54,7 +58,7 @@ func (h *host) rankedTool() *metaTool {
 				return "", err
 			}
 			answer := rankedTools{
-				Query: cut(strings.Join(request.queries, " | "), maxQueryBytes),
+				Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
 				Limit: scope.limit(request.limit), Total: result.Total,
 				NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
 			}
@@ -87,7 +91,7 @@ func (h *host) rankedText(r rankedTools) string {
 		b.WriteString(h.prompt.text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Total)) + "\n")
 	}
 	for _, t := range r.Matches {
-		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, shownName(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
+		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, naming.Shown(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
 		if t.Description != "" {
 			b.WriteString("   " + t.Description + "\n")
 		}
@@ -105,14 +109,14 @@ const maxUsageParameters = 12
 // usageOf shows how a tool is called: its parameters, the optional ones with a question
 // mark.
 func usageOf(info *schema.ToolInfo) string {
-	usage := shownName(info.Name) + "("
-	definition, err := guard(info.ToJSONSchema)
+	usage := naming.Shown(info.Name) + "("
+	definition, err := foreign.Guard(info.ToJSONSchema)
 	if err != nil || definition == nil || definition.Properties == nil {
 		return usage + ")"
 	}
 	var required, optional []string
 	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		if name := shownName(pair.Key); slices.Contains(definition.Required, pair.Key) {
+		if name := naming.Shown(pair.Key); slices.Contains(definition.Required, pair.Key) {
 			required = append(required, name)
 		} else {
 			optional = append(optional, name+"?")

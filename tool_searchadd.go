@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // The four tools of ProtocolSearchAdd: search, add, list everything, remove.
@@ -199,9 +202,9 @@ func (h *host) namesTool(name, description string, run func(ctx context.Context,
 
 // selectEach looks up names one by one: each is one, or several in one text.
 func (c scope) selectEach(names []string) (matches []Match, missing []string) {
-	s := selection{scope: c, seen: newDocSet(len(c.docs))}
+	s := selection{scope: c, seen: docset.New(len(c.docs))}
 	for _, name := range names {
-		s.add(cut(name, maxSelectBytes), nameSeparators)
+		s.add(naming.Cut(name, maxSelectBytes), nameSeparators)
 	}
 	return s.matches, s.missing
 }

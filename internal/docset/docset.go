@@ -1,0 +1,32 @@
+// Package docset has a set of documents.
+package docset
+
+// A Set is a set of documents, a bit each.
+type Set []uint64
+
+// New returns an empty set for that many documents.
+func New(docs int) Set { return make(Set, (docs+63)/64) }
+
+// Has reports whether the document is in the set.
+func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
+
+// Add puts the document into the set, and reports whether it was not there before.
+func (s Set) Add(doc int) bool {
+	if s.Has(doc) {
+		return false
+	}
+	s[doc/64] |= 1 << (doc % 64)
+	return true
+}
+
+// Remove takes the document out of the set.
+func (s Set) Remove(doc int) { s[doc/64] &^= 1 << (doc % 64) }
+
+// Sized returns an empty set for that many documents, in the space of s if that is enough.
+func (s Set) Sized(docs int) Set {
+	if s == nil {
+		return New(docs)
+	}
+	clear(s)
+	return s
+}

@@ -1,0 +1,64 @@
+// Package foreign calls code that others wrote, which may panic, hang, or be nil.
+package foreign
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+)
+
+// Guard calls f, and turns a panic of it into an error.
+func Guard[T any](f func() (T, error)) (result T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// IsNil reports whether a value is nil; it also sees the nil pointer inside a non-nil interface.
+func IsNil(value any) bool {
+	if value == nil {
+		return true
+	}
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan, reflect.Interface:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// A Gate lets a number of calls at a time into code that may hang, such as a client of a
+// remote service: what ignores its context piles up no further.
+type Gate chan struct{}
+
+// Through calls f, on a goroutine of its own, and gives it up when ctx is done. A panic
+// is an error.
+func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T, error)) (result T, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
+	select {
+	case g <- struct{}{}:
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+	type answer struct {
+		result T
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer func() { <-g }()
+		result, err := Guard(func() (T, error) { return f(ctx) })
+		answers <- answer{result, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.result, a.err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}

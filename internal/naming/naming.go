@@ -1,0 +1,245 @@
+// Package naming is what the library knows of names and of foreign text: how a tool's name
+// falls into parts, when two names are the same name spelled differently, how near two names
+// are, and how text of strangers is cut and made safe to show.
+package naming
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxBytes is how much of a tool's name is shown or compared. Providers refuse names
+// beyond 64 or 128 characters.
+const MaxBytes = 128
+
+// Parts splits a tool name the way people build them: at underscores (and the
+// double underscore that MCP clients put between server and tool), then at camel-case
+// boundaries.
+//
+//	mcp__slack__send_message -> mcp slack send message
+//	NotebookEdit             -> Notebook Edit
+//	HTTPServer               -> HTTP Server
+func Parts(name string) []string {
+	parts := make([]string, 0, 4)
+	for segment := range strings.SplitSeq(name, "_") {
+		if segment != "" {
+			parts = appendCamelParts(parts, segment)
+		}
+	}
+	return parts
+}
+
+// appendCamelParts cuts before an upper-case letter that follows a lower-case one, and
+// before the last letter of a run of capitals when a lower-case letter comes next.
+func appendCamelParts(parts []string, segment string) []string {
+	if !hasUpperAfterFirst(segment) {
+		return append(parts, validUTF8(segment))
+	}
+	runes := []rune(segment)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		if !unicode.IsUpper(runes[i]) {
+			continue
+		}
+		afterLower := unicode.IsLower(runes[i-1])
+		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+		if afterLower || beforeLower {
+			parts = append(parts, string(runes[start:i]))
+			start = i
+		}
+	}
+	return append(parts, string(runes[start:]))
+}
+
+// hasUpperAfterFirst saves the conversion to runes for the many names without capitals.
+func hasUpperAfterFirst(s string) bool {
+	for i, r := range s {
+		if i > 0 && unicode.IsUpper(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// validUTF8 replaces each invalid byte by U+FFFD, one for one, as encoding/json does.
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+// StripDiacritics writes é as e, ﬁ as fi and full-width letters as plain ones.
+func StripDiacritics(word string) string {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			return norm.NFC.String(strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Mn, r) {
+					return -1
+				}
+				return r
+			}, norm.NFKD.String(word)))
+		}
+	}
+	return word
+}
+
+// FoldSeparators writes every separator that models put between the words of a name as
+// "_".
+func FoldSeparators(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// Fold maps the spellings of a name that models mix up to one: case, and the
+// separators.
+func Fold(name string) string {
+	return strings.ToLower(FoldSeparators(name))
+}
+
+// Namespace returns the server in names that MCP clients build,
+// mcp__server__tool or server__tool, and "" for any other name.
+func Namespace(name string) string {
+	server, tool, found := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	if !found || tool == "" {
+		return ""
+	}
+	return server
+}
+
+// Cut shortens s to at most limit bytes without tearing a character.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// CutWords is cut, but gives up a word that the limit would tear.
+func CutWords(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	rest := s
+	s = Cut(s, limit)
+	if next, _ := utf8.DecodeRuneInString(rest[len(s):]); unicode.IsSpace(next) {
+		return s
+	}
+	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// OneLine makes foreign text safe inside the library's own texts: on one line, without
+// control or invisible formatting characters, without the angle brackets a tag would
+// need, and at most limit bytes long. Ordinary names come back unchanged.
+func OneLine(s string, limit int) string {
+	s = Cut(s, limit)
+	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '<':
+			return '‹'
+		case r == '>':
+			return '›'
+		case unsafeRune(r):
+			return ' '
+		default:
+			return r
+		}
+	}, s)
+}
+
+// Shown is how a tool's name stands in a text.
+func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
+
+func unsafeRune(r rune) bool {
+	return r == '<' || r == '>' || unicode.IsControl(r) ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// editDistance is the number of insertions, deletions, substitutions and swaps of
+// neighbours (optimal string alignment) that turn a into b.
+// https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+func editDistance(a, b []rune) int {
+	before := make([]int, len(b)+1) // two rows up
+	above := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			substitute := above[j-1]
+			if a[i-1] != b[j-1] {
+				substitute++
+			}
+			row[j] = min(substitute, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(b)]
+}
+
+// Bare is a tool's name within its namespace: create_issue for
+// mcp__github__create_issue and github__create_issue.
+func Bare(name, namespace string) string {
+	return strings.TrimPrefix(name, Prefix(name, namespace))
+}
+
+// Prefix is what a name has of its namespace in front; "" if nothing.
+func Prefix(name, namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	for _, prefix := range [...]string{"mcp__" + namespace + "__", namespace + "__"} {
+		if len(name) > len(prefix) && strings.HasPrefix(name, prefix) {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// CutRunes shortens s to at most limit code points.
+func CutRunes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for i := range s {
+		if limit == 0 {
+			return s[:i]
+		}
+		limit--
+	}
+	return s
+}
+
+func JoinParts(name string) string {
+	name = FoldSeparators(Cut(name, MaxBytes))
+	return strings.ToLower(strings.Join(Parts(name), "_"))
+}
+
+func Similarity(a, b []rune) float64 {
+	longer := max(len(a), len(b))
+	if longer == 0 {
+		return 1
+	}
+	return 1 - float64(editDistance(a, b))/float64(longer)
+}

@@ -1,0 +1,82 @@
+// Package top keeps the best of many scored things in little space.
+package top
+
+// A Heap keeps the best of many scored tools: a bounded heap with the worst kept tool at
+// its root. Tools are numbered in the order in which equal scores are to stand.
+type Heap struct {
+	Items []Scored // what is kept, in the order of a heap
+	limit int
+}
+
+// A Scored is a tool by its number, and its score.
+type Scored struct {
+	Score  float64
+	Number int32
+}
+
+// New keeps at most limit of n tools; 0 keeps all. It uses the space of heap, which
+// may be nil.
+func New(limit, n int, heap []Scored) Heap {
+	if limit <= 0 || limit > n {
+		limit = n
+	}
+	return Heap{limit: limit, Items: heap[:0]}
+}
+
+// Compare orders better before worse.
+func Compare(a, b Scored) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	default:
+		return int(a.Number) - int(b.Number)
+	}
+}
+
+// Wants reports whether Add would keep the tool.
+func (t *Heap) Wants(score float64, number int32) bool {
+	return len(t.Items) < t.limit || t.limit > 0 && Compare(Scored{score, number}, t.Items[0]) < 0
+}
+
+// Add keeps the tool if it is one of the best so far.
+func (t *Heap) Add(score float64, number int32) {
+	s := Scored{score, number}
+	if len(t.Items) < t.limit {
+		t.Items = append(t.Items, s)
+		t.up(len(t.Items) - 1)
+		return
+	}
+	if t.Wants(score, number) {
+		t.Items[0] = s
+		t.down(0)
+	}
+}
+
+func (t *Heap) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if Compare(t.Items[parent], t.Items[i]) >= 0 {
+			return
+		}
+		t.Items[parent], t.Items[i] = t.Items[i], t.Items[parent]
+		i = parent
+	}
+}
+
+func (t *Heap) down(i int) {
+	for {
+		worst := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(t.Items) && Compare(t.Items[child], t.Items[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		t.Items[worst], t.Items[i] = t.Items[i], t.Items[worst]
+		i = worst
+	}
+}

@@ -1,0 +1,114 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A score of BM25 in words. It is added up as the search adds it up, from the same postings;
+// the document's text is read again only to divide what a term adds among the fields.
+
+// Explain implements Explainer.
+func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(x.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	r := s.read(x, q)
+	if r.namespace != noNamespace && x.namespace[doc] != r.namespace {
+		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
+	}
+	if !x.allows(r, int32(doc)) {
+		return Explanation{Parts: []Contribution{{Detail: "a required word is missing"}}}, nil
+	}
+	counts := x.countTerms(&x.docs[doc])
+	var e Explanation
+	var sum, share float32  // as the search adds them up
+	scored := int32(noTerm) // the last group that counted
+	for _, term := range r.terms {
+		if term.group == scored {
+			continue
+		}
+		p, found := x.posting(term.id, int32(doc))
+		if !found {
+			e.Parts = append(e.Parts, Contribution{Term: x.terms[term.id], Detail: "not found"})
+			continue
+		}
+		scored = term.group
+		weight := float32(term.weight)
+		impact := float32(weight * p.impact)
+		sum += impact
+		if p.tool&inName != 0 {
+			share += shareOf(weight, x.idf[term.id])
+		}
+		e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(impact))...)
+	}
+	total := float64(sum)
+	if best := x.bestSentence(r, int32(doc)); best > 0 {
+		total += best
+		e.Parts = append(e.Parts, Contribution{Score: best, Detail: "the sentence in which it scores most counts more"})
+	}
+	share *= x.perName[doc]
+	if share > 0 && x.coverage > 0 {
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: total * x.coverage * float64(share),
+			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
+	}
+	tier := notNamed
+	if at, found := slices.BinarySearchFunc(r.named, int32(doc), func(n bm25Named, doc int32) int { return cmp.Compare(n.doc, doc) }); found {
+		tier = r.named[at].tier
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
+	}
+	e.Score = x.total(total, float64(share), tier)
+	return e, nil
+}
+
+// bm25Counts is how often each term stands in each field of a document, and how long the
+// fields are.
+type bm25Counts struct {
+	terms   map[string]*[fields]int
+	lengths [fields]int
+}
+
+func (x *bm25) countTerms(doc *Document) bm25Counts {
+	z := newTermizer()
+	counts := bm25Counts{terms: make(map[string]*[fields]int)}
+	for field := range fields {
+		terms := appendField(nil, z, doc, field)
+		counts.lengths[field] = len(terms)
+		for _, n := range terms {
+			row := counts.terms[z.terms[n]]
+			if row == nil {
+				row = new([fields]int)
+				counts.terms[z.terms[n]] = row
+			}
+			row[field]++
+		}
+	}
+	return counts
+}
+
+// explainTerm divides what a term adds among the fields that have it.
+func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64) []Contribution {
+	text := x.terms[term.id]
+	row := counts.terms[text]
+	if row == nil {
+		return nil // cannot be: the term has a posting
+	}
+	var shares [fields]float64
+	f := 0.0
+	for field, n := range row {
+		shares[field] = x.field[field].Weight * float64(n) / x.norm(field, float64(counts.lengths[field]))
+		f += shares[field]
+	}
+	var parts []Contribution
+	for field, n := range row {
+		if shares[field] > 0 {
+			parts = append(parts, Contribution{text, fieldTitles[field], impact * (shares[field] / f),
+				fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g", n, term.weight, x.idf[term.id])})
+		}
+	}
+	return parts
+}

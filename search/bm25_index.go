@@ -1,0 +1,287 @@
+package search
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Building the index of BM25. Documents are dealt out to as many workers as there are
+// processors, a run of them each:
+//
+//	worker:  document -> terms -> counts by term and field   in numbers of its own
+//	merge:   terms of all workers -> term numbers; document frequencies, mean lengths
+//	worker:  counts -> impacts -> postings, each in its place
+//
+// A posting's place follows from the frequencies the workers before have counted, so the
+// workers need no locks and the postings of a term are in the order of documents however
+// many workers there are. A term's number may differ; nothing that is found depends on it.
+
+// minBM25Run is how many documents make another worker worth its while.
+const minBM25Run = 256
+
+// bm25Run is what a worker knows of its run of documents.
+type bm25Run struct {
+	first, end int // documents
+	termizer   *termizer
+	blocks     [][]bm25Count // by document, then term, then field
+	rows       []bm25Row     // by document
+	frequency  []int32       // number of a term -> documents of the run that have it
+	total      [fields]int   // length
+	idf        []float32     // of a term, when all runs are read
+	nameless   []int32
+
+	// Of the document at hand.
+	terms []int32
+	place []int32 // number of a term -> 1 + its row
+	row   []bm25Cells
+}
+
+// bm25Count is how often a term stands in one field of one document.
+type bm25Count struct {
+	term  int32
+	count uint16
+	field uint8
+}
+
+// bm25Row is where the counts of a document are, and how long its fields are.
+type bm25Row struct {
+	block, start, end int32
+	lengths           [fields]int32
+}
+
+type bm25Cells struct {
+	term   int32
+	counts [fields]uint16
+}
+
+// countBlock is how many counts are allocated at once: growing one slice would copy them
+// again and again.
+const countBlock = 1 << 14
+
+// build indexes the documents.
+func (x *bm25) build(ctx context.Context) error {
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(x.docs)/minBM25Run))
+	runs := make([]*bm25Run, workers)
+	for i := range runs {
+		runs[i] = &bm25Run{first: i * len(x.docs) / workers, end: (i + 1) * len(x.docs) / workers, termizer: newTermizer()}
+	}
+	if err := eachRun(runs, func(_ int, r *bm25Run) error { return r.read(ctx, x) }); err != nil {
+		return err
+	}
+	places := x.merge(runs)
+	x.addNamespaces()
+	return eachRun(runs, func(i int, r *bm25Run) error { return r.write(ctx, x, places[i]) })
+}
+
+// eachRun calls f for all runs at once. A panic becomes an error, since here it would end
+// the process.
+func eachRun(runs []*bm25Run, f func(i int, r *bm25Run) error) error {
+	errs := make([]error, len(runs))
+	var wait sync.WaitGroup
+	for i, r := range runs {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			_, errs[i] = foreign.Guard(func() (struct{}, error) { return struct{}{}, f(i, r) })
+		}()
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read counts the terms of the run's documents.
+func (r *bm25Run) read(ctx context.Context, x *bm25) error {
+	r.rows = make([]bm25Row, 0, r.end-r.first)
+	for i := r.first; i < r.end; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		doc := &x.docs[i]
+		if hasBareName(r.termizer, doc) {
+			r.nameless = append(r.nameless, int32(i))
+		}
+		row := bm25Row{}
+		for field := range fields {
+			if x.field[field].Weight == 0 {
+				continue
+			}
+			r.terms = appendField(r.terms[:0], r.termizer, doc, field)
+			row.lengths[field] = int32(len(r.terms))
+			r.total[field] += len(r.terms)
+			r.count(field)
+		}
+		r.keep(row)
+	}
+	return nil
+}
+
+// count adds the terms at hand to the row of the document at hand.
+func (r *bm25Run) count(field int) {
+	if more := len(r.termizer.terms) - len(r.place); more > 0 {
+		r.place = append(r.place, make([]int32, more)...)
+		r.frequency = append(r.frequency, make([]int32, more)...)
+	}
+	for _, term := range r.terms {
+		at := r.place[term]
+		if at == 0 {
+			r.row = append(r.row, bm25Cells{term: term})
+			at = int32(len(r.row))
+			r.place[term] = at
+			r.frequency[term]++
+		}
+		if n := &r.row[at-1].counts[field]; *n < math.MaxUint16-1 {
+			*n++
+		}
+	}
+}
+
+// keep writes the row of the document at hand behind the others, and empties it.
+func (r *bm25Run) keep(row bm25Row) {
+	last := len(r.blocks) - 1
+	if need := len(r.row) * fields; last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < need {
+		r.blocks = append(r.blocks, make([]bm25Count, 0, max(countBlock, need)))
+		last++
+	}
+	block := r.blocks[last]
+	row.block, row.start = int32(last), int32(len(block))
+	for i := range r.row {
+		cells := &r.row[i]
+		r.place[cells.term] = 0
+		for field, count := range cells.counts {
+			if count > 0 {
+				block = append(block, bm25Count{cells.term, count, uint8(field)})
+			}
+		}
+	}
+	row.end = int32(len(block))
+	r.blocks[last] = block
+	r.rows = append(r.rows, row)
+	r.row = r.row[:0]
+}
+
+// merge numbers the terms of all runs, and returns where each run has to write its first
+// posting of each of its terms.
+func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
+	x.ids = runs[0].termizer.numbers
+	x.terms = runs[0].termizer.terms
+	ids := make([][]int32, len(runs)) // number of a term in the run -> term
+	for i, r := range runs {
+		ids[i] = make([]int32, len(r.frequency))
+		for n := range ids[i] {
+			id, known := x.ids[r.termizer.terms[n]]
+			if !known {
+				id = int32(len(x.terms))
+				x.ids[r.termizer.terms[n]] = id
+				x.terms = append(x.terms, r.termizer.terms[n])
+			}
+			ids[i][n] = id
+		}
+		x.nameless = append(x.nameless, r.nameless...)
+		for field, length := range r.total {
+			x.mean[field] += float64(length)
+		}
+	}
+	for field := range fields {
+		x.mean[field] = max(1, x.mean[field]/float64(max(1, len(x.docs))))
+	}
+	x.bounds = make([]int32, len(x.terms)+1)
+	for i, r := range runs {
+		for n, df := range r.frequency {
+			x.bounds[ids[i][n]+1] += df
+		}
+	}
+	x.idf = make([]float32, len(x.terms))
+	for term := range x.terms {
+		x.idf[term] = float32(idf(len(x.docs), int(x.bounds[term+1])))
+		x.bounds[term+1] += x.bounds[term]
+	}
+	next := slices.Clone(x.bounds)
+	for i, r := range runs {
+		r.idf = make([]float32, len(r.frequency))
+		for n, df := range r.frequency {
+			id := ids[i][n]
+			r.idf[n] = x.idf[id]
+			ids[i][n], next[id] = next[id], next[id]+df
+		}
+		r.termizer.words = nil // of no more use
+	}
+	x.postings = make([]bm25Posting, x.bounds[len(x.terms)])
+	x.perName = make([]float32, len(x.docs))
+	return ids
+}
+
+// write turns the counts of the run's documents into postings. next is the place of the
+// next posting of each of its terms.
+func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
+	for i := range r.rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row := &r.rows[i]
+		counts := r.blocks[row.block][row.start:row.end]
+		var norms [fields]float64
+		name := 0.0
+		for field := range fields {
+			norms[field] = x.norm(field, float64(row.lengths[field]))
+		}
+		for _, c := range counts {
+			if c.field == fieldName {
+				name += float64(r.idf[c.term])
+			}
+		}
+		if name > 0 {
+			x.perName[r.first+i] = float32(1 / name)
+		}
+		for at := 0; at < len(counts); {
+			term := counts[at].term
+			p := bm25Posting{tool: uint32(r.first + i)}
+			f := 0.0
+			for ; at < len(counts) && counts[at].term == term; at++ {
+				c := counts[at]
+				f += x.field[c.field].Weight * float64(c.count) / norms[c.field]
+				if c.field == fieldName {
+					p.tool |= inName
+				}
+			}
+			p.impact = r.idf[term] * float32(f/(x.k1+f))
+			x.postings[next[term]] = p
+			next[term]++
+		}
+	}
+	return nil
+}
+
+func idf(docs, frequency int) float64 {
+	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
+}
+
+// addNamespaces numbers the namespaces.
+func (x *bm25) addNamespaces() {
+	x.namespaces = make(map[string]int32)
+	x.namespace = make([]int32, len(x.docs))
+	numbers := map[string]int32{"": noNamespace} // as they are spelled
+	for i := range x.docs {
+		name := x.docs[i].Namespace
+		number, known := numbers[name]
+		if !known {
+			folded := naming.Fold(name)
+			if number, known = x.namespaces[folded]; !known {
+				number = int32(len(x.namespaces))
+				x.namespaces[folded] = number
+			}
+			numbers[name] = number
+		}
+		x.namespace[i] = number
+	}
+}

@@ -1,0 +1,268 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Asking for a tool by its name. Names are compared letter by letter, whatever stands
+// between the words, with and without what MCP clients put in front:
+//
+//	mcp__github__create_issue   github create issue   create issue
+//
+// A query that spells out one of these is exact. One that spells out the first words of
+// one, two at least, is a prefix: "github create", "create iss" if no tool has the word
+// "iss". One word is no prefix: it says what the tool is about, and "list" should not
+// bring forward all tools whose names begin with it.
+//
+// There is no index of names. A tool that a query names has all of the query's terms, so
+// the lists of these terms are intersected, and the names of what they share are compared.
+
+const (
+	minPrefixWords = 2
+	minPartLetters = 3 // of a word cut short
+	maxNameTokens  = 8 // words of a query that are looked up as names
+)
+
+// bm25Named is a tool whose name, or the beginning of it, the query spells out.
+type bm25Named struct {
+	doc  int32
+	tier nameTier
+}
+
+type nameTier uint32
+
+const (
+	notNamed nameTier = iota
+	prefixNamed
+	exactlyNamed
+)
+
+// nameVariants calls yield with every way to spell the name of a tool, until that returns
+// false.
+func nameVariants(doc *Document, yield func(name string) bool) {
+	name := naming.Cut(doc.Name, naming.MaxBytes)
+	if !yield(name) {
+		return
+	}
+	rest, isMCP := strings.CutPrefix(name, "mcp__")
+	if isMCP && !yield(rest) {
+		return
+	}
+	if at := strings.LastIndex(rest, "__"); at > 0 && !yield(rest[at+2:]) {
+		return
+	}
+	for _, alias := range doc.Aliases {
+		if !yield(naming.Cut(alias, naming.MaxBytes)) {
+			return
+		}
+	}
+}
+
+// hasBareName reports whether the words of one of the tool's names are all stop words, so
+// that no term leads to it. Other names of the tool than its aliases end in the shortest.
+func hasBareName(z *termizer, doc *Document) bool {
+	name := naming.Cut(doc.Name, naming.MaxBytes)
+	if at := strings.LastIndex(name, "__"); at > 0 {
+		name = name[at+2:]
+	}
+	if z.isBare(name) {
+		return true
+	}
+	for _, alias := range doc.Aliases {
+		if z.isBare(naming.Cut(alias, naming.MaxBytes)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (z *termizer) isBare(text string) bool {
+	z.spare = z.append(z.spare[:0], text)
+	return len(z.spare) == 0
+}
+
+// bm25Name is a query read as a name.
+type bm25Name struct {
+	letters []byte // of its words, lower-cased
+	words   int
+	torn    bool // the last word may be cut short
+}
+
+// read reports false for a text that is no name.
+func (n *bm25Name) read(text string) bool {
+	n.letters, n.words, n.torn = n.letters[:0], 0, false
+	for i := 0; i < len(text); {
+		kind, end := wordAt(text, i)
+		if kind != noRun {
+			n.words++
+			for _, r := range text[i:end] {
+				n.letters = utf8.AppendRune(n.letters, unicode.ToLower(r))
+			}
+			if len(n.letters) > 2*naming.MaxBytes { // a letter may take more bytes in lower case
+				return false
+			}
+		}
+		i = end
+	}
+	return n.words > 0
+}
+
+// tier compares a tool's names with the query's.
+func (n *bm25Name) tier(doc *Document) nameTier {
+	best := notNamed
+	nameVariants(doc, func(name string) bool {
+		best = max(best, n.tierOf(name))
+		return best < exactlyNamed
+	})
+	return best
+}
+
+func (n *bm25Name) tierOf(name string) nameTier {
+	letters := n.letters
+	start, before := true, rune(0) // whether a word starts at i, and the letter before
+	for i := 0; i < len(name); {
+		c := name[i]
+		if class := byteClasses[c]; class != notASCII && class != noClass && len(letters) > 0 { // as below, but fast
+			if class == upperClass {
+				c |= 'a' - 'A'
+			}
+			if c != letters[0] {
+				return notNamed
+			}
+			letters, start, before = letters[1:], false, rune(name[i])
+			i++
+			continue
+		}
+		r, size := runeAt(name, i)
+		kind := kindOfRune(r)
+		if kind == noRun {
+			start = true
+			i += size
+			continue
+		}
+		if len(letters) == 0 {
+			whole := start || kind != kindOfRune(before) || isWordStart(name, 0, i, before, r)
+			if n.words >= minPrefixWords && (whole || n.torn) {
+				return prefixNamed
+			}
+			return notNamed
+		}
+		wanted, width := utf8.DecodeRune(letters)
+		if unicode.ToLower(r) != wanted {
+			return notNamed
+		}
+		letters, start, before = letters[width:], false, r
+		i += size
+	}
+	if len(letters) > 0 {
+		return notNamed
+	}
+	return exactlyNamed
+}
+
+// findNamed fills in which tools the text names: the whole of it, or a word of it that is
+// written like a name. The terms of the text are at hand.
+func (s *bm25Scratch) findNamed(x *bm25, text string) {
+	s.query.named = s.query.named[:0]
+	if s.name.read(text) {
+		s.addNamed(x, s.texts)
+	}
+	tokens, found := 0, len(s.query.named)
+	for token := range strings.FieldsSeq(text) {
+		if tokens < maxNameTokens && len(token) < len(text) && strings.Contains(strings.Trim(token, "_"), "_") && s.name.read(token) {
+			tokens++
+			s.name.words = 0 // a prefix is not enough here
+			s.spare = s.termizer.append(s.spare[:0], token)
+			s.addNamed(x, s.spare)
+		}
+	}
+	if len(s.query.named) == found {
+		return
+	}
+	slices.SortFunc(s.query.named, func(a, b bm25Named) int { return cmp.Or(cmp.Compare(a.doc, b.doc), cmp.Compare(b.tier, a.tier)) })
+	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
+}
+
+// named returns the tools whose names a query spells out, whether or not the query allows
+// them.
+func (x *bm25) named(q Query) []bm25Named {
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	return slices.Clone(s.read(x, q).named)
+}
+
+// addNamed adds the tools that have all terms and whose names the query's name fits.
+func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
+	if len(terms) == 0 {
+		for _, doc := range x.nameless {
+			s.addIfNamed(x, doc)
+		}
+		return
+	}
+	s.lists = s.lists[:0]
+	for i, n := range terms {
+		id := s.id(x, n)
+		if id == noTerm {
+			if i < len(terms)-1 || utf8.RuneCountInString(s.termizer.terms[n]) < minPartLetters {
+				return
+			}
+			s.name.torn = true
+			continue
+		}
+		s.lists = append(s.lists, x.postings[x.bounds[id]:x.bounds[id+1]])
+	}
+	if len(s.lists) == 0 {
+		return
+	}
+	slices.SortFunc(s.lists, func(a, b []bm25Posting) int { return cmp.Compare(len(a), len(b)) })
+	s.having = s.having.Sized(len(x.docs))
+	candidates := s.candidates[:0]
+	for _, p := range s.lists[0] {
+		candidates = append(candidates, p.doc())
+	}
+	for _, list := range s.lists[1:] {
+		candidates = s.intersect(candidates, list)
+	}
+	for _, doc := range candidates {
+		s.addIfNamed(x, doc)
+	}
+	s.candidates = candidates
+}
+
+// intersect keeps those documents, in order, that a list has.
+func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
+	kept := docs[:0]
+	if len(docs) < len(list)/16 {
+		for _, doc := range docs {
+			if _, found := findPosting(list, doc); found {
+				kept = append(kept, doc)
+			}
+		}
+		return kept
+	}
+	clear(s.having)
+	for _, doc := range docs {
+		s.having[doc/64] |= 1 << (doc % 64)
+	}
+	for _, p := range list {
+		if doc := p.doc(); s.having.Has(int(doc)) {
+			kept = append(kept, doc)
+		}
+	}
+	return kept
+}
+
+func (s *bm25Scratch) addIfNamed(x *bm25, doc int32) {
+	if s.query.namespace != noNamespace && s.query.namespace != x.namespace[doc] {
+		return
+	}
+	if tier := s.name.tier(&x.docs[doc]); tier > notNamed {
+		s.query.named = append(s.query.named, bm25Named{doc, tier})
+	}
+}

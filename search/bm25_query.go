@@ -1,0 +1,289 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// A query in the terms of the index.
+
+// bm25Query is what a search, or an explanation, goes by. It stands in a scratch and is
+// valid until the scratch is used again.
+type bm25Query struct {
+	terms     []bm25Term   // those of a group one behind the other
+	sentences [][]bm25Span // of the words of each sentence; none if there is but one
+	namespace int32
+	required  docset.Set  // the tools that have all terms of required words; nil: all tools
+	literal   []string    // required stop words, which a name or description must hold as they are
+	named     []bm25Named // by document
+}
+
+const (
+	noNamespace      = -1 // of a tool that is in none, and of a query that asks for none
+	unknownNamespace = -2
+)
+
+type bm25Term struct {
+	id     int32
+	group  int32 // of the terms of a group, the first that a tool has counts
+	weight float64
+}
+
+// maxRememberedWords is how many words of queries a scratch remembers.
+const maxRememberedWords = 1 << 14
+
+// read turns a query into terms. A namespace in front of the text counts only if there
+// is one of that name.
+func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
+	if len(s.termizer.words) > maxRememberedWords {
+		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
+	}
+	r := &s.query
+	text := queryText(q)
+	r.namespace = noNamespace
+	if q.Namespace != "" {
+		var known bool
+		if r.namespace, known = x.namespaces[naming.Fold(q.Namespace)]; !known {
+			r.namespace = unknownNamespace
+		}
+	} else if prefix, rest, found := strings.Cut(text, ":"); found {
+		if number, known := x.namespaces[naming.Fold(strings.TrimSpace(prefix))]; known {
+			r.namespace, text = number, rest
+		}
+	}
+	s.readText(text)
+	s.weigh(x)
+	s.findNamed(x, text)
+	s.require(x, q.Required)
+	return r
+}
+
+// require fills in which tools have the required words.
+func (s *bm25Scratch) require(x *bm25, words []string) {
+	r := &s.query
+	r.required, r.literal = nil, r.literal[:0]
+	for _, word := range words {
+		s.spare = s.termizer.append(s.spare[:0], word)
+		if len(s.spare) == 0 {
+			r.literal = append(r.literal, strings.ToLower(word))
+		}
+		for _, n := range s.spare {
+			if r.required == nil {
+				r.required = s.allowed.Sized(len(x.docs))
+				s.allowed = r.required
+				for i := range r.required {
+					r.required[i] = math.MaxUint64
+				}
+			}
+			having := s.having.Sized(len(x.docs))
+			s.having = having
+			if id := s.id(x, n); id != noTerm {
+				for _, p := range x.postings[x.bounds[id]:x.bounds[id+1]] {
+					having[p.doc()/64] |= 1 << (p.doc() % 64)
+				}
+			}
+			for i := range r.required {
+				r.required[i] &= having[i]
+			}
+		}
+	}
+}
+
+// having returns the test for one required word.
+func (x *bm25) having(word string) func(doc int) bool {
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	s.require(x, []string{word})
+	r := bm25Query{namespace: noNamespace, required: slices.Clone(s.query.required), literal: slices.Clone(s.query.literal)}
+	return func(doc int) bool { return x.allows(&r, int32(doc)) }
+}
+
+// allows reports whether a tool is of the query's namespace and has its required words.
+func (x *bm25) allows(r *bm25Query, doc int32) bool {
+	if r.namespace != noNamespace && x.namespace[doc] != r.namespace || r.required != nil && !r.required.Has(int(doc)) {
+		return false
+	}
+	for _, word := range r.literal {
+		d := &x.docs[doc]
+		if !strings.Contains(strings.ToLower(d.Name), word) && !strings.Contains(strings.ToLower(d.Description), word) {
+			return false
+		}
+	}
+	return true
+}
+
+// queryText is the text of a query without the "+" of required words.
+func queryText(q Query) string {
+	if q.Text == "" {
+		return strings.Join(q.Keywords, " ")
+	}
+	if len(q.Required) == 0 {
+		return q.Text
+	}
+	words := strings.Fields(q.Text)
+	for i := range words {
+		words[i] = strings.TrimPrefix(words[i], "+")
+	}
+	return strings.Join(words, " ")
+}
+
+// id returns the term of the index that a word of the query is, noTerm if no tool has it.
+func (s *bm25Scratch) id(x *bm25, n int32) int32 {
+	for at := len(s.ids); at <= int(n); at++ {
+		id, known := x.ids[s.termizer.terms[at]]
+		if !known {
+			id = noTerm
+		}
+		s.ids = append(s.ids, id)
+	}
+	return s.ids[n]
+}
+
+// readText cuts a text into terms, and counts them: all, and those outside of values.
+func (s *bm25Scratch) readText(text string) {
+	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
+	for i := 0; i < len(text); {
+		start, end := nextValue(text, i)
+		for i < start {
+			stop := min(start, sentenceEnd(text, i))
+			s.spare = s.termizer.append(s.spare[:0], text[i:stop])
+			s.plain = append(s.plain, s.spare...)
+			s.texts = append(s.texts, s.spare...)
+			if i = stop; i < start && len(s.ends) < maxSentences-1 {
+				s.ends = append(s.ends, len(s.texts))
+			}
+		}
+		s.texts = s.termizer.append(s.texts, text[start:end])
+		i = end
+	}
+	s.ends = append(s.ends, len(s.texts))
+	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
+		s.counts = append(s.counts, make([]bm25Counted, more)...)
+	}
+	for _, n := range s.texts {
+		s.counts[n].all++
+	}
+	for _, n := range s.plain {
+		s.counts[n].plain++
+	}
+}
+
+// bm25Counted is how often a query has a term.
+type bm25Counted struct {
+	all, plain int32    // plain: outside of values
+	span       bm25Span // of its terms
+	sentence   int32    // the last one found to have it
+}
+
+// weightOf is the weight of a term of the query.
+func (s *bm25Scratch) weightOf(n int32) float64 {
+	weight, count, text := 1.0, s.counts[n], s.termizer.terms[n]
+	if count.all > 1 {
+		weight = math.Pow(float64(count.all), repeatPower)
+	}
+	if count.plain == 0 && len(s.plain) > 0 {
+		weight *= valueWeight
+	}
+	switch {
+	case isDigit(rune(text[0])):
+		weight *= numberWeight
+	case requestWords[text]:
+		weight *= requestWeight
+	}
+	return weight
+}
+
+// weigh gives every term of the query its weight, and adds what stands for it.
+func (s *bm25Scratch) weigh(x *bm25) {
+	s.query.terms = s.query.terms[:0]
+	unknown := 0
+	for group, n := range s.texts {
+		from := int32(len(s.query.terms))
+		weight := s.weightOf(n)
+		if id := s.id(x, n); id != noTerm {
+			s.addTerm(id, weight, group)
+		}
+		others, inLexicon := synonyms[s.termizer.terms[n]]
+		for _, other := range others {
+			if id, known := x.ids[other.term]; known && !s.asksFor(other.term) {
+				s.addTerm(id, other.weight, group)
+			}
+		}
+		// In a sentence, a word no tool has is mostly a name.
+		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
+		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords && len(s.texts) <= maxNearQuery {
+			unknown++
+			s.addNear(x, n, weight, group, inLexicon)
+		}
+		if to := int32(len(s.query.terms)); to > from {
+			s.counts[n].span = bm25Span{from, to}
+		}
+	}
+	s.readSentences()
+	for i := 1; i < len(s.texts); i++ {
+		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
+		id, known := x.ids[string(s.joined)]
+		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split
+			id, known = x.ids[string(s.joined[:last])]
+		}
+		if known {
+			s.addTerm(id, joinedWeight, 2*len(s.texts)+i)
+		}
+	}
+	for _, n := range s.texts {
+		s.counts[n] = bm25Counted{}
+	}
+	for _, term := range s.query.terms {
+		s.taken[term.id/64] &^= 1 << (term.id % 64)
+	}
+}
+
+// addTerm adds a term to the query, unless it is there.
+func (s *bm25Scratch) addTerm(id int32, weight float64, group int) {
+	if s.taken.Add(int(id)) {
+		s.query.terms = append(s.query.terms, bm25Term{id, int32(group), weight})
+	}
+}
+
+// addNear adds what a word may be meant for that no tool has. Of two words written as one
+// both count. A word that is known to be one is not misspelled.
+func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) {
+	word := s.termizer.terms[n]
+	if first, second, ok := x.split(word); ok {
+		s.addTerm(first, weight, group)
+		s.addTerm(second, weight, len(s.texts)+group)
+		return
+	}
+	if isKnown {
+		return
+	}
+	s.near = x.near(s.near[:0], word)
+	for _, near := range s.near {
+		if !s.asksFor(x.terms[near.id]) {
+			s.addTerm(near.id, weight*nearWeight, group)
+		}
+	}
+}
+
+// asksFor reports whether the query has the term.
+func (s *bm25Scratch) asksFor(term string) bool {
+	n, seen := s.termizer.numbers[term]
+	return seen && s.counts[n].all > 0
+}
+
+// posting returns what a term adds to a tool that has it.
+func (x *bm25) posting(term, doc int32) (p bm25Posting, found bool) {
+	return findPosting(x.postings[x.bounds[term]:x.bounds[term+1]], doc)
+}
+
+func findPosting(list []bm25Posting, doc int32) (p bm25Posting, found bool) {
+	at, found := slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
+	if !found {
+		return bm25Posting{}, false
+	}
+	return list[at], true
+}

@@ -1,0 +1,165 @@
+package search
+
+import (
+	"context"
+	"math"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+)
+
+// Adding up a query's postings:
+//
+//	query -> terms, named tools -> postings -> cells -> best
+//
+// A scratch has a cell for every tool and is used again by the next search. A tick says
+// which group of terms has scored a tool last, so nothing need be cleared in between.
+
+// bm25Scratch is what one search at a time works with.
+type bm25Scratch struct {
+	// Scores.
+	first   uint32 // the tick before the query's first group
+	tick    uint32 // advances with every group
+	cells   []bm25Cell
+	touched []int32
+	parts   []bm25Part // nil until a query has sentences
+	best    []top.Scored
+
+	// The query.
+	query      bm25Query
+	termizer   *termizer
+	ids        []int32       // number of the termizer's -> term
+	counts     []bm25Counted // number of the termizer's -> how often the query has it
+	texts      []int32       // the query, in numbers of the termizer's
+	plain      []int32       // what of it is outside of values
+	ends       []int         // of its sentences in texts
+	spans      []bm25Span
+	taken      docset.Set // terms
+	allowed    docset.Set // documents; nil until a query has required words, as is
+	having     docset.Set
+	joined     []byte
+	name       bm25Name
+	lists      [][]bm25Posting
+	candidates []int32
+	near       []nearTerm
+	spare      []int32
+}
+
+type bm25Cell struct {
+	tick         uint32 // the group that last scored this tool; behind the last group, its tier
+	score, share float32
+}
+
+// Search implements Searcher.
+func (x *bm25) Search(ctx context.Context, q Query) ([]Hit, error) {
+	hits, _, err := x.SearchCount(ctx, q)
+	return hits, err
+}
+
+// SearchCount implements Counter.
+func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	r := s.read(x, q)
+	s.begin((1 + len(r.sentences)) * len(r.terms))
+	for i, term := range r.terms {
+		if i == 0 || term.group != r.terms[i-1].group {
+			s.tick++
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
+	}
+	if err := s.addSentences(ctx, x); err != nil {
+		return nil, 0, err
+	}
+	for _, named := range r.named { // a name of stop words has no terms
+		s.touch(named.doc).tick = s.tick + uint32(named.tier)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	best := top.New(q.Limit, len(s.touched), s.best)
+	total := 0
+	for _, doc := range s.touched {
+		if !x.allows(r, doc) || !q.Allows(int(doc)) {
+			continue
+		}
+		cell := &s.cells[doc]
+		tier := nameTier(max(cell.tick, s.tick) - s.tick)
+		sum := float64(cell.score) + s.inSentence(doc)
+		if score := x.total(sum, float64(cell.share*x.perName[doc]), tier); score > 0 {
+			total++
+			best.Add(score, doc)
+		}
+	}
+	s.tick += uint32(exactlyNamed)
+	s.best = best.Items
+	return hitsOf(&best, nil), total, nil
+}
+
+// begin starts a query of that many groups, whose ticks must not overflow on the way.
+func (s *bm25Scratch) begin(groups int) {
+	s.touched = s.touched[:0]
+	if s.tick > math.MaxUint32-uint32(groups)-uint32(exactlyNamed) {
+		s.tick = 0
+		clear(s.cells)
+		clear(s.parts)
+	}
+	s.first = s.tick
+}
+
+// touch returns the cell of a tool, empty if the query has not scored it yet.
+func (s *bm25Scratch) touch(doc int32) *bm25Cell {
+	cell := &s.cells[doc]
+	if cell.tick <= s.first {
+		*cell = bm25Cell{}
+		s.touched = append(s.touched, doc)
+	}
+	return cell
+}
+
+// add scores the tools of a list, but for those the group has scored already.
+func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
+	cells, tick, first := s.cells, s.tick, s.first
+	share := shareOf(weight, idf)
+	for i := range postings {
+		p := &postings[i]
+		cell := &cells[p.doc()]
+		switch {
+		case cell.tick == tick:
+			continue
+		case cell.tick <= first:
+			*cell = bm25Cell{}
+			s.touched = append(s.touched, p.doc())
+		}
+		cell.tick = tick
+		// The conversion keeps every machine from rounding the sum otherwise than Explain.
+		cell.score += float32(weight * p.impact)
+		cell.share += share * float32(p.tool>>31) // no branch: it would be mispredicted
+	}
+}
+
+// shareOf is what a term of the query has of a name with it, before it is divided by what
+// the whole name has.
+func shareOf(weight, idf float32) float32 { return float32(min(weight, 1) * idf) }
+
+// Above any sum of impacts come the tools whose names the query begins, and above these
+// the one it names: a query has at most some thousand terms, each of which adds at most its
+// idf, below 25 even among a billion.
+const (
+	prefixBonus = 5e5
+	exactBonus  = 2 * prefixBonus
+)
+
+var tierBonus = [...]float64{notNamed: 0, prefixNamed: prefixBonus, exactlyNamed: exactBonus}
+
+var tierDetail = [...]string{prefixNamed: "the name begins with the query", exactlyNamed: "the query is the name"}
+
+func (x *bm25) total(sum, share float64, tier nameTier) float64 {
+	return sum*(1+x.coverage*share) + tierBonus[tier]
+}

@@ -1,0 +1,139 @@
+package search
+
+import (
+	"context"
+	"unicode"
+)
+
+// Requests of several sentences. Who asks for three things at once has three tools in
+// mind, and a tool that one sentence is all about is likelier to be one of them than a tool
+// that shares a word with each. So the sentence in which a tool scores most counts once
+// more, for sentenceWeight of it.
+
+const (
+	sentenceWeight = 0.25
+	maxSentences   = 8 // what comes behind is of the last
+)
+
+// bm25Span is where the terms of a word are in the terms of the query: itself and what
+// stands for it.
+type bm25Span struct{ from, to int32 }
+
+// sentenceEnd returns where the sentence that goes on at i ends, the length of the text if
+// there is no end.
+func sentenceEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := runeAt(text, i)
+		i += size
+		switch r {
+		case '\n', '。', '！', '？', '；':
+			return i
+		case '.', '!', '?', ';':
+			if i < len(text) {
+				if next, _ := runeAt(text, i); unicode.IsSpace(next) {
+					return i
+				}
+			}
+		}
+	}
+	return i
+}
+
+// readSentences fills in the words of each sentence, each word once.
+func (s *bm25Scratch) readSentences() {
+	r := &s.query
+	r.sentences, s.spans = r.sentences[:0], s.spans[:0]
+	if len(s.ends) == 1 {
+		return
+	}
+	start := 0
+	for i, end := range s.ends {
+		from := len(s.spans)
+		for _, n := range s.texts[start:end] {
+			if span := s.counts[n].span; span.to > span.from && s.counts[n].sentence != int32(i)+1 {
+				s.counts[n].sentence = int32(i) + 1
+				s.spans = append(s.spans, span)
+			}
+		}
+		if start = end; len(s.spans) > from {
+			r.sentences = append(r.sentences, s.spans[from:])
+		}
+	}
+	if len(r.sentences) == 1 {
+		r.sentences = r.sentences[:0]
+	}
+}
+
+// bm25Part is what the sentences of a query have scored of a tool.
+type bm25Part struct {
+	tick      uint32 // the group that last scored it
+	sum, best float32
+}
+
+// addSentences scores tools by each sentence of the query.
+func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
+	if len(s.query.sentences) > 0 && s.parts == nil {
+		s.parts = make([]bm25Part, len(s.cells))
+	}
+	for _, sentence := range s.query.sentences {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.addSentence(x, sentence)
+	}
+	return nil
+}
+
+// inSentence is what the best sentence adds to a tool.
+func (s *bm25Scratch) inSentence(doc int32) float64 {
+	if len(s.query.sentences) == 0 || s.parts[doc].tick <= s.first {
+		return 0
+	}
+	return sentenceWeight * float64(s.parts[doc].best)
+}
+
+// addSentence scores tools by one sentence of the query.
+func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
+	start, group := s.tick, int32(noTerm)
+	for _, span := range sentence {
+		for _, term := range s.query.terms[span.from:span.to] {
+			if term.group != group {
+				group = term.group
+				s.tick++
+			}
+			weight := float32(term.weight)
+			for _, p := range x.postings[x.bounds[term.id]:x.bounds[term.id+1]] {
+				part := &s.parts[p.doc()]
+				switch {
+				case part.tick == s.tick:
+					continue
+				case part.tick <= s.first:
+					*part = bm25Part{}
+				case part.tick <= start:
+					part.sum = 0
+				}
+				part.tick = s.tick
+				part.sum += float32(weight * p.impact)
+				part.best = max(part.best, part.sum)
+			}
+		}
+	}
+}
+
+// bestSentence is what a tool scores in its best sentence, as addSentence adds it up.
+func (x *bm25) bestSentence(r *bm25Query, doc int32) float64 {
+	best := float32(0)
+	for _, sentence := range r.sentences {
+		sum, scored := float32(0), int32(noTerm)
+		for _, span := range sentence {
+			for _, term := range r.terms[span.from:span.to] {
+				if p, found := x.posting(term.id, doc); found && term.group != scored {
+					scored = term.group
+					sum += float32(float32(term.weight) * p.impact)
+				}
+			}
+		}
+		best = max(best, sum)
+	}
+	return sentenceWeight * float64(best)
+}

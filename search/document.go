@@ -1,0 +1,100 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Documents: tools as searchers see them.
+
+// A Document is a tool as a Searcher sees it.
+type Document struct {
+	Name        string
+	Description string
+	Parameters  []Parameter // every parameter, nested ones included, outer before inner
+	Annotation
+	Info *schema.ToolInfo // shared: not to be changed
+}
+
+// A Parameter is one property of a tool's JSON schema.
+type Parameter struct {
+	Name        string // the property's own name; "" for an unnamed part of a schema
+	Description string
+	Enum        []string // the values it may have, as text
+}
+
+// An Annotation is what is known of a tool beyond its own definition.
+type Annotation struct {
+	Namespace string   // the server or group it belongs to
+	Hint      string   // more words to find it by, never shown
+	Aliases   []string // other names to find it by
+	Tags      []string // labels
+}
+
+// Annotate derives an Annotation from a tool's name: the namespace of
+// mcp__server__tool and server__tool is server. It is the default of Config.Annotate.
+func Annotate(info *schema.ToolInfo) Annotation {
+	return Annotation{Namespace: naming.Namespace(info.Name)}
+}
+
+// Bounds on what is read of one tool's definition, which may come from a remote server.
+const (
+	MaxDescriptionBytes = 64 << 10
+	maxSchemaDepth      = 16
+	maxParameters       = 512
+)
+
+// ParametersOf lists the properties of a tool's schema, outer before inner. A schema
+// that does not convert has none: it is the model adapter's to complain about.
+func ParametersOf(info *schema.ToolInfo) []Parameter {
+	root, err := info.ParamsOneOf.ToJSONSchema()
+	if err != nil || root == nil {
+		return nil
+	}
+	var list []Parameter
+	var walk func(name string, s *jsonschema.Schema, depth int)
+	walk = func(name string, s *jsonschema.Schema, depth int) {
+		if s == nil || depth > maxSchemaDepth || len(list) == maxParameters {
+			return
+		}
+		if p := (Parameter{Name: name, Description: s.Description, Enum: enumTexts(s.Enum)}); depth > 0 &&
+			(p.Name != "" || p.Description != "" || len(p.Enum) > 0) {
+			list = append(list, p)
+		}
+		if s.Properties != nil {
+			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+				walk(pair.Key, pair.Value, depth+1)
+			}
+		}
+		walk("", s.Items, depth+1)
+		walk("", s.AdditionalProperties, depth+1)
+		for _, alternatives := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+			for _, alternative := range alternatives {
+				walk("", alternative, depth+1)
+			}
+		}
+		for _, definition := range slices.Sorted(maps.Keys(s.Definitions)) {
+			walk("", s.Definitions[definition], depth+1)
+		}
+	}
+	walk("", root, 0)
+	return list
+}
+
+func enumTexts(values []any) []string {
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			texts = append(texts, s)
+		} else if v != nil {
+			texts = append(texts, fmt.Sprint(v))
+		}
+	}
+	return texts
+}

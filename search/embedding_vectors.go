@@ -1,0 +1,299 @@
+package search
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/cloudwego/eino/components/embedding"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// How a catalog's texts become vectors: from the store what it has, the rest in batches
+// from the embedder, and back into the store, batch by batch in the order of the texts, so
+// that a build that was broken off begins where it ended.
+
+// A VectorStore keeps vectors under keys. A key is made of the text and of
+// EmbeddingOptions.Model, so what is kept under it never changes; one store may serve any
+// number of catalogs and models.
+//
+// One build calls it from one goroutine at a time. A store that several catalogs share must
+// be safe for concurrent use. It is asked with at most 1000 keys at a time.
+type VectorStore interface {
+	// Load returns the vector under each key, in the order of the keys, nil where there
+	// is none.
+	Load(ctx context.Context, keys []string) ([][]float32, error)
+
+	// Save keeps a vector under each key. It must not change or keep the slices.
+	Save(ctx context.Context, keys []string, vectors [][]float32) error
+}
+
+const storeBatch = 1000 // keys in one call of a store
+
+// vectorKey is 64 hexadecimal digits. The lengths keep texts from running into models.
+func vectorKey(model, text string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(model), len(text), model, text))
+	return hex.EncodeToString(sum[:])
+}
+
+// vectorBuild is one build of a matrix.
+type vectorBuild struct {
+	EmbeddingOptions
+	texts   []string
+	keys    []string // nil: no store, or it failed
+	vectors [][]float32
+	missing []int // texts without a vector, ascending
+
+	mu       sync.Mutex
+	done     int          // texts
+	finished map[int]bool // batches not yet reported, since one before them is not finished
+	next     int          // batch to report
+}
+
+// errDimensions tells that the store's vectors are not of the embedder's model.
+var errDimensions = errors.New("vectors of different dimensions")
+
+// vectors returns one vector for each text, scaled to length 1.
+func (o EmbeddingOptions) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+	b := &vectorBuild{EmbeddingOptions: o, texts: texts}
+	if foreign.IsNil(o.Store) {
+		b.Store = nil
+	}
+	err := b.build(ctx)
+	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without it
+		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
+		b = &vectorBuild{EmbeddingOptions: b.EmbeddingOptions, texts: texts}
+		b.Store = nil
+		err = b.build(ctx)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.vectors, nil
+}
+
+func (b *vectorBuild) build(ctx context.Context) error {
+	b.vectors = make([][]float32, len(b.texts))
+	b.load(ctx)
+	for i, v := range b.vectors {
+		if v == nil {
+			b.missing = append(b.missing, i)
+		}
+	}
+	b.done = len(b.texts) - len(b.missing)
+	b.progress()
+	if err := b.embedMissing(ctx); err != nil {
+		return err
+	}
+	for _, v := range b.vectors {
+		if len(v) != len(b.vectors[0]) {
+			return errDimensions
+		}
+	}
+	return nil
+}
+
+// load takes from the store what it has. A vector that cannot be one counts as missing.
+func (b *vectorBuild) load(ctx context.Context) {
+	if b.Store == nil {
+		return
+	}
+	for _, text := range b.texts {
+		b.keys = append(b.keys, vectorKey(b.Model, text))
+	}
+	for from := 0; from < len(b.texts) && ctx.Err() == nil; from += storeBatch {
+		keys := b.keys[from:min(from+storeBatch, len(b.texts))]
+		loaded, err := foreign.Guard(func() ([][]float32, error) { return b.Store.Load(ctx, keys) })
+		if err == nil && len(loaded) != len(keys) {
+			err = fmt.Errorf("%d vectors for %d keys", len(loaded), len(keys))
+		}
+		if err != nil {
+			b.storeFailed(fmt.Errorf("loading vectors: %w", err))
+			return
+		}
+		for i, v := range loaded {
+			if len(v) <= maxDimensions {
+				b.vectors[from+i] = normalized(v)
+			}
+		}
+	}
+}
+
+func (b *vectorBuild) storeFailed(err error) {
+	b.Store = nil
+	if b.OnStoreError != nil {
+		b.OnStoreError(fmt.Errorf("toolsearch: the vector store: %w", err))
+	}
+}
+
+func (b *vectorBuild) progress() {
+	if b.Progress != nil {
+		b.Progress(b.done, len(b.texts))
+	}
+}
+
+// embedMissing embeds what is missing. The first batch that fails stops the others.
+func (b *vectorBuild) embedMissing(ctx context.Context) error {
+	size := positive(b.BatchSize, defaultEmbeddingBatch)
+	workers := min(positive(b.Concurrency, defaultEmbeddingConcurrency), (len(b.missing)+size-1)/size)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	b.finished = make(map[int]bool)
+	batches := make(chan int)
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for batch := range batches {
+				// The callbacks are foreign code, and a panic here would be the program's end.
+				if _, err := foreign.Guard(func() (bool, error) { return true, b.embedBatch(ctx, batch, size) }); err != nil {
+					stop(err)
+				}
+			}
+		}()
+	}
+	for batch := 0; batch*size < len(b.missing) && ctx.Err() == nil; batch++ {
+		select {
+		case batches <- batch:
+		case <-ctx.Done():
+		}
+	}
+	close(batches)
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// positive is n, or otherwise if that is not positive.
+func positive(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+func (b *vectorBuild) embedBatch(ctx context.Context, batch, size int) error {
+	missing := b.batch(batch, size)
+	texts := make([]string, len(missing))
+	for i, text := range missing {
+		texts[i] = b.texts[text]
+	}
+	vectors, err := embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("toolsearch: embedding %d tools, the first of them %q: %w", len(texts), naming.Cut(texts[0], 60), err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, text := range missing {
+		b.vectors[text] = vectors[i]
+	}
+	b.finished[batch] = true
+	for ; b.finished[b.next]; b.next++ {
+		delete(b.finished, b.next)
+		texts := b.batch(b.next, size)
+		b.save(ctx, texts)
+		b.done += len(texts)
+		b.progress()
+	}
+	return nil
+}
+
+// batch returns the texts of a batch.
+func (b *vectorBuild) batch(number, size int) []int {
+	from := number * size
+	return b.missing[from:min(from+size, len(b.missing))]
+}
+
+// save puts the vectors of texts into the store.
+func (b *vectorBuild) save(ctx context.Context, texts []int) {
+	if b.Store == nil || ctx.Err() != nil {
+		return
+	}
+	keys, vectors := make([]string, len(texts)), make([][]float32, len(texts))
+	for i, text := range texts {
+		keys[i], vectors[i] = b.keys[text], b.vectors[text]
+	}
+	_, err := foreign.Guard(func() (bool, error) { return true, b.Store.Save(ctx, keys, vectors) })
+	if err != nil && ctx.Err() == nil {
+		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
+	}
+}
+
+// embed asks an Embedder for the vectors of texts, scaled to length 1, and checks them.
+func embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []string) ([][]float32, error) {
+	answers, err := foreign.Through(ctx, g, func(ctx context.Context) ([][]float64, error) { return e.EmbedStrings(ctx, texts) })
+	if err != nil {
+		return nil, err
+	}
+	if len(answers) != len(texts) {
+		return nil, fmt.Errorf("the embedder returned %d vectors for %d texts", len(answers), len(texts))
+	}
+	vectors := make([][]float32, len(answers))
+	for i, answer := range answers {
+		if len(answer) > maxDimensions {
+			return nil, fmt.Errorf("vector %d has %d dimensions, more than %d", i, len(answer), maxDimensions)
+		}
+		if len(answer) != len(answers[0]) {
+			return nil, fmt.Errorf("the embedder returned vectors of %d and of %d dimensions", len(answers[0]), len(answer))
+		}
+		if vectors[i] = normalized(answer); vectors[i] == nil {
+			return nil, fmt.Errorf("the vector of %q has no direction: empty, zero, or with numbers that are none", naming.Cut(texts[i], 60))
+		}
+	}
+	return vectors, nil
+}
+
+// normalized scales a vector to length 1; nil if that cannot be done. Dividing by the
+// largest number first keeps squares from overflowing.
+func normalized[F float32 | float64](v []F) []float32 {
+	largest, sum := 0.0, 0.0
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return nil
+		}
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	if largest == 0 {
+		return nil
+	}
+	for _, x := range v {
+		scaled := float64(x) / largest
+		sum += float64(scaled * scaled)
+	}
+	length := math.Sqrt(sum)
+	unit := make([]float32, len(v))
+	for i, x := range v {
+		unit[i] = float32(float64(x) / largest / length)
+	}
+	return unit
+}
+
+// dot is summed up in four lanes, which the processor works on at once. The conversions
+// keep every machine from rounding otherwise than the others.
+func dot(a, b []float32) float32 {
+	var s0, s1, s2, s3 float32
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += float32(a[i] * b[i])
+		s1 += float32(a[i+1] * b[i+1])
+		s2 += float32(a[i+2] * b[i+2])
+		s3 += float32(a[i+3] * b[i+3])
+	}
+	for ; i < len(a); i++ {
+		s0 += float32(a[i] * b[i])
+	}
+	return (s0 + s1) + (s2 + s3)
+}

@@ -1,0 +1,425 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+)
+
+// Fuzzy search: for words that are misspelled, cut short, or run together.
+//
+// A tool's score says in which of three ways the query fits it, the best counting:
+//
+//	2 + share    the query stands in the name: "send mes" ~ send_message, of which it is
+//	             8/12; a share of 1 is the name itself
+//	1 + share    all words stand in the name or the description; the share is that of the
+//	             words that stand in the name
+//	mean         the words are like parts of the name: the mean over the words of how like
+//	             the nearest part each is, words that are like none counting as 0
+//
+// so that no number of near words outranks words that are there, and those no whole
+// name. Names and queries are folded first: lower-cased, with "_" for blanks and hyphens
+// and, as a second spelling of names, between camel-case parts.
+//
+// A word is like a part by the first of
+//
+//	1                              it equals the part
+//	0.7 + 0.3 * its share of it    it abbreviates the part: "repo" ~ repository, where it
+//	                               begins it, and "msg" ~ message, where vowels were left
+//	                               out; three letters at least
+//	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7 is
+//	                               none
+//
+// 0.7 is where a slip in a word of four letters passes (file, fiel: 0.75) and one in a word
+// of three does not (get, set: 0.67), as these are mostly other words. An abbreviation is
+// just near enough, the nearer the more of the part it keeps.
+//
+// Names and descriptions are scanned; likeness is computed for the distinct parts of all
+// names, of which even a large catalog has few, and of these only where the lengths and
+// the sets of letters leave room for it:
+//
+//	word -- lengths, letters --> near parts, best first -- postings --> tools
+
+const (
+	defaultFuzzyHits  = 5
+	defaultLikeness   = 0.7
+	minAbbreviation   = 3 // letters
+	vowels            = "aeiou"
+	maxAlikeWords     = 16 // distinct words of a query whose likeness is computed
+	fuzzyTierName     = 2
+	fuzzyTierAllWords = 1
+)
+
+// FuzzyOptions configures Fuzzy. The zero value is a good default.
+type FuzzyOptions struct {
+	// MaxHits is the most hits of a search with a limit, however high that is; past the
+	// first few, what is merely like a query is noise. Zero: 5. Negative: no such bound.
+	MaxHits int
+
+	// MinLikeness is how like a part of a name a word must be at least, where 1 is equal.
+	// Zero: 0.7. Above 1: not at all, so that words must stand there as they are.
+	MinLikeness float64
+}
+
+// Fuzzy is the Indexer for words that are misspelled or cut short: FuzzyOptions with all
+// defaults. It makes a good Config.Fallback.
+//
+// Tools whose name holds the query come first (score 2 to 3), then those that hold all of
+// its words (1 to 2), then those with a part of the name like one of them (under 1). Ties go
+// by name. A required word must stand in the name or the description, or be like a part of
+// the name. A search with a limit returns at most five hits; one without, all.
+//
+// A query costs time in proportion to the text of the catalog. Descriptions are read up to
+// 64 KiB, names for their parts up to 128 bytes; of a query's words the first 16 may be
+// like a part, the others must stand in the text.
+func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
+	return FuzzyOptions{}.Index(ctx, docs)
+}
+
+// Index is an Indexer. See Fuzzy.
+func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
+	x := &fuzzyIndex{
+		docs: docs, docOf: docsByName(docs), tools: make([]fuzzyTool, len(docs)),
+		maxHits:  max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
+		likeness: cmp.Or(o.MinLikeness, defaultLikeness),
+	}
+	ids := make(map[string]int32)
+	for number, doc := range x.docOf {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x.tools[number] = newFuzzyTool(&docs[doc])
+		for _, part := range fuzzyParts(docs[doc].Name) {
+			id, known := ids[part]
+			if !known {
+				id = int32(len(x.parts))
+				ids[part] = id
+				x.parts = append(x.parts, newFuzzyWord(part))
+				x.postings = append(x.postings, nil)
+			}
+			if list := x.postings[id]; len(list) == 0 || list[len(list)-1] != int32(number) {
+				x.postings[id] = append(list, int32(number))
+			}
+		}
+	}
+	return x, nil
+}
+
+// fuzzyIndex implements Searcher. It is immutable.
+type fuzzyIndex struct {
+	docs     []Document
+	docOf    []int32     // tool number, in the order of names -> document
+	tools    []fuzzyTool // by number
+	parts    []fuzzyWord // the distinct parts of all names
+	postings [][]int32   // part -> tools, ascending
+	maxHits  int
+	likeness float64
+}
+
+// fuzzyTool is the text of a tool, folded. The lengths are in code points.
+type fuzzyTool struct {
+	name, parts             string // the name; its parts joined, or "" if that is the same
+	nameLength, partsLength int
+	description             string
+}
+
+func newFuzzyTool(doc *Document) fuzzyTool {
+	t := fuzzyTool{
+		name: naming.Fold(doc.Name), parts: naming.JoinParts(doc.Name),
+		description: strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)),
+	}
+	if t.parts == t.name {
+		t.parts = ""
+	}
+	t.nameLength, t.partsLength = utf8.RuneCountInString(t.name), utf8.RuneCountInString(t.parts)
+	return t
+}
+
+// fuzzyParts returns the folded parts of a name.
+func fuzzyParts(name string) []string {
+	return strings.FieldsFunc(naming.JoinParts(name), func(r rune) bool { return r == '_' })
+}
+
+// nameShare is how much of the name the folded query makes up, 0 if it does not stand in
+// it.
+func (t *fuzzyTool) nameShare(folded string) float64 {
+	share := 0.0
+	if strings.Contains(t.name, folded) {
+		share = float64(utf8.RuneCountInString(folded)) / float64(t.nameLength)
+	}
+	if strings.Contains(t.parts, folded) {
+		share = max(share, float64(utf8.RuneCountInString(folded))/float64(t.partsLength))
+	}
+	return share
+}
+
+// place says where a word stands, the name before the description.
+func (t *fuzzyTool) place(w *fuzzyWord) string {
+	switch {
+	case strings.Contains(t.name, w.folded) || strings.Contains(t.parts, w.folded):
+		return "name"
+	case strings.Contains(t.description, w.text):
+		return "description"
+	default:
+		return ""
+	}
+}
+
+// fuzzyWord is a word of a query or a part of a name.
+type fuzzyWord struct {
+	text    string // lower-cased
+	folded  string
+	runes   []rune // nil: like nothing
+	letters uint64 // the set of its code points, by their lowest six bits
+}
+
+func newFuzzyWord(text string) fuzzyWord {
+	w := fuzzyWord{text: strings.ToLower(text), folded: naming.Fold(text)}
+	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer one
+		w.runes = []rune(w.folded)
+	}
+	for _, char := range w.runes {
+		w.letters |= 1 << (char & 63)
+	}
+	return w
+}
+
+// likenessOf is how like a part a word is, 0 if it is less than floor.
+func likenessOf(word, part *fuzzyWord, floor float64) float64 {
+	if len(word.runes) == 0 || len(part.runes) == 0 {
+		return 0
+	}
+	if word.folded == part.folded {
+		return atLeast(1, floor)
+	}
+	if abbreviates(word.runes, part.runes) {
+		share := float64(len(word.runes)) / float64(len(part.runes))
+		return atLeast(defaultLikeness+(1-defaultLikeness)*share, floor)
+	}
+	longer := float64(max(len(word.runes), len(part.runes)))
+	// An edit removes at most one letter from either set and evens out the lengths by
+	// one.
+	least := max(bits.OnesCount64(word.letters&^part.letters), bits.OnesCount64(part.letters&^word.letters),
+		len(word.runes)-len(part.runes), len(part.runes)-len(word.runes))
+	if 1-float64(least)/longer < floor {
+		return 0
+	}
+	return atLeast(naming.Similarity(word.runes, part.runes), floor)
+}
+
+func atLeast(v, floor float64) float64 {
+	if v < floor {
+		return 0
+	}
+	return v
+}
+
+// abbreviates reports whether word begins part, or is it with letters left out in which
+// no vowel but the first letter remains.
+func abbreviates(word, part []rune) bool {
+	if len(word) < minAbbreviation || len(word) >= len(part) || word[0] != part[0] {
+		return false
+	}
+	if slices.Equal(word, part[:len(word)]) {
+		return true
+	}
+	next := 1
+	for _, char := range word[1:] {
+		if strings.ContainsRune(vowels, char) {
+			return false
+		}
+		i := slices.Index(part[next:], char)
+		if i < 0 {
+			return false
+		}
+		next += i + 1
+	}
+	return true
+}
+
+// fuzzyQuery is a query folded: as a whole, and its distinct words.
+type fuzzyQuery struct {
+	folded   string
+	words    []fuzzyWord
+	required []bool // of the words
+}
+
+func newFuzzyQuery(q Query) fuzzyQuery {
+	f := fuzzyQuery{folded: naming.Fold(strings.Join(q.Keywords, " "))}
+	for i, word := range q.Keywords {
+		if slices.Contains(q.Keywords[:i], word) {
+			continue
+		}
+		w := newFuzzyWord(word)
+		if len(f.words) >= maxAlikeWords {
+			w.runes = nil
+		}
+		f.words = append(f.words, w)
+		f.required = append(f.required, slices.Contains(q.Required, word))
+	}
+	return f
+}
+
+// Search implements Searcher.
+func (x *fuzzyIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
+	hits, _, err := x.SearchCount(ctx, q)
+	return hits, err
+}
+
+// SearchCount implements Counter.
+func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+	query := newFuzzyQuery(q)
+	if len(query.words) == 0 {
+		return nil, 0, ctx.Err()
+	}
+	means := make([]float64, len(x.tools))
+	near := make([]docset.Set, len(query.words)) // required word -> tools with a part like it
+	for i := range query.words {
+		seen := docset.New(len(x.tools))
+		parts, err := x.near(ctx, &query.words[i])
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, part := range parts {
+			for _, number := range x.postings[part.Number] {
+				if seen.Add(int(number)) {
+					means[number] += part.Score / float64(len(query.words))
+				}
+			}
+		}
+		if query.required[i] {
+			near[i] = seen
+		}
+	}
+	limit := q.Limit
+	if limit > 0 {
+		limit = atMost(limit, x.maxHits)
+	}
+	best := top.New(limit, len(x.tools), nil)
+	total := 0
+	for number := range x.tools {
+		if number%256 == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		if doc := int(x.docOf[number]); q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) || !q.Allows(doc) {
+			continue
+		}
+		score := x.score(&query, number, means[number], near)
+		if score > 0 {
+			total++
+			best.Add(score, int32(number))
+		}
+	}
+	return hitsOf(&best, x.docOf), total, nil
+}
+
+// near returns the parts of names like a word, best first.
+func (x *fuzzyIndex) near(ctx context.Context, word *fuzzyWord) ([]top.Scored, error) {
+	var near []top.Scored
+	if word.runes == nil {
+		return nil, ctx.Err()
+	}
+	for i := range x.parts {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if likeness := likenessOf(word, &x.parts[i], x.likeness); likeness > 0 {
+			near = append(near, top.Scored{Score: likeness, Number: int32(i)})
+		}
+	}
+	slices.SortFunc(near, top.Compare)
+	return near, nil
+}
+
+// score is the best of the three ways, the last of which was worked out before.
+func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64, near []docset.Set) float64 {
+	tool := &x.tools[number]
+	for i := range query.words {
+		if query.required[i] && !near[i].Has(number) && tool.place(&query.words[i]) == "" {
+			return 0
+		}
+	}
+	if share := tool.nameShare(query.folded); share > 0 {
+		return fuzzyTierName + share
+	}
+	score := float64(fuzzyTierAllWords)
+	for i := range query.words {
+		switch tool.place(&query.words[i]) {
+		case "name":
+			score += 1 / float64(len(query.words))
+		case "":
+			return mean
+		}
+	}
+	return score
+}
+
+// Explain implements Explainer. It asks the one document outright, without the postings.
+func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(x.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
+		return otherNamespace(q), ctx.Err()
+	}
+	query, tool := newFuzzyQuery(q), newFuzzyTool(&x.docs[doc])
+	if len(query.words) == 0 {
+		return Explanation{}, ctx.Err()
+	}
+	each := 1 / float64(len(query.words))
+	literal := Explanation{Score: fuzzyTierAllWords, Parts: []Contribution{{Score: fuzzyTierAllWords, Detail: "all words stand in name or description"}}}
+	alike := Explanation{}
+	all := true
+	for i := range query.words {
+		word := &query.words[i]
+		part, likeness := x.nearest(word, x.docs[doc].Name)
+		place := tool.place(word)
+		if query.required[i] && place == "" && likeness == 0 {
+			return Explanation{Parts: []Contribution{{Term: word.text, Detail: "required, so the tool does not match"}}}, nil
+		}
+		stands := Contribution{Term: word.text, Field: place, Detail: "it stands there"}
+		if place == "name" {
+			stands.Score = each
+		}
+		all = all && place != ""
+		literal.add(stands)
+		near := Contribution{Term: word.text, Detail: "not found"}
+		if likeness > 0 {
+			near = Contribution{word.text, "name", likeness / float64(len(query.words)),
+				fmt.Sprintf("%.3f like %q, of %d words", likeness, part, len(query.words))}
+		}
+		alike.add(near)
+	}
+	if share := tool.nameShare(query.folded); share > 0 {
+		return Explanation{Score: fuzzyTierName + share, Parts: []Contribution{{query.folded, "name", fuzzyTierName + share,
+			fmt.Sprintf("the name holds it, and it is %.3f of the name", share)}}}, nil
+	}
+	if all {
+		return literal, nil
+	}
+	return alike, nil
+}
+
+func (e *Explanation) add(part Contribution) {
+	e.Score += part.Score
+	e.Parts = append(e.Parts, part)
+}
+
+// nearest returns the part of a name that is most like a word.
+func (x *fuzzyIndex) nearest(word *fuzzyWord, name string) (nearest string, likeness float64) {
+	for _, text := range fuzzyParts(name) {
+		part := newFuzzyWord(text)
+		if l := likenessOf(word, &part, x.likeness); l > likeness {
+			nearest, likeness = text, l
+		}
+	}
+	return nearest, likeness
+}

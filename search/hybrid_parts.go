@@ -1,0 +1,242 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// What the parts of a hybrid answer, and what an answer adds to a tool's score.
+
+// partHits is the answer of one part.
+type partHits struct {
+	hits   []Hit // those that count, best first
+	weight float64
+	err    error
+
+	// Of the scores of the best hits, but for tools that the query names, whose scores may
+	// stand apart; these count as the highest of the others.
+	highest float64
+	among   spread // of the hits
+	in      spread // of the catalog, of which all but the hits have 0
+}
+
+// adds is what a part adds for a score of its own.
+func (p *partHits) adds(score float64) float64 {
+	score = min(score, p.highest)
+	return float64(p.weight * (soft(p.among.standard(score)) + soft(p.in.standard(score))) / 2)
+}
+
+// soft is ln(1 + e^z), written so that it does not overflow.
+func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
+
+// measure works out the means and deviations.
+func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
+	var scores []float64
+	for _, hit := range hits {
+		if !named[hit.Doc] {
+			scores = append(scores, hit.Score)
+			p.highest = max(p.highest, hit.Score)
+		}
+	}
+	p.among = spreadOf(scores, len(scores))
+	p.in = spreadOf(scores, docs)
+}
+
+// spread is a mean and the standard deviation from it.
+type spread struct{ mean, deviation float64 }
+
+// spreadOf is that of n scores, the first of which are given and the others 0.
+func spreadOf(scores []float64, n int) spread {
+	if len(scores) == 0 {
+		return spread{}
+	}
+	sum, squares := 0.0, 0.0
+	for _, score := range scores {
+		sum += score
+	}
+	mean := sum / float64(n)
+	for _, score := range scores {
+		squares += float64((score - mean) * (score - mean))
+	}
+	squares += float64(float64(n-len(scores)) * float64(mean*mean))
+	s := spread{mean, math.Sqrt(squares / float64(n))}
+	if s.deviation < 1e-9*mean { // equal but for rounding
+		s.deviation = 0
+	}
+	return s
+}
+
+// standard is how far a score stands above the mean, in standard deviations; 0 where all
+// scores are one.
+func (s spread) standard(score float64) float64 {
+	if s.deviation == 0 {
+		return 0
+	}
+	return (score - s.mean) / s.deviation
+}
+
+// ask asks all parts at the same time. It fails if none answers, and with a PartialError
+// if one fails.
+func (h *hybrid) ask(ctx context.Context, q Query) ([]partHits, error) {
+	filter := h.sieve.filter(q)
+	named := make(map[int]bool)
+	for _, n := range h.sieve.words().named(q) {
+		named[int(n.doc)] = true
+	}
+	// Parts need not know of namespaces, required words and what is allowed, and then all
+	// of their best may have to go.
+	q.Limit = max(h.depth, 0)
+	if q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
+		q.Limit = 0
+	}
+	q.Allowed = nil // what a request may see has no say in how far a score stands out
+	lists := make([]partHits, len(h.parts))
+	var wait sync.WaitGroup
+	for i := range h.parts {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			hits, err := h.askPart(ctx, &h.parts[i], q)
+			lists[i] = partHits{weight: h.parts[i].weight, err: err}
+			if err == nil || IsPartial(err) {
+				hits = h.valid(hits)
+				lists[i].measure(h.best(hits, nil), named, len(h.docs))
+				lists[i].hits = h.best(hits, filter)
+			}
+		}()
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return lists, h.failure(lists)
+}
+
+func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) ([]Hit, error) {
+	if h.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.timeout)
+		defer cancel()
+	}
+	type answer struct {
+		hits []Hit
+		err  error // which may come with hits
+	}
+	a, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (answer, error) {
+		hits, err := part.searcher.Search(ctx, q)
+		return answer{hits, err}, nil
+	})
+	if err == nil {
+		err = a.err
+	}
+	if err == nil || IsPartial(err) {
+		return a.hits, err
+	}
+	return nil, fmt.Errorf("%s: %w", part.name, err)
+}
+
+// maxPartScore keeps sums of squares within what a float64 holds.
+const maxPartScore = 1e100
+
+// valid trusts no part: hits outside the catalog, repeated ones and scores that are none are
+// dropped.
+func (h *hybrid) valid(hits []Hit) []Hit {
+	valid := make([]Hit, 0, min(len(hits), len(h.docs)))
+	seen := docset.New(len(h.docs))
+	for _, hit := range hits {
+		if hit.Doc >= 0 && hit.Doc < len(h.docs) && hit.Score > 0 && seen.Add(hit.Doc) {
+			hit.Score = min(hit.Score, maxPartScore)
+			valid = append(valid, hit)
+		}
+	}
+	return valid
+}
+
+// best returns the first hits that pass the filter, which may be nil, down to the depth.
+func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
+	var best []Hit
+	for _, hit := range hits {
+		if h.depth > 0 && len(best) == h.depth {
+			break
+		}
+		if filter == nil || filter(hit.Doc) {
+			best = append(best, hit)
+		}
+	}
+	return best
+}
+
+// failure sums up what went wrong: nothing, a PartialError, or, if no part answered, why
+// not. A part that cannot search by the query has not failed.
+func (h *hybrid) failure(lists []partHits) error {
+	answered := false
+	var wrong *QueryError
+	var failures []error
+	for _, list := range lists {
+		switch mistake := (*QueryError)(nil); {
+		case list.err == nil:
+			answered = true
+		case IsPartial(list.err):
+			answered = true
+			failures = append(failures, list.err)
+		case errors.As(list.err, &mistake):
+			if wrong == nil {
+				wrong = mistake
+			}
+		default:
+			failures = append(failures, list.err)
+		}
+	}
+	switch err := errors.Join(failures...); {
+	case answered && err != nil:
+		return &PartialError{Err: err}
+	case !answered && err == nil:
+		return wrong
+	default:
+		return err
+	}
+}
+
+// Explain implements Explainer. It asks the parts as a search does.
+func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(h.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	q = h.sieve.read(q)
+	if part, ok := h.sieve.misses(q, doc); ok {
+		return Explanation{Parts: []Contribution{part}}, ctx.Err()
+	}
+	lists, err := h.ask(ctx, q)
+	if err != nil && !IsPartial(err) {
+		return Explanation{}, err
+	}
+	var e Explanation
+	for i := range lists {
+		e.add(lists[i].explain(plainText(q), h.parts[i].name, doc))
+	}
+	for _, named := range h.sieve.words().named(q) {
+		if int(named.doc) == doc {
+			e.add(Contribution{plainText(q), "name", h.lift * tierBonus[named.tier], tierDetail[named.tier]})
+		}
+	}
+	return e, err
+}
+
+func (p *partHits) explain(text, name string, doc int) Contribution {
+	if p.err != nil && !IsPartial(p.err) {
+		return Contribution{Term: text, Field: name, Detail: "it failed: " + p.err.Error()}
+	}
+	for i, hit := range p.hits {
+		if hit.Doc == doc {
+			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
+				i+1, len(p.hits), hit.Score, p.among.standard(min(hit.Score, p.highest)), p.in.standard(min(hit.Score, p.highest)), p.weight)}
+		}
+	}
+	return Contribution{Term: text, Field: name, Detail: "not among its hits"}
+}

@@ -1,0 +1,439 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"index/suffixarray"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+)
+
+// The default keyword scorer.
+//
+// It is the scorer of Eino's own tool_search, kept bit for bit so that a model tuned to
+// the one behaves alike on the other. Each keyword, lower-cased, earns a tool the best
+// of four tiers:
+//
+//	10  a part of its name equals the keyword      issue   ~ create_issue
+//	 5  a part of its name contains it             iss     ~ create_issue
+//	 3  its full name contains it                  e_issue ~ create_issue
+//	 2  its description contains it                bug     ~ "Opens a bug report"
+//
+// A tool's score is the sum over the keywords, a keyword typed twice counting twice.
+// Equal scores are ordered by name. Tools that score nothing do not match, nor do tools
+// on which a required keyword scores nothing. The numbers have no derivation; what they
+// say is that one word of the name in full outweighs any five mentions in prose.
+//
+// Asking every tool about every keyword costs time proportional to the text of the whole
+// catalog. The index asks the vocabulary instead. A keyword holds no white space, so it
+// can occur only inside
+//
+//	a part of a name            or, where those are cut finer,
+//	a segment of a name between underscores,
+//	a white-space field of a description,
+//
+// and even a large catalog has few distinct ones of these:
+//
+//	keyword -- suffix array --> words that contain it -- postings --> tools
+//
+// The suffix array stands over the distinct words, each once, joined by line breaks.
+// Every word has up to four posting lists, one per place it stands in (the place* below),
+// whose tools are numbered in the order of their names, so that the tie-break is a
+// comparison of numbers. Walking the lists from the best tier down, the first visit to a
+// tool is the one that counts.
+//
+// One kind of keyword escapes this: one with an underscore in it can span segments. Its
+// longest piece between underscores lies within one segment, which gives the candidates,
+// and each candidate's name is looked at.
+
+const (
+	tierPartEquals   = 10
+	tierPartContains = 5
+	tierName         = 3
+	tierDescription  = 2
+)
+
+// The places a word of the vocabulary can stand in; each is a posting list.
+const (
+	placePart        = iota // the word is a part of the name
+	placeInPart             // it is a white-space field of a part that has several
+	placeSegment            // it is a field of a segment that has several parts
+	placeDescription        // it is a field of the description
+	places
+)
+
+// keywordIndex implements Searcher. It is immutable after Keyword returned it, but for
+// the pool of scratch space.
+type keywordIndex struct {
+	docs     []Document
+	docOf    []int32  // tool number, in the order of names -> document
+	names    []string // tool number -> lower-cased name
+	suffixes *suffixarray.Index
+	wordAt   []int32 // offset in the suffix array's text -> word
+	starts   []int32 // word -> where it starts in that text
+	postings []int32 // all posting lists, one after the other
+	bounds   []int32 // list word*places+place is postings[bounds[it]:bounds[it+1]]
+	scratch  sync.Pool
+}
+
+// Keyword is the Indexer of the default keyword scorer. A query costs time in proportion
+// to the tools that match it, not to the size of the catalog; memory is about the size of
+// the catalog's names and distinct words.
+//
+// Descriptions are read up to 64 KiB.
+func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
+	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
+
+	b := vocabulary{ids: make(map[string]int32)}
+	for number, doc := range x.docOf {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x.names[number] = strings.ToLower(docs[doc].Name)
+		b.addName(int32(number), docs[doc].Name, x.names[number])
+		for word := range strings.FieldsSeq(strings.ToLower(naming.Cut(docs[doc].Description, MaxDescriptionBytes))) {
+			b.add(int32(number), word, placeDescription)
+		}
+	}
+	x.postings, x.bounds = b.lists()
+	x.suffixes, x.wordAt, x.starts = b.suffixes()
+	tools, words := len(docs), len(b.words)
+	x.scratch.New = func() any {
+		return &keywordScratch{cells: make([]keywordCell, tools), words: make([]uint32, words)}
+	}
+	return x, nil
+}
+
+// vocabulary gathers words and where they stand.
+type vocabulary struct {
+	ids     map[string]int32
+	words   []string
+	entries []vocabularyEntry
+}
+
+type vocabularyEntry struct{ list, number int32 }
+
+func (b *vocabulary) add(number int32, word string, place int32) {
+	id, known := b.ids[word]
+	if !known {
+		id = int32(len(b.words))
+		b.ids[word] = id
+		b.words = append(b.words, word)
+	}
+	b.entries = append(b.entries, vocabularyEntry{id*places + place, number})
+}
+
+// addName adds the parts of a name and, where a segment has several parts, the segment.
+// A segment of a single part is covered by the part, at a better tier.
+func (b *vocabulary) addName(number int32, name, lower string) {
+	for _, part := range naming.Parts(name) {
+		part = strings.ToLower(part)
+		if !strings.ContainsFunc(part, unicode.IsSpace) {
+			b.add(number, part, placePart)
+			continue
+		}
+		for field := range strings.FieldsSeq(part) {
+			b.add(number, field, placeInPart)
+		}
+	}
+	for segment := range strings.SplitSeq(lower, "_") {
+		for field := range strings.FieldsSeq(segment) {
+			if id, known := b.ids[field]; known && b.has(id*places+placePart, number) {
+				continue
+			}
+			b.add(number, field, placeSegment)
+		}
+	}
+}
+
+// has reports whether the entry was added since the last tool began: entries of one tool
+// stand together at the end.
+func (b *vocabulary) has(list, number int32) bool {
+	for i := len(b.entries) - 1; i >= 0 && b.entries[i].number == number; i-- {
+		if b.entries[i].list == list {
+			return true
+		}
+	}
+	return false
+}
+
+// lists sorts the entries into posting lists by counting. Tools were added in ascending
+// order, so every list ascends; repetitions within a tool are dropped.
+func (b *vocabulary) lists() (postings, bounds []int32) {
+	bounds = make([]int32, len(b.words)*places+1)
+	last := make([]int32, len(b.words)*places) // list -> last tool number in it, plus one
+	for _, e := range b.entries {
+		if last[e.list] != e.number+1 {
+			last[e.list] = e.number + 1
+			bounds[e.list+1]++
+		}
+	}
+	for i := 1; i < len(bounds); i++ {
+		bounds[i] += bounds[i-1]
+	}
+	postings = make([]int32, bounds[len(bounds)-1])
+	next := slices.Clone(bounds)
+	clear(last)
+	for _, e := range b.entries {
+		if last[e.list] != e.number+1 {
+			last[e.list] = e.number + 1
+			postings[next[e.list]] = e.number
+			next[e.list]++
+		}
+	}
+	return postings, bounds
+}
+
+// suffixes joins the words by line breaks, which no keyword holds, so that no hit spans
+// two words. Word w is text[starts[w]:starts[w+1]-1].
+func (b *vocabulary) suffixes() (suffixes *suffixarray.Index, wordAt, starts []int32) {
+	size := 0
+	for _, word := range b.words {
+		size += len(word) + 1
+	}
+	text := make([]byte, 0, size)
+	wordAt = make([]int32, 0, size)
+	starts = make([]int32, 0, len(b.words)+1)
+	for id, word := range b.words {
+		starts = append(starts, int32(len(text)))
+		text = append(append(text, word...), '\n')
+		for range len(word) + 1 {
+			wordAt = append(wordAt, int32(id))
+		}
+	}
+	return suffixarray.New(text), wordAt, append(starts, int32(len(text)))
+}
+
+func (x *keywordIndex) list(word int32, place int) []int32 {
+	i := int(word)*places + place
+	return x.postings[x.bounds[i]:x.bounds[i+1]]
+}
+
+// Search implements Searcher.
+func (x *keywordIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
+	hits, _, err := x.SearchCount(ctx, q)
+	return hits, err
+}
+
+// SearchCount implements Counter.
+func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+	s := x.scratch.Get().(*keywordScratch)
+	defer x.scratch.Put(s)
+	s.begin(len(q.Keywords))
+	required := uint16(0)
+	for i, keyword := range q.Keywords {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		if slices.Contains(q.Keywords[:i], keyword) {
+			continue
+		}
+		s.times = 1
+		for _, again := range q.Keywords[i+1:] {
+			if again == keyword {
+				s.times++
+			}
+		}
+		s.must = 0
+		if slices.Contains(q.Required, keyword) {
+			s.must = 1
+			required++
+		}
+		s.tick++
+		x.score(s, strings.ToLower(keyword))
+	}
+	best := top.New(q.Limit, len(s.touched), s.best)
+	total := 0
+	for _, number := range s.touched {
+		if q.Namespace != "" && !inNamespace(&x.docs[x.docOf[number]], q.Namespace) || !q.Allows(int(x.docOf[number])) {
+			continue
+		}
+		if cell := s.cells[number]; cell.required == required {
+			total++
+			best.Add(float64(cell.score), number)
+		}
+	}
+	s.best = best.Items
+	return hitsOf(&best, x.docOf), total, nil
+}
+
+// Explain implements Explainer. It asks the one document outright, without the index.
+func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(x.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
+		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
+	}
+	var e Explanation
+	for _, keyword := range q.Keywords {
+		part := tierOf(strings.ToLower(keyword), &x.docs[doc])
+		if part.Score == 0 && slices.Contains(q.Required, keyword) {
+			part.Detail = "required, so the tool does not match"
+			return Explanation{Parts: []Contribution{part}}, nil
+		}
+		e.Score += part.Score
+		e.Parts = append(e.Parts, part)
+	}
+	return e, nil
+}
+
+func inNamespace(doc *Document, namespace string) bool {
+	return naming.Fold(doc.Namespace) == naming.Fold(namespace)
+}
+
+// tierOf is the definition that the index must agree with.
+func tierOf(keyword string, doc *Document) Contribution {
+	part := Contribution{Term: keyword, Detail: "not found"}
+	if strings.Contains(strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)), keyword) {
+		part = Contribution{keyword, "description", tierDescription, "the description contains it"}
+	}
+	if strings.Contains(strings.ToLower(doc.Name), keyword) {
+		part = Contribution{keyword, "name", tierName, "the name contains it"}
+	}
+	for _, name := range naming.Parts(doc.Name) {
+		switch name = strings.ToLower(name); {
+		case name == keyword:
+			return Contribution{keyword, "name", tierPartEquals, "a part of the name equals it"}
+		case strings.Contains(name, keyword):
+			part = Contribution{keyword, "name", tierPartContains, "a part of the name contains it"}
+		}
+	}
+	return part
+}
+
+// score gives every tool the best tier the keyword earns it: the lists are walked from
+// the best tier down, and the first visit counts.
+func (x *keywordIndex) score(s *keywordScratch, keyword string) {
+	found, equal := x.containing(keyword, s.found[:0], s)
+	s.found = found
+	if equal >= 0 {
+		s.add(x.list(equal, placePart), tierPartEquals)
+	}
+	for _, word := range found {
+		s.add(x.list(word, placePart), tierPartContains)
+		s.add(x.list(word, placeInPart), tierPartContains)
+	}
+	if strings.Contains(keyword, "_") {
+		x.scoreAcrossSegments(s, keyword)
+	} else {
+		for _, word := range found {
+			s.add(x.list(word, placeSegment), tierName)
+		}
+	}
+	for _, word := range found {
+		s.add(x.list(word, placeDescription), tierDescription)
+	}
+}
+
+// containing appends to found the words that contain text, and returns the one that
+// equals it, or -1.
+func (x *keywordIndex) containing(text string, found []int32, s *keywordScratch) (_ []int32, equal int32) {
+	equal = -1
+	s.look++
+	s.text = append(s.text[:0], text...)
+	for _, at := range x.suffixes.Lookup(s.text, -1) {
+		word := x.wordAt[at]
+		if s.words[word] == s.look {
+			continue // a word may contain the text twice
+		}
+		s.words[word] = s.look
+		found = append(found, word)
+		if int(x.starts[word+1]-x.starts[word]) == len(text)+1 {
+			equal = word
+		}
+	}
+	return found, equal
+}
+
+// scoreAcrossSegments scores the names that contain a keyword with underscores. Where
+// the keyword is nothing but underscores, every name is a candidate.
+func (x *keywordIndex) scoreAcrossSegments(s *keywordScratch, keyword string) {
+	longest := ""
+	for piece := range strings.SplitSeq(keyword, "_") {
+		if len(piece) > len(longest) {
+			longest = piece
+		}
+	}
+	var hit [1]int32
+	check := func(number int32) {
+		if strings.Contains(x.names[number], keyword) {
+			hit[0] = number
+			s.add(hit[:], tierName)
+		}
+	}
+	if longest == "" {
+		for number := range x.names {
+			check(int32(number))
+		}
+		return
+	}
+	s.pieces, _ = x.containing(longest, s.pieces[:0], s)
+	for _, word := range s.pieces {
+		for _, place := range []int{placePart, placeInPart, placeSegment} {
+			for _, number := range x.list(word, place) {
+				check(number)
+			}
+		}
+	}
+}
+
+// keywordScratch is the working space of one query. Its arrays are not cleared between
+// queries; what was written in earlier ones is told by its tick.
+type keywordScratch struct {
+	first   uint32 // the tick before the query's first keyword
+	tick    uint32 // advances with every keyword
+	times   uint16 // how often the keyword was typed
+	must    uint16 // 1 for a required keyword
+	cells   []keywordCell
+	touched []int32 // tools with a score
+	best    []top.Scored
+
+	look   uint32   // advances with every look-up in the vocabulary
+	words  []uint32 // word -> the look-up that last found it
+	found  []int32
+	pieces []int32
+	text   []byte
+}
+
+// keywordCell is eight bytes; the bounds on a query keep both sums far below overflow.
+type keywordCell struct {
+	tick     uint32 // the keyword that last scored this tool
+	score    uint16
+	required uint16 // required keywords that scored
+}
+
+// begin starts a query of at most that many keywords; each takes a tick and up to two
+// look-ups, which must not overflow on the way.
+func (s *keywordScratch) begin(keywords int) {
+	s.touched = s.touched[:0]
+	if room := uint32(2*keywords + 1); max(s.tick, s.look) > math.MaxUint32-room {
+		s.tick, s.look = 0, 0
+		clear(s.cells)
+		clear(s.words)
+	}
+	s.first = s.tick
+}
+
+// add scores the tools of a list, but for those the keyword has scored already.
+func (s *keywordScratch) add(list []int32, points uint16) {
+	points *= s.times
+	cells, tick, first, must := s.cells, s.tick, s.first, s.must
+	for _, number := range list {
+		cell := &cells[number]
+		switch {
+		case cell.tick == tick:
+		case cell.tick <= first:
+			*cell = keywordCell{tick, points, must}
+			s.touched = append(s.touched, number)
+		default:
+			*cell = keywordCell{tick, cell.score + points, cell.required + must}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/kljensen/snowball/english"
+)
+
+// Words that searchers treat as special: those that say nothing about a tool, and verbs
+// that tools use for one another. What was tried with them stands in bm25.go.
+
+// stopWords are left out of what is indexed and asked for: function words, and what
+// people wrap a request in ("please help me to ..."). "use", "need", "get" and "want" are
+// among them because nearly every request and description has them.
+var stopWords = wordSet(`a about again all also am an and any are as at be been being both but by can could did
+do does doing done down each every few for from get getting had has have having he hello help here hey hi his
+how i id if ii ill im in into is it its ive just let like ll may me might more most must my need no nor not now
+of off on only or other our out over own please re s same shall she should so some such t than thank thanks that
+the their them then there these they this those to too under up us use using ve very want was we were what when
+where which who whom why will with would you your don`)
+
+// chineseStopWords are the same for Chinese, as the single characters and pairs of
+// characters that Chinese text is cut into.
+var chineseStopWords = wordSet(`我 你 他 她 它 们 的 了 是 在 和 与 及 或 也 就 都 而 把 被 让 给 请 帮 想 要 能 会 可 以 这 那
+个 些 吗 呢 吧 啊 为 对 从 到 上 下 中 里 有 没 不 再 还 又 很 一
+我们 你们 他们 请帮 帮我 我想 想要 需要 我需 要你 你帮 一个 一下 这个 那个 可以 能否 是否 如何 怎么 什么 然后 并且 以及 接着 最后
+首先 希望 请问 下我 帮忙 我的 你能 能帮`)
+
+// requestWords are stemmed words that people ask with. Tools have them too, so that they
+// are no stop words, but in a query they count for less.
+var requestWords = func() map[string]bool {
+	set := make(map[string]bool)
+	for word := range wordSet("provide give tell know looking interested information details assist specific able suggest recommend wish sure") {
+		set[english.Stem(word, true)] = true
+	}
+	return set
+}()
+
+func wordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// A synonym is a stemmed word that may stand for another, and how much it counts then.
+type synonym struct {
+	term   string
+	weight float64
+}
+
+const (
+	synonymWeight  = 0.4 // of another word for about the same
+	spellingWeight = 0.6 // of another way to write the word
+)
+
+// synonyms maps a stemmed word to the others of its groups, the nearest first. A group of
+// spellings is a word and what it is abbreviated to; one of synonyms is verbs or things
+// that tools of different makers name differently.
+var synonyms = func() map[string][]synonym {
+	all := make(map[string][]synonym)
+	addGroups(all, spellings, spellingWeight)
+	addGroups(all, sameThings, synonymWeight)
+	return all
+}()
+
+const spellings = `
+address addr
+administrator admin
+application app
+attribute attr
+authentication auth
+authorization auth
+calculate calc
+calculator calc
+command cmd
+configuration config
+database db
+description desc
+directory dir
+document doc
+documentation docs
+environment env
+identifier id
+image img
+information info
+language lang
+maximum max
+message msg
+minimum min
+notification notify
+number num
+organization org
+package pkg
+parameter param
+picture pic
+reference ref
+repository repo
+request req
+response resp
+specification spec
+statistic stats
+temperature temp
+`
+
+const sameThings = `
+get fetch retrieve read show view obtain find lookup
+create add new make generate insert
+delete remove erase
+update edit modify change set
+list enumerate show
+search find query look lookup
+send post
+write save store
+upload put
+buy purchase order
+book reserve reservation
+cancel abort
+start run launch execute
+stop halt terminate
+compute calculate determine
+convert transform translate
+check verify validate
+draw plot chart graph diagram
+summary summarize abstract
+rewrite paraphrase
+picture image photo
+movie film
+song music track
+video clip
+email mail
+weather forecast
+flight airline
+trip travel journey vacation holiday
+hotel accommodation lodging
+restaurant dining
+recipe cooking dish meal food
+price cost
+money fund
+currency exchange
+stock share ticker
+customer client
+company firm business organization
+job career
+location place
+city town
+country nation
+postcode zip
+document file
+directory folder
+website site webpage
+url link
+news article headline
+comment note
+review feedback
+error exception failure
+bug issue
+meeting appointment event
+timetable schedule agenda
+reminder alarm
+doctor physician
+illness disease
+medicine drug medication
+university college school
+student pupil
+lesson course class
+vehicle car
+phone telephone
+television tv
+`
+
+func addGroups(all map[string][]synonym, groups string, weight float64) {
+	for group := range strings.Lines(groups) {
+		words := strings.Fields(group)
+		for i := range words {
+			words[i] = english.Stem(words[i], true)
+		}
+		for i, word := range words {
+			for j, other := range words {
+				if i != j && word != other {
+					all[word] = append(all[word], synonym{other, weight})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
+	"github.com/eino-toolsearch/toolsearch/internal/top"
+)
+
+// Search by a regular expression, for models that know a pattern of the names they want:
+// "github.*issue", "^get_", "(create|update)_event".
+//
+// A tool's score is
+//
+//	1 + share    the pattern matches the name; the share is how much of the name its first
+//	             match covers, so that get_(user|users) prefers the whole name to a part
+//	0.5          it matches nothing of the name, but the description
+//
+// Package regexp runs in time proportional to the text and to the compiled pattern, so
+// what is to be bounded is the product of the two. The size of a pattern is not that of
+// what was typed: (.......){1000} compiles to 7,000 instructions, and each may be tried at
+// each character, which takes some 9 ns. It is worked out from the parsed pattern, before
+// anything is compiled, and may be the smaller the more text there is. The worst pattern
+// then takes a few seconds for 100,000 names; (create|update)_event takes 0.15 s.
+
+const (
+	maxPatternBytes = 256
+	// The size is in instructions of the compiled pattern: the most there may be times the
+	// bytes of text, and what is allowed for all that.
+	maxPatternWork       = 1 << 28
+	minPatternSize       = 100
+	maxRegexpDescription = 16 << 10
+)
+
+// RegexpOptions configures Regexp. The zero value is a good default.
+type RegexpOptions struct {
+	// Descriptions looks at descriptions too, for tools whose name does not match.
+	Descriptions bool
+}
+
+// Regexp is the Indexer that finds tools whose name matches a regular expression:
+// RegexpOptions with all defaults. The expression is the whole text of the query, in the
+// syntax of package regexp (RE2), without regard to case, and may match anywhere in the
+// name. Words are not looked at, so that "+" is the expression's own and none is required.
+//
+// The score is 1 plus the share of the name that the leftmost match covers, the longest
+// that begins there; or 0.5 if only the description matches, which is looked at by
+// option. Ties go by name.
+//
+// An expression that is wrong, longer than 256 bytes or too large once its counted
+// repetitions are written out is a QueryError, which tells the model what is wrong and
+// where. Too large is more than 1,000 instructions, and from 268 KB of text to be searched
+// on in proportion fewer, though never fewer than 100. Names are read up to 128 bytes, descriptions up to 16 KiB.
+func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
+	return RegexpOptions{}.Index(ctx, docs)
+}
+
+// Index is an Indexer. See Regexp.
+func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	x := &regexpIndex{docs: docs, docOf: docsByName(docs), descriptions: o.Descriptions}
+	text := 1
+	for i := range docs {
+		text += min(len(docs[i].Name), naming.MaxBytes)
+		if o.Descriptions {
+			text += min(len(docs[i].Description), maxRegexpDescription)
+		}
+	}
+	x.maxSize = min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)
+	return x, nil
+}
+
+// regexpIndex implements Searcher. It is immutable.
+type regexpIndex struct {
+	docs         []Document
+	docOf        []int32 // tool number, in the order of names -> document
+	descriptions bool
+	maxSize      int // of a pattern
+}
+
+const (
+	regexpInName        = 1.0 // and the share of the name
+	regexpInDescription = 0.5
+)
+
+// Search implements Searcher.
+func (x *regexpIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
+	hits, _, err := x.SearchCount(ctx, q)
+	return hits, err
+}
+
+// SearchCount implements Counter.
+func (x *regexpIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+	pattern, err := x.compile(q.Text)
+	if err != nil || pattern == nil {
+		return nil, 0, err
+	}
+	best := top.New(q.Limit, len(x.docs), nil)
+	total := 0
+	for number, doc := range x.docOf {
+		if err := ctx.Err(); err != nil { // one description may take a while
+			return nil, 0, err
+		}
+		if !q.Allows(int(doc)) {
+			continue
+		}
+		if part := x.match(pattern, q, int(doc)); part.Score > 0 {
+			total++
+			best.Add(part.Score, int32(number))
+		}
+	}
+	return hitsOf(&best, x.docOf), total, ctx.Err()
+}
+
+// Explain implements Explainer.
+func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(x.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	pattern, err := x.compile(q.Text)
+	if err != nil || pattern == nil {
+		return Explanation{}, err
+	}
+	part := x.match(pattern, q, doc)
+	part.Term = q.Text
+	switch part.Field {
+	case "name":
+		part.Detail = fmt.Sprintf("1 + the %.3f of the name that it covers", part.Score-regexpInName)
+	case "description":
+		part.Detail = "it matches there, and not in the name"
+	case "namespace":
+		return otherNamespace(q), nil
+	default:
+		part.Detail = "no match"
+	}
+	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
+}
+
+// match says where a document matches and what that scores.
+func (x *regexpIndex) match(pattern *regexp.Regexp, q Query, doc int) Contribution {
+	d := &x.docs[doc]
+	if q.Namespace != "" && !inNamespace(d, q.Namespace) {
+		return Contribution{Field: "namespace"}
+	}
+	name := naming.Cut(d.Name, naming.MaxBytes)
+	if at := pattern.FindStringIndex(name); at != nil {
+		share := 0.0
+		if at[1] > at[0] {
+			share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))
+		}
+		return Contribution{Field: "name", Score: regexpInName + share}
+	}
+	if x.descriptions && pattern.MatchString(naming.Cut(d.Description, maxRegexpDescription)) {
+		return Contribution{Field: "description", Score: regexpInDescription}
+	}
+	return Contribution{}
+}
+
+// compile compiles what a model typed. It returns nil for nothing, and a QueryError
+// for what it cannot or will not compile.
+func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
+	switch {
+	case text == "":
+		return nil, nil
+	case len(text) > maxPatternBytes:
+		limit := strconv.Itoa(maxPatternBytes)
+		return nil, &QueryError{Message: "The pattern is longer than " + limit + " bytes.", Key: "long-pattern", Values: []string{"{limit}", limit}}
+	}
+	parsed, err := regexpcost.Parse(text)
+	if err != nil {
+		return nil, patternError(text, err)
+	}
+	if regexpcost.Size(parsed) > x.maxSize {
+		return nil, costlyPattern()
+	}
+	// The flag holds for all that follows, alternatives included.
+	pattern, err := regexp.Compile("(?i)" + text)
+	if err != nil {
+		return nil, patternError(text, err)
+	}
+	pattern.Longest()
+	return pattern, nil
+}
+
+// ReadsPatterns reports whether a searcher takes a query for a regular expression, in which
+// no user speaks.
+func ReadsPatterns(s Searcher) bool {
+	_, ok := s.(*regexpIndex)
+	return ok
+}
+
+// patternError tells the model what is wrong with a pattern and where.
+func patternError(text string, err error) error {
+	var wrong *syntax.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	switch wrong.Code {
+	case syntax.ErrLarge, syntax.ErrNestingDepth:
+		return costlyPattern()
+	}
+	at := errorOffset(text, wrong)
+	position, rest := strconv.Itoa(utf8.RuneCountInString(text[:at])+1), naming.OneLine(text[at:], 40)
+	return &QueryError{
+		Message: fmt.Sprintf("The pattern is not a valid regular expression: %v, at character %s, where `%s` begins.", wrong.Code, position, rest),
+		Key:     "bad-pattern",
+		Values:  []string{"{problem}", wrong.Code.String(), "{position}", position, "{rest}", rest},
+	}
+}
+
+func costlyPattern() *QueryError {
+	return &QueryError{Message: "The pattern is too large once its repetitions are written out.", Key: "costly-pattern"}
+}
+
+// errorOffset finds where in a pattern an error is. Package syntax only says which piece
+// of the pattern is wrong, which may stand elsewhere too and be right there: * is wrong in
+// "a*|*b" once.
+func errorOffset(text string, wrong *syntax.Error) int {
+	switch wrong.Code {
+	case syntax.ErrTrailingBackslash:
+		return len(text) - 1
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen: // the piece is the whole
+		return unbalanced(text)
+	}
+	if strings.HasSuffix(text, wrong.Expr) && strings.Count(text, wrong.Expr) == 1 {
+		return len(text) - len(wrong.Expr)
+	}
+	for end := len(wrong.Expr); end <= len(text); end++ {
+		var first *syntax.Error
+		_, err := regexpcost.Parse(text[:end])
+		if errors.As(err, &first) && first.Code == wrong.Code && first.Expr == wrong.Expr && strings.HasSuffix(text[:end], wrong.Expr) {
+			return end - len(wrong.Expr)
+		}
+	}
+	return max(strings.Index(text, wrong.Expr), 0)
+}
+
+// unbalanced returns the offset of the first ")" that closes nothing, or else of the last
+// "(" that nothing closes.
+func unbalanced(text string) int {
+	var open []int
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if rest, quoted := strings.CutPrefix(text[i:], `\Q`); quoted {
+				end := strings.Index(rest, `\E`)
+				if end < 0 {
+					end = len(rest)
+				}
+				i += end + len(`\Q`)
+			}
+			i++
+		case '[':
+			i = endOfClass(text, i)
+		case '(':
+			open = append(open, i)
+		case ')':
+			if len(open) == 0 {
+				return i
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) == 0 {
+		return 0
+	}
+	return open[len(open)-1]
+}
+
+// endOfClass returns the offset of the "]" that ends the class which begins at i. A "]"
+// right at the beginning is one of the class.
+func endOfClass(text string, i int) int {
+	i++
+	if i < len(text) && text[i] == '^' {
+		i++
+	}
+	for first := i; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case strings.HasPrefix(text[i:], "[:"):
+			if end := strings.Index(text[i:], ":]"); end > 0 {
+				i += end + 1
+			}
+		case text[i] == ']' && i > first:
+			return i
+		}
+	}
+	return i
+}

@@ -1,0 +1,263 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/indexer"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// The catalog as an engine keeps it, for the searcher Retriever.
+//
+//	ID        f2c8...-....-5...   DocumentID(name)
+//	Content   mcp__github__create_issue mcp github create issue
+//	          Opens an issue in a repository
+//	          title: Title of the issue
+//	          state: Which issues: open, closed
+//	          aliases, hint and tags, a line each
+//	MetaData  name, namespace, hash; tags and aliases where there are any
+//
+// Names stand twice, as they are and in words: the usual analyzers of search engines take
+// create_issue and createIssue for one word, and an embedder reads words better.
+
+// Keys of the MetaData of a tool's document.
+const (
+	MetaName      = "name"      // string: the tool's name
+	MetaNamespace = "namespace" // string, "" for none
+	MetaHash      = "hash"      // string: of everything in the document
+	MetaTags      = "tags"      // []string, absent if there are none
+	MetaAliases   = "aliases"   // []string, absent if there are none
+)
+
+const (
+	defaultStoreBatch = 100
+	maxContentBytes   = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
+)
+
+// documentSpace is the name space of DocumentID:
+// UUID version 5 of https://github.com/eino-toolsearch/toolsearch in the one for URLs.
+var documentSpace = uuid5([16]byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8},
+	"https://github.com/eino-toolsearch/toolsearch")
+
+// DocumentID is the ID of a tool's document in an engine: a UUID of version 5, which is
+// the same wherever and whenever it is worked out. Names themselves will not do, since
+// engines restrict IDs: Qdrant takes UUIDs only, others refuse long ones. In Python it is
+//
+//	uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/eino-toolsearch/toolsearch"), name)
+//
+// Two catalogs in one index share the documents of tools of the same name: give each
+// catalog an index.
+func DocumentID(name string) string {
+	id := uuid5(documentSpace, name)
+	text := hex.EncodeToString(id[:])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// uuid5 is the name-based UUID of RFC 9562, section 5.5.
+func uuid5(space [16]byte, name string) (id [16]byte) {
+	sum := sha1.Sum(append(space[:], name...))
+	copy(id[:], sum[:])
+	id[6] = id[6]&0x0f | 5<<4
+	id[8] = id[8]&0x3f | 1<<7
+	return id
+}
+
+// SchemaDocument is the document of a tool as an engine keeps it: DocumentID as ID, the
+// text to search as Content, and the Meta keys as MetaData. The content is valid UTF-8 of
+// at most 32 KiB. Score and vectors are the engine's and the indexer's to add.
+func SchemaDocument(doc Document) *schema.Document {
+	content := strings.ToValidUTF8(naming.Cut(documentContent(&doc), maxContentBytes), "\uFFFD")
+	content = naming.Cut(content, maxContentBytes) // U+FFFD is longer than what it replaces
+	sum := sha256.New()
+	for _, list := range [][]string{{doc.Name, doc.Namespace, content}, doc.Tags, doc.Aliases} {
+		for _, text := range list {
+			fmt.Fprintf(sum, "%d:%s", len(text), text)
+		}
+		fmt.Fprint(sum, ";")
+	}
+	metadata := map[string]any{
+		MetaName: doc.Name, MetaNamespace: doc.Namespace,
+		MetaHash: hex.EncodeToString(sum.Sum(nil)),
+	}
+	if len(doc.Tags) > 0 {
+		metadata[MetaTags] = slices.Clone(doc.Tags)
+	}
+	if len(doc.Aliases) > 0 {
+		metadata[MetaAliases] = slices.Clone(doc.Aliases)
+	}
+	return &schema.Document{ID: DocumentID(doc.Name), Content: content, MetaData: metadata}
+}
+
+func documentContent(doc *Document) string {
+	var b strings.Builder
+	line := func(text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString(text + "\n")
+		}
+	}
+	line(inWords(doc.Name))
+	for _, alias := range doc.Aliases {
+		line(inWords(alias))
+	}
+	line(doc.Hint)
+	line(strings.Join(doc.Tags, ", "))
+	line(naming.Cut(doc.Description, maxContentBytes))
+	for i := range doc.Parameters {
+		if b.Len() > maxContentBytes {
+			break
+		}
+		p := &doc.Parameters[i]
+		text := strings.TrimSpace(inWords(p.Name) + ": " + naming.Cut(p.Description, maxContentBytes))
+		if len(p.Enum) > 0 {
+			text = strings.TrimRight(text, ": ") + ": " + strings.Join(p.Enum, ", ")
+		}
+		line(strings.Trim(text, ": "))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// inWords is a name and, where that is something else, the words it is made of.
+func inWords(name string) string {
+	words := strings.Join(naming.Parts(name), " ")
+	if words == name {
+		return name
+	}
+	return name + " " + words
+}
+
+// StoreOptions configures StoreDocuments. The zero value writes everything.
+type StoreOptions struct {
+	// BatchSize is how many documents one call of the indexer gets. Zero: 100.
+	BatchSize int
+
+	// Known is what the engine holds already, as Stored.Hashes of an earlier run or as read
+	// from the engine: DocumentID -> MetaHash. Documents it has in the same state are not
+	// written again. Nil: everything is written.
+	Known map[string]string
+
+	// Progress is told after every batch how many of the documents to write are written.
+	// Nil: nobody is told.
+	Progress func(written, total int)
+
+	// Options are for the indexer's Store, such as indexer.WithEmbedding.
+	Options []indexer.Option
+}
+
+// Stored says what StoreDocuments did.
+type Stored struct {
+	Written   int               // documents written
+	Unchanged int               // documents that Known has in the same state
+	Hashes    map[string]string // DocumentID -> MetaHash of every document of the catalog that was written or unchanged
+	Gone      []string          // IDs in Known of no tool of the catalog, sorted
+}
+
+// StoreDocuments writes the documents of a catalog, as SchemaDocument makes them, into an
+// engine, batch by batch, one batch at a time. IDs follow from names, so that writing again
+// overwrites and does not add.
+//
+// Documents of tools that have left the catalog stay in the engine, as eino's Indexer cannot
+// delete. They do no harm but take room among those the engine returns: the searcher
+// Retriever drops them. Stored.Gone lists those in Known, for deleting them with the
+// engine's own client.
+//
+// It fails, before it writes anything, on an empty or repeated name, and then on the first
+// batch that fails. Stored says in that case what was written before, and its Hashes are
+// good as the Known of another attempt. Some indexers of eino-ext report success even if
+// the engine refused documents, es8 at v0.0.0-20251205123657 for one; examples/elasticsearch
+// shows how to make sure.
+//
+// An Indexer that writes the catalog when a middleware is built, and then searches there:
+//
+//	Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+//		if _, err := toolsearch.StoreDocuments(ctx, indexer, docs, toolsearch.StoreOptions{}); err != nil {
+//			return nil, err
+//		}
+//		return toolsearch.Retriever(retriever)(ctx, docs)
+//	}
+func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, options StoreOptions) (Stored, error) {
+	stored := Stored{Hashes: make(map[string]string, len(docs))}
+	if foreign.IsNil(ix) {
+		return stored, fmt.Errorf("toolsearch: no indexer to store documents with")
+	}
+	changed, err := stored.compare(docs, options.Known)
+	if err != nil {
+		return stored, err
+	}
+	info := &callbacks.RunInfo{Component: components.ComponentOfIndexer}
+	info.Type, _ = components.GetType(ix)
+	info.Name = info.Type + string(info.Component)
+	batches := slices.Chunk(changed, max(1, cmp.Or(options.BatchSize, defaultStoreBatch)))
+	for batch := range batches {
+		if err := ctx.Err(); err != nil {
+			return stored, err
+		}
+		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options.Options, stored.Hashes); err != nil {
+			return stored, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w",
+				stored.Written+1, stored.Written+len(batch), len(changed), err)
+		}
+		stored.Written += len(batch)
+		if options.Progress != nil {
+			options.Progress(stored.Written, len(changed))
+		}
+	}
+	return stored, nil
+}
+
+// compare finds the documents to write, as indexes: their texts are made batch by batch.
+func (s *Stored) compare(docs []Document, known map[string]string) (changed []int, err error) {
+	first := make(map[string]int, len(docs))
+	for i := range docs {
+		if docs[i].Name == "" {
+			return nil, fmt.Errorf("toolsearch: document %d: empty name", i)
+		}
+		id := DocumentID(docs[i].Name)
+		if before, repeated := first[id]; repeated {
+			return nil, fmt.Errorf("toolsearch: documents %d and %d are both named %q", before, i, docs[i].Name)
+		}
+		first[id] = i
+		hash, isKnown := known[id]
+		if isKnown && SchemaDocument(docs[i]).MetaData[MetaHash] == hash {
+			s.Hashes[id] = hash
+			s.Unchanged++
+			continue
+		}
+		changed = append(changed, i)
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if _, there := first[id]; !there {
+			s.Gone = append(s.Gone, id)
+		}
+	}
+	return changed, nil
+}
+
+func writeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {
+	documents := make([]*schema.Document, len(batch))
+	written := make(map[string]string, len(batch)) // before the indexer has its hands on the documents
+	for i, doc := range batch {
+		documents[i] = SchemaDocument(docs[doc])
+		written[documents[i].ID], _ = documents[i].MetaData[MetaHash].(string)
+	}
+	ids, err := foreign.Guard(func() ([]string, error) { return ix.Store(ctx, documents, options...) })
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 && len(ids) < len(batch) {
+		return fmt.Errorf("the indexer has stored %d of %d", len(ids), len(batch))
+	}
+	maps.Copy(hashes, written)
+	return nil
+}
