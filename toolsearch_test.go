@@ -1,10 +1,20 @@
 package toolsearch_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -337,4 +347,278 @@ func TestNotFound(t *testing.T) {
 		})
 	}
 	playAll(t, table)
+}
+
+// Every kind of tool there is works as a dynamic tool as it does without the library.
+
+// Tools of every kind. Each has a type of its own, since callbacks report its name.
+type (
+	counted struct {
+		info  *schema.ToolInfo
+		infos *atomic.Int32 // calls of Info
+	}
+	invokeTool               struct{ counted }
+	streamTool               struct{ counted }
+	enhancedInvokeTool       struct{ counted }
+	enhancedStreamTool       struct{ counted }
+	invokeStreamTool         struct{ invokeTool }
+	enhancedBothTool         struct{ enhancedInvokeTool }
+	invokeEnhancedStreamTool struct{ invokeTool }
+	enhancedInvokeStreamTool struct{ enhancedInvokeTool }
+	typedTool                struct{ invokeTool } // says its type's name itself
+	reportingTool            struct{ counted }    // calls the callbacks itself
+	silentTool               struct{ streamTool } // says that it would, and does not
+
+	textStream   = *schema.StreamReader[string]
+	resultStream = *schema.StreamReader[*schema.ToolResult]
+)
+
+func (c counted) Info(context.Context) (*schema.ToolInfo, error) {
+	c.infos.Add(1)
+	return c.info, nil
+}
+
+func streamed(arguments string) (textStream, error) {
+	return schema.StreamReaderFromArray([]string{"streamed ", "with ", arguments}), nil
+}
+
+func enhanced(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
+}
+
+func enhancedStreamed(arguments string) (resultStream, error) {
+	return schema.StreamReaderFromArray([]*schema.ToolResult{enhanced("enhanced, streamed "), enhanced("with " + arguments)}), nil
+}
+
+func (invokeTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return "invoked with " + arguments, nil
+}
+
+func (enhancedInvokeTool) InvokableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+	return enhanced("enhanced, invoked with " + argument.Text), nil
+}
+
+func (streamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (invokeStreamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (enhancedInvokeStreamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (enhancedStreamTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (enhancedBothTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (invokeEnhancedStreamTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (typedTool) GetType() string              { return "Weatherman" }
+func (reportingTool) GetType() string          { return "Reporter" }
+func (reportingTool) IsCallbacksEnabled() bool { return true }
+func (*silentTool) IsCallbacksEnabled() bool   { return true }
+
+func (reportingTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	callbacks.OnEnd(callbacks.OnStart(ctx, "its own start"), "its own end")
+	return "reported " + arguments, nil
+}
+
+// trace notes what another middleware and callbacks see of calls to get_weather.
+type trace[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	lines []string
+}
+
+func (tr *trace[M]) note(hook, name string, what any) {
+	if name == "get_weather" {
+		tr.lines = append(tr.lines, fmt.Sprint(hook, " ", name, " ", what))
+	}
+}
+
+func (tr *trace[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, tc *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	tr.note("invokable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapStreamableToolCall(_ context.Context, next adk.StreamableToolCallEndpoint, tc *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
+	tr.note("streamable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapEnhancedInvokableToolCall(_ context.Context, next adk.EnhancedInvokableToolCallEndpoint, tc *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
+	tr.note("enhanced invokable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapEnhancedStreamableToolCall(_ context.Context, next adk.EnhancedStreamableToolCallEndpoint, tc *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
+	tr.note("enhanced streamable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) context() context.Context {
+	return callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
+		OnStartFn(noting[M, callbacks.CallbackInput](tr, "start")).
+		OnEndFn(noting[M, callbacks.CallbackOutput](tr, "end")).
+		OnEndWithStreamOutputFn(noting[M, *schema.StreamReader[callbacks.CallbackOutput]](tr, "end")).Build())
+}
+
+func noting[M adk.MessageType, V any](tr *trace[M], when string) func(context.Context, *callbacks.RunInfo, V) context.Context {
+	return func(ctx context.Context, info *callbacks.RunInfo, value V) context.Context {
+		if s, ok := any(value).(interface{ Close() }); ok {
+			s.Close()
+		}
+		if info.Component == components.ComponentOfTool {
+			tr.note(when, info.Name, fmt.Sprintf("%s %T", info.Type, value))
+		}
+		return ctx
+	}
+}
+
+func TestEveryKindOfToolWorksAsItDoesWithoutTheLibrary(t *testing.T) {
+	for _, tt := range []struct {
+		typeName string // that callbacks are called with; "": they are not
+		tool     func(c counted) tool.BaseTool
+	}{
+		{"invokeTool", func(c counted) tool.BaseTool { return &invokeTool{c} }},
+		{"streamTool", func(c counted) tool.BaseTool { return &streamTool{c} }},
+		{"enhancedInvokeTool", func(c counted) tool.BaseTool { return &enhancedInvokeTool{c} }},
+		{"enhancedStreamTool", func(c counted) tool.BaseTool { return &enhancedStreamTool{c} }},
+		{"invokeStreamTool", func(c counted) tool.BaseTool { return &invokeStreamTool{invokeTool{c}} }},
+		{"enhancedBothTool", func(c counted) tool.BaseTool { return &enhancedBothTool{enhancedInvokeTool{c}} }},
+		{"invokeEnhancedStreamTool", func(c counted) tool.BaseTool { return invokeEnhancedStreamTool{invokeTool{c}} }},
+		{"enhancedInvokeStreamTool", func(c counted) tool.BaseTool { return enhancedInvokeStreamTool{enhancedInvokeTool{c}} }},
+		{"Weatherman", func(c counted) tool.BaseTool { return &typedTool{invokeTool{c}} }},
+		{"Reporter", func(c counted) tool.BaseTool { return &reportingTool{c} }},
+		{"", func(c counted) tool.BaseTool { return &silentTool{streamTool{c}} }},
+	} {
+		t.Run(tt.typeName, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { testKind[*schema.Message](t, w, tt.typeName, tt.tool) },
+				func(t *testing.T, w way) { testKind[*schema.AgenticMessage](t, w, tt.typeName, tt.tool) })
+		})
+	}
+}
+
+// testKind holds a dynamic tool against the same one as the static tool of an agent
+// without the middleware: what the model and the caller get, and what others see.
+func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool func(counted) tool.BaseTool) {
+	const id, arguments = "the_call", `{"city":"Rome"}`
+	callIt := toolsearchtest.CallTools(called(id, "get_weather", arguments))
+	infos := new(atomic.Int32)
+	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, infos})
+
+	plain, traced := new(trace[M]), new(trace[M])
+	config := with[M](plain)
+	config.ToolsConfig = toolsConfig(weather)
+	want := converse(plain.context(), t, w, config, callIt)
+	infos.Store(0)
+	got := converse(traced.context(), t, w, with(over[M](t, append(newsTools()[1:], weather)...), traced),
+		selecting("get_weather"), callIt, selecting("send_mail"))
+
+	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
+	if want, got := want.result(t, id), got.result(t, id); got != want || !strings.HasSuffix(got, arguments) {
+		t.Errorf("the model got %q, want %q", got, want)
+	}
+	if got, want := got.events[3], want.events[1]; got.Text != want.Text || got.CallID != id || got.ToolName != want.ToolName {
+		t.Errorf("the caller got %+v, want %+v", got, want)
+	}
+	if !slices.Equal(traced.lines, plain.lines) {
+		t.Errorf("others saw %q, want %q", traced.lines, plain.lines)
+	}
+	// The comparison is worth something only if there was something to see.
+	hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
+	started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
+	if !hooked || (started == 1) != (typeName != "") {
+		t.Errorf("without the library others saw %q", plain.lines)
+	}
+	if n := infos.Load(); n != 1 {
+		t.Errorf("Info of the tool was called %d times, want once, by New", n)
+	}
+}
+
+// What Eino's own package does wrong at the version in go.mod, and this one does not.
+
+// TestEinosDefects plays what goes wrong with Eino's own middleware at v0.9.21, with it
+// and with ours. Where Eino's no longer errs, the row and what is said of it may go.
+func TestEinosDefects(t *testing.T) {
+	sawTwice := func(o outcome) bool {
+		return slices.ContainsFunc(o.requests, func(r request) bool {
+			all := append(r.ToolNames(), r.DeferredNames()...)
+			return len(sortedSet(all)) != len(all)
+		})
+	}
+	lost := func(name string) func(o outcome) bool {
+		return func(o outcome) bool {
+			return !slices.Contains(append(o.last().ToolNames(), o.last().DeferredNames()...), name)
+		}
+	}
+	failed := func(o outcome) bool { return o.err != nil }
+	agentic := way{agentic: true}
+	tests := []struct {
+		name    string
+		way     way
+		native  bool
+		static  []tool.BaseTool
+		history []message
+		turns   []turn
+		shows   func(o outcome) bool
+	}{
+		{"native: every tool twice in the second call", way{}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
+		{"native: every tool twice in the second call, agentic", way{agentic: true, runner: true}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
+		{"native: the deferred tools are lost without a Runner", agentic, true, echoTools("clock: The time"), nil, []turn{search(`{"query":"mail"}`)}, lost("get_weather")},
+		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{search(`{"query":`)}, failed},
+		{"an empty query ends the run", agentic, false, nil, nil, []turn{search(`{"query":""}`)}, failed},
+		{"a call to a name no tool has ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
+		{"no match is null", way{}, false, nil, nil, []turn{search(`{"query":"zzz"}`)}, func(o outcome) bool {
+			return slices.ContainsFunc(o.last().Messages, func(m message) bool { return strings.Contains(m.Text, `"matches":null`) })
+		}},
+		{"a history without the names of its tools loads nothing", way{}, false, nil, changed(loadedHistory(), func(m *message) { m.ToolName = "" }), nil, lost("get_weather")},
+		{"a history without Extra gets a second reminder", agentic, false, nil, []message{{Role: toolsearchtest.User, Text: newsReminder}}, nil, func(o outcome) bool {
+			reminders := slices.DeleteFunc(o.last().Messages, func(m message) bool { return !strings.HasPrefix(m.Text, "<available") })
+			return len(reminders) > 1
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			turns := append(slices.Clone(tt.turns), toolsearchtest.Say("done"))
+			var ours, theirs outcome
+			if tt.way.agentic {
+				ours, theirs = bothWith[*schema.AgenticMessage](t, tt.way, tt.native, tt.static, tt.history, turns)
+			} else {
+				ours, theirs = bothWith[*schema.Message](t, tt.way, tt.native, tt.static, tt.history, turns)
+			}
+			if ours.err != nil || tt.shows(ours) {
+				t.Errorf("ours does it too: %v, %v, %+v", ours.err, ours.saw(), ours.last().Messages)
+			}
+			if !tt.shows(theirs) {
+				t.Errorf("Eino's own no longer does: %v", theirs.saw())
+			}
+		})
+	}
+}
+
+func bothWith[M adk.MessageType](t *testing.T, w way, native bool, static []tool.BaseTool, history []message, turns []turn) (ours, theirs outcome) {
+	t.Helper()
+	its, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(middleware adk.TypedChatModelAgentMiddleware[M]) outcome {
+		var input []M
+		for _, m := range append(slices.Clone(history), message{Role: toolsearchtest.User, Text: "What is new?"}) {
+			input = append(input, toolsearchtest.Encode[M](m))
+		}
+		model, events, err := runWith(t, w, middleware, static, input, turns...)
+		return outcome{model.Requests(), events, err}
+	}
+	return run(newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})), run(its)
 }
