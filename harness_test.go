@@ -11,6 +11,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -89,13 +91,10 @@ func (o outcome) last() request { return o.requests[len(o.requests)-1] }
 // result returns what the model was told in answer to the call with that id.
 func (o outcome) result(t *testing.T, callID string) string {
 	t.Helper()
-	for _, m := range o.last().Messages {
-		if m.Role == toolsearchtest.Tool && m.CallID == callID {
-			return m.Text
-		}
-	}
-	t.Fatalf("the model got no result for %s", callID)
-	return ""
+	messages := o.last().Messages
+	i := slices.IndexFunc(messages, func(m message) bool { return m.Role == toolsearchtest.Tool && m.CallID == callID })
+	require.GreaterOrEqual(t, i, 0, "the model got no result for %s", callID)
+	return messages[i].Text
 }
 
 func (o outcome) saw() []string {
@@ -120,11 +119,9 @@ func playAll(t *testing.T, table []conversation) {
 func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
 	t.Helper()
 	o := play[M](t, c, w)
-	if o.err != nil {
-		t.Fatalf("the run ended with an error: %v", o.err)
-	}
-	if c.saw != nil && !slices.Equal(o.saw(), c.saw) {
-		t.Errorf("the model saw\n %s\nwant\n %s", strings.Join(o.saw(), "\n "), strings.Join(c.saw, "\n "))
+	require.NoError(t, o.err, "the run ended with an error")
+	if c.saw != nil {
+		assert.Equal(t, c.saw, o.saw(), "what the model saw")
 	}
 	for i, r := range o.requests {
 		checkRequest(t, i, r)
@@ -140,9 +137,7 @@ func checkRequest(t *testing.T, i int, r request) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
-		if seen[info.Name] {
-			t.Errorf("call %d: tool %s stands twice", i, info.Name)
-		}
+		assert.False(t, seen[info.Name], "call %d: tool %s stands twice", i, info.Name)
 		seen[info.Name] = true
 	}
 	reminders := map[string]int{}
@@ -159,13 +154,9 @@ func checkRequest(t *testing.T, i int, r request) {
 		}
 	}
 	for tag, n := range reminders {
-		if n != 1 {
-			t.Errorf("call %d: %d reminders %s", i, n, tag)
-		}
+		assert.Equal(t, 1, n, "call %d: reminders %s", i, tag)
 	}
-	if len(open) > 0 {
-		t.Errorf("call %d: calls without a result: %v", i, open)
-	}
+	assert.Empty(t, open, "call %d: calls without a result", i)
 }
 
 func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
@@ -191,9 +182,7 @@ func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
 func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) adk.TypedChatModelAgentMiddleware[M] {
 	t.Helper()
 	middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return middleware
 }
 
@@ -203,9 +192,7 @@ func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentCo
 		config.Name, config.Description = "reporter", "Tells the news"
 	}
 	agent, err := adk.NewTypedChatModelAgent(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return agent
 }
 
