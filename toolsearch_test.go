@@ -15,6 +15,8 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -27,9 +29,7 @@ func TestConversations(t *testing.T) {
 			turns: []turn{search(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
-				if got, want := o.result(t, "call_2"), `get_weather ran with {"city":"Rome"}`; got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
 			},
 		},
 		{
@@ -64,9 +64,7 @@ func TestConversations(t *testing.T) {
 			},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
-					if got := r.Messages[1].Text; got != newsReminder {
-						t.Errorf("call %d: message 1 is %q, want the reminder", i, got)
-					}
+					assert.Equal(t, newsReminder, r.Messages[1].Text, "call %d: message 1", i)
 				}
 			},
 		},
@@ -76,9 +74,7 @@ func TestConversations(t *testing.T) {
 			turns:  []turn{search(`{"query":"mail","max_results":1}`)},
 			saw:    []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				if len(o.requests[0].Messages) != 1 {
-					t.Errorf("the model got %d messages, want the question alone", len(o.requests[0].Messages))
-				}
+				assert.Len(t, o.requests[0].Messages, 1, "the model is to get the question alone")
 			},
 		},
 		{
@@ -86,9 +82,7 @@ func TestConversations(t *testing.T) {
 			turns: []turn{toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.CallTool("get_weather", `{}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
-				if got, want := o.result(t, "call_1"), "get_weather ran with {}"; got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_1"))
 			},
 		},
 		{
@@ -101,12 +95,8 @@ func TestConversations(t *testing.T) {
 			},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
-				if got := answerOf(t, o.result(t, "call_1")); !strings.Contains(got.Message, `{"query":"select:get_weather"}`) {
-					t.Errorf("the answer %q does not say what to search for", got.Message)
-				}
-				if got, want := o.result(t, "call_3"), `get_weather ran with {"city":"Rome"}`; got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "what to search for")
+				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_3"))
 				checkCallAsMade(t, o, called("call_1", "get_weather", `{"city":"Rome"}`))
 			},
 		},
@@ -123,18 +113,16 @@ func TestConversations(t *testing.T) {
 			saw:    []string{"clock tool_search", "clock tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				for id, near := range map[string]string{"call_1": "get_weather", "call_2": "clock"} {
-					if got := answerOf(t, o.result(t, id)); len(got.Suggestions) == 0 || got.Suggestions[0] != near {
-						t.Errorf("%s: suggestions %q, want %s first", id, got.Suggestions, near)
-					}
+					got := answerOf(t, o.result(t, id))
+					require.NotEmpty(t, got.Suggestions, id)
+					assert.Equal(t, near, got.Suggestions[0], "%s: the first suggestion", id)
 				}
 				for _, id := range []string{"call_5", "call_6"} {
-					if got := answerOf(t, o.result(t, id)); got.Message == "" || len(got.Matches) > 0 {
-						t.Errorf("%s: got %+v, want words of help", id, got)
-					}
+					got := answerOf(t, o.result(t, id))
+					assert.NotEmpty(t, got.Message, "%s: no words of help", id)
+					assert.Empty(t, got.Matches, id)
 				}
-				if got, want := o.result(t, "call_3"), "clock ran with {}"; got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Equal(t, "clock ran with {}", o.result(t, "call_3"))
 				checkCallAsMade(t, o, called("call_1", "get_wether", `{"city":"Rome"}`))
 				checkCallAsMade(t, o, called("call_6", "utterly_different", "not json"))
 			},
@@ -145,15 +133,13 @@ func TestConversations(t *testing.T) {
 				toolsearchtest.CallTool("get_wether", `{"city":"Rome"}`),
 			},
 			check: func(t *testing.T, o outcome) {
-				if len(o.events) != 3 {
-					t.Fatalf("got %d events, want call, answer, end", len(o.events))
-				}
-				if got, want := o.events[0].Calls[0], called("call_1", "get_wether", `{"city":"Rome"}`); got != want {
-					t.Errorf("got call %v, want %v", got, want)
-				}
-				if got := o.events[1]; got.CallID != "call_1" || answerOf(t, got.Text).Suggestions[0] != "get_weather" {
-					t.Errorf("got answer %+v", got)
-				}
+				require.Len(t, o.events, 3, "the events are to be call, answer, end")
+				require.NotEmpty(t, o.events[0].Calls)
+				assert.Equal(t, called("call_1", "get_wether", `{"city":"Rome"}`), o.events[0].Calls[0])
+				assert.Equal(t, "call_1", o.events[1].CallID)
+				suggestions := answerOf(t, o.events[1].Text).Suggestions
+				require.NotEmpty(t, suggestions)
+				assert.Equal(t, "get_weather", suggestions[0])
 			},
 		},
 		{
@@ -163,15 +149,12 @@ func TestConversations(t *testing.T) {
 			saw:    []string{"find-tools", "find-tools send_mail", "find-tools send_mail"},
 			check: func(t *testing.T, o outcome) {
 				first := o.requests[0]
-				if text := first.Messages[0].Text; !strings.HasPrefix(text, `<available-deferred-tools tool="find-tools">`) || !strings.Contains(text, "加载") {
-					t.Errorf("reminder %q", text)
-				}
-				if text := first.Tools[0].Desc; !strings.Contains(text, "find-tools") || !strings.Contains(text, "关键词") {
-					t.Errorf("description %q", text)
-				}
-				if text := o.result(t, "call_2"); !strings.Contains(text, "查询") {
-					t.Errorf("result %q", text)
-				}
+				reminder, description := first.Messages[0].Text, first.Tools[0].Desc
+				assert.True(t, strings.HasPrefix(reminder, `<available-deferred-tools tool="find-tools">`), "reminder %q", reminder)
+				assert.Contains(t, reminder, "加载")
+				assert.Contains(t, description, "find-tools")
+				assert.Contains(t, description, "关键词")
+				assert.Contains(t, o.result(t, "call_2"), "查询")
 			},
 		},
 	})
@@ -195,9 +178,8 @@ func checkCallAsMade(t *testing.T, o outcome, want call) {
 		made = made || slices.Contains(m.Calls, want)
 		answered = answered || m.Role == toolsearchtest.Tool && m.CallID == want.ID && m.ToolName == want.Name
 	}
-	if !made || !answered {
-		t.Errorf("the model does not see its call %v (%v) or a result of that tool (%v)", want, made, answered)
-	}
+	assert.True(t, made, "the model does not see its call %v", want)
+	assert.True(t, answered, "the model does not see a result of the tool it called: %v", want)
 }
 
 // answer is the JSON that tool_search returns.
@@ -211,12 +193,8 @@ type answer struct {
 func answerOf(t *testing.T, text string) answer {
 	t.Helper()
 	var a answer
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		t.Fatalf("not an answer of tool_search: %q: %v", text, err)
-	}
-	if a.Matches == nil {
-		t.Errorf("matches is missing or null in %s", text)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &a), "not an answer of tool_search: %q", text)
+	assert.NotNil(t, a.Matches, "matches is missing or null in %s", text)
 	return a
 }
 
@@ -225,24 +203,19 @@ func answerOf(t *testing.T, text string) answer {
 func TestModelMistakes(t *testing.T) {
 	help := func(t *testing.T, a answer) {
 		t.Helper()
-		if len(a.Matches) > 0 || !strings.Contains(a.Message, "query") {
-			t.Errorf("got %+v, want words on how to write a query", a)
-		}
+		assert.Empty(t, a.Matches)
+		assert.Contains(t, a.Message, "query", "words on how to write a query")
 	}
 	finds := func(names ...string) func(*testing.T, answer) {
 		return func(t *testing.T, a answer) {
 			t.Helper()
-			if !slices.Equal(a.Matches, names) {
-				t.Errorf("got %q, want %q", a.Matches, names)
-			}
+			assert.Equal(t, names, a.Matches)
 		}
 	}
 	count := func(want int) func(*testing.T, answer) {
 		return func(t *testing.T, a answer) {
 			t.Helper()
-			if len(a.Matches) != want {
-				t.Errorf("got %d matches, want %d", len(a.Matches), want)
-			}
+			assert.Len(t, a.Matches, want)
 		}
 	}
 	tests := []struct {
@@ -337,12 +310,10 @@ func TestNotFound(t *testing.T) {
 			turns: []turn{search(`{"query":"` + tt.query + `"}`)},
 			check: func(t *testing.T, o outcome) {
 				got := answerOf(t, o.result(t, "call_1"))
-				if !slices.Equal(got.Matches, tt.want.Matches) || !slices.Equal(got.NotFound, tt.want.NotFound) || !slices.Equal(got.Suggestions, tt.want.Suggestions) {
-					t.Errorf("got %+v, want %+v", got, tt.want)
-				}
-				if got.Message == "" {
-					t.Error("no words of help")
-				}
+				assert.Equal(t, append([]string{}, tt.want.Matches...), got.Matches) // never null
+				assert.Equal(t, tt.want.NotFound, got.NotFound)
+				assert.Equal(t, tt.want.Suggestions, got.Suggestions)
+				assert.NotEmpty(t, got.Message, "no words of help")
 			},
 		})
 	}
@@ -525,24 +496,23 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 		selecting("get_weather"), callIt, selecting("send_mail"))
 
 	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
-	if want, got := want.result(t, id), got.result(t, id); got != want || !strings.HasSuffix(got, arguments) {
-		t.Errorf("the model got %q, want %q", got, want)
-	}
-	if got, want := got.events[3], want.events[1]; got.Text != want.Text || got.CallID != id || got.ToolName != want.ToolName {
-		t.Errorf("the caller got %+v, want %+v", got, want)
-	}
-	if !slices.Equal(traced.lines, plain.lines) {
-		t.Errorf("others saw %q, want %q", traced.lines, plain.lines)
-	}
+	result := got.result(t, id)
+	assert.Equal(t, want.result(t, id), result, "what the model got")
+	assert.True(t, strings.HasSuffix(result, arguments), "the model got %q", result)
+	require.Greater(t, len(got.events), 3, "events")
+	require.Greater(t, len(want.events), 1, "events without the library")
+	event, plainEvent := got.events[3], want.events[1]
+	assert.Equal(t, plainEvent.Text, event.Text, "what the caller got")
+	assert.Equal(t, id, event.CallID, "what the caller got")
+	assert.Equal(t, plainEvent.ToolName, event.ToolName, "what the caller got")
+	assert.Equal(t, plain.lines, traced.lines, "what others saw")
 	// The comparison is worth something only if there was something to see.
+	require.NotEmpty(t, plain.lines)
 	hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
 	started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
-	if !hooked || (started == 1) != (typeName != "") {
-		t.Errorf("without the library others saw %q", plain.lines)
-	}
-	if n := infos.Load(); n != 1 {
-		t.Errorf("Info of the tool was called %d times, want once, by New", n)
-	}
+	assert.True(t, hooked, "without the library others saw %q", plain.lines)
+	assert.Equal(t, typeName != "", started == 1, "without the library others saw %q", plain.lines)
+	assert.Equal(t, int32(1), infos.Load(), "Info of the tool is to be called once, by New")
 }
 
 // What Eino's own package does wrong at the version in go.mod, and this one does not.
@@ -596,12 +566,10 @@ func TestEinosDefects(t *testing.T) {
 			} else {
 				ours, theirs = bothWith[*schema.Message](t, tt.way, tt.native, tt.static, tt.history, turns)
 			}
-			if ours.err != nil || tt.shows(ours) {
-				t.Errorf("ours does it too: %v, %v, %+v", ours.err, ours.saw(), ours.last().Messages)
+			if assert.NoError(t, ours.err) {
+				assert.False(t, tt.shows(ours), "ours does it too: %v, %+v", ours.saw(), ours.last().Messages)
 			}
-			if !tt.shows(theirs) {
-				t.Errorf("Eino's own no longer does: %v", theirs.saw())
-			}
+			assert.True(t, tt.shows(theirs), "Eino's own no longer does: %v", theirs.saw())
 		})
 	}
 }
@@ -609,9 +577,7 @@ func TestEinosDefects(t *testing.T) {
 func bothWith[M adk.MessageType](t *testing.T, w way, native bool, static []tool.BaseTool, history []message, turns []turn) (ours, theirs outcome) {
 	t.Helper()
 	its, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run := func(middleware adk.TypedChatModelAgentMiddleware[M]) outcome {
 		var input []M
 		for _, m := range append(slices.Clone(history), message{Role: toolsearchtest.User, Text: "What is new?"}) {
