@@ -15,6 +15,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -53,9 +55,8 @@ func calling(name string) turn { return toolsearchtest.CallTool(name, "{}") }
 // checkSaw checks what a model was shown, call by call: its tools, and one reminder.
 func checkSaw(t *testing.T, who string, o outcome, want ...string) {
 	t.Helper()
-	if got := o.saw(); o.err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s saw\n %s\nwant\n %s\nerror %v", who, strings.Join(got, "\n "), strings.Join(want, "\n "), o.err)
-	}
+	assert.NoError(t, o.err, who)
+	assert.Equal(t, want, o.saw(), "what %s saw", who)
 	checkReminded(t, who, o, "<available-deferred-tools>")
 }
 
@@ -70,9 +71,8 @@ func checkReminded(t *testing.T, who string, o outcome, want ...string) {
 				got = append(got, tag)
 			}
 		}
-		if slices.Sort(got); !slices.Equal(got, want) {
-			t.Errorf("%s, call %d: reminders %q, want %q", who, i, got, want)
-		}
+		slices.Sort(got)
+		assert.Equal(t, want, got, "%s, call %d: reminders", who, i)
 	}
 }
 
@@ -100,12 +100,9 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 		o := converse(context.Background(), t, w, config, tt.turns...)
 		checkSaw(t, tt.name, o, tt.saw...)
-		if len(o.events) != 2*len(tt.turns) || o.events[len(o.events)-1].Text != "get_weather ran with {}" {
-			t.Errorf("%s: the run ended with %+v", tt.name, o.events)
-		}
-		if !slices.Equal(loaded, []string{"get_weather"}) {
-			t.Errorf("%s: OnLoaded was told %q", tt.name, loaded)
-		}
+		assert.Equal(t, []string{"get_weather"}, loaded, "%s: what OnLoaded was told", tt.name)
+		require.Len(t, o.events, 2*len(tt.turns), tt.name)
+		assert.Equal(t, "get_weather ran with {}", o.events[len(o.events)-1].Text, "%s: the end of the run", tt.name)
 	}
 }
 
@@ -167,15 +164,12 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 		checkSaw(t, tt.name+": outside", o, tt.start, tt.insider+" send_mail", then, then)
 		checkSaw(t, tt.name+": inside", outcome{requests: insider.Requests()},
 			"tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search", "tool_search list_stocks")
-		if got := o.result(t, "call_2") + o.result(t, "call_4"); got != "Sunny.Up." {
-			t.Errorf("%s: the inner agent answered %q", tt.name, got)
-		}
-		if text := fmt.Sprint(o.events); !strings.Contains(text, "get_weather ran with {}") {
-			t.Errorf("%s: the inner agent's events are missing in %s", tt.name, text)
-		}
-		if text := fmt.Sprint(insider.Requests()[0].Messages); strings.Contains(text, "\ncut_grass\n") == tt.shared {
-			t.Errorf("%s: the inner agent is reminded of the wrong catalog: %s", tt.name, text)
-		}
+		assert.Equal(t, "Sunny.", o.result(t, "call_2"), "%s: the inner agent's first answer", tt.name)
+		assert.Equal(t, "Up.", o.result(t, "call_4"), "%s: the inner agent's second answer", tt.name)
+		assert.Contains(t, fmt.Sprint(o.events), "get_weather ran with {}", "%s: the inner agent's events are missing", tt.name)
+		require.NotEmpty(t, insider.Requests(), tt.name)
+		text := fmt.Sprint(insider.Requests()[0].Messages)
+		assert.Equal(t, !tt.shared, strings.Contains(text, "\ncut_grass\n"), "%s: the inner agent is reminded of the wrong catalog: %s", tt.name, text)
 	}
 }
 
@@ -199,9 +193,7 @@ func TestSubAgentLoadsForItself(t *testing.T) {
 			chief, chiefModel := newOne("chief", selecting("send_mail"), transfer("aide"), calling("send_mail"), transfer("aide"))
 			aide, aideModel := newOne("aide", selecting("get_weather"), transfer("chief"), toolsearchtest.Say("done"))
 			agent, err := adk.SetSubAgents(ctx, chief, []adk.Agent{aide})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
 			const start = "transfer_to_agent tool_search"
 			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", start+" send_mail", start+" send_mail")
@@ -225,16 +217,12 @@ func testDeep[M adk.MessageType](t *testing.T, w way) {
 	agent, err := deep.NewTyped(context.Background(), &deep.TypedConfig[M]{
 		Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, newsTools()...)).Handlers,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events, err := runAgent(context.Background(), adk.TypedAgent[M](agent), w, question)
 	const start, sub = "write_todos task tool_search", "write_todos tool_search"
 	o := outcome{scripted.Requests(), events, err}
 	checkSaw(t, "the model", o, start, start+" send_mail", sub, sub+" get_weather", sub+" get_weather", start+" send_mail", start+" send_mail")
-	if got := o.result(t, "call_2"); got != "Sunny." {
-		t.Errorf("the task's result is %q", got)
-	}
+	assert.Equal(t, "Sunny.", o.result(t, "call_2"), "the task's result")
 }
 
 // A model that is asked again, or another in its place, gets what the first was given,
@@ -279,12 +267,10 @@ func testFailingModels[M adk.MessageType](t *testing.T, w way) {
 			start, then = "", ""
 		}
 		checkSaw(t, name, o, start, then, then, then)
-		if failed, again := plainly(o.requests[1]), plainly(o.requests[2]); !slices.Equal(failed, again) {
-			t.Errorf("%s: the first attempt got\n %q\nthe second\n %q", name, failed, again)
-		}
-		if deferred := o.requests[2].DeferredNames(); native != (len(deferred) == 5) {
-			t.Errorf("%s: the second attempt got the deferred tools %q", name, deferred)
-		}
+		require.Greater(t, len(o.requests), 2, name)
+		assert.Equal(t, plainly(o.requests[1]), plainly(o.requests[2]), "%s: what the second attempt got", name)
+		deferred := o.requests[2].DeferredNames()
+		assert.Equal(t, native, len(deferred) == 5, "%s: the second attempt got the deferred tools %q", name, deferred)
 	}
 }
 
@@ -330,27 +316,28 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:water_plants"}`}, call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
 			// A name no tool has is answered once, with a near name of either.
 			toolsearchtest.CallTools(call{Name: "cut_gras", Arguments: "{}"}, call{Name: "get_wether", Arguments: "{}"}))
-		if want := []string{tt.start, tt.start + " send_mail", tt.after, tt.after, tt.after, tt.after}; o.err != nil || !slices.Equal(o.saw(), want) {
-			t.Errorf("the model saw %q, want %q; error %v", o.saw(), want, o.err)
-		}
+		assert.NoError(t, o.err)
+		assert.Equal(t, []string{tt.start, tt.start + " send_mail", tt.after, tt.after, tt.after, tt.after}, o.saw(), "what the model saw")
 		checkReminded(t, "the model", o, garden, news)
 		for _, m := range o.last().Messages {
-			if tag, names, _ := strings.Cut(m.Text, "\n"); tag == news && strings.Contains(names, "cut_grass") || tag == garden && strings.Contains(names, "send_mail") {
-				t.Errorf("a reminder lists the other's tools: %s", m.Text)
+			switch tag, names, _ := strings.Cut(m.Text, "\n"); tag {
+			case news:
+				assert.NotContains(t, names, "cut_grass", "a reminder lists the other's tools")
+			case garden:
+				assert.NotContains(t, names, "send_mail", "a reminder lists the other's tools")
 			}
 		}
 		for id, want := range map[string]string{
 			"call_5": `"not_found":["water_plants"]`, "call_6": `"not_found":["get_weather"]`, "call_7": `"suggestions":["cut_grass"`, "call_8": `"suggestions":["get_weather"`,
 		} {
 			wordless := id == "call_6" && tt.native && w.agentic // a native miss has no words there
-			if text := o.result(t, id); !wordless && (!strings.HasPrefix(text, `{"matches":[]`) || !strings.Contains(text, want)) {
-				t.Errorf("%s: got %s, want nothing but %s", id, text, want)
+			if text := o.result(t, id); !wordless {
+				assert.True(t, strings.HasPrefix(text, `{"matches":[]`), "%s: got %s", id, text)
+				assert.Contains(t, text, want, id)
 			}
 		}
 		checkCallAsMade(t, o, called("call_7", "cut_gras", "{}"))
-		if !slices.Equal(loaded[""], []string{"send_mail"}) || !slices.Equal(loaded["find"], []string{"cut_grass"}) {
-			t.Errorf("OnLoaded was told %q", loaded)
-		}
+		assert.Equal(t, map[string][]string{"": {"send_mail"}, "find": {"cut_grass"}}, loaded, "what OnLoaded was told")
 
 		// The next run starts from what the caller kept: the events.
 		clear(loaded)
@@ -363,13 +350,10 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		if w.agentic && tt.native { // whose result is a text to an adapter that has not marked the call
 			want = append(want, map[bool]string{true: "send_mail", false: "cut_grass"}[slices.Contains(want, "cut_grass")])
 		}
-		if got := next.requests[0].ToolNames(); err != nil || !sameElements(got, want) {
-			t.Errorf("the next run's model saw %q, want %q; error %v", got, want, err)
-		}
+		require.NoError(t, err, "the next run")
+		assert.ElementsMatch(t, want, next.requests[0].ToolNames(), "what the next run's model saw")
 		checkReminded(t, "the next run's model", next, garden, news)
-		if !slices.Equal(loaded[""], []string{"send_mail"}) || !slices.Equal(loaded["find"], []string{"cut_grass"}) {
-			t.Errorf("in the next run OnLoaded was told %q", loaded)
-		}
+		assert.Equal(t, map[string][]string{"": {"send_mail"}, "find": {"cut_grass"}}, loaded, "what OnLoaded was told in the next run")
 	}
 }
 
@@ -410,8 +394,9 @@ func testToolFailure[M adk.MessageType](t *testing.T, w way) {
 		ours := over[M](t, append(newsTools(), broken)...)
 		for _, calls := range [][]call{{{Name: "cut_grass"}}, {{Name: "send_mail"}, {Name: "cut_grass"}, {Name: "get_weather"}}} {
 			o := converse(context.Background(), t, w, with(ours), selecting("cut_grass"), toolsearchtest.CallTools(calls...))
-			if o.err == nil || !panics && !errors.Is(o.err, errMower) || !strings.Contains(o.err.Error(), errMower.Error()) {
-				t.Errorf("%T, %d calls: the run ended with %v", broken, len(calls), o.err)
+			assert.ErrorContains(t, o.err, errMower.Error(), "%T, %d calls: the end of the run", broken, len(calls))
+			if !panics {
+				assert.ErrorIs(t, o.err, errMower, "%T, %d calls: the end of the run", broken, len(calls))
 			}
 			checkSaw(t, "the model", outcome{requests: o.requests}, "tool_search", "tool_search cut_grass")
 		}
@@ -461,22 +446,17 @@ func testConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 			group.Add(1)
 			go func(agent adk.TypedAgent[M]) {
 				defer group.Done()
-				if _, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: fmt.Sprintf("Question %d", i)}}); err != nil {
-					t.Errorf("run %d: %v", i, err)
-				}
+				_, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: fmt.Sprintf("Question %d", i)}})
+				assert.NoError(t, err, "run %d", i)
 			}(agent)
 		}
 		group.Wait()
 		o := outcome{requests: scripted.Requests()}
-		if n := len(o.requests); n != 4*runs {
-			t.Errorf("%d model calls, want %d", n, 4*runs)
-		}
+		assert.Len(t, o.requests, 4*runs, "model calls")
 		for _, r := range o.requests {
 			mine, next, results := progress(r)
 			want := [][]string{{"tool_search"}, {"tool_search", mine}, {"tool_search", mine}, {"tool_search", mine, next}}[results]
-			if got := r.ToolNames(); !slices.Equal(got, want) {
-				t.Errorf("after %d results the run of %s saw %q, want %q", results, mine, got, want)
-			}
+			assert.Equal(t, want, r.ToolNames(), "what the run of %s saw after %d results", mine, results)
 		}
 		checkReminded(t, "the model", o, "<available-deferred-tools>")
 	}
@@ -510,40 +490,38 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			return strings.Contains(info.Name, ctx.Value(allowedKey{}).(string)) || info.Name == "clock"
 		},
 		AlwaysLoaded: []string{"clock"}, MaxLoaded: 2, Preselect: 1, SendEvents: true,
-		OnError:  func(_ context.Context, err error) { t.Error(err) },
+		OnError:  func(_ context.Context, err error) { assert.Fail(t, "OnError was called", "%v", err) },
 		OnLoaded: func(context.Context, []string) {},
 	})
 	var group sync.WaitGroup
 	for i := range runs {
+		user, edition := fmt.Sprintf("user%d", i%users), i/users%editions
+		ctx := context.WithValue(context.WithValue(context.Background(), editionKey{}, edition), allowedKey{}, user)
+		name := func(kind string) string { return fmt.Sprintf("%s_of_%s_in_edition%d", kind, user, edition) }
+		theirs := fmt.Sprintf("b_of_user%d_in_edition%d", (i+1)%users, edition)
+		scripted := toolsearchtest.NewModel[M](
+			selecting(name("a")+","+theirs), selecting(name("b")), calling(name("c")), calling(theirs), search(`{"query":"edition"}`), toolsearchtest.Say("done"))
+		config := with(middleware)
+		config.Model = scripted
+		agent := newAgent(t, config)
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			user, edition := fmt.Sprintf("user%d", i%users), i/users%editions
-			ctx := context.WithValue(context.WithValue(context.Background(), editionKey{}, edition), allowedKey{}, user)
-			name := func(kind string) string { return fmt.Sprintf("%s_of_%s_in_edition%d", kind, user, edition) }
-			theirs := fmt.Sprintf("b_of_user%d_in_edition%d", (i+1)%users, edition)
-			scripted := toolsearchtest.NewModel[M](
-				selecting(name("a")+","+theirs), selecting(name("b")), calling(name("c")), calling(theirs), search(`{"query":"edition"}`), toolsearchtest.Say("done"))
-			config := with(middleware)
-			config.Model = scripted
-			if _, err := runAgent(ctx, newAgent(t, config), w, question); err != nil {
-				t.Errorf("run %d: %v", i, err)
+			if _, err := runAgent(ctx, agent, w, question); !assert.NoError(t, err, "run %d", i) {
 				return
 			}
 			var saw []string
 			for _, r := range scripted.Requests() {
 				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
-				if got := announced(r); !slices.Equal(got, []string{name("a"), name("b"), name("c")}) {
-					t.Errorf("run %d: the reminder lists %v", i, got)
-				}
+				assert.Equal(t, []string{name("a"), name("b"), name("c")}, announced(r), "run %d: what the reminder lists", i)
 			}
 			want := []string{"", name("a"), name("a") + " " + name("b"), name("b") + " " + name("c"), name("b") + " " + name("c")}
-			if got := saw[:5]; !slices.Equal(got, want) {
-				t.Errorf("run %d saw\n %s\nwant\n %s", i, strings.Join(got, "\n "), strings.Join(want, "\n "))
+			if !assert.Greater(t, len(saw), 5, "run %d: model calls", i) {
+				return
 			}
-			if got := strings.Fields(saw[5]); len(got) != 2 || !strings.Contains(saw[5], user) {
-				t.Errorf("run %d saw %v after a search for all", i, got)
-			}
+			assert.Equal(t, want, saw[:5], "what run %d saw", i)
+			assert.Len(t, strings.Fields(saw[5]), 2, "run %d after a search for all", i)
+			assert.Contains(t, saw[5], user, "run %d after a search for all", i)
 		}()
 	}
 	group.Wait()
