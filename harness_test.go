@@ -274,11 +274,6 @@ func isReminderTag(line string) bool {
 	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
 }
 
-// sameElements reports whether two lists have the same elements in any order.
-func sameElements(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
 // rounds is how often a test of random cases goes round: less in -short, with which the race
 // detector runs, since what takes long here has no goroutines.
 func rounds(long, short int) int {

@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/adk/middlewares/summarization"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -133,9 +135,7 @@ func TestHistories(t *testing.T) {
 			},
 			saw: []string{"tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				if got, want := namesOfResults(o), []string{"get_wether", "tool_search", "tool_search"}; !slices.Equal(got, want) {
-					t.Errorf("results are named %v, want %v", got, want)
-				}
+				assert.Equal(t, []string{"get_wether", "tool_search", "tool_search"}, namesOfResults(o))
 			},
 		},
 		{
@@ -146,9 +146,7 @@ func TestHistories(t *testing.T) {
 				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "get_weather", Text: `sunny`},
 			},
 			check: func(t *testing.T, o outcome) {
-				if got, want := namesOfResults(o), []string{"tool_search", "get_weather"}; !slices.Equal(got, want) {
-					t.Errorf("results are named %v, want %v", got, want)
-				}
+				assert.Equal(t, []string{"tool_search", "get_weather"}, namesOfResults(o))
 			},
 		},
 		{
@@ -207,12 +205,8 @@ func TestReminders(t *testing.T) {
 			turns: []turn{search(`{"query":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
-					if got := r.Messages[tt.at].Text; got != newsReminder {
-						t.Errorf("call %d: message %d is %q, want the reminder", i, tt.at, got)
-					}
-					if want := tt.total + 2*i; len(r.Messages) != want {
-						t.Errorf("call %d: %d messages, want %d", i, len(r.Messages), want)
-					}
+					require.Len(t, r.Messages, tt.total+2*i, "call %d", i)
+					assert.Equal(t, newsReminder, r.Messages[tt.at].Text, "call %d: message %d", i, tt.at)
 				}
 			},
 		})
@@ -234,11 +228,11 @@ func TestHostileSummary(t *testing.T) {
 			turns: []turn{search(`{"query":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
-					if got := strings.Count(r.Messages[1].Text, pair); got > 0 || r.Messages[0].Text != newsReminder {
-						t.Errorf("call %d: %d quotations are left; first message %.80q", i, got, r.Messages[0].Text)
-					}
-					if name == "bulleted" && r.Messages[1].Text != "<all_user_messages>Kept.\nKept too.</all_user_messages>" {
-						t.Errorf("call %d: %q is left", i, r.Messages[1].Text)
+					require.Greater(t, len(r.Messages), 1, "call %d", i)
+					assert.Zero(t, strings.Count(r.Messages[1].Text, pair), "call %d: quotations are left", i)
+					assert.Equal(t, newsReminder, r.Messages[0].Text, "call %d: the first message", i)
+					if name == "bulleted" {
+						assert.Equal(t, "<all_user_messages>Kept.\nKept too.</all_user_messages>", r.Messages[1].Text, "call %d: what is left", i)
 					}
 				}
 			},
@@ -287,36 +281,28 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 			middleware, err := summarization.NewTyped(ctx, &summarization.TypedConfig[M]{
 				Model: summarizer, Trigger: &summarization.TriggerCondition{ContextMessages: 3},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return middleware
 		},
 		"reduction that cuts every result short": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
 				Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return middleware
 		},
 		"reduction that spares tool_search": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
 				SkipTruncation: true, MaxTokensForClear: 1, ClearExcludeTools: []string{"tool_search"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return middleware
 		},
 		"reduction": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
 				SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return middleware
 		},
 	}
@@ -354,37 +340,30 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 		toolsearchtest.Say("done"),
 	)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: handlers})
-	if _, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
+	require.NoError(t, err)
 	requests := model.Requests()
 	for i, r := range requests {
 		reminders := 0
 		called := false // a trimmed history may have lost the call
 		for _, m := range r.Messages {
 			called = called || slices.ContainsFunc(m.Calls, func(c call) bool { return c.ID == "u" })
-			if called && m.CallID == "u" && m.ToolName != "list_stock" {
-				t.Errorf("call %d: the answer to an unknown name is called %s", i, m.ToolName)
+			if called && m.CallID == "u" {
+				assert.Equal(t, "list_stock", m.ToolName, "call %d: the name of the answer to an unknown name", i)
 			}
 			reminders += strings.Count(m.Text, "<available-deferred-tools>")
 		}
-		if reminders != 1 {
-			t.Errorf("call %d: %d reminders in %+v", i, reminders, r.Messages)
-		}
+		assert.Equal(t, 1, reminders, "call %d: reminders in %+v", i, r.Messages)
 	}
 	loadedBy := [][]string{{}, {"get_weather"}, {"get_weather", "send_mail"}, {"get_weather", "send_mail", "list_stocks"}}
+	require.GreaterOrEqual(t, len(requests), len(loadedBy))
 	for i, want := range loadedBy {
-		got := reachable(requests[i])
-		for _, name := range want {
-			if !slices.Contains(got, name) {
-				t.Errorf("call %d: %s is out of reach; tools %v", i, name, requests[i].ToolNames())
-			}
-		}
-		if !native && len(requests[i].ToolNames()) != 1+len(want) {
-			t.Errorf("call %d: tools %v, want tool_search and %v", i, requests[i].ToolNames(), want)
-		}
-		if native && len(requests[i].Tools)+len(requests[i].Deferred) != len(newsTools()) {
-			t.Errorf("call %d: tools %v and deferred %v, want each once", i, requests[i].ToolNames(), requests[i].DeferredNames())
+		r := requests[i]
+		assert.Subset(t, reachable(r), want, "call %d: out of reach; tools %v", i, r.ToolNames())
+		if native {
+			assert.Equal(t, len(newsTools()), len(r.Tools)+len(r.Deferred), "call %d: tools %v and deferred %v, want each once", i, r.ToolNames(), r.DeferredNames())
+		} else {
+			assert.Len(t, r.ToolNames(), 1+len(want), "call %d: want tool_search and %v", i, want)
 		}
 	}
 }
@@ -477,42 +456,26 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 			called("d", "delete_all", `{}`)),
 	)
 	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
-	if _, err := drain(first.Run(ctx, []M{question}, adk.WithCheckPointID("1"))); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(before.Requests()); n != 2 {
-		t.Fatalf("%d model calls before the interrupt, want 2", n)
-	}
+	_, err := drain(first.Run(ctx, []M{question}, adk.WithCheckPointID("1")))
+	require.NoError(t, err)
+	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
 
 	second, after := runner(toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.Say("done"))
 	events, err := second.Resume(ctx, "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := drain(events); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = drain(events)
+	require.NoError(t, err)
 	requests := after.Requests()
-	if len(requests) != 2 {
-		t.Fatalf("%d model calls after the resume, want 2", len(requests))
-	}
+	require.Len(t, requests, 2, "model calls after the resume")
 	for i, r := range requests {
 		checkRequest(t, i, r)
-		got := reachable(r)
-		for _, name := range []string{"get_weather", "send_mail", "delete_all"} {
-			if !slices.Contains(got, name) {
-				t.Errorf("call %d: %s is out of reach; tools %v, deferred %v", i, name, r.ToolNames(), r.DeferredNames())
-			}
+		names := r.ToolNames()
+		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: out of reach; tools %v, deferred %v", i, names, r.DeferredNames())
+		assert.NotContains(t, names, "list_stocks", "call %d: the model sees a tool that was not loaded", i)
+		if native {
+			assert.NotContains(t, names, "tool_search", "call %d: tool_search stands in the tool list", i)
 		}
-		if slices.Contains(r.ToolNames(), "list_stocks") {
-			t.Errorf("call %d: the model sees a tool that was not loaded: %v", i, r.ToolNames())
-		}
-		if native && slices.Contains(r.ToolNames(), "tool_search") {
-			t.Errorf("call %d: tool_search stands in the tool list: %v", i, r.ToolNames())
-		}
-		if static != slices.Contains(r.ToolNames(), "clock") {
-			t.Errorf("call %d: static tools: %v", i, r.ToolNames())
-		}
+		assert.Equal(t, static, slices.Contains(names, "clock"), "call %d: static tools: %v", i, names)
 	}
 	checkCallAsMade(t, outcome{requests: requests}, called("u", "send_male", `{}`))
 }
@@ -532,21 +495,21 @@ func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 			model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
 			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
 			events, err := runAgent(context.Background(), agent, w, history)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			history = append(append(history, events...), question)
 			return model.Requests()
 		}
 		first := run(search(`{"query":"select:get_weather,send_mail"}`), toolsearchtest.CallTool("get_whether", `{}`), toolsearchtest.CallTool("list_stocks", `{}`))
 		second := run(search(`{"query":"select:get_forecast"}`))
 		want := reachable(first[len(first)-1])
-		if got := reachable(second[0]); !sameElements(got, want) || !native && !slices.Equal(got, want) || len(want) != 3 {
-			t.Errorf("native %v: the second run begins with %v within reach, the first ended with %v", native, got, want)
+		assert.Len(t, want, 3, "native %v: within reach at the end of the first run", native)
+		require.Len(t, second, 2, "native %v: model calls of the second run", native)
+		if native {
+			assert.ElementsMatch(t, want, reachable(second[0]), "native: within reach at the start of the second run")
+		} else {
+			assert.Equal(t, want, reachable(second[0]), "within reach at the start of the second run")
 		}
-		if got := reachable(second[1]); len(got) != 4 {
-			t.Errorf("native %v: after a further search %v are within reach", native, got)
-		}
+		assert.Len(t, reachable(second[1]), 4, "native %v: within reach after a further search", native)
 		for i, r := range second {
 			checkRequest(t, i, r)
 		}
@@ -568,20 +531,16 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 		t.Helper()
 		model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
 		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
-		if _, err := runAgent(ctx, agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := runAgent(ctx, agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
+		require.NoError(t, err)
 		return model.Requests()
 	}
 	run(context.Background(), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
-	if want := []string{"send_mail", "get_weather"}; !slices.Equal(loaded, want) {
-		t.Fatalf("OnLoaded got %v, want %v", loaded, want)
-	}
+	require.Equal(t, []string{"send_mail", "get_weather"}, loaded, "what OnLoaded was told")
 	requests := run(toolsearch.WithLoaded(context.Background(), append(loaded, "no_such_tool")...), search(`{"query":"select:list_stocks"}`))
+	require.Len(t, requests, 2)
 	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
-		if got := strings.Join(requests[i].ToolNames(), " "); got != want {
-			t.Errorf("call %d: the model saw %q, want %q", i, got, want)
-		}
+		assert.Equal(t, want, strings.Join(requests[i].ToolNames(), " "), "call %d: what the model saw", i)
 	}
 }
 
@@ -622,32 +581,22 @@ func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch
 	}
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, agent), CheckPointStore: store})
 	iterator, err := runner.Resume(context.Background(), "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events, err := drain(iterator)
 	o := outcome{scripted.Requests(), events, err}
 	if !handled {
-		if err == nil || !strings.Contains(err.Error(), "delete_all not found") || len(o.requests) != 0 {
-			t.Errorf("%d model calls, error %v", len(o.requests), err)
-		}
+		assert.ErrorContains(t, err, "delete_all not found")
+		assert.Empty(t, o.requests, "model calls")
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := o.result(t, "d"), "delete_all is not there any more"; got != want {
-		t.Errorf("the call was answered with %q, want %q", got, want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "what the call was answered with")
 	for i, r := range o.requests {
 		checkRequest(t, i, r)
 		names := append(r.ToolNames(), r.DeferredNames()...)
-		if slices.Contains(names, "delete_all") || slices.Contains(announced(r), "delete_all") {
-			t.Errorf("call %d: delete_all stands in %v or in the reminder %v", i, names, announced(r))
-		}
-		if got := reachable(r); !slices.Contains(got, "send_mail") || !slices.Contains(got, "get_weather") {
-			t.Errorf("call %d: %v are within reach", i, got)
-		}
+		assert.NotContains(t, names, "delete_all", "call %d: the tools", i)
+		assert.NotContains(t, announced(r), "delete_all", "call %d: the reminder", i)
+		assert.Subset(t, reachable(r), []string{"send_mail", "get_weather"}, "call %d: within reach", i)
 	}
 }
 
@@ -685,23 +634,18 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	first, _ := runner(
 		toolsearchtest.CallTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
 		toolsearchtest.CallTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
-	if _, err := drain(first.Run(ctx, encoded[M](question...), adk.WithCheckPointID("1"))); err != nil {
-		t.Fatal(err)
-	}
+	_, err := drain(first.Run(ctx, encoded[M](question...), adk.WithCheckPointID("1")))
+	require.NoError(t, err)
 	second, model := runner(toolsearchtest.Say("done"))
 	iterator, err := second.Resume(ctx, "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events, err := drain(iterator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := outcome{model.Requests(), events, err}
-	if got := o.result(t, "r"); !strings.HasPrefix(got, `{"removed":["get_weather"],"not_found":["list_stocks"]`) {
-		t.Errorf("the call was answered with %s", got)
-	}
-	if got := o.last().ToolNames(); slices.Contains(got, "get_weather") || !slices.Contains(got, "send_mail") || !slices.Contains(got, "list_stocks") {
-		t.Errorf("the model sees %v", got)
-	}
+	result := o.result(t, "r")
+	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`), "the call was answered with %s", result)
+	names := o.last().ToolNames()
+	assert.NotContains(t, names, "get_weather")
+	assert.Contains(t, names, "send_mail")
+	assert.Contains(t, names, "list_stocks")
 }
