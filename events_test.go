@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -78,8 +79,11 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 				events = agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: encoded[M](question...), EnableStreaming: w.streaming})
 			}
 			got, err := loadEvents(events)
-			if want := tt.want; err != nil || send && !reflect.DeepEqual(got, want) || !send && len(got) > 0 {
-				t.Errorf("%s, SendEvents %v: got %+v, want %+v; error %v", tt.name, send, got, want, err)
+			assert.NoError(t, err, "%s, SendEvents %v", tt.name, send)
+			if send {
+				assert.Equal(t, tt.want, got, tt.name)
+			} else {
+				assert.Empty(t, got, "%s, without SendEvents", tt.name)
 			}
 		}
 	}
@@ -96,9 +100,8 @@ func testEventsInCheckpoint[M adk.MessageType](t *testing.T) {
 	config := toolsearch.Config{SendEvents: true, DynamicTools: append(newsTools(), confirming("delete_all"))}
 	interrupted[M](t, store, false, config, selecting("send_mail"), toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("u", "no_such_tool", "{}")))
 	o := resumed[M](t, store, false, config)
-	if o.err != nil || !slices.Equal(o.saw(), []string{"tool_search send_mail delete_all"}) {
-		t.Errorf("after the resume the model saw %q; error %v", o.saw(), o.err)
-	}
+	assert.NoError(t, o.err)
+	assert.Equal(t, []string{"tool_search send_mail delete_all"}, o.saw(), "what the model saw after the resume")
 }
 
 // TestPreselect: the best tools for what the user said last are there before the first
@@ -167,9 +170,9 @@ func TestPreselectFails(t *testing.T) {
 	}
 	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), search(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
-	if len(told) == 0 || !errors.Is(told[0], errMower) || !strings.Contains(told[0].Error(), "Preselect") {
-		t.Errorf("OnError was told %v", told)
-	}
+	require.NotEmpty(t, told, "what OnError was told")
+	assert.ErrorIs(t, told[0], errMower)
+	assert.ErrorContains(t, told[0], "Preselect")
 }
 
 type failingSearcher struct{}
@@ -188,14 +191,10 @@ func TestLoggerKeepsTextsToItself(t *testing.T) {
 		log.Error(context.Background(), errors.New("secret source"))
 		log.Search(context.Background(), toolsearch.SearchEvent{Tool: "tool_search"})
 		for _, always := range []string{`"matches":1`, `"total":7`, `"level":"WARN"`, `"level":"INFO"`} {
-			if !strings.Contains(out.String(), always) {
-				t.Errorf("texts %v: %s is not in %s", texts, always, out.String())
-			}
+			assert.Contains(t, out.String(), always, "texts %v", texts)
 		}
 		for _, text := range []string{"secret query", "get_weather", "secret source"} {
-			if strings.Contains(out.String(), text) != texts {
-				t.Errorf("texts %v: %q is in the log: %v", texts, text, !texts)
-			}
+			assert.Equal(t, texts, strings.Contains(out.String(), text), "whether %q is in the log", text)
 		}
 	}
 }
