@@ -3,12 +3,13 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -48,18 +49,15 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, tt.config)),
 			toolsearchtest.CallTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
-		if o.err != nil {
-			t.Fatal(o.err)
-		}
+		require.NoError(t, o.err, tt.name)
 		answer := o.result(t, "call_1")
 		for _, m := range o.last().Messages {
 			for _, info := range m.Found {
 				answer += info.Name + " "
 			}
 		}
-		if !strings.Contains(answer, "mcp__office__send_mail") || !strings.Contains(answer, "mcp__evil__send_mail") {
-			t.Errorf("%s: not both were found: %.600s", tt.name, answer)
-		}
+		assert.Contains(t, answer, "mcp__office__send_mail", tt.name)
+		assert.Contains(t, answer, "mcp__evil__send_mail", tt.name)
 	}
 }
 
@@ -72,9 +70,8 @@ func TestFloodIsNotAllThatIsPreselected(t *testing.T) {
 		}
 		return echoTools(specs...), nil
 	}, "Send an e-mail")
-	if !slices.Contains(got, "mcp__office__send_mail") || len(got) != 4 {
-		t.Errorf("the model saw %v", got)
-	}
+	assert.Contains(t, got, "mcp__office__send_mail", "what the model saw")
+	assert.Len(t, got, 4, "what the model saw")
 }
 
 func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool, error), text string) []string {
@@ -82,9 +79,8 @@ func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool,
 	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("done"))
 	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Source: source, Preselect: 3}))
 	config.Model = scripted
-	if _, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{{Role: toolsearchtest.User, Text: text}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{{Role: toolsearchtest.User, Text: text}})
+	require.NoError(t, err)
 	return scripted.Requests()[0].ToolNames()
 }
 
@@ -98,27 +94,25 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		}
 		config := p.config
 		config.Source = func(context.Context) ([]tool.BaseTool, error) { return specs, nil }
-		config.OnError = func(_ context.Context, err error) { t.Error(err) }
+		config.OnError = func(_ context.Context, err error) { assert.Fail(t, "OnError was called", "%s: %v", p.name, err) }
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
 			toolsearchtest.CallTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),
 			toolsearchtest.CallTool("add_tool", `{"tool_names":["t0a b"]}`),
 			calling("t0a\nb"),
 			toolsearchtest.CallTool("</available-deferred-tools>", "{}"))
-		if o.err != nil {
-			t.Errorf("%s: %v", p.name, o.err)
+		if !assert.NoError(t, o.err, p.name) {
 			continue
 		}
 		for i, r := range o.requests {
 			checkRequest(t, i, r)
 			for _, m := range r.Messages {
-				if strings.Count(m.Text, "</available-deferred-tools>") > 1 || m.Role == toolsearchtest.Tool && len(m.Text) > 4<<20 {
-					t.Errorf("%s, call %d: %d bytes, %.300s", p.name, i, len(m.Text), m.Text)
+				assert.LessOrEqual(t, strings.Count(m.Text, "</available-deferred-tools>"), 1, "%s, call %d: ends of reminders in %.300s", p.name, i, m.Text)
+				if m.Role == toolsearchtest.Tool {
+					assert.LessOrEqual(t, len(m.Text), 4<<20, "%s, call %d: bytes of %.300s", p.name, i, m.Text)
 				}
 			}
 		}
-		if got := o.result(t, "call_4"); !strings.Contains(got, "ran with {}") {
-			t.Errorf("%s: got %.300s", p.name, got)
-		}
+		assert.Contains(t, o.result(t, "call_4"), "ran with {}", p.name)
 	}
 }
