@@ -17,6 +17,8 @@ import (
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -37,18 +39,17 @@ func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
 			return toolsearch.NewTyped[*schema.Message](ctx, &toolsearch.Config{DynamicTools: tools})
 		},
 	} {
-		if middleware, err := build(); err != nil || middleware == nil {
-			t.Errorf("%d: got %v, %v", i, middleware, err)
-		}
+		middleware, err := build()
+		assert.NoError(t, err, "%d", i)
+		assert.NotNil(t, middleware, "%d", i)
 	}
 
 	// Fields that a later release of Eino adds show up here.
 	theirs, ours := reflect.TypeFor[oracle.Config](), reflect.TypeFor[toolsearch.Config]()
 	for i := range theirs.NumField() {
 		want := theirs.Field(i)
-		if got, ok := ours.FieldByName(want.Name); !ok || got.Type != want.Type {
-			t.Errorf("Eino's Config has %s %s, ours has %v", want.Name, want.Type, got.Type)
-		}
+		got, _ := ours.FieldByName(want.Name)
+		assert.True(t, got.Type == want.Type, "Eino's Config has %s %s, ours has %v", want.Name, want.Type, got.Type)
 	}
 }
 
@@ -58,16 +59,11 @@ func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
 	t.Helper()
 	ctx, failures := context.Background(), map[string]error{}
 	build := func(name string, construct func() (any, error)) {
-		defer func() {
-			if p := recover(); p != nil {
-				t.Errorf("%s panicked: %v", name, p)
-			}
-		}()
-		middleware, err := construct()
-		if (middleware == nil) != (err != nil) {
-			t.Errorf("%s: got a middleware %v with error %v", name, middleware, err)
-		}
-		failures[name] = err
+		assert.NotPanics(t, func() {
+			middleware, err := construct()
+			assert.Equal(t, err != nil, middleware == nil, "%s: got a middleware %v with error %v", name, middleware, err)
+			failures[name] = err
+		}, name)
 	}
 	build("New", func() (any, error) { return toolsearch.New(ctx, config) })
 	build("NewTyped, message", func() (any, error) { return toolsearch.NewTyped[*schema.Message](ctx, config) })
@@ -79,9 +75,7 @@ func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
 func checkMessage(t *testing.T, where string, err error, want []string) {
 	t.Helper()
 	for _, part := range append(want, "toolsearch: ") {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s: no %q in the error %v", where, part, err)
-		}
+		assert.ErrorContains(t, err, part, where)
 	}
 }
 
@@ -139,8 +133,8 @@ func TestNewNamesTheToolThatIsWrong(t *testing.T) {
 			tools := append(echoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
 			for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools, ToolName: tt.toolName}) {
 				checkMessage(t, where, err, append(tt.want, "tool 2"))
-				if tt.wraps != nil && !errors.Is(err, tt.wraps) {
-					t.Errorf("%s: %v does not wrap %v", where, err, tt.wraps)
+				if tt.wraps != nil {
+					assert.ErrorIs(t, err, tt.wraps, where)
 				}
 			}
 		})
@@ -188,8 +182,8 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 			for where, err := range buildAll(t, tt.config) {
 				if tt.want != nil {
 					checkMessage(t, where, err, tt.want)
-				} else if err != nil {
-					t.Errorf("%s: %v", where, err)
+				} else {
+					assert.NoError(t, err, where)
 				}
 			}
 		})
@@ -221,9 +215,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 		config := tt.config
 		config.DynamicTools = echoTools(specs...)
 		_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for arguments, want := range map[string]int{
 			`{"query":"move"}`:                                    tt.unasked,
 			`{"query":"move","max_results":1000}`:                 tt.thousand,
@@ -231,13 +223,9 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 			`{"query":"select:` + strings.Join(names, ",") + `"}`: len(names), // no limit applies
 		} {
 			text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), arguments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := len(answerOf(t, text).Matches); got != want {
-				t.Errorf("MaxResults %d, MaxResultsCap %d, %.50s: got %d matches, want %d",
-					tt.config.MaxResults, tt.config.MaxResultsCap, arguments, got, want)
-			}
+			require.NoError(t, err)
+			assert.Len(t, answerOf(t, text).Matches, want, "MaxResults %d, MaxResultsCap %d, %.50s",
+				tt.config.MaxResults, tt.config.MaxResultsCap, arguments)
 		}
 	}
 }
@@ -247,20 +235,14 @@ func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
 	config := &toolsearch.Config{DynamicTools: newsTools()}
 	before := *config
 	middleware := newMiddleware[*schema.Message](t, *config)
-	if _, err := toolsearch.New(context.Background(), config); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(*config, before) {
-		t.Errorf("New changed the config to %+v", *config)
-	}
+	_, err := toolsearch.New(context.Background(), config)
+	require.NoError(t, err)
+	assert.Equal(t, before, *config, "New changed the config")
 	clear(config.DynamicTools)
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := mustInfo(t, runCtx.Tools[1]).Name, "get_weather"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	require.NoError(t, err)
+	require.Greater(t, len(runCtx.Tools), 1)
+	assert.Equal(t, "get_weather", mustInfo(t, runCtx.Tools[1]).Name)
 }
 
 // addingMiddleware gives an agent tools, as other middlewares do.
@@ -317,19 +299,13 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 
 // testClash also looks at what the caller of a real run is told.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("it panicked: %v", p)
-		}
-	}()
+	defer func() { assert.Nil(t, recover(), "it panicked") }()
 	c.config.DynamicTools = newsTools()
 	ours := newMiddleware[M](t, c.config)
 	handlers := []adk.TypedChatModelAgentMiddleware[M]{&addingMiddleware[M]{tools: c.added}}
 	if c.eino {
 		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: echoTools("cut_grass: Mows")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		handlers = append(handlers, theirs)
 	}
 	if c.first != nil {
@@ -339,9 +315,8 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	ctx, runCtx := context.Background(), &adk.ChatModelAgentContext{Tools: c.static}
 	var err error
 	for _, handler := range handlers {
-		if ctx, runCtx, err = handler.BeforeAgent(ctx, runCtx); err != nil {
-			t.Fatal(err)
-		}
+		ctx, runCtx, err = handler.BeforeAgent(ctx, runCtx)
+		require.NoError(t, err)
 	}
 	_, _, err = ours.BeforeAgent(ctx, runCtx)
 	checkMessage(t, "BeforeAgent", err, c.want)
@@ -350,9 +325,8 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...), Handlers: append(handlers, ours)})
 	events, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
 	checkMessage(t, "the run", err, c.want)
-	if len(events) > 0 || len(model.Requests()) > 0 {
-		t.Errorf("the run went on: %d events, %d model calls", len(events), len(model.Requests()))
-	}
+	assert.Empty(t, events, "the run went on")
+	assert.Empty(t, model.Requests(), "the run went on")
 }
 
 func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
@@ -363,22 +337,20 @@ func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
 func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools()})
 	// No run context is nothing to add tools to, and no reason to fail.
-	if ctx, runCtx, err := middleware.BeforeAgent(context.Background(), nil); ctx == nil || runCtx != nil || err != nil {
-		t.Errorf("without a run context: got %v, %v, %v", ctx, runCtx, err)
-	}
+	ctx, none, err := middleware.BeforeAgent(context.Background(), nil)
+	assert.NoError(t, err, "without a run context")
+	assert.NotNil(t, ctx, "without a run context")
+	assert.Nil(t, none, "without a run context")
 	// The agent may use the array behind its tools again in the next run.
 	tools := append(make([]tool.BaseTool, 0, 16), echoTools("clock: The time")...)
 	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: tools, ReturnDirectly: map[string]bool{"clock": true}}
 	_, got, err := middleware.BeforeAgent(context.Background(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(given.Tools) != 1 || tools[:2][1] != nil {
-		t.Error("it wrote to the tools it was given")
-	}
-	if len(got.Tools) != 1+1+5 || got.Instruction != given.Instruction || !got.ReturnDirectly["clock"] {
-		t.Errorf("got %+v, want everything as it was and the tools added", got)
-	}
+	require.NoError(t, err)
+	assert.Len(t, given.Tools, 1, "it wrote to the tools it was given")
+	assert.Nil(t, tools[:2][1], "it wrote to the tools it was given")
+	assert.Len(t, got.Tools, 1+1+5)
+	assert.Equal(t, given.Instruction, got.Instruction)
+	assert.True(t, got.ReturnDirectly["clock"])
 }
 
 // TestRunFailsOverToolsAddedLater: what a middleware after ours adds is there only once
@@ -396,12 +368,8 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 				&addingMiddleware[M]{tools: echoTools(name + ": Mine")},
 			}})
 			_, err := runAgent(context.Background(), agent, w, question)
-			if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) {
-				t.Errorf("%s: got error %v, want one that names it", name, err)
-			}
-			if n := len(model.Requests()); n != 0 {
-				t.Errorf("%s: the model was called %d times", name, n)
-			}
+			assert.ErrorContains(t, err, `"`+name+`"`)
+			assert.Empty(t, model.Requests(), "%s: model calls", name)
 		}
 	}
 }
@@ -411,9 +379,7 @@ var saysZero = regexp.MustCompile(`(Zero|Nil|False|""): |Required`)
 // TestConfigFieldsSayWhatZeroMeans: every field is documented, its zero value too.
 func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fields := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)
@@ -423,13 +389,9 @@ func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
 		for _, field := range spec.Type.(*ast.StructType).Fields.List {
 			fields++
 			text := strings.Join(strings.Fields(field.Doc.Text()), " ")
-			if !saysZero.MatchString(text) {
-				t.Errorf("%s.%s does not say what zero means: %q", spec.Name.Name, field.Names[0], text)
-			}
+			assert.Regexp(t, saysZero, text, "%s.%s does not say what zero means", spec.Name.Name, field.Names[0])
 		}
 		return false
 	})
-	if fields < 28 {
-		t.Errorf("found %d fields", fields)
-	}
+	assert.GreaterOrEqual(t, fields, 28, "fields found")
 }
