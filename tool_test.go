@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -25,9 +27,7 @@ func says(want ...string) func(*testing.T, outcome) {
 				got = append(got, m.Text)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("the model was told\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
-		}
+		assert.Equal(t, want, got, "what the model was told")
 	}
 }
 
@@ -74,9 +74,10 @@ func TestProtocolRegexp(t *testing.T) {
 					"invalid or unsupported Perl syntax, at character 1, where `(?=mail)` begins", "", "longer than 256 bytes",
 				} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					if !strings.HasPrefix(text, `{"selectedTools":[],"message":"`) && want != "" || !strings.Contains(text, want) {
-						t.Errorf("got %s, want a message with %q", text, want)
+					if want != "" {
+						assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"`), "call %d was answered %s", i+1, text)
 					}
+					assert.Contains(t, text, want, "call %d", i+1)
 				}
 			},
 		},
@@ -86,9 +87,8 @@ func TestProtocolRegexp(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					if !strings.HasPrefix(text, `{"selectedTools":[],"message":"The `) || !strings.Contains(text, "regex_pattern") {
-						t.Errorf("call %d was answered %s", i+1, text)
-					}
+					assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"The `), "call %d was answered %s", i+1, text)
+					assert.Contains(t, text, "regex_pattern", "call %d", i+1)
 				}
 			},
 		},
@@ -101,18 +101,15 @@ func TestProtocolRegexp(t *testing.T) {
 			name: "names can be selected, and what is not found is said", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("select:send_mail,get_wether")}, saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				if got, want := o.result(t, "call_1"), `{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"`; !strings.HasPrefix(got, want) {
-					t.Errorf("got %s, want %s...", got, want)
-				}
+				got, want := o.result(t, "call_1"), `{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"`
+				assert.True(t, strings.HasPrefix(got, want), "got %s, want %s...", got, want)
 			},
 		},
 		{
 			name: "no more than the ceiling", config: using(toolsearch.ProtocolRegexp), dynamic: echoTools(many...),
 			turns: []turn{pattern(".")},
 			check: func(t *testing.T, o outcome) {
-				if n := len(o.last().Tools); n != 1+50 {
-					t.Errorf("the model sees %d tools, want tool_search and 50", n)
-				}
+				assert.Len(t, o.last().Tools, 1+50, "tool_search and 50")
 			},
 		},
 	})
@@ -164,12 +161,10 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), at character 5, where ` + "`(mail`" +
 					` begins. The syntax is RE2's, without look-around and backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a character that is meant as itself."}`
-				if got := o.result(t, "call_1"); got != want {
-					t.Errorf("got %s\nwant %s", got, want)
-				}
-				if got := o.result(t, "call_2"); !strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`) || !strings.Contains(got, "missing closing )") {
-					t.Errorf("one wrong pattern of two was answered %s", got)
-				}
+				assert.Equal(t, want, o.result(t, "call_1"))
+				got := o.result(t, "call_2")
+				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "one wrong pattern of two was answered %s", got)
+				assert.Contains(t, got, "missing closing )", "one wrong pattern of two")
 			},
 		},
 		{
@@ -177,9 +172,9 @@ func TestProtocolSearchAdd(t *testing.T) {
 			turns: []turn{find(``), find(`{}`), find(`{"query":" "}`), find(`{"query":{}}`), find(`{"words":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
-					if text := o.result(t, fmt.Sprintf("call_%d", i+1)); !strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `) || !strings.Contains(text, "query") {
-						t.Errorf("call %d was answered %s", i+1, text)
-					}
+					text := o.result(t, fmt.Sprintf("call_%d", i+1))
+					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `), "call %d was answered %s", i+1, text)
+					assert.Contains(t, text, "query", "call %d", i+1)
 				}
 			},
 		},
@@ -192,9 +187,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				says(all, all)(t, o)
 				const want = "<available-deferred-tools>\n5 tools can be searched with search_tools and loaded with add_tool, in these categories:\nin no category (4)\nslack (1)\n</available-deferred-tools>"
 				for i, r := range o.requests {
-					if got := r.Messages[0].Text; got != want {
-						t.Errorf("call %d: the reminder is %q, want %q", i, got, want)
-					}
+					assert.Equal(t, want, r.Messages[0].Text, "the reminder at call %d", i)
 				}
 			},
 		},
@@ -207,21 +200,15 @@ func TestProtocolSearchAdd(t *testing.T) {
 					Tools        []struct{ Name, Description string }
 					Message      string
 				}
-				if err := json.Unmarshal([]byte(o.result(t, "call_1")), &all); err != nil {
-					t.Fatal(err)
-				}
-				if all.Total != 600 || len(all.Tools) != 500 || all.Message != "The first 500 are shown. Find others with search_tools." {
-					t.Errorf("show_all_tools: total %d, %d shown, %q", all.Total, len(all.Tools), all.Message)
-				}
-				if got := all.Tools[7].Description; got != "Does ‹b›7‹/b› and more" {
-					t.Errorf("a description is shown as %q", got)
-				}
-				if err := json.Unmarshal([]byte(o.result(t, "call_2")), &found); err != nil {
-					t.Fatal(err)
-				}
-				if found.Found != 600 || len(found.Tools) != 50 || !strings.HasPrefix(found.Message, "600 found, the best 50 of them shown.") {
-					t.Errorf("search_tools: found %d, %d shown, %q", found.Found, len(found.Tools), found.Message)
-				}
+				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_1")), &all))
+				assert.Equal(t, 600, all.Total)
+				assert.Equal(t, "The first 500 are shown. Find others with search_tools.", all.Message)
+				require.Len(t, all.Tools, 500, "of show_all_tools")
+				assert.Equal(t, "Does ‹b›7‹/b› and more", all.Tools[7].Description)
+				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_2")), &found))
+				assert.Equal(t, 600, found.Found)
+				assert.Len(t, found.Tools, 50, "of search_tools")
+				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 of them shown."), "search_tools: %q", found.Message)
 			},
 		},
 		{
@@ -308,9 +295,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 					"d": `{"removed":["list_stocks"],"not_found":[],"message":"Removed from your tool list."}`,
 					"e": `{"added":[],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
 				} {
-					if got := o.result(t, id); got != want {
-						t.Errorf("%s: got %s, want %s", id, got, want)
-					}
+					assert.Equal(t, want, o.result(t, id), id)
 				}
 			},
 		},
@@ -348,9 +333,7 @@ func TestProtocolRanked(t *testing.T) {
 		Message string
 	}) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &structured); err != nil {
-			t.Fatalf("%v in the last line of\n%s", err, text)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &structured), "the last line of\n%s", text)
 		return structured
 	}
 	playAll(t, []conversation{
@@ -360,28 +343,26 @@ func TestProtocolRanked(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				text := o.result(t, "call_1")
 				got := last(t, text)
-				if len(got.Matches) == 0 || got.Matches[0].Name != "send_mail" || got.Query != "send mail" || got.Limit != 5 || got.Total != len(got.Matches) {
-					t.Fatalf("got %+v", got)
-				}
+				require.NotEmpty(t, got.Matches)
+				assert.Equal(t, "send_mail", got.Matches[0].Name)
+				assert.Equal(t, "send mail", got.Query)
+				assert.Equal(t, 5, got.Limit)
+				assert.Len(t, got.Matches, got.Total)
 				var want strings.Builder
 				fmt.Fprintf(&want, "The best %d of %d tools, with scores. All are loaded.\n", len(got.Matches), got.Total)
 				names := []string{"tool_search"}
 				for i, m := range got.Matches {
 					fmt.Fprintf(&want, "%d. %s (%v)\n   %s\n   %s\n", m.Rank, m.Name, m.Score, m.Description, m.Usage)
-					if m.Rank != i+1 || m.Usage != m.Name+"(city?)" || i > 0 && m.Score > got.Matches[i-1].Score {
-						t.Errorf("match %d is %+v", i, m)
+					assert.Equal(t, i+1, m.Rank, "match %d", i)
+					assert.Equal(t, m.Name+"(city?)", m.Usage, "match %d", i)
+					if i > 0 {
+						assert.LessOrEqual(t, m.Score, got.Matches[i-1].Score, "match %d", i)
 					}
 					names = append(names, m.Name)
 				}
-				if !strings.HasPrefix(text, want.String()+"{") {
-					t.Errorf("the text is\n%s\nand its last line says\n%s", text, want.String())
-				}
-				if d := got.Matches[0].Description; d != "Sends an e-mail to ‹someone›" {
-					t.Errorf("the description is %q", d)
-				}
-				if saw := o.saw(); saw[1] != strings.Join(names, " ") {
-					t.Errorf("then the model saw %s, want %s", saw[1], names)
-				}
+				assert.True(t, strings.HasPrefix(text, want.String()+"{"), "the text is\n%s\nand its last line says\n%s", text, want.String())
+				assert.Equal(t, "Sends an e-mail to ‹someone›", got.Matches[0].Description)
+				assert.Equal(t, strings.Join(names, " "), o.saw()[1], "the tools of the model's second call")
 			},
 		},
 		{
@@ -390,9 +371,9 @@ func TestProtocolRanked(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {
 					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
-					if got.Limit != want || len(got.Matches) != want || got.Total != 30 {
-						t.Errorf("search %d: limit %d, %d matches of %d, want %d of 30", i, got.Limit, len(got.Matches), got.Total, want)
-					}
+					assert.Equal(t, want, got.Limit, "search %d", i)
+					assert.Len(t, got.Matches, want, "search %d", i)
+					assert.Equal(t, 30, got.Total, "search %d", i)
 				}
 			},
 		},
@@ -403,9 +384,11 @@ func TestProtocolRanked(t *testing.T) {
 				for i, want := range []string{"No tool matches.", "The query is empty.", "The arguments could not be read."} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
 					got := last(t, text)
-					if len(got.Matches) > 0 || got.Total != 0 || !strings.HasPrefix(got.Message, want) || !strings.HasPrefix(text, got.Message+"\n{") || !strings.Contains(text, `"matches":[]`) {
-						t.Errorf("search %d was answered %s", i, text)
-					}
+					assert.Empty(t, got.Matches, "search %d", i)
+					assert.Zero(t, got.Total, "search %d", i)
+					assert.True(t, strings.HasPrefix(got.Message, want), "search %d: the message is %q, want %s", i, got.Message, want)
+					assert.True(t, strings.HasPrefix(text, got.Message+"\n{"), "search %d was answered %s", i, text)
+					assert.Contains(t, text, `"matches":[]`, "search %d", i)
 				}
 			},
 		},
@@ -413,9 +396,7 @@ func TestProtocolRanked(t *testing.T) {
 			name: "names are selected", config: ranked, turns: []turn{search(`{"query":"select:send_mail,get_wether"}`)},
 			saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				if text := o.result(t, "call_1"); !strings.Contains(text, `"not_found":["get_wether"],"suggestions":["get_weather"]`) {
-					t.Errorf("got %s", text)
-				}
+				assert.Contains(t, o.result(t, "call_1"), `"not_found":["get_wether"],"suggestions":["get_weather"]`)
 			},
 		},
 	})
