@@ -12,6 +12,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -47,10 +49,9 @@ func TestProtocolDispatch(t *testing.T) {
 	helps := func(t *testing.T, o outcome, id string, words ...string) {
 		t.Helper()
 		text := o.result(t, id)
+		assert.True(t, strings.HasPrefix(text, `{"matches":[]`), "%s was answered %s, want help", id, text)
 		for _, word := range words {
-			if !strings.Contains(text, word) || !strings.HasPrefix(text, `{"matches":[]`) {
-				t.Errorf("%s was answered %s, want help with %s", id, text, word)
-			}
+			assert.Contains(t, text, word, id)
 		}
 	}
 	playAll(t, []conversation{
@@ -61,12 +62,12 @@ func TestProtocolDispatch(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
 				checkCallAsMade(t, o, called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`)))
-				if e := o.events[2]; len(e.Calls) != 1 || e.Calls[0].Name != "call_tool" {
-					t.Errorf("the caller's event shows the call %+v", e.Calls)
-				}
-				if e := o.events[3]; e.CallID != "call_2" || e.ToolName != "get_weather" || e.Text != `get_weather ran with {"city":"Rome"}` {
-					t.Errorf("the caller's event shows the result %+v", e)
-				}
+				require.Greater(t, len(o.events), 3)
+				require.Len(t, o.events[2].Calls, 1, "what the caller's event shows of the call")
+				assert.Equal(t, "call_tool", o.events[2].Calls[0].Name)
+				assert.Equal(t, "call_2", o.events[3].CallID)
+				assert.Equal(t, "get_weather", o.events[3].ToolName)
+				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.events[3].Text)
 			},
 		},
 		{
@@ -82,18 +83,15 @@ func TestProtocolDispatch(t *testing.T) {
 			saw: slices.Repeat([]string{"clock " + metas + " send_mail"}, 10),
 			check: func(t *testing.T, o outcome) {
 				first, err := json.Marshal(o.requests[0].Tools)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for i, r := range o.requests {
-					if text, _ := json.Marshal(r.Tools); string(text) != string(first) || r.Messages[0].Text != o.requests[0].Messages[0].Text {
-						t.Errorf("call %d: the tool list or the reminder changed", i)
-					}
+					text, err := json.Marshal(r.Tools)
+					require.NoError(t, err, "call %d", i)
+					assert.Equal(t, string(first), string(text), "the tool list of call %d", i)
+					assert.Equal(t, o.requests[0].Messages[0].Text, r.Messages[0].Text, "the reminder of call %d", i)
 				}
 				for id, want := range map[string]string{"call_2": "get_weather ran with {}", "call_3": "get_forecast ran with {}", "call_4": "send_mail ran with {}", "call_8": "clock ran with {}"} {
-					if got := o.result(t, id); got != want {
-						t.Errorf("%s: got %s, want %s", id, got, want)
-					}
+					assert.Equal(t, want, o.result(t, id), id)
 				}
 				checkCallAsMade(t, o, called("call_8", "call_tool", dispatched("clock", `{}`)))
 			},
@@ -123,9 +121,9 @@ func TestProtocolDispatch(t *testing.T) {
 				helps(t, o, "call_1", `"not_found":["get_wether"]`, `"suggestions":["get_weather"`, `run it with call_tool`)
 				helps(t, o, "call_2", `"not_found":["utterly_different"]`, `Find one with tool_search.`)
 				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("get_wether", `{}`)))
-				if e := o.events[1]; e.CallID != "call_1" || !strings.Contains(e.Text, "get_wether") {
-					t.Errorf("the caller's event shows %+v", e)
-				}
+				require.Greater(t, len(o.events), 1)
+				assert.Equal(t, "call_1", o.events[1].CallID)
+				assert.Contains(t, o.events[1].Text, "get_wether", "what the caller's event shows")
 			},
 		},
 		{
@@ -139,9 +137,7 @@ func TestProtocolDispatch(t *testing.T) {
 				helps(t, o, "call_1", `not looked up yet`, `{\"query\":\"select:get_weather\"}`)
 				helps(t, o, "call_2", `not looked up yet`)
 				for _, id := range []string{"call_4", "call_5"} {
-					if got, want := o.result(t, id), "get_weather ran with {}"; got != want {
-						t.Errorf("%s: got %s, want %s", id, got, want)
-					}
+					assert.Equal(t, "get_weather ran with {}", o.result(t, id), id)
 				}
 			},
 		},
@@ -163,13 +159,9 @@ func TestProtocolDispatch(t *testing.T) {
 				for id, want := range map[string]string{
 					"call_1": `get_weather ran with {"city":"Rome"}`, "call_2": `get_weather ran with {"city":"Oslo"}`, "call_5": "send_mail ran with {}", "call_6": "get_forecast ran with {}",
 				} {
-					if got := o.result(t, id); got != want {
-						t.Errorf("%s: got %s, want %s", id, got, want)
-					}
+					assert.Equal(t, want, o.result(t, id), id)
 				}
-				if got, want := namesOfResults(o), []string{"call_tool", "call_tool", "call_tool", "tool_search", "call_tool", "get_forecast"}; !slices.Equal(got, want) {
-					t.Errorf("the results are named %q, want %q", got, want)
-				}
+				assert.Equal(t, []string{"call_tool", "call_tool", "call_tool", "tool_search", "call_tool", "get_forecast"}, namesOfResults(o))
 			},
 		},
 		{
@@ -181,9 +173,7 @@ func TestProtocolDispatch(t *testing.T) {
 			name: "a dynamic tool that is named almost like call_tool", config: dispatch(nil), dynamic: echoTools("Call-Tool: Telephones"),
 			turns: []turn{dispatching("Call-Tool", `{}`), toolsearchtest.CallTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
-				if got, want := o.result(t, "call_1"), "Call-Tool ran with {}"; got != want {
-					t.Errorf("got %s, want %s", got, want)
-				}
+				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
 				helps(t, o, "call_2", `"message":"Nothing was run: call_tool takes the name of a tool`)
 			},
 		},
@@ -225,8 +215,10 @@ func TestDispatchArguments(t *testing.T) {
 			turns: []turn{toolsearchtest.CallTool("call_tool", tt.arguments)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
-				if strings.Contains(tt.want, " ran with ") && got != tt.want || !strings.Contains(got, tt.want) {
-					t.Errorf("got %.300s, want %.300s", got, tt.want)
+				if strings.Contains(tt.want, " ran with ") {
+					assert.Equal(t, tt.want, got)
+				} else {
+					assert.Contains(t, got, tt.want)
 				}
 				checkCallAsMade(t, o, called("call_1", "call_tool", tt.arguments))
 			},
@@ -247,18 +239,14 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 		}))
 	}
 	o := converse(context.Background(), t, w, with(ours()), dispatching("nothing", `{}`))
-	if o.err == nil || !strings.Contains(o.err.Error(), "nothing") {
-		t.Errorf("the run ended with %v, want Eino's error about the name", o.err)
-	}
+	assert.ErrorContains(t, o.err, "nothing", "Eino's error about the name")
 
 	config := with(ours())
 	config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) {
 		return "handled " + name + input, nil
 	}
 	o = converse(context.Background(), t, w, config, dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`))
-	if o.err != nil {
-		t.Fatal(o.err)
-	}
+	require.NoError(t, o.err)
 	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
 }
@@ -298,22 +286,22 @@ func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(cou
 		}
 		want := converse(plain.context(), t, w, config, toolsearchtest.CallTools(called(id, "get_weather", arguments)))
 		got := converse(traced.context(), t, w, ours, toolsearchtest.CallTools(called(id, "call_tool", dispatched("get_weather", arguments))))
-		if want.err != nil || got.err != nil || len(got.requests) != len(want.requests) || len(got.events) != len(want.events) {
-			t.Fatalf("ReturnDirectly %v: %d model calls, %d events, %v; want %d, %d, %v",
-				direct, len(got.requests), len(got.events), got.err, len(want.requests), len(want.events), want.err)
-		}
-		if len(plain.lines) < 2 || !slices.Equal(traced.lines, plain.lines) {
-			t.Errorf("ReturnDirectly %v: others saw %q, want %q", direct, traced.lines, plain.lines)
-		}
-		if got, want := got.events[1], want.events[1]; got.Text != want.Text || got.CallID != id || got.ToolName != want.ToolName || !strings.HasSuffix(got.Text, arguments) {
-			t.Errorf("ReturnDirectly %v: the caller got %+v, want %+v", direct, got, want)
-		}
+		require.NoError(t, want.err, "ReturnDirectly %v, without the library", direct)
+		require.NoError(t, got.err, "ReturnDirectly %v", direct)
+		require.Len(t, got.requests, len(want.requests), "ReturnDirectly %v", direct)
+		require.Len(t, got.events, len(want.events), "ReturnDirectly %v", direct)
+		assert.GreaterOrEqual(t, len(plain.lines), 2, "ReturnDirectly %v: how much others saw", direct)
+		assert.Equal(t, plain.lines, traced.lines, "ReturnDirectly %v: what others saw", direct)
+		require.Greater(t, len(want.events), 1, "ReturnDirectly %v", direct)
+		gotEvent, wantEvent := got.events[1], want.events[1]
+		assert.Equal(t, wantEvent.Text, gotEvent.Text, "ReturnDirectly %v: what the caller got", direct)
+		assert.Equal(t, id, gotEvent.CallID, "ReturnDirectly %v: what the caller got", direct)
+		assert.Equal(t, wantEvent.ToolName, gotEvent.ToolName, "ReturnDirectly %v: what the caller got", direct)
+		assert.True(t, strings.HasSuffix(gotEvent.Text, arguments), "ReturnDirectly %v: the caller got %q", direct, gotEvent.Text)
 		if direct {
 			continue
 		}
-		if got, want := got.result(t, id), want.result(t, id); got != want {
-			t.Errorf("the model got %q, want %q", got, want)
-		}
+		assert.Equal(t, want.result(t, id), got.result(t, id), "what the model got")
 		checkCallAsMade(t, got, called(id, "call_tool", dispatched("get_weather", arguments)))
 	}
 }
@@ -327,9 +315,10 @@ func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
 	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = newsTools() })))
 	config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 	o := converse(context.Background(), t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
-	if o.err != nil || len(o.requests) != 2 || len(o.events) != 4 || o.events[3].Text != `get_weather ran with {"city":"Rome"}` {
-		t.Errorf("after %d model calls the run ended with %+v, %v", len(o.requests), o.events, o.err)
-	}
+	assert.NoError(t, o.err)
+	assert.Len(t, o.requests, 2)
+	require.Len(t, o.events, 4)
+	assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.events[3].Text)
 }
 
 // rewrapped changes the results of get_weather, as other middlewares do by the tool's name.
@@ -357,9 +346,7 @@ func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 	}
 	for range 2 { // in either order
 		o := converse(context.Background(), t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
-		if o.err != nil {
-			t.Fatal(o.err)
-		}
+		require.NoError(t, o.err)
 		says("wrapped: get_weather ran with {}", "send_mail ran with {}")(t, o)
 		slices.Reverse(handlers)
 	}
@@ -391,17 +378,12 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
 	}
 	first, before := runner(search(`{"query":"select:delete_all,get_weather"}`), toolsearchtest.CallTools(calls...))
-	if _, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1"))); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(before.Requests()); n != 2 {
-		t.Fatalf("%d model calls before the interrupt, want 2", n)
-	}
+	_, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1")))
+	require.NoError(t, err)
+	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
 	second, after := runner(dispatching("send_mail", `{}`), dispatching("get_weather", `{}`), toolsearchtest.Say("done"))
 	resumed, err := second.Resume(ctx, "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events, err := drain(resumed)
 	o := outcome{after.Requests(), events, err}
 	checkSaw(t, "the model", o, slices.Repeat([]string{"tool_search call_tool"}, 3)...)
@@ -411,11 +393,7 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 			told = append(told, m.Text)
 		}
 	}
-	for _, want := range []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"} {
-		if !slices.Contains(told, want) {
-			t.Errorf("the model was told %q, and not %s", told, want)
-		}
-	}
+	assert.Subset(t, told, []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"})
 	for _, c := range calls {
 		checkCallAsMade(t, o, c)
 	}
@@ -435,9 +413,7 @@ func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 		toolsearchtest.CallTools(
 			call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)}, call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
 			call{Name: "call_tool", Arguments: dispatched("send_mail", `{"city":1}`)}, call{Name: "call_tool", Arguments: dispatched("list_stocks", `{}`)}))
-	if first.err != nil {
-		t.Fatal(first.err)
-	}
+	require.NoError(t, first.err)
 	scripted := toolsearchtest.NewModel[M](
 		toolsearchtest.CallTools(called("x", "call_tool", dispatched("send_mail", `{}`)), called("y", "call_tool", dispatched("list_stocks", `{}`))), toolsearchtest.Say("done"))
 	config.Model = scripted
@@ -445,25 +421,13 @@ func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
 	o := outcome{scripted.Requests(), events, err}
 	checkSaw(t, "the second run's model", o, "tool_search call_tool", "tool_search call_tool")
-	if got := o.result(t, "x"); got != "send_mail ran with {}" {
-		t.Errorf("what the first run looked up was answered %s", got)
-	}
-	if got := o.result(t, "y"); !strings.Contains(got, "not looked up yet") {
-		t.Errorf("what nobody looked up was answered %s", got)
-	}
-	for i, name := range namesOfResults(outcome{requests: o.requests[:1]}) {
-		if want := []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"}[i]; name != want {
-			t.Errorf("result %d of the first run is named %s, want %s", i, name, want)
-		}
-	}
+	assert.Equal(t, "send_mail ran with {}", o.result(t, "x"), "what the first run looked up")
+	assert.Contains(t, o.result(t, "y"), "not looked up yet", "what nobody looked up")
+	assert.Equal(t, []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"},
+		namesOfResults(outcome{requests: o.requests[:1]}), "the names of the first run's results")
 	// What the second run's model sees of the first is what the first run's model saw, but for
 	// the order of results: events come in that of completion.
-	now := plainly(o.requests[0])
-	for _, then := range plainly(first.last()) {
-		if !slices.Contains(now, then) {
-			t.Errorf("the first run's model saw %q, the second's\n %q", then, now)
-		}
-	}
+	assert.Subset(t, plainly(o.requests[0]), plainly(first.last()))
 }
 
 // FuzzDispatch: whatever a model writes for the arguments of call_tool, the run goes on, the
@@ -483,9 +447,7 @@ func FuzzDispatch(f *testing.F) {
 	tree, book := new(schema.ToolInfo), new(schema.ToolInfo)
 	for info, text := range map[*schema.ToolInfo]string{tree: `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, book: bookSchema} {
 		definition, err := readSchema(text)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err, text)
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
 	}
 	tree.Name, book.Name = "tree", "book"
