@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -25,9 +27,7 @@ import (
 func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
 	t.Helper()
 	parameters, err := readSchema(definition)
-	if err != nil {
-		t.Fatalf("%s: %v", definition, err)
-	}
+	require.NoError(t, err, "%.300s", definition)
 	return &echoTool{plainTool{&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
 }
 
@@ -71,9 +71,7 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
 				if tt.problem == "" {
-					if want := "book ran with " + tt.arguments; got != want {
-						t.Errorf("got %s, want %s", got, want)
-					}
+					assert.Equal(t, "book ran with "+tt.arguments, got)
 					return
 				}
 				var answer struct {
@@ -84,17 +82,12 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 						Parameters map[string]any
 					}
 				}
-				if err := json.Unmarshal([]byte(got), &answer); err != nil {
-					t.Fatalf("%s: %v", got, err)
-				}
-				if want := `"book" was not run: its arguments do not fit. ` + tt.problem + `. Call it again with arguments that fit "parameters".`; answer.Message != want {
-					t.Errorf("got  %s\nwant %s", answer.Message, want)
-				}
+				require.NoError(t, json.Unmarshal([]byte(got), &answer), got)
+				assert.Equal(t, `"book" was not run: its arguments do not fit. `+tt.problem+`. Call it again with arguments that fit "parameters".`, answer.Message)
 				var parameters map[string]any
-				_ = json.Unmarshal([]byte(bookSchema), &parameters)
-				if answer.Tool.Name != "book" || fmt.Sprint(answer.Tool.Parameters) != fmt.Sprint(parameters) {
-					t.Errorf("the schema that came with it is %+v", answer.Tool)
-				}
+				require.NoError(t, json.Unmarshal([]byte(bookSchema), &parameters))
+				assert.Equal(t, "book", answer.Tool.Name)
+				assert.Equal(t, parameters, answer.Tool.Parameters)
 			},
 		})
 	}
@@ -122,9 +115,7 @@ func TestEndlessDefinition(t *testing.T) {
 			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},
 			turns: []turn{search(`{"query":"select:remote"}`), toolsearchtest.CallTool("remote", `{}`)},
 			check: func(t *testing.T, o outcome) {
-				if got, want := o.result(t, "call_2"), "remote ran with {}"; got != want {
-					t.Errorf("got %s, want %s", got, want)
-				}
+				assert.Equal(t, "remote ran with {}", o.result(t, "call_2"))
 			},
 		}})
 	}
@@ -141,9 +132,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "false.json")
-	if err := os.WriteFile(file, []byte(`false`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(`false`), 0o600))
 	property := func(definition string) string { return `{"type":"object","properties":{"a":` + definition + `}}` }
 	nested := func(n int, inside string) string { return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n) }
 	var wide strings.Builder
@@ -184,20 +173,15 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_2")
 				if tt.problem == "" {
-					if want := "remote ran with " + tt.arguments; got != want {
-						t.Errorf("got %.300s, want %.300s", got, want)
-					}
-				} else if !strings.HasPrefix(got, `{"matches":[],"message":`) || !strings.Contains(answerOf(t, got).Message, " fit. "+tt.problem) {
-					t.Errorf("got %.300s, want an answer with %s", got, tt.problem)
+					assert.Equal(t, "remote ran with "+tt.arguments, got)
+				} else {
+					require.True(t, strings.HasPrefix(got, `{"matches":[],"message":`), "got %.300s, want an answer with %s", got, tt.problem)
+					assert.Contains(t, answerOf(t, got).Message, " fit. "+tt.problem)
 				}
-				if n := len(o.result(t, "call_1")); n > 64<<10 {
-					t.Errorf("the definition was shown in %d bytes", n)
-				}
+				assert.LessOrEqual(t, len(o.result(t, "call_1")), 64<<10, "bytes of the definition that was shown")
 			},
 		})
 	}
 	playAll(t, table)
-	if n := asked.Load(); n > 0 {
-		t.Errorf("a schema's address was asked %d times", n)
-	}
+	assert.Zero(t, asked.Load(), "how often a schema's address was asked")
 }
