@@ -13,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -79,9 +81,8 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 			want = strings.Replace(want, " list_stocks", "", 1)
 		}
 		first := converse(context.Background(), t, w, config(from), turns...)
-		if got := strings.Join(loaded, " "); first.err != nil || got != want {
-			t.Fatalf("the first run loaded %s, want %s; %v", got, want, first.err)
-		}
+		require.NoError(t, first.err)
+		require.Equal(t, want, strings.Join(loaded, " "), "what the first run loaded")
 
 		// The runs' calls have ids of their own, as with a provider.
 		for i := range first.events {
@@ -102,9 +103,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		events, err := runAgent(context.Background(), newAgent(t, second), w, slices.Concat(question, first.events, question))
 		o := outcome{scripted.Requests(), events, err}
 		checkSaw(t, "the second run's model", o, to.shows(want), to.shows(want), to.shows(want+" get_forecast"))
-		if got := o.result(t, "again"); got != "get_weather ran with {}" {
-			t.Errorf("get_weather was answered %s", got)
-		}
+		assert.Equal(t, "get_weather ran with {}", o.result(t, "again"))
 		checkResultNames(t, o)
 		if to.protocol == toolsearch.ProtocolDispatch { // where no tool list shows the order
 			slices.Sort(loaded)
@@ -112,9 +111,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		} else {
 			want += " get_forecast"
 		}
-		if got := strings.Join(loaded, " "); got != want {
-			t.Errorf("the second run ended with %s loaded, want %s", got, want)
-		}
+		assert.Equal(t, want, strings.Join(loaded, " "), "what was loaded at the end of the second run")
 	}
 }
 
@@ -128,8 +125,8 @@ func checkResultNames(t *testing.T, o outcome) {
 			for _, c := range m.Calls {
 				names[c.ID] = c.Name
 			}
-			if m.Role == toolsearchtest.Tool && m.ToolName != names[m.CallID] {
-				t.Errorf("the result of %s, a call of %s, is named %s", m.CallID, names[m.CallID], m.ToolName)
+			if m.Role == toolsearchtest.Tool {
+				assert.Equal(t, names[m.CallID], m.ToolName, "the name of the result of %s", m.CallID)
 			}
 		}
 	}
@@ -233,9 +230,7 @@ func TestPoliciesUnderEveryProtocol(t *testing.T) {
 				for id, want := range map[string]string{
 					"call_1": how, "call_2": `"suggestions":["get_weather"`, "call_3": `There is no tool named \"utterly_different\"`, "call_5": "get_weather ran with {}",
 				} {
-					if got := o.result(t, id); !strings.Contains(got, want) {
-						t.Errorf("%s: got %s, want %s", id, got, want)
-					}
+					assert.Contains(t, o.result(t, id), want, id)
 				}
 				for _, c := range []call{called("call_1", "get_weather", "{}"), called("call_2", "get_wether", "{}"), called("call_3", "utterly_different", "{}")} {
 					checkCallAsMade(t, o, c)
@@ -263,22 +258,23 @@ func TestMetaTools(t *testing.T) {
 				check: func(t *testing.T, o outcome) {
 					for i, info := range o.last().Tools {
 						definition, err := info.ToJSONSchema()
-						if err != nil || definition == nil || definition.Properties == nil {
-							t.Fatalf("%s has the schema %+v, %v", info.Name, definition, err)
-						}
+						require.NoError(t, err, info.Name)
+						require.NotNil(t, definition, info.Name)
+						require.NotNil(t, definition.Properties, info.Name)
 						want := strings.Fields(schemas[d.protocol][i])
-						if info.Name != want[0] || definition.Type != "object" || definition.Properties.Len() != len(want)-1 {
-							t.Errorf("tool %d is %s with %d parameters, want %s", i, info.Name, definition.Properties.Len(), want)
-						}
+						assert.Equal(t, want[0], info.Name, "tool %d", i)
+						assert.Equal(t, "object", definition.Type, info.Name)
+						assert.Equal(t, len(want)-1, definition.Properties.Len(), "%s: the number of its parameters", info.Name)
 						checkProse(t, language, info.Desc)
 						for _, parameter := range want[1:] {
 							name, kind, _ := strings.Cut(parameter, ":")
 							kind, required := strings.CutSuffix(kind, "!")
 							property, ok := definition.Properties.Get(name)
-							if !ok || property.Type != kind || required != slices.Contains(definition.Required, name) {
-								t.Errorf("%s: parameter %s is %+v, required %v", info.Name, name, property, definition.Required)
+							if !assert.True(t, ok, "%s has no parameter %s", info.Name, name) {
 								continue
 							}
+							assert.Equal(t, kind, property.Type, "%s: parameter %s", info.Name, name)
+							assert.Equal(t, required, slices.Contains(definition.Required, name), "%s: whether %s is required", info.Name, name)
 							checkProse(t, language, property.Description)
 						}
 					}
@@ -296,9 +292,9 @@ var (
 // checkProse checks a text the model reads: there, in the language, filled in.
 func checkProse(t *testing.T, language toolsearch.Language, text string) {
 	t.Helper()
-	if text == "" || placeholder.MatchString(text) || chinese.MatchString(text) != (language == toolsearch.Chinese) {
-		t.Errorf("language %d: %q", language, text)
-	}
+	assert.NotEmpty(t, text, "language %d", language)
+	assert.NotRegexp(t, placeholder, text, "language %d", language)
+	assert.Equal(t, language == toolsearch.Chinese, chinese.MatchString(text), "language %d: whether it is Chinese: %q", language, text)
 }
 
 // TestChineseAnswers: what goes wrong is said in Chinese under every protocol.
@@ -321,9 +317,8 @@ func TestChineseAnswers(t *testing.T) {
 					if m.Role != toolsearchtest.Tool || strings.HasPrefix(m.Text, `{"matches":[{`) {
 						continue
 					}
-					if !chinese.MatchString(m.Text) || placeholder.MatchString(m.Text) {
-						t.Errorf("%s was answered %s", m.CallID, m.Text)
-					}
+					assert.Regexp(t, chinese, m.Text, m.CallID)
+					assert.NotRegexp(t, placeholder, m.Text, m.CallID)
 				}
 				checkProse(t, toolsearch.Chinese, o.requests[0].Messages[0].Text)
 			},
@@ -335,36 +330,19 @@ func TestChineseAnswers(t *testing.T) {
 func TestPromptsSayTheSame(t *testing.T) {
 	sections := func(file string) map[string][]string {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := map[string][]string{}
 		for _, section := range strings.Split(string(text), "\n# ")[1:] {
 			heading, body, _ := strings.Cut(section, "\n")
-			if _, twice := found[heading]; twice {
-				t.Errorf("%s has %q twice", file, heading)
-			}
-			if strings.TrimSpace(body) == "" {
-				t.Errorf("%s has nothing under %q", file, heading)
-			}
+			assert.NotContains(t, found, heading, "%s has %q twice", file, heading)
+			assert.NotEmpty(t, strings.TrimSpace(body), "%s has nothing under %q", file, heading)
 			found[heading] = slices.Compact(slices.Sorted(slices.Values(placeholder.FindAllString(body, -1))))
 		}
 		return found
 	}
 	english, chinese := sections("prompt/en.md"), sections("prompt/zh.md")
-	for heading, placeholders := range english {
-		if other, ok := chinese[heading]; !ok || !slices.Equal(placeholders, other) {
-			t.Errorf("%q: in English it fills in %q, in Chinese %q (there: %v)", heading, placeholders, other, ok)
-		}
-	}
-	for heading := range chinese {
-		if _, ok := english[heading]; !ok {
-			t.Errorf("%q is there in Chinese only", heading)
-		}
-	}
-	if len(english) < 50 {
-		t.Errorf("%d texts", len(english))
-	}
+	assert.Equal(t, english, chinese, "what is filled in under each heading")
+	assert.GreaterOrEqual(t, len(english), 50, "the number of texts")
 }
 
 // TestTwoProtocolsInOneAgent: each middleware has its own meta-tools and reads its own results.
@@ -398,21 +376,14 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 				}
 				o := converse(context.Background(), t, w, config,
 					news.load("get_weather"), other.load, news.run("get_weather"), other.run, news.run("get_wether"), calling("water_plants"))
-				if o.err != nil {
-					t.Fatalf("%s: %v", name, o.err)
-				}
+				require.NoError(t, o.err, name)
 				loaded := strings.TrimPrefix(news.shows("get_weather"), news.metas)
-				for i, want := range []string{metas, metas + loaded, metas + loaded + other.then} {
-					if got := o.saw()[i]; got != want {
-						t.Errorf("%s, call %d: the model saw %s, want %s", name, i, got, want)
-					}
-				}
+				require.GreaterOrEqual(t, len(o.requests), 3, name)
+				assert.Equal(t, []string{metas, metas + loaded, metas + loaded + other.then}, o.saw()[:3], "%s: what the model saw", name)
 				for id, want := range map[string]string{
 					"call_3": "get_weather ran with {}", "call_4": "cut_grass ran with {}", "call_5": "get_wether", "call_6": "so nothing was run",
 				} {
-					if got := o.result(t, id); !strings.Contains(got, want) {
-						t.Errorf("%s: %s was answered %s, want %s", name, id, got, want)
-					}
+					assert.Contains(t, o.result(t, id), want, "%s: %s", name, id)
 				}
 				for i, c := range []call{news.run("get_weather").Calls[0], other.run.Calls[0], news.run("get_wether").Calls[0]} {
 					c.ID = fmt.Sprintf("call_%d", i+3)
@@ -428,27 +399,26 @@ func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range dialects() {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: newsTools(), Protocol: d.protocol, UseModelToolSearch: true})
-		if native := d.protocol == toolsearch.ProtocolToolSearch; (err == nil) != native || err != nil && !strings.Contains(err.Error(), d.protocol.String()) {
-			t.Errorf("%v with UseModelToolSearch: %v", d.protocol, err)
+		if d.protocol == toolsearch.ProtocolToolSearch {
+			assert.NoError(t, err, "%v with UseModelToolSearch", d.protocol)
+		} else {
+			assert.ErrorContains(t, err, d.protocol.String(), "%v with UseModelToolSearch", d.protocol)
 		}
 		for _, name := range strings.Fields(d.metas) {
 			config := &toolsearch.Config{DynamicTools: echoTools(name + ": Mine"), Protocol: d.protocol}
-			if _, err := toolsearch.New(ctx, config); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%v: a dynamic tool named %s: %v", d.protocol, name, err)
-			}
+			_, err := toolsearch.New(ctx, config)
+			assert.ErrorContains(t, err, name, "%v: a dynamic tool named %s", d.protocol, name)
 			agent := newAgent(t, &adk.TypedChatModelAgentConfig[*schema.Message]{
 				Model: toolsearchtest.NewModel[*schema.Message](), ToolsConfig: toolsConfig(echoTools(name + ": Mine")...),
 				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: d.protocol})},
 			})
-			if _, err := runAgent(ctx, adk.TypedAgent[*schema.Message](agent), way{}, question); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%v: a static tool named %s: %v", d.protocol, name, err)
-			}
+			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), way{}, question)
+			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
 	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolDispatch + 1} {
-		if _, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: newsTools(), Protocol: p}); err == nil {
-			t.Errorf("Protocol %d is taken", p)
-		}
+		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: newsTools(), Protocol: p})
+		assert.Error(t, err, "Protocol %d", p)
 	}
 }
 
@@ -456,43 +426,32 @@ func TestProtocolConfigs(t *testing.T) {
 func TestCatalogToolInAGraph(t *testing.T) {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalog(ctx, newsTools(), toolsearch.BM25)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: append([]tool.BaseTool{catalog.Tool()}, newsTools()...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	graph := compose.NewGraph[*schema.Message, []*schema.Message]()
-	for _, err := range []error{graph.AddToolsNode("tools", node), graph.AddEdge(compose.START, "tools"), graph.AddEdge("tools", compose.END)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	require.NoError(t, graph.AddToolsNode("tools", node))
+	require.NoError(t, graph.AddEdge(compose.START, "tools"))
+	require.NoError(t, graph.AddEdge("tools", compose.END))
 	run, err := graph.Compile(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	asking := toolsearchtest.Encode[*schema.Message](message{Role: toolsearchtest.Assistant, Calls: []call{
 		called("1", "tool_search", `{"query":"price of shares","max_results":1}`), called("2", "tool_search", `{}`), called("3", "get_weather", `{}`),
 	}})
 	want := []string{`{"matches":["list_stocks"]}`, `{"matches":[],"message":`, "get_weather ran with {}"}
 	check := func(how string, results []*schema.Message, err error) {
-		if err != nil || len(results) != len(want) {
-			t.Fatalf("%s: got %v, %v", how, results, err)
-		}
+		t.Helper()
+		require.NoError(t, err, how)
+		require.Len(t, results, len(want), how)
 		for i, result := range results {
-			if !strings.HasPrefix(result.Content, want[i]) || result.ToolCallID != fmt.Sprint(i+1) {
-				t.Errorf("%s: call %d was answered %+v, want %s", how, i+1, result, want[i])
-			}
+			assert.True(t, strings.HasPrefix(result.Content, want[i]), "%s: call %d was answered %q, want %s", how, i+1, result.Content, want[i])
+			assert.Equal(t, fmt.Sprint(i+1), result.ToolCallID, "%s: call %d", how, i+1)
 		}
 	}
 	results, err := run.Invoke(ctx, asking)
 	check("invoked", results, err)
 	stream, err := run.Stream(ctx, asking)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	results, err = schema.ConcatMessageArray(collect(t, stream))
 	check("streamed", results, err)
 }
