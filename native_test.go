@@ -10,6 +10,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -45,22 +47,14 @@ func TestNativeConversations(t *testing.T) {
 					saw:   []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
 						everyCall(func(t *testing.T, i int, r request) {
-							if got := deferred(r); got != catalog {
-								t.Errorf("call %d: deferred %q, want %q", i, got, catalog)
+							assert.Equal(t, catalog, deferred(r), "call %d: what is deferred", i)
+							if assert.NotNil(t, r.SearchTool, "call %d: the search tool", i) {
+								assert.Equal(t, "tool_search", r.SearchTool.Name, "call %d: the search tool", i)
 							}
-							if r.SearchTool == nil || r.SearchTool.Name != "tool_search" {
-								t.Errorf("call %d: search tool %v", i, r.SearchTool)
-							}
-							if r.Messages[0].Text != newsReminder {
-								t.Errorf("call %d: message 0 is %q, want the reminder", i, r.Messages[0].Text)
-							}
+							assert.Equal(t, newsReminder, r.Messages[0].Text, "call %d: message 0", i)
 						})(t, o)
-						if got := nativeResult(t, o, "call_1"); !slices.Equal(got, []string{"get_weather"}) {
-							t.Errorf("the search returned %v", got)
-						}
-						if got, want := o.result(t, "call_2"), `get_weather ran with {"city":"Rome"}`; got != want {
-							t.Errorf("got %q, want %q", got, want)
-						}
+						assert.Equal(t, []string{"get_weather"}, nativeResult(t, o, "call_1"))
+						assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
 					},
 				},
 				{
@@ -70,14 +64,12 @@ func TestNativeConversations(t *testing.T) {
 						for _, m := range o.last().Messages {
 							for _, info := range m.Found {
 								js, err := info.ParamsOneOf.ToJSONSchema()
-								if err != nil || js.Properties.Len() != 1 || info.Desc == "" {
-									t.Errorf("%s: description %q, schema %v, %v", info.Name, info.Desc, js, err)
-								}
+								require.NoError(t, err, info.Name)
+								assert.Equal(t, 1, js.Properties.Len(), "%s: the number of its parameters", info.Name)
+								assert.NotEmpty(t, info.Desc, info.Name)
 							}
 						}
-						if got := nativeResult(t, o, "call_1"); !slices.Equal(got, []string{"send_mail", "list_stocks"}) {
-							t.Errorf("the search returned %v", got)
-						}
+						assert.Equal(t, []string{"send_mail", "list_stocks"}, nativeResult(t, o, "call_1"))
 					},
 				},
 				{
@@ -85,13 +77,9 @@ func TestNativeConversations(t *testing.T) {
 					turns: []turn{toolsearchtest.CallTool("send_mail", `{}`), search(`{"query":"select:send_mail,get_weather"}`)},
 					saw:   []string{shown, and("send_mail"), and("send_mail")},
 					check: func(t *testing.T, o outcome) {
-						if got, want := o.result(t, "call_1"), "send_mail ran with {}"; got != want {
-							t.Errorf("got %q, want %q", got, want)
-						}
+						assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
 						// Adapters refuse a definition that comes twice.
-						if got := nativeResult(t, o, "call_2"); !slices.Equal(got, []string{"get_weather"}) {
-							t.Errorf("the search returned %v, want what is not in the ordinary list", got)
-						}
+						assert.Equal(t, []string{"get_weather"}, nativeResult(t, o, "call_2"), "what is not in the ordinary list")
 					},
 				},
 				{
@@ -101,12 +89,8 @@ func TestNativeConversations(t *testing.T) {
 					},
 					saw: []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
-						if got := answerOf(t, o.result(t, "call_1")); !strings.Contains(got.Message, "select:send_mail") {
-							t.Errorf("got %+v", got)
-						}
-						if got, want := o.result(t, "call_3"), "send_mail ran with {}"; got != want {
-							t.Errorf("got %q, want %q", got, want)
-						}
+						assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, "select:send_mail")
+						assert.Equal(t, "send_mail ran with {}", o.result(t, "call_3"))
 						checkCallAsMade(t, o, called("call_1", "send_mail", "{}"))
 					},
 				},
@@ -116,13 +100,9 @@ func TestNativeConversations(t *testing.T) {
 						call{Name: "send_male", Arguments: `{"city":"Rome"}`},
 						call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
 					check: func(t *testing.T, o outcome) {
-						if got := answerOf(t, o.result(t, "call_1")); !slices.Contains(got.Suggestions, "send_mail") {
-							t.Errorf("got %+v, want send_mail suggested", got)
-						}
+						assert.Contains(t, answerOf(t, o.result(t, "call_1")).Suggestions, "send_mail")
 						checkCallAsMade(t, o, called("call_1", "send_male", `{"city":"Rome"}`))
-						if got := nativeResult(t, o, "call_2"); !slices.Equal(got, []string{"get_weather"}) {
-							t.Errorf("the search returned %v", got)
-						}
+						assert.Equal(t, []string{"get_weather"}, nativeResult(t, o, "call_2"))
 					},
 				},
 				{
@@ -131,15 +111,9 @@ func TestNativeConversations(t *testing.T) {
 					// To an agentic model the old results stay texts, and the tools move to the
 					// ordinary list; others get the results in native form.
 					check: everyCall(func(t *testing.T, i int, r request) {
-						for _, name := range []string{"get_weather", "send_mail"} {
-							if !slices.Contains(reachable(r), name) {
-								t.Errorf("call %d: %s is out of reach", i, name)
-							}
-						}
+						assert.Subset(t, reachable(r), []string{"get_weather", "send_mail"}, "call %d: what is within reach", i)
 						names := slices.DeleteFunc(append(r.ToolNames(), r.DeferredNames()...), func(name string) bool { return name == "clock" })
-						if got, want := sortedSet(names), sortedSet(strings.Fields(catalog)); len(names) != len(want) || !slices.Equal(got, want) {
-							t.Errorf("call %d: the model saw %v, want each tool once", i, names)
-						}
+						assert.ElementsMatch(t, strings.Fields(catalog), names, "call %d: each tool once", i)
 					}),
 				},
 			})
@@ -160,15 +134,13 @@ func TestNativeMistakes(t *testing.T) {
 				for _, m := range o.last().Messages {
 					switch {
 					case m.CallID != "call_1":
-					case m.Native && len(m.Found) > 0:
-						t.Errorf("found %v", m.Found)
-					case !m.Native && answerOf(t, m.Text).Message == "":
-						t.Errorf("no words of help in %q", m.Text)
+					case m.Native:
+						assert.Empty(t, m.Found)
+					default:
+						assert.NotEmpty(t, answerOf(t, m.Text).Message, "the words of help in %q", m.Text)
 					}
 				}
-				if got := nativeResult(t, o, "call_2"); !slices.Equal(got, []string{"send_mail"}) {
-					t.Errorf("the next search returned %v", got)
-				}
+				assert.Equal(t, []string{"send_mail"}, nativeResult(t, o, "call_2"), "what the next search returned")
 			},
 		})
 	}
@@ -180,9 +152,7 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 	t.Helper()
 	for _, m := range o.last().Messages {
 		if m.CallID == callID && m.Role == toolsearchtest.Tool {
-			if !m.Native {
-				t.Fatalf("%s was answered by %q, not by a search result", callID, m.Text)
-			}
+			require.True(t, m.Native, "%s was answered by %q, not by a search result", callID, m.Text)
 			names := []string{}
 			for _, info := range m.Found {
 				names = append(names, info.Name)
@@ -190,7 +160,7 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 			return names
 		}
 	}
-	t.Fatalf("the model got no result for %s", callID)
+	require.FailNow(t, "the model got no result", callID)
 	return nil
 }
 
@@ -200,9 +170,7 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 	turns := []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")}
 	check := func(t *testing.T, o outcome) {
 		for id, name := range map[string]string{"call_3": "get_weather", "call_4": "send_mail"} {
-			if got, want := o.result(t, id), name+" ran with {}"; got != want {
-				t.Errorf("%s: got %q, want %q", id, got, want)
-			}
+			assert.Equal(t, name+" ran with {}", o.result(t, id), id)
 		}
 	}
 	config := toolsearch.Config{UseModelToolSearch: true, MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse}
@@ -251,8 +219,10 @@ func TestNativeTexts(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
 				config := toolsearch.Config{UseModelToolSearch: true, Native: dialect}
 				o := play[*schema.Message](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
-				if o.err != nil {
-					t.Fatal(o.err)
+				require.NoError(t, o.err)
+				want := 0
+				if tt.native {
+					want = 1
 				}
 				for i, r := range o.requests {
 					shown := 0
@@ -264,9 +234,8 @@ func TestNativeTexts(t *testing.T) {
 						}
 					}
 					ordinary := slices.Contains(r.ToolNames(), "get_weather")
-					if want := tt.native; shown > 1 || (shown == 1) != want || ordinary != (tt.loaded && !tt.native) {
-						t.Errorf("call %d: %d times in a result, in the ordinary list: %v", i, shown, ordinary)
-					}
+					assert.Equal(t, want, shown, "call %d: how often it is in a result", i)
+					assert.Equal(t, tt.loaded && !tt.native, ordinary, "call %d: whether it is in the ordinary list", i)
 				}
 			})
 		}
@@ -296,9 +265,8 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 		for _, r := range o.requests {
 			saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" }), " "))
 		}
-		if want := []string{"list_stocks", "get_forecast"}; o.err != nil || !slices.Equal(saw, want) {
-			t.Errorf("%v: the model saw %q, want %q; error %v", dialect, saw, want, o.err)
-		}
+		assert.NoError(t, o.err, "%v", dialect)
+		assert.Equal(t, []string{"list_stocks", "get_forecast"}, saw, "%v", dialect)
 	}
 }
 
@@ -311,9 +279,8 @@ func TestNativeSearchForTheOrdinary(t *testing.T) {
 			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
 		}}, way{})
 		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
-		if o.err != nil || !slices.Equal(got, []string{"list_stocks"}) {
-			t.Errorf("%v: the model saw %v; error %v", dialect, got, o.err)
-		}
+		assert.NoError(t, o.err, "%v", dialect)
+		assert.Equal(t, []string{"list_stocks"}, got, "%v", dialect)
 	}
 }
 
@@ -330,9 +297,7 @@ func TestNativeHistoryOfANameTaken(t *testing.T) {
 		turns: []turn{calling("get_weather")},
 		saw:   slices.Repeat([]string{"search_tools tool_search get_weather"}, 2),
 		check: func(t *testing.T, o outcome) {
-			if got, want := o.result(t, "a"), `{"matches":["get_weather"]}`; got != want {
-				t.Errorf("the result is %q, want %q", got, want)
-			}
+			assert.Equal(t, `{"matches":["get_weather"]}`, o.result(t, "a"))
 		},
 	}})
 }
@@ -357,9 +322,8 @@ func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
 				slices.Reverse(config.Handlers)
 			}
 			o := converse(context.Background(), t, w, config, selecting("cut_grass"), calling("cut_grass"))
-			if got := nativeResult(t, o, "call_1"); o.err != nil || !slices.Equal(got, []string{"cut_grass"}) {
-				t.Errorf("%v, reversed=%v: the search returned %v; error %v", dialect, reversed, got, o.err)
-			}
+			assert.NoError(t, o.err, "%v, reversed=%v", dialect, reversed)
+			assert.Equal(t, []string{"cut_grass"}, nativeResult(t, o, "call_1"), "%v, reversed=%v", dialect, reversed)
 		}
 	}
 }
