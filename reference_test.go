@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -158,7 +159,7 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		MaxLoaded:    []int{0, 1, 2, 3}[seed%4],
 		Unloaded:     toolsearch.UnloadedPolicy(seed / 4 % 2),
 		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[seed/8%2],
-		OnError:      func(_ context.Context, err error) { t.Error(err) },
+		OnError:      func(_ context.Context, err error) { assert.Fail(t, "an error was reported", "%v", err) },
 	}
 	w.middleware = newMiddleware[M](t, w.config)
 	w.ref = reference{maxLoaded: w.config.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}
@@ -442,7 +443,5 @@ func testReferenceModel[M adk.MessageType](t *testing.T) {
 			report = fmt.Sprintf("seed %d, step %d: %v\n  %s", seed, done, err, strings.Join(log, "\n  "))
 		}
 	}
-	if failed > 0 {
-		t.Errorf("%d of %d seeds fail; the shortest is %s", failed, seeds, report)
-	}
+	assert.Zero(t, failed, "how many of %d seeds fail; the shortest is %s", seeds, report)
 }
