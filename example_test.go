@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 func demoInfos() []*schema.ToolInfo {
@@ -129,4 +130,111 @@ func (s phraseSearcher) Search(_ context.Context, q toolsearch.Query) ([]toolsea
 		}
 	}
 	return hits, nil
+}
+
+type userKey struct{}
+
+// What a user may not have is, for their run, not in the catalog.
+func ExampleConfig_filter() {
+	config := toolsearch.Config{
+		DynamicTools: demoTools(),
+		Filter: func(ctx context.Context, info *schema.ToolInfo) bool {
+			return ctx.Value(userKey{}) == "admin" || !strings.Contains(info.Name, "create")
+		},
+	}
+	for _, user := range []string{"guest", "admin"} {
+		fmt.Println(user)
+		showRun(context.WithValue(context.Background(), userKey{}, user), config, "Open an issue",
+			toolsearchtest.CallTool("tool_search", `{"query":"create issue"}`))
+	}
+	// Output:
+	// guest
+	// + tool_search
+	// {"matches":["mcp__github__list_issues"]}
+	// + mcp__github__list_issues
+	// admin
+	// + tool_search
+	// {"matches":["mcp__github__create_issue","mcp__github__list_issues"]}
+	// + mcp__github__create_issue
+	// + mcp__github__list_issues
+}
+
+// A filter made of two lists: whole servers, and tools besides.
+func ExampleFilterTools() {
+	allowed := toolsearch.FilterTools([]string{"slack"}, []string{"github:list_*"})
+	for _, info := range demoInfos() {
+		fmt.Println(info.Name, allowed(context.Background(), info))
+	}
+	// Output:
+	// mcp__github__create_issue false
+	// mcp__github__list_issues true
+	// mcp__slack__send_message true
+}
+
+// A source is asked at each run, so that a server's new tools are found without a restart.
+func ExampleConfig_source() {
+	served := demoTools()[:2]
+	source := func(context.Context) ([]tool.BaseTool, error) { return served, nil }
+	config := toolsearch.Config{Source: source}
+	find := toolsearchtest.CallTool("tool_search", `{"query":"slack"}`)
+	showRun(context.Background(), config, "Tell the team", find)
+	served = demoTools()
+	showRun(context.Background(), config, "Tell the team", find)
+	// Output:
+	// + tool_search
+	// {"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool for it, tell the user."}
+	// + tool_search
+	// {"matches":["mcp__slack__send_message"]}
+	// + mcp__slack__send_message
+}
+
+// The best tools for the user's words are there before the model's first call.
+func ExampleConfig_preselect() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Preselect: 1}, "Post a message into the team's channel")
+	// Output:
+	// + tool_search
+	// + mcp__slack__send_message
+}
+
+// Some tools are never hidden.
+func ExampleConfig_alwaysLoaded() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), AlwaysLoaded: []string{"slack:*"}}, "Hello")
+	// Output:
+	// + tool_search
+	// + mcp__slack__send_message
+}
+
+// Loaded tools are carried over to a run that does not have the history of the last one.
+func ExampleWithLoaded() {
+	var kept []string
+	config := toolsearch.Config{
+		DynamicTools: demoTools(),
+		OnLoaded:     func(_ context.Context, names []string) { kept = names },
+	}
+	showRun(context.Background(), config, "Tell the team", toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
+	fmt.Println("the next run")
+	showRun(toolsearch.WithLoaded(context.Background(), kept...), config, "Tell them again")
+	// Output:
+	// + tool_search
+	// {"matches":["mcp__slack__send_message"]}
+	// + mcp__slack__send_message
+	// the next run
+	// + tool_search
+	// + mcp__slack__send_message
+}
+
+// OnSearch watches what models look for.
+func ExampleConfig_onSearch() {
+	config := toolsearch.Config{
+		DynamicTools: demoTools(),
+		OnSearch: func(_ context.Context, e toolsearch.SearchEvent) {
+			fmt.Printf("searched for %q: %v of %d, by the %s\n", e.Query, e.Matches, e.Total, e.Searcher)
+		},
+	}
+	showRun(context.Background(), config, "Open an issue", toolsearchtest.CallTool("tool_search", `{"query":"issue","max_results":1}`))
+	// Output:
+	// searched for "issue": [mcp__github__create_issue] of 2, by the index
+	// + tool_search
+	// {"matches":["mcp__github__create_issue"]}
+	// + mcp__github__create_issue
 }
