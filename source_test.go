@@ -15,6 +15,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -79,12 +81,9 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 		o := converse(context.Background(), t, w, with(middleware), turns...)
 		checkSaw(t, name, o, saw...)
 		checkAnnounced(t, o, strings.Fields(names)...)
-		if asked++; s.asked.Load() != asked {
-			t.Errorf("%s: Source was asked %d times in %d runs", name, s.asked.Load(), asked)
-		}
-		if got := s.indexed.Load() - built; got != indexed {
-			t.Errorf("%s: indexed %d times, want %d", name, got, indexed)
-		}
+		asked++
+		assert.Equal(t, asked, s.asked.Load(), "%s: Source is asked once a run", name)
+		assert.Equal(t, indexed, s.indexed.Load()-built, "%s: times indexed", name)
 		return o
 	}
 	mail, stocks := "send_mail: Sends an e-mail", "list_stocks: Prices of shares"
@@ -101,17 +100,11 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	s.serve(stocks)
 	o := step("two fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
 		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
-	if got := answerOf(t, o.result(t, "call_1")); !slices.Equal(got.NotFound, []string{"send_mail"}) {
-		t.Errorf("a tool that is gone: %+v", got)
-	}
-	if got := answerOf(t, o.result(t, "call_2")); !slices.Equal(got.NotFound, []string{"cut_grass"}) {
-		t.Errorf("a call to a tool that is gone: %+v", got)
-	}
+	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_1")).NotFound, "a tool that is gone")
+	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "a call to a tool that is gone")
 	s.serve("list_stocks: Prices of shares and bonds")
 	step("another description", 4, "get_weather list_stocks", []turn{search(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
-	if len(s.errs) > 0 {
-		t.Errorf("OnError was told %q", s.errs)
-	}
+	assert.Empty(t, s.errs, "what OnError was told")
 }
 
 // TestSourceChangesWithinAConversation: a second run goes on with the history of the
@@ -135,12 +128,10 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 	o := outcome{scripted.Requests(), events, err}
 	checkSaw(t, "the second run", o, "tool_search list_stocks", "tool_search list_stocks cut_grass")
 	checkAnnounced(t, o, "get_weather", "cut_grass", "list_stocks")
-	if got := o.requests[0].Tools[1].Desc; got != "Prices of bonds" {
-		t.Errorf("list_stocks is described as %q", got)
-	}
-	if len(o.requests[0].Messages) != len(history) {
-		t.Errorf("the model got %d messages, want %d", len(o.requests[0].Messages), len(history))
-	}
+	require.NotEmpty(t, o.requests)
+	require.Greater(t, len(o.requests[0].Tools), 1)
+	assert.Equal(t, "Prices of bonds", o.requests[0].Tools[1].Desc)
+	assert.Len(t, o.requests[0].Messages, len(history))
 }
 
 // TestSourceIsAskedAtResume: a resumed run works with the catalog of now.
@@ -160,31 +151,22 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), toolsearchtest.CallTools(called("d", "delete_all", "{}")))
 	s.serveTools(append(echoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
 	o := resumed[M](t, store, false, config, toolsearchtest.CallTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
-	if o.err != nil {
-		t.Fatal(o.err)
-	}
-	if s.asked.Load() != 2 {
-		t.Errorf("Source was asked %d times in a run and its resumption", s.asked.Load())
-	}
+	require.NoError(t, o.err)
+	assert.Equal(t, int32(2), s.asked.Load(), "Source is asked in a run and at its resumption")
 	for i, r := range o.requests {
 		names := append(r.ToolNames(), r.DeferredNames()...)
 		for _, gone := range []string{"send_mail", "fax"} {
-			if slices.Contains(names, gone) || slices.Contains(announced(r), gone) {
-				t.Errorf("call %d: %s, which is gone, stands in %v or in the reminder %v", i, gone, names, announced(r))
-			}
+			assert.NotContains(t, names, gone, "call %d: a tool that is gone", i)
+			assert.NotContains(t, announced(r), gone, "call %d: the reminder lists a tool that is gone", i)
 		}
 		for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
-			if info.Name == "list_stocks" && info.Desc != "Prices of bonds" {
-				t.Errorf("call %d: list_stocks is described as %q", i, info.Desc)
+			if info.Name == "list_stocks" {
+				assert.Equal(t, "Prices of bonds", info.Desc, "call %d: list_stocks", i)
 			}
 		}
-		if !slices.Contains(announced(r), "cut_grass") {
-			t.Errorf("call %d: the reminder lists %v", i, announced(r))
-		}
+		assert.Contains(t, announced(r), "cut_grass", "call %d: the reminder", i)
 	}
-	if got := reachable(o.last()); !slices.Contains(got, "cut_grass") || !slices.Contains(got, "delete_all") || !slices.Contains(got, "list_stocks") {
-		t.Errorf("%v are within reach", got)
-	}
+	assert.Subset(t, reachable(o.last()), []string{"cut_grass", "delete_all", "list_stocks"})
 }
 
 // TestSourceFails: the last good catalog stays, whatever Source does.
@@ -229,10 +211,11 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	run := func() outcome {
 		return converse(context.Background(), t, w, with(middleware), selecting("get_weather"))
 	}
-	told := func(want string) {
+	told := func(name, want string) {
 		t.Helper()
-		if len(s.errs) != 1 || !strings.Contains(s.errs[0], want) || !strings.Contains(s.errs[0], "Source") {
-			t.Errorf("OnError was told %q, want %q", s.errs, want)
+		if assert.Len(t, s.errs, 1, "%s: what OnError was told", name) {
+			assert.Contains(t, s.errs[0], want, name)
+			assert.Contains(t, s.errs[0], "Source", name)
 		}
 		s.errs = nil
 	}
@@ -244,7 +227,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 
 	check("before it ever answered", "get_weather")
-	told("no route to host")
+	told("before it ever answered", "no route to host")
 	s.serve("send_mail: Sends")
 	check("when it answers", "get_weather", "send_mail")
 
@@ -274,17 +257,13 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 			tt.break_()
 		}
 		check(tt.name, "get_weather", "send_mail")
-		told(tt.told)
+		told(tt.name, tt.told)
 	}
 	s.serve("send_mail: Sends")
 	indexed := s.indexed.Load()
 	check("the same again", "get_weather", "send_mail")
-	if s.indexed.Load() != indexed {
-		t.Error("the last good answer was indexed again")
-	}
-	if len(s.errs) > 0 {
-		t.Errorf("OnError was told %q", s.errs)
-	}
+	assert.Equal(t, indexed, s.indexed.Load(), "the last good answer is not indexed again")
+	assert.Empty(t, s.errs, "what OnError was told")
 }
 
 // session is a tool that can be called only while its connection is open.
@@ -313,9 +292,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	run := func() string {
 		t.Helper()
 		o := converse(context.Background(), t, way{}, with(middleware), calling("send_mail"))
-		if o.err != nil {
-			t.Fatal(o.err)
-		}
+		require.NoError(t, o.err)
 		return o.result(t, "call_1")
 	}
 	first := connect()
@@ -324,9 +301,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	connect()
 	run()
 	s.err = errors.New("no route to host")
-	if got := run(); got != "sent" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, "sent", run())
 }
 
 // TestUnreadableSchemasAreToldApart: a definition that is no JSON is one all the same.
@@ -342,26 +317,32 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 		o := converse(context.Background(), t, way{}, with(middleware))
 		checkAnnounced(t, o, "get_weather", name)
 	}
-	if len(s.errs) > 0 {
-		t.Errorf("OnError was told %q", s.errs)
-	}
+	assert.Empty(t, s.errs, "what OnError was told")
 }
 
 // TestOnErrorMayRunAnAgent: nothing is locked while the user's functions are called.
 func TestOnErrorMayRunAnAgent(t *testing.T) {
 	s := &server{err: errors.New("no route to host")}
 	config := s.config()
-	var middleware adk.ChatModelAgentMiddleware
-	nested := false
+	scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), toolsearchtest.Say("done"))
+	var (
+		agent  adk.Agent
+		nested bool
+		within outcome
+	)
 	config.OnError = func(ctx context.Context, _ error) {
 		if !nested {
 			nested = true
-			o := converse(ctx, t, way{}, with(middleware), selecting("get_weather"))
-			checkSaw(t, "the agent within", o, "tool_search", "tool_search get_weather")
+			events, err := runAgent(ctx, agent, way{}, question)
+			within = outcome{scripted.Requests(), events, err}
 		}
 	}
-	middleware = newMiddleware[*schema.Message](t, config)
+	middleware := newMiddleware[*schema.Message](t, config)
+	agentConfig := with(middleware)
+	agentConfig.Model = scripted
+	agent = newAgent(t, agentConfig)
 	checkSaw(t, "the agent", converse(context.Background(), t, way{}, with(middleware)), "tool_search")
+	checkSaw(t, "the agent within", within, "tool_search", "tool_search get_weather")
 }
 
 // TestWaitingForTheIndexEndsWithTheContext: one run builds the index of a changed catalog,
@@ -379,8 +360,15 @@ func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 	}
 	middleware := newMiddleware[*schema.Message](t, config)
 	s.serve("send_mail: Sends")
+	scripted := toolsearchtest.NewModel[*schema.Message](selecting("send_mail"), toolsearchtest.Say("done"))
+	agentConfig := with(middleware)
+	agentConfig.Model = scripted
+	agent := newAgent(t, agentConfig)
 	first := make(chan outcome, 1)
-	go func() { first <- converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")) }()
+	go func() {
+		events, err := runAgent(context.Background(), agent, way{}, question)
+		first <- outcome{scripted.Requests(), events, err}
+	}()
 	<-building
 	ctx, cancel := context.WithCancel(context.Background())
 	second := make(chan error, 1)
@@ -389,14 +377,10 @@ func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 		second <- err
 	}()
 	cancel()
-	if err := <-second; !errors.Is(err, context.Canceled) {
-		t.Errorf("the run that waits ended with %v", err)
-	}
+	assert.ErrorIs(t, <-second, context.Canceled, "the run that waits")
 	close(build)
 	checkSaw(t, "the run that builds", <-first, "tool_search", "tool_search send_mail")
-	if len(s.errs) > 0 {
-		t.Errorf("OnError was told %q", s.errs)
-	}
+	assert.Empty(t, s.errs, "what OnError was told")
 }
 
 // TestCancelledBuildIsLeftToTheNext: a run that is cancelled while it builds the index
@@ -414,13 +398,10 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 	}
 	middleware := newMiddleware[*schema.Message](t, config)
 	s.serve("send_mail: Sends")
-	if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the cancelled run ended with %v", err)
-	}
+	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+	assert.ErrorIs(t, err, context.Canceled)
 	checkSaw(t, "the next", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
-	if len(s.errs) > 0 {
-		t.Errorf("OnError was told %q", s.errs)
-	}
+	assert.Empty(t, s.errs, "what OnError was told")
 }
 
 // A server cannot stop an agent by naming a tool like one of the agent's own: that one stays
@@ -442,16 +423,10 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 		static: []tool.BaseTool{&ownClock{}},
 		turns:  []turn{search(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
 		check: func(t *testing.T, o outcome) {
-			if got := o.result(t, "call_2"); got != "the agent's own clock" {
-				t.Errorf("clock answered %q", got)
-			}
-			if got := answerOf(t, o.result(t, "call_1")).Matches; slices.Contains(got, "clock") {
-				t.Errorf("the search found %q", got)
-			}
+			assert.Equal(t, "the agent's own clock", o.result(t, "call_2"))
+			assert.NotContains(t, answerOf(t, o.result(t, "call_1")).Matches, "clock")
 			for i, r := range o.requests {
-				if strings.Contains(r.Messages[0].Text, "clock") {
-					t.Errorf("call %d: the reminder names the clock: %s", i, r.Messages[0].Text)
-				}
+				assert.NotContains(t, r.Messages[0].Text, "clock", "call %d: the reminder", i)
 			}
 		},
 	}
@@ -462,9 +437,7 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	ofFilter.dynamic = echoTools("clock: Another clock", "ring: Rings a bell")
 	ofFilter.saw = ofSource.saw
 	playAll(t, []conversation{ofSource, ofFilter})
-	if told.Load() != 8 {
-		t.Errorf("OnError was told %d times, want once a run", told.Load())
-	}
+	assert.Equal(t, int32(8), told.Load(), "OnError is told once a run")
 }
 
 type ownClock struct{}
