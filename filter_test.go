@@ -12,6 +12,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -122,9 +124,7 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 			want := pry[M](t, w, config, withHistory, p.search)
 			config.DynamicTools, config.Filter = toolsWithSecrets(), hideSecrets
 			got := pry[M](t, w, config, withHistory, p.search)
-			if got != want {
-				t.Errorf("%s: the filtered catalog gave\n%s\none without the tools\n%s", name, got, want)
-			}
+			assert.Equal(t, want, got, "%s: what a catalog without the tools gave, and the filtered one", name)
 		}
 	}
 }
@@ -148,9 +148,7 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	}
 	ctx := toolsearch.WithLoaded(context.Background(), "secret_mail", "get_weather")
 	events, err := runAgent(ctx, agent, w, append(history, question...))
-	if len(scripted.Requests()) < 13 {
-		t.Errorf("only %d model calls: %v", len(scripted.Requests()), err)
-	}
+	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "too few model calls; the run ended with %v", err)
 	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
 	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", loaded, "\nerrors ", errs)
 }
@@ -186,16 +184,12 @@ func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
 	checkSaw(t, "who may have both", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
 	o := run(mail, calling("get_weather"), selecting("get_weather,list_stocks"))
 	checkSaw(t, "who may not have one", o, "tool_search send_mail", "tool_search send_mail", "tool_search send_mail list_stocks")
-	if got := announced(o.last()); !slices.Equal(got, []string{"send_mail", "list_stocks"}) {
-		t.Errorf("the reminder lists %v", got)
-	}
-	if got := answerOf(t, o.result(t, "call_2")); !slices.Equal(got.NotFound, []string{"get_weather"}) {
-		t.Errorf("got %+v", got)
-	}
+	assert.Equal(t, []string{"send_mail", "list_stocks"}, announced(o.last()))
+	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_2")).NotFound)
 	checkSaw(t, "who may have both again", run(both), "tool_search get_weather send_mail")
-	if o := run(""); o.err != nil || !slices.Equal(o.saw(), []string{""}) {
-		t.Errorf("who may have none saw %q; error %v", o.saw(), o.err)
-	}
+	o = run("")
+	assert.NoError(t, o.err, "who may have none")
+	assert.Equal(t, []string{""}, o.saw(), "who may have none")
 }
 
 // TestFilterIsAskedAtResume: the filter may have changed while a run was interrupted, and
@@ -215,23 +209,20 @@ func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 		toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
 	config.Filter = toolsearch.FilterTools(nil, []string{"delete_all", "send_mail", "get_forecast"})
 	o := resumed[M](t, store, true, config, toolsearchtest.CallTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
-	if o.err != nil {
-		t.Fatal(o.err)
+	require.NoError(t, o.err)
+	want := []string{"delete_all", "get_forecast", "send_mail"}
+	if !native {
+		want = append(want, "tool_search")
 	}
 	for i, r := range o.requests {
 		names := append(r.ToolNames(), r.DeferredNames()...)
 		for _, name := range []string{"get_weather", "list_stocks", "mcp__slack__send_message"} {
-			if slices.Contains(names, name) || slices.Contains(announced(r), name) {
-				t.Errorf("call %d: %s stands in %v or in the reminder %v", i, name, names, announced(r))
-			}
+			assert.NotContains(t, names, name, "call %d", i)
+			assert.NotContains(t, announced(r), name, "call %d: the reminder", i)
 		}
-		if got, want := sortedSet(names), []string{"delete_all", "get_forecast", "send_mail"}; !native && !slices.Equal(got, append(want, "tool_search")) || native && !slices.Equal(got, want) {
-			t.Errorf("call %d: the model saw %v", i, names)
-		}
+		assert.Equal(t, want, sortedSet(names), "call %d", i)
 	}
-	if got := answerOf(t, o.result(t, "w")); !slices.Equal(got.NotFound, []string{"get_weather"}) {
-		t.Errorf("the call was answered with %+v", got)
-	}
+	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "w")).NotFound)
 }
 
 // TestFilterThatPanics lets nothing pass that it panics over.
@@ -283,12 +274,8 @@ func TestFilterTools(t *testing.T) {
 					got = append(got, name)
 				}
 			}
-			if strings.Join(got, " ") != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if filter(context.Background(), nil) {
-				t.Error("no tool at all passes")
-			}
+			assert.Equal(t, tt.want, strings.Join(got, " "))
+			assert.False(t, filter(context.Background(), nil), "no tool at all passes")
 		})
 	}
 }
@@ -336,14 +323,10 @@ func TestPatternsAreGlobs(t *testing.T) {
 			matched++
 		}
 	}
-	if matched < 1000 {
-		t.Errorf("only %d matched", matched)
-	}
+	assert.GreaterOrEqual(t, matched, 1000, "patterns that match")
 }
 
 func TestPatternsOfNothingButAsterisksEnd(t *testing.T) {
 	filter := toolsearch.FilterTools(nil, []string{strings.Repeat("*a", 1<<12)})
-	if filter(context.Background(), &schema.ToolInfo{Name: strings.Repeat("a", 1<<12-1) + "b"}) {
-		t.Error("it matches")
-	}
+	assert.False(t, filter(context.Background(), &schema.ToolInfo{Name: strings.Repeat("a", 1<<12-1) + "b"}))
 }
