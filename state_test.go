@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -57,9 +58,7 @@ func announced(r request) []string {
 func checkAnnounced(t *testing.T, o outcome, want ...string) {
 	t.Helper()
 	for i, r := range o.requests {
-		if got := announced(r); !slices.Equal(got, want) {
-			t.Errorf("call %d: the reminder lists %q, want %q", i, got, want)
-		}
+		assert.Equal(t, want, announced(r), "call %d: what the reminder lists", i)
 	}
 }
 
@@ -102,12 +101,8 @@ func TestAlwaysLoaded(t *testing.T) {
 			config: toolsearch.Config{AlwaysLoaded: []string{"*"}}, turns: []turn{search(`{"query":"weather"}`)},
 			saw: slices.Repeat([]string{"tool_search " + github + " mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"}, 2),
 			check: func(t *testing.T, o outcome) {
-				if len(o.requests[0].Messages) != 1 {
-					t.Errorf("the model got %+v, want the question alone", o.requests[0].Messages)
-				}
-				if got := answerOf(t, o.result(t, "call_1")); !slices.Equal(got.Matches, []string{"get_weather"}) {
-					t.Errorf("got %+v", got)
-				}
+				assert.Len(t, o.requests[0].Messages, 1, "the model gets the question alone")
+				assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_1")).Matches)
 			},
 		},
 		{
@@ -121,9 +116,8 @@ func TestAlwaysLoaded(t *testing.T) {
 				"search_tools add_tool show_all_tools remove_tool ask_human",
 			},
 			check: func(t *testing.T, o outcome) {
-				if got := o.result(t, "call_2"); !strings.HasPrefix(got, `{"removed":["get_weather"],"not_found":["ask_human"]`) {
-					t.Errorf("got %s", got)
-				}
+				got, want := o.result(t, "call_2"), `{"removed":["get_weather"],"not_found":["ask_human"]`
+				assert.True(t, strings.HasPrefix(got, want), "%s begins with %s", got, want)
 			},
 		},
 		{
@@ -133,9 +127,8 @@ func TestAlwaysLoaded(t *testing.T) {
 			saw:    []string{"ask_human", "ask_human"},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
-					if got := r.DeferredNames(); len(got) != 5 || slices.Contains(got, "ask_human") {
-						t.Errorf("call %d: deferred %v", i, got)
-					}
+					assert.Len(t, r.DeferredNames(), 5, "call %d", i)
+					assert.NotContains(t, r.DeferredNames(), "ask_human", "call %d", i)
 				}
 			},
 		},
@@ -145,9 +138,8 @@ func TestAlwaysLoaded(t *testing.T) {
 func TestAlwaysLoadedIsChecked(t *testing.T) {
 	for _, pattern := range []string{"", "  ", ":", "github:", ":list_*", "tag:"} {
 		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: newsTools(), AlwaysLoaded: []string{"get_weather", pattern}})
-		if err == nil || !strings.Contains(err.Error(), "AlwaysLoaded") || !strings.Contains(err.Error(), fmt.Sprintf("%q", pattern)) {
-			t.Errorf("%q: got the error %v", pattern, err)
-		}
+		assert.ErrorContains(t, err, "AlwaysLoaded", "%q", pattern)
+		assert.ErrorContains(t, err, fmt.Sprintf("%q", pattern))
 	}
 }
 
@@ -156,9 +148,9 @@ func TestDeferFrom(t *testing.T) {
 	alone := func(t *testing.T, o outcome) {
 		t.Helper()
 		for i, r := range o.requests {
-			if len(r.Messages) != 1+2*i || r.SearchTool != nil || len(r.Deferred) > 0 {
-				t.Errorf("call %d: the model got %+v, want the question and results alone", i, r)
-			}
+			assert.Len(t, r.Messages, 1+2*i, "call %d: the model gets the question and results alone", i)
+			assert.Nil(t, r.SearchTool, "call %d", i)
+			assert.Empty(t, r.Deferred, "call %d", i)
 		}
 	}
 	notSlack := toolsearch.FilterTools(nil, []string{"get_*", "send_mail", "list_stocks"})
@@ -172,9 +164,7 @@ func TestDeferFrom(t *testing.T) {
 			name: "below it, refusing unloaded tools: none is unloaded", config: toolsearch.Config{DeferFrom: 6, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all},
 			check: func(t *testing.T, o outcome) {
-				if got := o.result(t, "call_1"); got != "send_mail ran with {}" {
-					t.Errorf("got %q", got)
-				}
+				assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
 			},
 		},
 		{
@@ -212,9 +202,7 @@ func TestDeferFrom(t *testing.T) {
 			history: append([]message{{Role: toolsearchtest.User, Text: newsReminder}}, loadedHistory()...),
 			saw:     []string{all},
 			check: func(t *testing.T, o outcome) {
-				if n := len(o.requests[0].Messages); n != len(loadedHistory())+1 {
-					t.Errorf("the model got %d messages", n)
-				}
+				assert.Len(t, o.requests[0].Messages, len(loadedHistory())+1)
 			},
 		},
 	})
@@ -282,12 +270,8 @@ func TestMaxLoaded(t *testing.T) {
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatchTo("get_weather"), selecting("list_stocks"),
 				dispatchTo("get_weather"), dispatchTo("send_mail")},
 			check: func(t *testing.T, o outcome) {
-				if got := o.result(t, "call_5"); got != "get_weather ran with {}" {
-					t.Errorf("get_weather, used after send_mail: %s", got)
-				}
-				if got := o.result(t, "call_6"); !strings.Contains(got, "nothing was run") {
-					t.Errorf("send_mail, used least: %s", got)
-				}
+				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather, used after send_mail")
+				assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail, used least")
 			},
 		},
 	})
@@ -316,12 +300,8 @@ func testPendingCalls[M adk.MessageType](t *testing.T) {
 	)}
 	for _, want := range []string{"get_weather list_stocks", "list_stocks get_forecast"} {
 		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(namesOf(next.ToolInfos), " "); got != want {
-			t.Errorf("the model saw %q, want %q", got, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, strings.Join(namesOf(next.ToolInfos), " "))
 		state.Messages = append(state.Messages, encoded[M](message{Role: toolsearchtest.Tool, CallID: "w", ToolName: "get_weather", Text: "sunny"})...)
 	}
 }
@@ -349,19 +329,11 @@ func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) 
 	first := interrupted[M](t, store, streaming, config,
 		selecting("delete_all"),
 		toolsearchtest.CallTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
-	if want := []string{"tool_search", "tool_search delete_all"}; !slices.Equal(first.saw(), want) {
-		t.Errorf("before the interrupt the model saw %q, want %q", first.saw(), want)
-	}
+	assert.Equal(t, []string{"tool_search", "tool_search delete_all"}, first.saw(), "before the interrupt")
 	second := resumed[M](t, store, streaming, config, toolsearchtest.CallTools(called("w", "get_weather", "{}")))
-	if second.err != nil {
-		t.Fatal(second.err)
-	}
-	if want := []string{"tool_search send_mail", "tool_search get_weather"}; !slices.Equal(second.saw(), want) {
-		t.Errorf("after the resume the model saw %q, want %q", second.saw(), want)
-	}
-	if got := second.result(t, "call_2"); got != "confirmed" {
-		t.Errorf("the interrupted call answered %q", got)
-	}
+	require.NoError(t, second.err)
+	assert.Equal(t, []string{"tool_search send_mail", "tool_search get_weather"}, second.saw(), "after the resume")
+	assert.Equal(t, "confirmed", second.result(t, "call_2"), "the answer of the interrupted call")
 }
 
 func confirming(name string) tool.BaseTool {
@@ -373,12 +345,8 @@ func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming 
 	t.Helper()
 	runner, scripted := checkpointed[M](t, store, streaming, config, turns...)
 	events, err := drain(runner.Run(context.Background(), encoded[M](question...), adk.WithCheckPointID("1")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(scripted.Requests()) != len(turns) {
-		t.Fatalf("%d model calls before the interrupt, want %d", len(scripted.Requests()), len(turns))
-	}
+	require.NoError(t, err)
+	require.Len(t, scripted.Requests(), len(turns), "model calls before the interrupt")
 	return outcome{scripted.Requests(), events, nil}
 }
 
@@ -388,9 +356,7 @@ func resumed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool
 	t.Helper()
 	runner, scripted := checkpointed[M](t, store, streaming, config, append(turns, toolsearchtest.Say("done"))...)
 	iterator, err := runner.Resume(context.Background(), "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events, err := drain(iterator)
 	for i, r := range scripted.Requests() {
 		checkRequest(t, i, r)
@@ -429,9 +395,7 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 	}
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools(specs...), UseModelToolSearch: native})
 	ctx, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: echoTools("clock: The time")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tools := map[string]tool.BaseTool{}
 	var all []*schema.ToolInfo
 	for _, tl := range runCtx.Tools {
@@ -442,12 +406,14 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 	state := &adk.TypedChatModelAgentState[M]{ToolInfos: all, Messages: []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "Go on."})}}
 	shown := []string{"clock"}
 	for step := range 200 {
-		if _, state, err = middleware.BeforeModelRewriteState(ctx, state, mc); err != nil {
-			t.Fatal(err)
-		}
+		_, state, err = middleware.BeforeModelRewriteState(ctx, state, mc)
+		require.NoError(t, err, "step %d", step)
 		now := namesOf(state.ToolInfos)
-		if len(now) < len(shown) || !slices.Equal(now[:len(shown)], shown) || len(sortedSet(now)) != len(now) || step == 0 && len(now) > 2 {
-			t.Fatalf("step %d: the tools were %v, now %v", step, shown, now)
+		require.GreaterOrEqual(t, len(now), len(shown), "step %d: the tools were %v, now %v", step, shown, now)
+		require.Equal(t, shown, now[:len(shown)], "step %d: the tools begin with those of the step before", step)
+		require.Len(t, sortedSet(now), len(now), "step %d: a tool stands twice in %v", step, now)
+		if step == 0 {
+			require.LessOrEqual(t, len(now), 2, "the first tools are %v", now)
 		}
 		shown = now
 
@@ -465,22 +431,20 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 			said.Calls = append(said.Calls, c)
 		}
 		state.Messages = append(slices.Clip(state.Messages), toolsearchtest.Encode[M](said))
-		if _, state, err = middleware.AfterModelRewriteState(ctx, state, mc); err != nil {
-			t.Fatal(err)
-		}
+		_, state, err = middleware.AfterModelRewriteState(ctx, state, mc)
+		require.NoError(t, err, "step %d", step)
 		for _, c := range toolsearchtest.Decode(state.Messages[len(state.Messages)-1]).Calls {
 			answer := message{Role: toolsearchtest.Tool, CallID: c.ID, ToolName: c.Name}
 			if enhanced, ok := tools[c.Name].(tool.EnhancedInvokableTool); ok {
 				result, err := enhanced.InvokableRun(ctx, &schema.ToolArgument{Text: c.Arguments})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err, "step %d", step)
 				answer.Text = result.Parts[0].Text
 				if found := result.Parts[0].ToolSearchResult; found != nil {
 					answer.Native, answer.Found = true, found.Tools
 				}
-			} else if answer.Text, err = tools[c.Name].(tool.InvokableTool).InvokableRun(ctx, c.Arguments); err != nil {
-				t.Fatal(err)
+			} else {
+				answer.Text, err = tools[c.Name].(tool.InvokableTool).InvokableRun(ctx, c.Arguments)
+				require.NoError(t, err, "step %d", step)
 			}
 			state.Messages = append(slices.Clip(state.Messages), toolsearchtest.Encode[M](answer))
 		}
@@ -488,9 +452,7 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 			state.Messages = state.Messages[random.IntN(len(state.Messages)):]
 		}
 	}
-	if len(shown) < 20 {
-		t.Errorf("only %v were loaded: the conversation tests little", shown)
-	}
+	assert.GreaterOrEqual(t, len(shown), 20, "only %v were loaded: the conversation tests little", shown)
 }
 
 // busyTurns loads, misses, mistakes and calls in parallel.
@@ -534,9 +496,7 @@ func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) stri
 	requests := model.Requests()
 	for i, messages := range model.Inputs() {
 		text, err := json.Marshal([]any{messages, requests[i].Tools, requests[i].Deferred, requests[i].SearchTool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.Write(append(text, '\n'))
 	}
 	return randomID.ReplaceAllString(b.String(), `"_eino_msg_id":""`)
@@ -553,16 +513,12 @@ func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 		for i := range 20 {
 			middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
 			model, _, err := runWith(t, w, middleware, echoTools("clock: The time"), userInput[M](), busyTurns()...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err, "native=%v: run %d", native, i)
 			got := asked(t, model)
 			if i == 0 {
 				first = got
 			}
-			if got != first {
-				t.Fatalf("native=%v: run %d gave\n%s\nrun 0\n%s", native, i, got, first)
-			}
+			require.Equal(t, first, got, "native=%v: run 0 and run %d", native, i)
 		}
 	}
 }
@@ -584,20 +540,15 @@ func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		config, static, input := handOver(native)
 		middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 2 { // the second run with what the first may have left behind
-			if _, _, err := runWith(t, w, middleware, static, input, busyTurns()...); err != nil {
-				t.Fatal(err)
-			}
+			_, _, err := runWith(t, w, middleware, static, input, busyTurns()...)
+			require.NoError(t, err, "native=%v", native)
 		}
 		twinConfig, twinStatic, twinInput := handOver(native)
-		for _, pair := range [][2]any{{config, twinConfig}, {static, twinStatic}, {input, twinInput}} {
-			if !reflect.DeepEqual(pair[0], pair[1]) {
-				t.Errorf("native=%v: %T was written to: %+v", native, pair[0], pair[0])
-			}
-		}
+		assert.Equal(t, twinConfig, config, "native=%v: the Config is not written to", native)
+		assert.Equal(t, twinStatic, static, "native=%v: the agent's tools are not written to", native)
+		assert.Equal(t, twinInput, input, "native=%v: the input is not written to", native)
 	}
 }
 
@@ -608,14 +559,10 @@ func TestCatalogNeverChanges(t *testing.T) {
 	run := func(change func(*toolsearch.Config)) string {
 		config := toolsearch.Config{DynamicTools: newsTools()}
 		middleware, err := toolsearch.NewTyped[*schema.Message](ctx, &config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		change(&config)
 		model, _, err := runWith(t, way{}, middleware, echoTools("clock: The time"), userInput[*schema.Message](), busyTurns()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return asked(t, model)
 	}
 	want := run(func(*toolsearch.Config) {})
@@ -626,27 +573,23 @@ func TestCatalogNeverChanges(t *testing.T) {
 			Unloaded: toolsearch.UnloadedRefuse, Unknown: toolsearch.UnknownFail, Reminder: toolsearch.ReminderConfig{Disabled: true},
 		}
 	})
-	if got != want {
-		t.Errorf("after its Config changed the middleware gave\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, want, got, "what the middleware gives after its Config changed")
 
 	infos := dynamicInfos()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 		defer clear(docs)
 		return toolsearch.Keyword(ctx, slices.Clone(docs))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, info := range infos {
 		info.Name, info.Desc = "changed", "changed"
 	}
 	clear(infos)
 	for _, query := range []string{"mail", "select:send_mail"} {
 		result, err := catalog.Search(ctx, query, 1)
-		if err != nil || !slices.Equal(matchNames(result), []string{"send_mail"}) || result.Matches[0].Info.Desc != "Sends an e-mail" {
-			t.Errorf("%q: got %+v, %v", query, result, err)
-		}
+		require.NoError(t, err, query)
+		require.Equal(t, []string{"send_mail"}, matchNames(result), query)
+		assert.Equal(t, "Sends an e-mail", result.Matches[0].Info.Desc, query)
 	}
 }
 
