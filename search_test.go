@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -35,17 +36,14 @@ func TestBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := catalog.Search(ctx, text, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			start := text[:queryBytes]
 			if rest := text[queryBytes:]; rest[0] != ' ' { // the last word of the start is torn
 				start = start[:strings.LastIndexByte(start, ' ')]
 			}
 			want, err := catalog.Search(ctx, start, 5)
-			if err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("got %v of %d, want what the first 4 KiB find, %v of %d", matchNames(got), got.Total, matchNames(want), want.Total)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, want, got, "what the first 4 KiB find, and all of it")
 		})
 	}
 
@@ -61,13 +59,11 @@ func TestBounds(t *testing.T) {
 					fmt.Fprintf(&b, "%s%d%s", prefix, i%1000, separators[i%len(separators)])
 				}
 				result, err := catalog.Search(ctx, b.String(), 5)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				found := matchNames(result)
-				if len(found)+len(result.NotFound) > 200 || len(sortedSet(found)) != len(found) || len(result.Suggestions) > 5 {
-					t.Errorf("%d matches (%d distinct), %d not found, %d suggestions", len(found), len(sortedSet(found)), len(result.NotFound), len(result.Suggestions))
-				}
+				assert.LessOrEqual(t, len(found)+len(result.NotFound), 200, "%d matches, %d not found", len(found), len(result.NotFound))
+				assert.Len(t, sortedSet(found), len(found), "the matches are distinct")
+				assert.LessOrEqual(t, len(result.Suggestions), 5, "suggestions")
 			})
 		}
 	}
@@ -78,16 +74,12 @@ func TestBounds(t *testing.T) {
 	}
 	for limit, most := range map[int]int{0: 10 * toolsearch.DefaultMaxResults, math.MaxInt32: 10 * toolsearch.DefaultMaxResultsCap} {
 		arguments, err := json.Marshal(map[string]any{"query": queries, "max_results": limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := catalog.Tool().InvokableRun(ctx, string(arguments))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a := answerOf(t, text); len(a.Matches) == 0 || len(a.Matches) > most {
-			t.Errorf("1000 queries with max_results %d gave %d tools, want at most %d", limit, len(a.Matches), most)
-		}
+		require.NoError(t, err)
+		a := answerOf(t, text)
+		assert.NotEmpty(t, a.Matches, "1000 queries with max_results %d", limit)
+		assert.LessOrEqual(t, len(a.Matches), most, "1000 queries with max_results %d", limit)
 	}
 }
 
@@ -114,15 +106,11 @@ func TestCancelledSearch(t *testing.T) {
 	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
 		t.Helper()
 		catalog, err := toolsearch.NewCatalog(context.Background(), newsTools(), index)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if result, err := catalog.Search(newContext(), query, 5); !errors.Is(err, context.Canceled) {
-			t.Errorf("%q: Search gave %+v, %v", query, result, err)
-		}
-		if text, err := catalog.Tool().InvokableRun(newContext(), `{"query":"`+query+`"}`); !errors.Is(err, context.Canceled) {
-			t.Errorf("%q: the tool gave %q, %v", query, text, err)
-		}
+		require.NoError(t, err)
+		result, err := catalog.Search(newContext(), query, 5)
+		assert.ErrorIs(t, err, context.Canceled, "%q: Search gave %+v", query, result)
+		text, err := catalog.Tool().InvokableRun(newContext(), `{"query":"`+query+`"}`)
+		assert.ErrorIs(t, err, context.Canceled, "%q: the tool gave %q", query, text)
 	}
 	t.Run("before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -153,13 +141,9 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	config.DynamicTools = newsTools()
 	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
 	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
-	if len(events) != 1 {
-		t.Fatalf("%d events", len(events))
-	}
+	require.Len(t, events, 1)
 	events[0].Duration = 0 // a machine's, not the library's
 	if err != nil {
 		return answer{}, events[0], err
@@ -206,12 +190,14 @@ func TestBadSearchers(t *testing.T) {
 				config.Fallback = nil
 			}
 			a, e, err := eventOf(t, context.Background(), config, `{"query":"mail","max_results":2}`)
-			if err != nil || !slices.Equal(a.Matches, tt.want) || len(a.Matches) == 0 && a.Message == "" {
-				t.Errorf("got %+v, %v; want %q", a, err, tt.want)
+			assert.NoError(t, err)
+			assert.Equal(t, tt.want, a.Matches)
+			if len(a.Matches) == 0 {
+				assert.NotEmpty(t, a.Message, "no match and no word about it")
 			}
-			if e.Err != tt.err || e.Total != tt.total {
-				t.Errorf("the event says %v, total %d; want %v, %d", e.Err, e.Total, tt.err, tt.total)
-			}
+			// Equal would take another error with the same text for it.
+			assert.True(t, e.Err == tt.err, "the event says %v, want %v itself", e.Err, tt.err)
+			assert.Equal(t, tt.total, e.Total, "the event's total")
 		})
 	}
 }
@@ -227,9 +213,8 @@ func TestBadIndexers(t *testing.T) {
 		for _, config := range []toolsearch.Config{{Index: index}, {Fallback: index}} {
 			config.DynamicTools = newsTools()
 			_, err := toolsearch.New(context.Background(), &config)
-			if err == nil || !strings.Contains(err.Error(), "index") || errors.Is(err, down) != (name == "fails") {
-				t.Errorf("%s: New said %v", name, err)
-			}
+			assert.ErrorContains(t, err, "index", name)
+			assert.Equal(t, name == "fails", errors.Is(err, down), "%s: whether New's error, %v, wraps the indexer's", name, err)
 		}
 	}
 }
@@ -253,9 +238,8 @@ func TestSearchEvents(t *testing.T) {
 			tt.ctx = context.Background()
 		}
 		_, got, _ := eventOf(t, tt.ctx, toolsearch.Config{ToolName: "find"}, tt.arguments)
-		if tt.want.Tool = "find"; !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: got %+v, want %+v", tt.arguments, got, tt.want)
-		}
+		tt.want.Tool = "find"
+		assert.Equal(t, tt.want, got, tt.arguments)
 	}
 }
 
@@ -263,9 +247,9 @@ func TestSearchEvents(t *testing.T) {
 func TestPanickingSearcher(t *testing.T) {
 	config := toolsearch.Config{Index: canned{during: func() { panic("down") }}.index}
 	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
-	if err != nil || !slices.Contains(a.Matches, "send_mail") || e.Err == nil || !strings.Contains(e.Err.Error(), "down") {
-		t.Errorf("got %+v, event %+v, %v; want the keyword answer and the failure in the event", a, e, err)
-	}
+	assert.NoError(t, err)
+	assert.Contains(t, a.Matches, "send_mail", "the keyword answer")
+	assert.ErrorContains(t, e.Err, "down", "the failure in the event")
 }
 
 // TestSelectWhatIsShown: a name can be selected as the reminder shows it, and a refusal's
@@ -291,26 +275,25 @@ func TestSelectWhatIsShown(t *testing.T) {
 						shown = line
 					}
 				}
-				text := answerOf(t, r.Messages[len(r.Messages)-1].Text).Message
-				advised = text[strings.IndexByte(text, '{') : strings.LastIndexByte(text, '}')+1]
+				// answerOf may end the test, which is forbidden here, on a goroutine of the agent.
+				var a answer
+				assert.NoError(t, json.Unmarshal([]byte(r.Messages[len(r.Messages)-1].Text), &a), "%q", name)
+				assert.NotNil(t, a.Matches, "%q", name)
+				_, rest, _ := strings.Cut(a.Message, "{")
+				advised = "{" + rest[:strings.LastIndexByte(rest, '}')+1]
 				return search(advised)
 			}},
 			toolsearchtest.Say("done"))
 		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, config)}})
-		if _, err := runAgent(ctx, agent, way{}, question); err != nil {
-			t.Fatal(err)
-		}
-		if got := scripted.Requests()[2].ToolNames(); !slices.Contains(got, name) {
-			t.Errorf("%q: the search it was told to make, %s, loaded %q", name, advised, got)
-		}
+		_, err := runAgent(ctx, agent, way{}, question)
+		require.NoError(t, err, "%q", name)
+		require.Len(t, scripted.Requests(), 3, "%q", name)
+		assert.Contains(t, scripted.Requests()[2].ToolNames(), name, "after the search it was told to make, %s", advised)
 		catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		result, err := catalog.Search(ctx, "select:"+shown, 0)
-		if err != nil || !slices.Equal(matchNames(result), []string{name}) {
-			t.Errorf("%q, shown as %q: selecting it found %q, %v", name, shown, matchNames(result), err)
-		}
+		require.NoError(t, err, "%q, shown as %q", name, shown)
+		assert.Equal(t, []string{name}, matchNames(result), "shown as %q", shown)
 	}
 }
 
@@ -318,9 +301,10 @@ func TestSelectWhatIsShown(t *testing.T) {
 func TestSelectionIsNotTorn(t *testing.T) {
 	catalog := catalogOf(t, "get_weather")
 	result, err := catalog.Search(context.Background(), "select:"+strings.Repeat("get_weather,", 100_000), 0)
-	if err != nil || len(result.Matches) != 1 || len(result.NotFound) > 0 || result.Message != "" {
-		t.Errorf("got %+v, %v", result, err)
-	}
+	require.NoError(t, err)
+	assert.Len(t, result.Matches, 1)
+	assert.Empty(t, result.NotFound)
+	assert.Empty(t, result.Message)
 }
 
 // TestUnlisted: where the model sees no list of names, no text speaks of one.
@@ -334,8 +318,7 @@ func TestUnlisted(t *testing.T) {
 		for _, m := range o.last().Messages {
 			text += m.Text
 		}
-		if strings.Contains(text, "deferred") || strings.Contains(text, "列表中取") {
-			t.Errorf("the model is told of a list it does not see: %s", text)
-		}
+		assert.NotContains(t, text, "deferred", "the model is told of a list it does not see")
+		assert.NotContains(t, text, "列表中取", "the model is told of a list it does not see")
 	}
 }
