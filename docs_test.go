@@ -17,6 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
@@ -28,24 +31,18 @@ var publicPackages = []string{".", "search", "toolsearchtest", "eval"}
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fset, files := token.NewFileSet(), []*ast.File(nil)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files = append(files, file)
 	}
 	pkg, err := godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return fset, pkg
 }
 
@@ -54,12 +51,11 @@ func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, dir := range publicPackages {
 		fset, pkg := readPackage(t, dir)
+		var undocumented []string
 		missing := func(node ast.Node, name string) {
-			t.Errorf("%s: %s has no doc comment", fset.Position(node.Pos()), name)
+			undocumented = append(undocumented, fmt.Sprintf("%s: %s", fset.Position(node.Pos()), name))
 		}
-		if pkg.Doc == "" {
-			t.Errorf("package %s has no doc comment", pkg.Name)
-		}
+		assert.NotEmpty(t, pkg.Doc, "the doc comment of package %s", pkg.Name)
 		values, funcs := slices.Concat(pkg.Consts, pkg.Vars), slices.Clone(pkg.Funcs)
 		for _, typ := range pkg.Types {
 			values = slices.Concat(values, typ.Consts, typ.Vars)
@@ -83,6 +79,7 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 				}
 			}
 		}
+		assert.Empty(t, undocumented, "package %s: names without a doc comment", pkg.Name)
 	}
 }
 
@@ -129,9 +126,7 @@ func api(t *testing.T, dir string) string {
 	var list []string
 	add := func(decl ast.Decl) {
 		var text bytes.Buffer
-		if err := printer.Fprint(&text, fset, decl); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, printer.Fprint(&text, fset, decl))
 		list = append(list, alignment.ReplaceAllString(text.String(), "$1 "))
 	}
 	addAll := func(values []*godoc.Value, funcs []*godoc.Func) {
@@ -179,30 +174,20 @@ func TestAPI(t *testing.T) {
 	}
 	got := "// What can be imported. Written by: go test -run '^TestAPI$' -update-api .\n\n" + strings.Join(all, "\n\n") + "\n"
 	if *updateAPI {
-		if err := os.WriteFile("api.txt", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile("api.txt", []byte(got), 0o644))
 	}
 	want, err := os.ReadFile("api.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got == string(want) {
-		return
-	}
-	was := strings.Split(string(want), "\n")
-	for line := range strings.Lines(got) {
-		if line = strings.TrimSuffix(line, "\n"); !slices.Contains(was, line) {
-			t.Errorf("new: %s", line)
-		}
-	}
-	is := strings.Split(got, "\n")
-	for _, line := range was {
-		if !slices.Contains(is, line) {
-			t.Errorf("gone: %s", line)
-		}
-	}
-	t.Error("the API is not what api.txt says; if that is meant, see its first line and CONTRIBUTING.md")
+	require.NoError(t, err)
+	is, was := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	assert.Empty(t, linesBeyond(is, was), "new lines")
+	assert.Empty(t, linesBeyond(was, is), "lines that are gone")
+	// Equal would print both texts from beginning to end.
+	assert.True(t, got == string(want), "the API is not what api.txt says; if that is meant, see its first line and CONTRIBUTING.md")
+}
+
+// linesBeyond returns the lines that do not stand among the known ones.
+func linesBeyond(lines, known []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(known, line) })
 }
 
 // modulesOf lists the modules of the packages that the given ones are built from.
@@ -211,9 +196,7 @@ func modulesOf(t *testing.T, packages ...string) map[string]bool {
 	command := exec.Command("go", append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
 	command.Stderr = os.Stderr
 	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", command, err)
-	}
+	require.NoError(t, err, "%v", command)
 	modules := map[string]bool{}
 	for _, module := range strings.Fields(string(out)) {
 		modules[module] = true
@@ -230,13 +213,9 @@ func TestDependencies(t *testing.T) {
 	ours, einos := modulesOf(t, "."), modulesOf(t, "github.com/cloudwego/eino/adk")
 	delete(ours, "github.com/eino-toolsearch/toolsearch")
 	text, err := os.ReadFile("docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	direct, rest, found := strings.Cut(string(text), "\n## Through Eino\n")
-	if !found {
-		t.Fatal("docs/dependencies.md has no section on what comes through Eino")
-	}
+	require.True(t, found, "docs/dependencies.md has no section on what comes through Eino")
 	beyond := map[string]bool{}
 	for module := range ours {
 		if !einos[module] {
@@ -247,10 +226,7 @@ func TestDependencies(t *testing.T) {
 		section string
 		want    map[string]bool
 	}{{direct, beyond}, {rest, einos}} {
-		got, want := listedModules(c.section), slices.Sorted(maps.Keys(c.want))
-		if !slices.Equal(got, want) {
-			t.Errorf("docs/dependencies.md lists\n%s\nbut built in are\n%s", fmt.Sprint(got), fmt.Sprint(want))
-		}
+		assert.Equal(t, slices.Sorted(maps.Keys(c.want)), listedModules(c.section), "the modules that are built in, and those that docs/dependencies.md lists")
 	}
 }
 
