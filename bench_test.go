@@ -10,6 +10,7 @@ import (
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -181,9 +182,7 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
 	t.Helper()
 	info, err := tl.Info(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return info
 }
 
