@@ -11,14 +11,15 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
 
 // A model writes the queries and the arguments, a remote server the names, a store the
-// history: each of them can be any bytes at all.
+// history: each of them can be any bytes at all, and has its fuzz targets.
 //
-//	go test -run '^$' -fuzz '^FuzzHistory$' -fuzztime 60s -fuzzminimizetime 10x .
+//	go test -run '^$' -fuzz '^FuzzArguments$' -fuzztime 60s -fuzzminimizetime 10x .
 //
 // Without the last flag Go spends most of the time on shortening what it finds.
 
@@ -41,9 +42,7 @@ func FuzzArguments(f *testing.F) {
 		known[mustInfo(f, t).Name] = true
 	}
 	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	ours := catalog.Tool()
 	// A chat model's results become native on their way to it.
 	chat := searchToolOf[*schema.Message](f, tools).(tool.InvokableTool)
@@ -89,9 +88,7 @@ func searchToolOf[M adk.MessageType](t testing.TB, tools []tool.BaseTool) tool.B
 		Reminder: toolsearch.ReminderConfig{Disabled: true}, // words of help as Catalog.Tool's, which knows of no list
 	})
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return runCtx.Tools[0]
 }
 
