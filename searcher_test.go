@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // What every searcher must hold, whatever it ranks by.
@@ -246,5 +247,22 @@ func benchmarkSearcher(b *testing.B, index toolsearch.Indexer, queries ...string
 				}
 			})
 		}
+	}
+}
+
+// TestSearchersKeepTheContract: the contract any searcher is to keep, kept by our own.
+func TestSearchersKeepTheContract(t *testing.T) {
+	for name, index := range map[string]toolsearch.Indexer{
+		"Keyword":         toolsearch.Keyword,
+		"BM25":            toolsearch.BM25,
+		"Fuzzy":           toolsearch.Fuzzy,
+		"Regexp":          toolsearch.Regexp,
+		"Similarity":      toolsearch.Similarity,
+		"Embedding":       toolsearch.Embedding(&wordEmbedder{}),
+		"Hybrid":          toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
+		"Hybrid of a few": toolsearch.HybridOptions{Parts: []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25}, Depth: 20}.Index,
+		"Retriever":       inEngine,
+	} {
+		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
 	}
 }
