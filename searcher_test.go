@@ -2,17 +2,16 @@ package toolsearch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -28,9 +27,7 @@ func doc(name, text string) toolsearch.Document {
 func searcherOf(t testing.TB, index toolsearch.Indexer, docs ...toolsearch.Document) toolsearch.Searcher {
 	t.Helper()
 	s, err := index(context.Background(), docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -38,18 +35,24 @@ func searcherOf(t testing.TB, index toolsearch.Indexer, docs ...toolsearch.Docum
 func checkScores(t *testing.T, index toolsearch.Indexer, docs []toolsearch.Document, query string, want map[string]float64) {
 	t.Helper()
 	hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery(query))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, hit := range hits {
 		name := docs[hit.Doc].Name
-		if score, ok := want[name]; !ok || math.Abs(hit.Score-score) > 1e-9 {
-			t.Errorf("%q: %s has score %v, want %v", query, name, hit.Score, score)
+		if assert.Contains(t, want, name, "%q", query) {
+			assert.InDelta(t, want[name], hit.Score, 1e-9, "%q: %s", query, name)
 		}
 	}
-	if len(hits) != len(want) {
-		t.Errorf("%q: %d hits, want %v", query, len(hits), want)
+	assert.Len(t, hits, len(want), "%q, want %v", query, want)
+}
+
+// assertList is assert.Equal for lists of which an empty one may be nil.
+func assertList[T any](t testing.TB, want, got []T, msgAndArgs ...any) {
+	t.Helper()
+	if len(want) == 0 {
+		assert.Empty(t, got, msgAndArgs...)
+		return
 	}
+	assert.Equal(t, want, got, msgAndArgs...)
 }
 
 func randomDocs(random *rand.Rand, size int) []toolsearch.Document {
@@ -74,90 +77,75 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 		before := slices.Clone(docs)
 		s := searcherOf(t, index, docs...).(toolsearch.Counter)
 		explainer := s.(toolsearch.Explainer)
-		if !reflect.DeepEqual(docs, before) {
-			t.Fatal("the index changed its documents")
-		}
+		require.Equal(t, before, docs, "the index changed its documents")
 		for range 60 {
 			q := toolsearch.ParseQuery(ask(random, docs))
 			q.Namespace = pick(random, []string{"", "", "", "one", "two", "no such"})
 			all, total, err := s.SearchCount(ctx, q)
-			if err != nil {
-				t.Fatalf("%q: %v", q.Text, err)
-			}
-			if total != len(all) {
-				t.Errorf("%q: %d hits without a limit, but a total of %d", q.Text, len(all), total)
-			}
+			require.NoError(t, err, "%q", q.Text)
+			assert.Len(t, all, total, "%q: hits without a limit, and the total", q.Text)
 			scores := make(map[int]float64)
 			for i, hit := range all {
-				if hit.Doc < 0 || hit.Doc >= len(docs) {
-					t.Fatalf("%q: hit outside the catalog: %d", q.Text, hit.Doc)
-				}
-				if _, repeated := scores[hit.Doc]; repeated {
-					t.Errorf("%q: document %d twice", q.Text, hit.Doc)
-				}
+				require.GreaterOrEqual(t, hit.Doc, 0, "%q: hit outside the catalog", q.Text)
+				require.Less(t, hit.Doc, len(docs), "%q: hit outside the catalog", q.Text)
+				_, repeated := scores[hit.Doc]
+				assert.False(t, repeated, "%q: document %d twice", q.Text, hit.Doc)
 				scores[hit.Doc] = hit.Score
-				if hit.Score <= 0 || i > 0 && hit.Score > all[i-1].Score {
-					t.Errorf("%q: score %v after %v", q.Text, hit.Score, all[max(0, i-1)].Score)
+				assert.Positive(t, hit.Score, "%q", q.Text)
+				if i > 0 {
+					assert.LessOrEqual(t, hit.Score, all[i-1].Score, "%q: not the best first", q.Text)
 				}
-				if q.Namespace != "" && docs[hit.Doc].Namespace != q.Namespace {
-					t.Errorf("%q: document of namespace %q found in %q", q.Text, docs[hit.Doc].Namespace, q.Namespace)
+				if q.Namespace != "" {
+					assert.Equal(t, q.Namespace, docs[hit.Doc].Namespace, "%q", q.Text)
 				}
 			}
 			for i := range docs {
 				e, err := explainer.Explain(ctx, q, i)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				sum := 0.0
 				for _, part := range e.Parts {
 					sum += part.Score
 				}
-				if e.Score != scores[i] || sum != scores[i] {
-					t.Errorf("%q in %q, %q: score %v, explained as %s", q.Text, q.Namespace, docs[i].Name, scores[i], e)
-				}
+				assert.Equal(t, scores[i], e.Score, "%q in %q, %q: explained as %s", q.Text, q.Namespace, docs[i].Name, e)
+				assert.Equal(t, scores[i], sum, "%q in %q, %q: explained as %s", q.Text, q.Namespace, docs[i].Name, e)
 			}
 			even := func(doc int) bool { return doc%2 == 0 }
 			allowed := slices.DeleteFunc(slices.Clone(all), func(h toolsearch.Hit) bool { return !even(h.Doc) })
 			q.Allowed = even
-			if some, counted, err := s.SearchCount(ctx, q); err != nil || !slices.Equal(some, allowed) || counted != len(allowed) {
-				t.Errorf("%q, of even documents: got %v of %d, error %v, want %v", q.Text, some, counted, err, allowed)
-			}
+			some, counted, err := s.SearchCount(ctx, q)
+			assert.NoError(t, err, "%q, of even documents", q.Text)
+			assertList(t, allowed, some, "%q, of even documents", q.Text)
+			assert.Equal(t, len(allowed), counted, "%q, of even documents", q.Text)
 			q.Allowed = nil
 			q.Limit = 1 + random.IntN(8)
 			best, counted, err := s.SearchCount(ctx, q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := all[:min(q.Limit, len(all))]; !slices.Equal(best, want) || counted != total {
-				t.Errorf("%q, limit %d: got %v of %d, want %v of %d", q.Text, q.Limit, best, counted, want, total)
-			}
-			if again, err := s.Search(ctx, q); err != nil || !slices.Equal(again, best) {
-				t.Errorf("%q: %v, then %v, %v", q.Text, best, again, err)
-			}
+			require.NoError(t, err)
+			assertList(t, all[:min(q.Limit, len(all))], best, "%q, limit %d", q.Text, q.Limit)
+			assert.Equal(t, total, counted, "%q, limit %d", q.Text, q.Limit)
+			again, err := s.Search(ctx, q)
+			assert.NoError(t, err, "%q, again", q.Text)
+			assertList(t, best, again, "%q, again", q.Text)
 		}
-		if _, err := explainer.Explain(ctx, toolsearch.ParseQuery("a"), len(docs)); err == nil {
-			t.Error("a document outside the catalog was explained")
-		}
+		_, err := explainer.Explain(ctx, toolsearch.ParseQuery("a"), len(docs))
+		assert.Error(t, err, "a document outside the catalog was explained")
 	}
 
 	// No documents, no query, no time.
 	hits, total, err := searcherOf(t, index).(toolsearch.Counter).SearchCount(ctx, toolsearch.ParseQuery("get"))
-	if len(hits) != 0 || total != 0 || err != nil {
-		t.Errorf("no documents: %v, %d, %v", hits, total, err)
-	}
+	assert.NoError(t, err, "no documents")
+	assert.Empty(t, hits, "no documents")
+	assert.Zero(t, total, "no documents")
 	docs := randomDocs(rand.New(rand.NewPCG(1, 1)), 50)
 	s := searcherOf(t, index, docs...)
-	if hits, err := s.Search(ctx, toolsearch.Query{}); len(hits) != 0 || err != nil {
-		t.Errorf("empty query: %v, %v", hits, err)
-	}
+	hits, err = s.Search(ctx, toolsearch.Query{})
+	assert.NoError(t, err, "empty query")
+	assert.Empty(t, hits, "empty query")
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if hits, err := s.Search(done, toolsearch.ParseQuery("get")); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v, %v", hits, err)
-	}
-	if _, err := index(done, docs); !errors.Is(err, context.Canceled) {
-		t.Errorf("index built under a cancelled context: %v", err)
-	}
+	hits, err = s.Search(done, toolsearch.ParseQuery("get"))
+	assert.ErrorIs(t, err, context.Canceled, "cancelled, found %v", hits)
+	_, err = index(done, docs)
+	assert.ErrorIs(t, err, context.Canceled, "index built under a cancelled context")
 
 	// Many at once, which is for the race detector.
 	want := make([]string, len(someWords))
@@ -170,9 +158,7 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 		go func() {
 			defer wait.Done()
 			for i, word := range someWords {
-				if got := hitsOf(s, word); got != want[i] {
-					t.Errorf("%q: %s at once with others, %s alone", word, got, want[i])
-				}
+				assert.Equal(t, want[i], hitsOf(s, word), "%q: alone, and at once with others", word)
 			}
 		}()
 	}
@@ -209,14 +195,13 @@ func checkHostile(t *testing.T, index toolsearch.Indexer) {
 	for _, text := range hostileQueries {
 		q := toolsearch.ParseQuery(text)
 		hits, err := s.Search(context.Background(), q)
-		if wrong := (*toolsearch.QueryError)(nil); err != nil && !errors.As(err, &wrong) {
-			t.Errorf("%.20q: %v", text, err)
+		if err != nil {
+			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%.20q", text)
 		}
 		for _, hit := range hits {
 			e, err := s.(toolsearch.Explainer).Explain(context.Background(), q, hit.Doc)
-			if err != nil || e.Score != hit.Score {
-				t.Errorf("%.20q: %v, explained as %v, %v", text, hit, e.Score, err)
-			}
+			assert.NoError(t, err, "%.20q: %v", text, hit)
+			assert.Equal(t, hit.Score, e.Score, "%.20q: %v", text, hit)
 		}
 	}
 }
