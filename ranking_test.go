@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"text/tabwriter"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
@@ -45,39 +47,27 @@ var rankingSearchers = []struct {
 func TestRanking(t *testing.T) {
 	folder := filepath.Join("testdata", "ranking")
 	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tool := range services.Tools() {
 		info, err := tool.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		catalog.Tools = append(catalog.Tools, info)
 	}
 	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, searcher := range rankingSearchers {
 		t.Run(searcher.name, func(t *testing.T) {
 			report, err := eval.Run(t.Context(), catalog, queries, eval.Options{
 				Index: searcher.index, Depth: len(catalog.Tools), Resamples: -1,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := rankingText(report, len(catalog.Tools))
 			golden := filepath.Join(folder, searcher.name+".golden")
 			if *update {
-				if err := os.WriteFile(golden, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, got, 0o666))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			reportLines(t, golden, got, want)
 		})
 	}
@@ -137,9 +127,7 @@ func reportLines(t *testing.T, golden string, got, want []byte) {
 		if i < len(wantLines) {
 			w = wantLines[i]
 		}
-		if !bytes.Equal(g, w) {
-			t.Errorf("%s:%d:\n got %s\nwant %s", golden, i+1, g, w)
-		}
+		assert.Equal(t, string(w), string(g), "%s:%d", golden, i+1)
 	}
 	t.Log("go test -run Ranking -update . rewrites it")
 }
@@ -147,24 +135,18 @@ func reportLines(t *testing.T, golden string, got, want []byte) {
 // The set stays what the numbers are quoted for.
 func TestRankingSet(t *testing.T) {
 	queries, err := eval.LoadQueries(filepath.Join("testdata", "ranking", "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kinds := make(map[string]int)
 	var texts []string
 	for _, query := range queries {
 		kinds[query.Kind]++
-		if slices.Contains(texts, query.Text) {
-			t.Errorf("line %d: %q is there twice", query.Line, query.Text)
-		}
+		assert.NotContains(t, texts, query.Text, "line %d: the query is there twice", query.Line)
 		texts = append(texts, query.Text)
 	}
 	for kind, n := range kinds {
-		if kind == "" || n < 10 {
-			t.Errorf("%d queries of kind %q, want at least 10", n, kind)
-		}
+		assert.NotEmpty(t, kind, "the kind of %d queries", n)
+		assert.GreaterOrEqual(t, n, 10, "queries of kind %q", kind)
 	}
-	if len(queries) < 200 || len(services.Tools()) < 150 {
-		t.Errorf("%d queries over %d tools and more, want at least 200 over 150", len(queries), len(services.Tools()))
-	}
+	assert.GreaterOrEqual(t, len(queries), 200, "queries")
+	assert.GreaterOrEqual(t, len(services.Tools()), 150, "tools of the quickstart")
 }
