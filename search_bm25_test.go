@@ -6,12 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -19,18 +20,14 @@ import (
 func bm25Catalog(t testing.TB, options toolsearch.BM25Options, docs ...toolsearch.Document) toolsearch.Searcher {
 	t.Helper()
 	searcher, err := options.Index(context.Background(), docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return searcher
 }
 
 func bestOf(t testing.TB, s toolsearch.Searcher, q toolsearch.Query) []int {
 	t.Helper()
 	hits, err := s.Search(context.Background(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	docs := []int{}
 	for _, hit := range hits {
 		docs = append(docs, hit.Doc)
@@ -94,18 +91,18 @@ func TestBM25Finds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := bestOf(t, s, toolsearch.ParseQuery(tt.query))
-		if tt.want < 0 && len(got) > 0 || tt.want >= 0 && (len(got) == 0 || got[0] != tt.want) {
-			t.Errorf("%s: %.40q found %v, want %d first", tt.why, tt.query, got, tt.want)
+		if tt.want < 0 {
+			assert.Empty(t, got, "%s: %.40q", tt.why, tt.query)
+		} else if assert.NotEmpty(t, got, "%s: %.40q", tt.why, tt.query) {
+			assert.Equal(t, tt.want, got[0], "%s: %.40q found %v", tt.why, tt.query, got)
 		}
 	}
 	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": {}} {
-		if got := bestOf(t, s, toolsearch.Query{Text: "create issue", Namespace: namespace}); !slices.Equal(got, want) {
-			t.Errorf("in namespace %q: found %v, want %v", namespace, got, want)
-		}
+		got := bestOf(t, s, toolsearch.Query{Text: "create issue", Namespace: namespace})
+		assert.Equal(t, want, got, "in namespace %q", namespace)
 	}
-	if got := bestOf(t, s, toolsearch.Query{Keywords: []string{"weather"}, Limit: 1}); !slices.Equal(got, []int{0}) {
-		t.Errorf("a query without text found %v", got)
-	}
+	got := bestOf(t, s, toolsearch.Query{Keywords: []string{"weather"}, Limit: 1})
+	assert.Equal(t, []int{0}, got, "a query without text")
 }
 
 // TestBM25Names: what is asked for by its name comes first, then what has the query for
@@ -150,14 +147,14 @@ func TestBM25Names(t *testing.T) {
 	}
 	for _, tt := range tests {
 		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(tt.query))
-		if err != nil {
-			t.Fatal(err)
+		require.NoError(t, err)
+		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q found %v, want %v", tt.query, hits, tt.want) {
+			continue
 		}
 		for i, want := range tt.want {
-			if i >= len(hits) || hits[i].Doc != want || hits[i].Score < tt.bonus[i] || hits[i].Score >= tt.bonus[i]+100 {
-				t.Errorf("%q found %v, want %v with a bonus of %v", tt.query, hits, tt.want, tt.bonus)
-				break
-			}
+			assert.Equal(t, want, hits[i].Doc, "%q found %v, want %v", tt.query, hits, tt.want)
+			assert.GreaterOrEqual(t, hits[i].Score, tt.bonus[i], "%q found %v", tt.query, hits)
+			assert.Less(t, hits[i].Score, tt.bonus[i]+100, "%q found %v", tt.query, hits)
 		}
 	}
 }
@@ -173,9 +170,7 @@ func TestBM25Workers(t *testing.T) {
 	}
 	one, many := build(1), build(7)
 	for _, word := range append(someWords, docs[0].Name, docs[len(docs)-1].Name) {
-		if want, got := hitsOf(one, word), hitsOf(many, word); got != want {
-			t.Errorf("%q: one worker found %.200s, seven %.200s", word, want, got)
-		}
+		assert.Equal(t, hitsOf(one, word), hitsOf(many, word), "%q: of one worker, and of seven", word)
 	}
 }
 
@@ -188,9 +183,7 @@ func TestBM25Score(t *testing.T) {
 	}
 	options := toolsearch.BM25Options{K1: 2, Coverage: 0.25, Name: toolsearch.Field{Weight: 3, B: 0.5}, Description: toolsearch.Field{Weight: 1.5, B: 0.75}}
 	hits, err := bm25Catalog(t, options, docs...).Search(context.Background(), toolsearch.ParseQuery("beta gamma"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	idf := func(df float64) float64 { return math.Log(1 + (3-df+0.5)/(df+0.5)) }
 	saturate := func(f float64) float64 { return f / (2 + f) }
 	nameMean, textMean := 4.0/3, 5.0/3
@@ -198,9 +191,9 @@ func TestBM25Score(t *testing.T) {
 	gamma := idf(1) * saturate(1.5*2/(1-0.75+0.75*3/textMean))
 	share := idf(2) / (idf(1) + idf(2)) // of alpha_beta, the query has beta
 	want := (beta + gamma) * (1 + 0.25*share)
-	if len(hits) != 2 || hits[0].Doc != 0 || math.Abs(hits[0].Score-want) > 1e-5 {
-		t.Errorf("got %v, want document 0 with %.6f first", hits, want)
-	}
+	require.Len(t, hits, 2)
+	assert.Equal(t, 0, hits[0].Doc)
+	assert.InDelta(t, want, hits[0].Score, 1e-5)
 }
 
 // TestBM25Explains: the explanation of every hit adds up to its score.
@@ -213,9 +206,7 @@ func TestBM25Explains(t *testing.T) {
 		})
 	}
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	checkExplanations(t, catalog, infos, random)
 }
 
@@ -238,24 +229,19 @@ func TestBM25ExplainsExactly(t *testing.T) {
 			q := toolsearch.ParseQuery(b.String())
 			scores := make(map[int]float64)
 			hits, err := s.Search(context.Background(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, hit := range hits {
 				scores[hit.Doc] = hit.Score
 			}
 			for i := range docs {
 				e, err := s.Explain(context.Background(), q, i)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				sum := 0.0
 				for _, part := range e.Parts {
 					sum += part.Score
 				}
-				if e.Score != scores[i] || math.Abs(sum-e.Score) > 1e-6*max(1, e.Score) {
-					t.Fatalf("%q, %q: score %v, parts sum to %v, explained as %s", q.Text, docs[i].Name, scores[i], sum, e)
-				}
+				require.Equal(t, scores[i], e.Score, "%q, %q: explained as %s", q.Text, docs[i].Name, e)
+				require.InDelta(t, e.Score, sum, 1e-6*max(1, e.Score), "%q, %q: the sum of the parts, explained as %s", q.Text, docs[i].Name, e)
 			}
 		}
 	}
@@ -270,25 +256,17 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 		"more":{"additionalProperties":{"description":"almond"}}},
 		"$defs":{"shared":{"properties":{"nested":{"description":"pistachio"}}}}}`
 	var js jsonschema.Schema
-	if err := js.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, js.UnmarshalJSON([]byte(text)))
 	infos := []*schema.ToolInfo{
 		{Name: "nuts", Desc: "Sells", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&js)},
 		{Name: "fruit", Desc: "Sells"},
 	}
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, word := range []string{"innermost", "walnut", "element", "hazelnut", "pecan", "cashew", "almond", "pistachio", "nested"} {
 		result, err := catalog.Search(context.Background(), word, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := matchNames(result); !slices.Equal(got, []string{"nuts"}) {
-			t.Errorf("%s found %v", word, got)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, []string{"nuts"}, matchNames(result), "%s", word)
 	}
 }
 
@@ -328,9 +306,7 @@ func TestBM25Near(t *testing.T) {
 		{strings.Repeat("x", 4000), nil, "a long word"},
 	}
 	for _, tt := range tests {
-		if got := bestOf(t, s, toolsearch.ParseQuery(tt.query)); !slices.Equal(got, tt.want) && len(got)+len(tt.want) > 0 {
-			t.Errorf("%s: %.40q found %v, want %v", tt.why, tt.query, got, tt.want)
-		}
+		assertList(t, tt.want, bestOf(t, s, toolsearch.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
 	}
 }
 
@@ -339,24 +315,16 @@ func TestBM25Near(t *testing.T) {
 func TestBM25NearCountsLess(t *testing.T) {
 	docs := []toolsearch.Document{doc("send_mesage", ""), doc("send_message", "")}
 	s := bm25Catalog(t, toolsearch.BM25Options{}, docs...)
-	if got := bestOf(t, s, toolsearch.ParseQuery("mesage")); !slices.Equal(got, []int{0}) {
-		t.Errorf("a word that a tool has found %v, want it alone", got)
-	}
-	if got := bestOf(t, s, toolsearch.ParseQuery("+messsage send")); len(got) > 0 {
-		t.Errorf("a misspelled required word found %v", got)
-	}
+	assert.Equal(t, []int{0}, bestOf(t, s, toolsearch.ParseQuery("mesage")), "a word that a tool has finds more than that tool")
+	assert.Empty(t, bestOf(t, s, toolsearch.ParseQuery("+messsage send")), "a misspelled required word")
 	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("messsage"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	right, err := s.Search(context.Background(), toolsearch.ParseQuery("message"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+	require.Len(t, right, 1)
 	// Half the weight: of the impact, and of the share of the name, which is one half.
-	if len(hits) != 1 || len(right) != 1 || hits[0].Score >= right[0].Score-0.5*right[0].Score+1e-6 {
-		t.Errorf("misspelled %v, spelled right %v", hits, right)
-	}
+	assert.Less(t, hits[0].Score, right[0].Score-0.5*right[0].Score+1e-6)
 }
 
 // TestBM25Values: what a query quotes counts for less than what it asks for.
@@ -370,20 +338,14 @@ func TestBM25Values(t *testing.T) {
 		`"walnut" pecan`, `pecan "walnut"`, "walnut.txt pecan", "pecan at https://walnut/", "pecan for me@walnut.org",
 		"pecan 'walnut'", "pecan <walnut>", "pecan “walnut”", "pecan `walnut`", "pecan 「walnut」",
 	} {
-		if got := bestOf(t, s, toolsearch.ParseQuery(query)); !slices.Equal(got, []int{1, 0}) {
-			t.Errorf("%q found %v, want what is not quoted first", query, got)
-		}
+		assert.Equal(t, []int{1, 0}, bestOf(t, s, toolsearch.ParseQuery(query)), "%q, want what is not quoted first", query)
 	}
 	for _, query := range []string{
 		"walnut pecan", "pecan's walnut's", `"walnut" and "pecan"`, `walnut "walnut" pecan`, `pecan "walnut`, "walnut, pecan.", "walnut's 5' pecan",
 	} {
-		if got := bestOf(t, s, toolsearch.ParseQuery(query)); !slices.Equal(got, []int{0, 1}) {
-			t.Errorf("%q found %v, want both alike", query, got)
-		}
+		assert.Equal(t, []int{0, 1}, bestOf(t, s, toolsearch.ParseQuery(query)), "%q, want both alike", query)
 	}
-	if got := bestOf(t, s, toolsearch.ParseQuery("use cashew.nuts")); !slices.Equal(got, []int{2}) {
-		t.Errorf("a name with a dot found %v", got)
-	}
+	assert.Equal(t, []int{2}, bestOf(t, s, toolsearch.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
 // TestBM25Lexicon: words for the same, and words that tools are asked with.
@@ -396,9 +358,7 @@ func TestBM25Lexicon(t *testing.T) {
 		"repository configuration": {1},
 		"lamp information":         {3, 2}, // what is asked for before the word it is asked with
 	} {
-		if got := bestOf(t, s, toolsearch.ParseQuery(query)); !slices.Equal(got, want) {
-			t.Errorf("%q found %v, want %v", query, got, want)
-		}
+		assert.Equal(t, want, bestOf(t, s, toolsearch.ParseQuery(query)), "%q", query)
 	}
 }
 
@@ -409,9 +369,7 @@ func TestBM25Sentences(t *testing.T) {
 		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
 	score := func(query string, doc int) float64 {
 		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, hit := range hits {
 			if hit.Doc == doc {
 				return hit.Score
@@ -436,9 +394,7 @@ func TestBM25Sentences(t *testing.T) {
 		{"a. b. c. d. e. f. g. walnut pecan. cashew", 2, 2}, // of the eighth on it is all one
 	} {
 		for doc, want := range []float64{tt.apart, tt.together} {
-			if got := score(tt.query, doc) / one; math.Abs(got-want) > 1e-5 {
-				t.Errorf("%q: tool %d scores %.5f words, want %.5f", tt.query, doc, got, want)
-			}
+			assert.InDelta(t, want, score(tt.query, doc)/one, 1e-5, "%q: tool %d, in words", tt.query, doc)
 		}
 	}
 }
