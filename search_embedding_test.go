@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -94,13 +96,11 @@ func TestEmbeddingScores(t *testing.T) {
 		t.Helper()
 		options.Embedder, options.Concurrency = e, 1
 		hits, err := searcherOf(t, options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery("query"))
-		if err != nil || len(hits) != len(want) {
-			t.Errorf("%v, %v, want %v", hits, err, want)
-		}
+		assert.NoError(t, err)
+		assert.Len(t, hits, len(want))
 		for _, hit := range hits {
-			if name := docs[hit.Doc].Name; math.Abs(hit.Score-want[name]) > 1e-6 {
-				t.Errorf("%s has %v, want %v", name, hit.Score, want[name])
-			}
+			name := docs[hit.Doc].Name
+			assert.InDelta(t, want[name], hit.Score, 1e-6, "%s", name)
 		}
 	}
 	checkCosines(toolsearch.EmbeddingOptions{}, map[string]float64{"same": 1, "near": 3. / 5})
@@ -117,17 +117,12 @@ func TestEmbeddingNarrows(t *testing.T) {
 		"mail: send": {0}, "Chat: send": {1}, "chat: +messages": {}, "nobody: +send": {0, 1},
 	} {
 		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := []int{}
 		for _, hit := range hits {
 			found = append(found, hit.Doc)
 		}
-		slices.Sort(found)
-		if !slices.Equal(found, want) {
-			t.Errorf("%q finds %v, want %v", query, found, want)
-		}
+		assert.ElementsMatch(t, want, found, "%q", query)
 	}
 }
 
@@ -141,13 +136,15 @@ func TestEmbeddingTexts(t *testing.T) {
 	s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Concurrency: 1}.Index, docs...)
 	got := e.texts()
 	want := []string{"mcp git open Issue. Opens an issue. bug. new issue. vcs, work. repo name, title", "a. b"}
-	if len(got) != 3 || !slices.Equal(got[:2], want) || len([]rune(got[2])) > 1000 {
-		t.Errorf("embedded %.200q, want %q and a text of at most 1000 code points", got, want)
-	}
+	require.Len(t, got, 3)
+	assert.Equal(t, want, got[:2])
+	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
 	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("a b"))
-	if err != nil || len(hits) < 2 || hits[0].Doc != 1 || hits[1].Doc != 2 || hits[0].Score != hits[1].Score {
-		t.Errorf("two tools alike: %v, %v", hits, err)
-	}
+	require.NoError(t, err, "two tools alike")
+	require.GreaterOrEqual(t, len(hits), 2, "two tools alike: %v", hits)
+	assert.Equal(t, 1, hits[0].Doc, "two tools alike: %v", hits)
+	assert.Equal(t, 2, hits[1].Doc, "two tools alike: %v", hits)
+	assert.Equal(t, hits[0].Score, hits[1].Score, "two tools alike: %v", hits)
 }
 
 func TestEmbeddingBatches(t *testing.T) {
@@ -170,25 +167,18 @@ func TestEmbeddingBatches(t *testing.T) {
 	}}
 	var progress []int
 	searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
-		if total != 95 {
-			t.Errorf("%d texts, want 95", total)
-		}
+		assert.Equal(t, 95, total)
 		progress = append(progress, done)
 	}}.Index, docs...)
-	if most > 3 {
-		t.Errorf("%d calls at a time, want at most 3", most)
-	}
+	assert.LessOrEqual(t, most, 3, "calls at a time")
 	for _, texts := range e.calls {
-		if len(texts) > 7 {
-			t.Errorf("%d texts in a call, want at most 7", len(texts))
-		}
+		assert.LessOrEqual(t, len(texts), 7, "texts in a call")
 	}
-	if len(e.texts()) != 95 {
-		t.Errorf("%d texts embedded, want 95", len(e.texts()))
-	}
-	if len(progress) != 15 || progress[0] != 0 || progress[14] != 95 || !slices.IsSorted(progress) {
-		t.Errorf("progress %v", progress)
-	}
+	assert.Len(t, e.texts(), 95)
+	require.Len(t, progress, 15)
+	assert.Equal(t, 0, progress[0])
+	assert.Equal(t, 95, progress[14])
+	assert.IsNonDecreasing(t, progress)
 }
 
 // TestBadEmbedders: what an embedder gets wrong is an error that says so.
@@ -221,17 +211,15 @@ func TestBadEmbedders(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := toolsearch.Embedding(test.e)(context.Background(), docs)
-			if s != nil || err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want an error with %q", err, test.want)
-			}
+			assert.ErrorContains(t, err, test.want)
+			assert.Equal(t, nil, s) // Nil would take a nil pointer, too
 		})
 	}
 	// From batch to batch, too.
 	calls := 0
 	e := change(func(v [][]float64) [][]float64 { calls++; v[0] = v[0][calls:]; return v })
-	if _, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs); err == nil {
-		t.Error("vectors of 63 and 62 dimensions are in one index")
-	}
+	_, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs)
+	assert.Error(t, err, "vectors of 63 and 62 dimensions are in one index")
 }
 
 // The first error stops the build, and a context that is done ends it whatever the
@@ -243,19 +231,15 @@ func TestEmbeddingStops(t *testing.T) {
 	}
 	down := errors.New("down")
 	e := &wordEmbedder{during: func(context.Context, []string) error { return down }}
-	if _, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs); !errors.Is(err, down) {
-		t.Errorf("got %v, want %v", err, down)
-	}
-	if n := len(e.texts()); n > 8 { // 4 at a time, and as many handed out meanwhile
-		t.Errorf("%d calls after the first failed", n)
-	}
+	_, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs)
+	assert.ErrorIs(t, err, down)
+	assert.LessOrEqual(t, len(e.texts()), 8, "calls: 4 at a time, and as many handed out meanwhile")
 	ctx, cancel := context.WithCancel(context.Background())
 	release := make(chan struct{})
 	defer close(release)
 	e = &wordEmbedder{during: func(context.Context, []string) error { cancel(); <-release; return nil }}
-	if _, err := toolsearch.Embedding(e)(ctx, docs); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	_, err = toolsearch.Embedding(e)(ctx, docs)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // An embedder that fails or hangs when it is asked for a query makes the search worse and
@@ -292,11 +276,11 @@ func TestEmbeddingDegrades(t *testing.T) {
 					return s, err
 				}
 				got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index, Fallback: fallback}, `{"query":"weather"}`)
-				if err != nil || !slices.Contains(got.Matches, "get_weather") {
-					t.Errorf("got %v, %v, want the weather", got, err)
-				}
-				if event.Err == nil || test.want != nil && !errors.Is(event.Err, test.want) || !strings.Contains(event.Err.Error(), test.text) {
-					t.Errorf("the event has %v, want %v %s", event.Err, test.want, test.text)
+				assert.NoError(t, err)
+				assert.Contains(t, got.Matches, "get_weather")
+				assert.ErrorContains(t, event.Err, test.text)
+				if test.want != nil {
+					assert.ErrorIs(t, event.Err, test.want)
 				}
 			})
 		}
@@ -312,25 +296,21 @@ func TestEmbeddingHangs(t *testing.T) {
 	e.during = func(context.Context, []string) error { <-release; return nil }
 	before := len(e.texts())
 	for i := range 40 {
-		if _, err := s.Search(context.Background(), toolsearch.ParseQuery(fmt.Sprint("weather ", i))); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		_, err := s.Search(context.Background(), toolsearch.ParseQuery(fmt.Sprint("weather ", i)))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	if n := len(e.texts()) - before; n > 32 {
-		t.Errorf("%d calls hang", n)
-	}
+	assert.LessOrEqual(t, len(e.texts())-before, 32, "calls that hang")
 }
 
 // A query may be longer than what services take.
 func TestEmbeddingLongQuery(t *testing.T) {
 	e := &wordEmbedder{}
 	s := searcherOf(t, toolsearch.Embedding(e), doc("get_weather", ""))
-	if _, err := s.Search(context.Background(), toolsearch.ParseQuery(strings.Repeat("天气 ", 1000))); err != nil {
-		t.Fatal(err)
-	}
-	if texts := e.texts(); len([]rune(texts[1])) > 1000 {
-		t.Errorf("embedded %d code points", len([]rune(texts[1])))
-	}
+	_, err := s.Search(context.Background(), toolsearch.ParseQuery(strings.Repeat("天气 ", 1000)))
+	require.NoError(t, err)
+	texts := e.texts()
+	require.Greater(t, len(texts), 1)
+	assert.LessOrEqual(t, len([]rune(texts[1])), 1000, "code points")
 }
 
 func TestEmbeddingRemembersQueries(t *testing.T) {
@@ -340,13 +320,10 @@ func TestEmbeddingRemembersQueries(t *testing.T) {
 		s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
 		before := len(e.texts())
 		for _, query := range []string{"one", "two", "two", "three", "one", "three"} {
-			if _, err := s.Search(context.Background(), toolsearch.ParseQuery(query)); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+			require.NoError(t, err)
 		}
-		if got := len(e.texts()) - before; got != want {
-			t.Errorf("cache of %d: %d queries embedded, want %d", size, got, want)
-		}
+		assert.Equal(t, want, len(e.texts())-before, "queries embedded with a cache of %d", size)
 	}
 }
 
@@ -394,16 +371,19 @@ func TestEmbeddingStore(t *testing.T) {
 				t.Helper()
 				e := &wordEmbedder{}
 				var progress []int
+				var failures []error
 				s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Model: model, Store: store(), BatchSize: 2,
 					Progress:     func(done, _ int) { progress = append(progress, done) },
-					OnStoreError: func(err error) { t.Error(err) }}.Index, docs...)
-				if got := len(e.texts()); got != wantEmbedded || progress[0] != 3-wantEmbedded || progress[len(progress)-1] != 3 {
-					t.Errorf("%d texts embedded, progress %v, want %d", got, progress, wantEmbedded)
-				}
+					OnStoreError: func(err error) { failures = append(failures, err) }}.Index, docs...)
+				assert.Empty(t, failures)
+				assert.Len(t, e.texts(), wantEmbedded)
+				require.NotEmpty(t, progress)
+				assert.Equal(t, 3-wantEmbedded, progress[0])
+				assert.Equal(t, 3, progress[len(progress)-1])
 				if hits := hitsOf(s, "mail"); first == "" {
 					first = hits
-				} else if hits != first {
-					t.Errorf("from the store %s, before %s", hits, first)
+				} else {
+					assert.Equal(t, first, hits, "from the store, not what it was before")
 				}
 			}
 			build("one", 3)
@@ -452,19 +432,17 @@ func TestBadStores(t *testing.T) {
 			var failures []string
 			s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: test.store, Model: "m", BatchSize: 1,
 				OnStoreError: func(err error) { failures = append(failures, err.Error()) }}.Index, docs...)
-			if got := hitsOf(s, "mail"); got != want {
-				t.Errorf("got %s, want %s", got, want)
+			assert.Equal(t, want, hitsOf(s, "mail"))
+			if test.err == "" {
+				assert.Empty(t, failures)
+			} else if assert.Len(t, failures, 1) {
+				assert.Contains(t, failures[0], test.err)
 			}
-			if len(failures) > 1 || (len(failures) == 1) != (test.err != "") || !strings.Contains(strings.Join(failures, ""), test.err) {
-				t.Errorf("told of %q, want %q", failures, test.err)
-			}
-			if s, ok := test.store.(*vectorMap); ok && s != nil && s.calls != test.calls {
-				t.Errorf("%d calls of the store, want %d", s.calls, test.calls)
+			if s, ok := test.store.(*vectorMap); ok && s != nil {
+				assert.Equal(t, test.calls, s.calls, "calls of the store")
 			}
 		})
 	}
-	if _, err := (toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: filled(same)}).Index(context.Background(), docs); err == nil ||
-		!strings.Contains(err.Error(), "Model") {
-		t.Errorf("a store without a Model: %v", err)
-	}
+	_, err := (toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: filled(same)}).Index(context.Background(), docs)
+	assert.ErrorContains(t, err, "Model", "a store without a Model")
 }
