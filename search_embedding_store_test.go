@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 )
 
@@ -28,9 +31,7 @@ func saveEntries(t *testing.T, s *toolsearch.FileStore, entries ...int) {
 		key, vector := storeEntry(n)
 		keys, vectors = append(keys, key), append(vectors, vector)
 	}
-	if err := s.Save(context.Background(), keys, vectors); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(context.Background(), keys, vectors))
 }
 
 // entriesIn returns which of the first entries a new store over the file has, and checks
@@ -43,16 +44,14 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 		keys = append(keys, key)
 	}
 	vectors, err := toolsearch.NewFileStore(path).Load(context.Background(), keys)
-	if err != nil || len(vectors) != first {
-		t.Fatalf("%d vectors, %v, want %d", len(vectors), err, first)
-	}
+	require.NoError(t, err)
+	require.Len(t, vectors, first)
 	for n, v := range vectors {
 		if v == nil {
 			continue
 		}
-		if _, want := storeEntry(n); !slices.Equal(v, want) {
-			t.Fatalf("entry %d is %v, want %v", n, v, want)
-		}
+		_, want := storeEntry(n)
+		require.Equal(t, want, v, "entry %d", n)
 		found = append(found, n)
 	}
 	return found
@@ -65,29 +64,22 @@ func TestFileStoreDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveEntries(t, toolsearch.NewFileStore(path), 0, 1, 2)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	record := len(whole) / 3
 	check := func(damaged []byte, what string, want ...int) {
 		t.Helper()
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := entriesIn(t, path, 4); !slices.Equal(got, want) {
-			t.Fatalf("%s: found %v, want %v", what, got, want)
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		if got := entriesIn(t, path, 4); len(want) > 0 {
+			require.Equal(t, want, got, "%s", what)
+		} else {
+			require.Empty(t, got, "%s", what)
 		}
 		saveEntries(t, toolsearch.NewFileStore(path), 3)
-		if got := entriesIn(t, path, 4); !slices.Equal(got, append(want, 3)) {
-			t.Fatalf("%s: found %v after one was saved, want %v and 3", what, got, want)
-		}
+		require.Equal(t, append(want, 3), entriesIn(t, path, 4), "%s: after one was saved", what)
 		saveEntries(t, toolsearch.NewFileStore(path), 4)
-		if got := entriesIn(t, path, 5); !slices.Equal(got, append(want, 3, 4)) {
-			t.Fatalf("%s: found %v after two were saved, want %v, 3 and 4", what, got, want)
-		}
-		if data, _ := os.ReadFile(path); len(data) != (len(want)+2)*record {
-			t.Fatalf("%s: %d bytes after two were saved, want %d records of %d", what, len(data), len(want)+2, record)
-		}
+		require.Equal(t, append(want, 3, 4), entriesIn(t, path, 5), "%s: after two were saved", what)
+		data, _ := os.ReadFile(path)
+		require.Equal(t, (len(want)+2)*record, len(data), "%s: bytes after two were saved", what)
 	}
 	for size := range len(whole) {
 		check(whole[:size], fmt.Sprint("cut at ", size), []int{0, 1, 2}[:size/record]...)
@@ -118,17 +110,11 @@ func TestFileStoreBytes(t *testing.T) {
 		saveEntries(t, toolsearch.NewFileStore(path), 2)
 		saveEntries(t, s, 1, 2, 0)
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files = append(files, data)
 	}
-	if !bytes.Equal(files[0], files[1]) {
-		t.Error("two files of the same vectors differ")
-	}
-	if want := 3 * (4 + 32 + 4 + 3*4 + 4); len(files[0]) != want {
-		t.Errorf("%d bytes, want %d", len(files[0]), want)
-	}
+	assert.Equal(t, files[0], files[1], "two files of the same vectors differ")
+	assert.Equal(t, 3*(4+32+4+3*4+4), len(files[0]), "bytes")
 }
 
 // The file stays within its bound; the newest vectors stay in it.
@@ -139,23 +125,21 @@ func TestFileStoreBound(t *testing.T) {
 	s.MaxBytes = 10 * record
 	for n := range 100 {
 		saveEntries(t, s, n)
-		if info, err := os.Stat(path); err != nil || info.Size() > s.MaxBytes {
-			t.Fatalf("%v bytes, %v, want at most %d", info.Size(), err, s.MaxBytes)
-		}
-		if found := entriesIn(t, path, n+1); !slices.Contains(found, n) || len(found) < min(n+1, 5) {
-			t.Fatalf("after %d were saved, the file has %v", n+1, found)
-		}
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.LessOrEqual(t, info.Size(), s.MaxBytes, "bytes after %d were saved", n+1)
+		found := entriesIn(t, path, n+1)
+		require.Contains(t, found, n, "after %d were saved", n+1)
+		require.GreaterOrEqual(t, len(found), min(n+1, 5), "after %d were saved, the file has %v", n+1, found)
 	}
-	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
-		t.Errorf("%d files, want the one", len(files))
-	}
+	files, _ := os.ReadDir(filepath.Dir(path))
+	assert.Len(t, files, 1)
 	keys, vectors := make([]string, 20), make([][]float32, 20)
 	for n := range keys {
 		keys[n], vectors[n] = storeEntry(1000 + n)
 	}
-	if err := s.Save(context.Background(), keys, vectors); err == nil {
-		t.Error("20 records were saved where there is room for 10")
-	}
+	err := s.Save(context.Background(), keys, vectors)
+	assert.Error(t, err, "20 records were saved where there is room for 10")
 }
 
 // Several stores over one file, as several processes have them.
@@ -173,19 +157,15 @@ func TestFileStoreShared(t *testing.T) {
 			}
 			for n := range 20 {
 				key, vector := storeEntry(worker*20 + n)
-				if err := s.Save(context.Background(), []string{key}, [][]float32{vector}); err != nil {
-					t.Error(err)
-				}
-				if got, err := s.Load(context.Background(), []string{key}); err != nil || !slices.Equal(got[0], vector) {
-					t.Errorf("saved %v, loaded %v, %v", vector, got, err)
-				}
+				assert.NoError(t, s.Save(context.Background(), []string{key}, [][]float32{vector}))
+				got, err := s.Load(context.Background(), []string{key})
+				assert.NoError(t, err)
+				assert.Equal(t, [][]float32{vector}, got)
 			}
 		}()
 	}
 	wait.Wait()
-	if got := len(entriesIn(t, path, 120)); got != 120 {
-		t.Errorf("%d entries, want 120", got)
-	}
+	assert.Len(t, entriesIn(t, path, 120), 120)
 }
 
 func TestFileStoreMistakes(t *testing.T) {
@@ -206,8 +186,6 @@ func TestFileStoreMistakes(t *testing.T) {
 		{"no time", toolsearch.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
 	}
 	for _, test := range tests {
-		if test.err == nil {
-			t.Errorf("%s: no error", test.name)
-		}
+		assert.Error(t, test.err, "%s", test.name)
 	}
 }
