@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -71,16 +73,13 @@ func TestFuzzyLimits(t *testing.T) {
 		want    int
 	}{{toolsearch.FuzzyOptions{}, 20, 5}, {toolsearch.FuzzyOptions{}, 3, 3}, {toolsearch.FuzzyOptions{MaxHits: 8}, 20, 8}, {toolsearch.FuzzyOptions{MaxHits: -1}, 20, 12}} {
 		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, tt.options.Index)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		result, err := catalog.Search(context.Background(), "wether", tt.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(result.Matches) != tt.want || result.Total != 12 || result.Matches[0].Info.Name != "get_weather_a" {
-			t.Errorf("%+v, limit %d: %v of %d", tt.options, tt.limit, matchNames(result), result.Total)
-		}
+		require.NoError(t, err)
+		assert.Len(t, result.Matches, tt.want, "%+v, limit %d", tt.options, tt.limit)
+		assert.Equal(t, 12, result.Total, "%+v, limit %d", tt.options, tt.limit)
+		require.NotEmpty(t, result.Matches, "%+v, limit %d", tt.options, tt.limit)
+		assert.Equal(t, "get_weather_a", result.Matches[0].Info.Name, "%+v, limit %d", tt.options, tt.limit)
 	}
 }
 
@@ -116,8 +115,8 @@ func TestFuzzyEndsWithItsContext(t *testing.T) {
 	}
 	if hits, err := s.Search(ctx, toolsearch.ParseQuery(query)); err == nil {
 		t.Logf("20,000 names were compared in time: %d hits", len(hits))
-	} else if err != context.DeadlineExceeded {
-		t.Error(err)
+	} else {
+		assert.Equal(t, context.DeadlineExceeded, err)
 	}
 }
 
