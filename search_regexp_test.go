@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -89,8 +91,11 @@ func TestRegexpMistakes(t *testing.T) {
 			if language == toolsearch.Chinese {
 				want = word
 			}
-			if !strings.Contains(message, want) || len(matches) > 0 || asked || strings.Contains(message, "{") && !strings.Contains(tt.query, "{") {
-				t.Errorf("%.40q: %q, matches %v, fallback asked: %v; want %q", tt.query, message, matches, asked, want)
+			assert.Contains(t, message, want, "%.40q", tt.query)
+			assert.Empty(t, matches, "%.40q", tt.query)
+			assert.False(t, asked, "%.40q: the fallback was asked", tt.query)
+			if !strings.Contains(tt.query, "{") {
+				assert.NotContains(t, message, "{", "%.40q", tt.query)
 			}
 		}
 	}
@@ -101,22 +106,17 @@ func TestRegexpMistakes(t *testing.T) {
 func TestQueryErrors(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "get_user"}, {Name: "list_users"}}
 	message, matches := searchIn(t, toolsearch.English, toolsearch.Regexp, nil, infos, "(", "^list")
-	if !strings.Contains(message, "missing closing )") || fmt.Sprint(matches) != "[list_users]" {
-		t.Errorf("got %q, %v", message, matches)
-	}
+	assert.Contains(t, message, "missing closing )")
+	assert.Equal(t, []string{"list_users"}, matches)
 	message, _ = searchIn(t, toolsearch.English, toolsearch.Keyword, toolsearch.Regexp, infos, "(")
-	if !strings.Contains(message, "No tool matches") {
-		t.Errorf("got %q", message)
-	}
+	assert.Contains(t, message, "No tool matches")
 	foreign := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
 		return searcherFunc(func() ([]toolsearch.Hit, error) {
 			return nil, fmt.Errorf("wrapped: %w", &toolsearch.QueryError{Message: "say please"})
 		}), nil
 	}
 	message, _ = searchIn(t, toolsearch.Chinese, foreign, toolsearch.Keyword, infos, "user")
-	if message != "say please" {
-		t.Errorf("got %q", message)
-	}
+	assert.Equal(t, "say please", message)
 }
 
 // searchIn asks the tool_search of a middleware, as a model would.
@@ -127,28 +127,18 @@ func searchIn(t *testing.T, language toolsearch.Language, index, fallback toolse
 		config.DynamicTools = append(config.DynamicTools, &plainTool{info})
 	}
 	middleware, err := toolsearch.New(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	arguments, err := json.Marshal(map[string]any{"query": queries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), string(arguments))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var result struct {
 		Message string
 		Matches []string
 	}
-	if err := json.Unmarshal([]byte(text), &result); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &result))
 	return result.Message, result.Matches
 }
 
@@ -181,9 +171,7 @@ func TestRegexpOfHostileTexts(t *testing.T) {
 	s := searcherOf(t, index, hostileDocs()...)
 	for _, pattern := range hostilePatterns {
 		if _, err := s.Search(context.Background(), toolsearch.ParseQuery(pattern)); err != nil {
-			if wrong := (*toolsearch.QueryError)(nil); !errors.As(err, &wrong) {
-				t.Errorf("%q: %v", pattern, err)
-			}
+			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%q", pattern)
 		}
 	}
 }
@@ -198,8 +186,8 @@ func TestRegexpEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if hits, err := s.Search(ctx, toolsearch.ParseQuery("(?:.?){0,32}b")); err == nil {
 		t.Logf("2000 descriptions were matched in time: %d hits", len(hits))
-	} else if err != context.DeadlineExceeded {
-		t.Error(err)
+	} else {
+		assert.Equal(t, context.DeadlineExceeded, err)
 	}
 }
 
@@ -221,8 +209,10 @@ func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
 		{large, "0{700}", true}, // (1 << 28) / (3000 * 128) is 699
 	} {
 		_, err := searcherOf(t, toolsearch.Regexp, tt.docs...).Search(context.Background(), toolsearch.ParseQuery(tt.pattern))
-		if wrong := (*toolsearch.QueryError)(nil); errors.As(err, &wrong) != tt.refused || !tt.refused && err != nil {
-			t.Errorf("%d tools, %s: %v, want refused %v", len(tt.docs), tt.pattern, err, tt.refused)
+		if tt.refused {
+			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%d tools, %s", len(tt.docs), tt.pattern)
+		} else {
+			assert.NoError(t, err, "%d tools, %s", len(tt.docs), tt.pattern)
 		}
 	}
 }
