@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 )
 
@@ -129,25 +132,25 @@ func TestHybridExactName(t *testing.T) {
 			"with BM25":      toolsearch.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), toolsearch.BM25),
 		} {
 			hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery(query))
-			if err != nil || len(hits) == 0 || hits[0].Doc != want {
-				t.Errorf("%q, %s: %v, %v, want document %d first", query, name, hits, err, want)
+			assert.NoError(t, err, "%q, %s", query, name)
+			if assert.NotEmpty(t, hits, "%q, %s", query, name) {
+				assert.Equal(t, want, hits[0].Doc, "%q, %s: found %v", query, name, hits)
 			}
 		}
 	}
 	// 1e6 of BM25 for tool_c leaves the others what they were.
 	scores := func(third float64) map[int]float64 {
 		hits, err := searcherOf(t, toolsearch.Hybrid(part(3, 1, third)), docs...).Search(context.Background(), toolsearch.ParseQuery("tool_c"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		scores := make(map[int]float64)
 		for _, hit := range hits {
 			scores[hit.Doc] = hit.Score
 		}
 		return scores
 	}
-	if near, far := scores(3), scores(1e6+3); near[0] != far[0] || near[1] != far[1] || near[2] != far[2] {
-		t.Errorf("with the bonus %v, without %v", far, near)
+	near, far := scores(3), scores(1e6+3)
+	for doc := range 3 {
+		assert.Equal(t, near[doc], far[doc], "document %d, without the bonus and with it", doc)
 	}
 }
 
@@ -160,27 +163,19 @@ func TestHybridNarrows(t *testing.T) {
 	find := func(q toolsearch.Query) (found []int) {
 		t.Helper()
 		hits, err := s.Search(context.Background(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, hit := range hits {
 			found = append(found, hit.Doc)
 		}
 		return found
 	}
 	for query, want := range map[string]int{"send": 0, "+message send": 1, "+notes": 2, "mail: send": 1, "mail: +tool": 1} {
-		if got := find(toolsearch.ParseQuery(query)); !slices.Equal(got, []int{want}) {
-			t.Errorf("%q finds %v, want %d", query, got, want)
-		}
+		assert.Equal(t, []int{want}, find(toolsearch.ParseQuery(query)), "%q", query)
 	}
 	q := toolsearch.ParseQuery("send")
 	q.Allowed = func(doc int) bool { return doc == 3 }
-	if got := find(q); !slices.Equal(got, []int{3}) {
-		t.Errorf("finds %v, allowed is 3", got)
-	}
-	if got := find(toolsearch.ParseQuery("mail: +notes")); got != nil {
-		t.Errorf("finds %v, where nothing has both", got)
-	}
+	assert.Equal(t, []int{3}, find(q), "allowed is 3")
+	assert.Empty(t, find(toolsearch.ParseQuery("mail: +notes")), "nothing has both")
 }
 
 // TestHybridFailures: what some parts cannot do, the others do.
@@ -219,21 +214,22 @@ func TestHybridFailures(t *testing.T) {
 			}
 			s := searcherOf(t, toolsearch.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numberedScores(3)...)
 			hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything"))
-			if found := len(hits) == 1 && hits[0].Doc == 2; found != test.found {
-				t.Errorf("found %v", hits)
-			}
+			assert.Equal(t, test.found, len(hits) == 1 && hits[0].Doc == 2, "found %v", hits)
 			partial := (*toolsearch.PartialError)(nil)
-			if errors.As(err, &partial) != test.partial || (err == nil) != (!test.partial && test.want == nil) {
-				t.Errorf("got %v, want it to be partial: %t", err, test.partial)
+			assert.Equal(t, test.partial, errors.As(err, &partial), "whether this is partial: %v", err)
+			if !test.partial && test.want == nil {
+				assert.NoError(t, err)
+			} else {
+				assert.Error(t, err)
 			}
 			for _, want := range test.want {
-				if !errors.Is(err, want) {
-					t.Errorf("got %v, want %v", err, want)
-				}
+				assert.ErrorIs(t, err, want)
 			}
 			e, explainErr := s.(toolsearch.Explainer).Explain(context.Background(), toolsearch.ParseQuery("anything"), 2)
-			if test.found && (e.Score != hits[0].Score || errors.As(explainErr, &partial) != test.partial) {
-				t.Errorf("explained as %v, %v", e, explainErr)
+			if test.found {
+				require.NotEmpty(t, hits)
+				assert.Equal(t, hits[0].Score, e.Score, "explained as %v", e)
+				assert.Equal(t, test.partial, errors.As(explainErr, &partial), "whether this is partial: %v", explainErr)
 			}
 		})
 	}
@@ -249,12 +245,12 @@ func TestHybridDegrades(t *testing.T) {
 		return s, err
 	}
 	got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index}, `{"query":"weather"}`)
-	if err != nil || len(got.Matches) == 0 || got.Matches[0] != "get_weather" {
-		t.Errorf("got %v, %v, want the weather", got, err)
+	assert.NoError(t, err)
+	if assert.NotEmpty(t, got.Matches) {
+		assert.Equal(t, "get_weather", got.Matches[0])
 	}
-	if !errors.Is(event.Err, down) || !strings.Contains(event.Err.Error(), "Embedding") {
-		t.Errorf("the event has %v, want %v of Embedding", event.Err, down)
-	}
+	assert.ErrorIs(t, event.Err, down)
+	assert.ErrorContains(t, event.Err, "Embedding")
 }
 
 // Parts are built at the same time, and asked at the same time: these wait for each other.
@@ -268,9 +264,9 @@ func TestHybridAtOnce(t *testing.T) {
 		return canned{hits: scoredHits(1), during: func() { meet(&searching) }}, nil
 	}
 	s := searcherOf(t, toolsearch.Hybrid(index, index, index), numberedScores(1)...)
-	if hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything")); err != nil || len(hits) != 1 {
-		t.Errorf("%v, %v", hits, err)
-	}
+	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("anything"))
+	assert.NoError(t, err)
+	assert.Len(t, hits, 1)
 }
 
 func TestHybridMistakes(t *testing.T) {
@@ -301,8 +297,7 @@ func TestHybridMistakes(t *testing.T) {
 		}, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
 	}
 	for _, test := range tests {
-		if _, err := test.options.Index(context.Background(), numberedScores(2)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
-		}
+		_, err := test.options.Index(context.Background(), numberedScores(2))
+		assert.ErrorContains(t, err, test.want, "%s", test.name)
 	}
 }
