@@ -20,6 +20,8 @@ import (
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -149,9 +151,9 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		for _, hit := range hits {
 			got = append(got, fmt.Sprintf("%s %.4g", docs[hit.Doc].Name, hit.Score))
 		}
-		if err != nil || strings.Join(got, ", ") != tt.want || total != len(got) {
-			t.Errorf("%s: found %s, of %d, error %v; want %s", tt.what, strings.Join(got, ", "), total, err, tt.want)
-		}
+		assert.NoError(t, err, "%s", tt.what)
+		assert.Equal(t, tt.want, strings.Join(got, ", "), "%s", tt.what)
+		assert.Equal(t, len(got), total, "%s", tt.what)
 	}
 }
 
@@ -171,9 +173,8 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 	} {
 		s := searcherOf(t, toolsearch.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
 		hits, err := s.Search(t.Context(), toolsearch.ParseQuery(tt.query))
-		if err != nil || len(hits) != tt.want {
-			t.Errorf("depth %d, %q: %d hits, error %v; want %d hits", tt.depth, tt.query, len(hits), err, tt.want)
-		}
+		assert.NoError(t, err, "depth %d, %q", tt.depth, tt.query)
+		assert.Equal(t, tt.want, len(hits), "depth %d, %q: hits", tt.depth, tt.query)
 	}
 }
 
@@ -198,17 +199,14 @@ func TestRetrieverAsksTheEngine(t *testing.T) {
 		{Text: strings.Repeat("letter ", 10_000)},
 		{Text: "\xffa"},
 	} {
-		if _, err := s.Search(t.Context(), q); err != nil {
-			t.Errorf("%q: %v", q.Text, err)
-		}
+		_, err := s.Search(t.Context(), q)
+		assert.NoError(t, err, "%q", q.Text)
 	}
 	want := []string{
 		"first letter/0/30", "first letter/0/150", "first letter/latin0/150",
 		strings.TrimSpace(strings.Repeat("letter ", 4096/len("letter "))) + "/0/30", "a/0/30",
 	}
-	if !slices.Equal(asked, want) {
-		t.Errorf("the engine was asked\n%q, want\n%q", asked, want)
-	}
+	assert.Equal(t, want, asked)
 }
 
 func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
@@ -231,9 +229,8 @@ func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 		for _, hit := range hits {
 			got += docs[hit.Doc].Name
 		}
-		if err != nil || got != tt.want {
-			t.Errorf("%q in %q: found %q, error %v; want %q", tt.query, tt.namespace, got, err, tt.want)
-		}
+		assert.NoError(t, err, "%q in %q", tt.query, tt.namespace)
+		assert.Equal(t, tt.want, got, "%q in %q", tt.query, tt.namespace)
 	}
 }
 
@@ -251,9 +248,8 @@ func TestRetrieverExplains(t *testing.T) {
 	} {
 		s := searcherOf(t, toolsearch.Retriever(answering(tt.documents...)), abc()...).(toolsearch.Explainer)
 		e, err := s.Explain(t.Context(), toolsearch.ParseQuery(tt.query), tt.doc)
-		if err != nil || e.String() != tt.want {
-			t.Errorf("%q: explained as %s, error %v; want %s", tt.query, e, err, tt.want)
-		}
+		assert.NoError(t, err, "%q", tt.query)
+		assert.Equal(t, tt.want, e.String(), "%q", tt.query)
 	}
 }
 
@@ -284,17 +280,14 @@ func TestRetrieverFails(t *testing.T) {
 			o.Timeout = time.Millisecond
 		}
 		s := searcherOf(t, o.Index, abc()...)
-		if hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter")); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, error %v; want an error with %q", tt.what, hits, err, tt.want)
-		}
-		if e, err := s.(toolsearch.Explainer).Explain(t.Context(), toolsearch.ParseQuery("letter"), 0); err == nil {
-			t.Errorf("%s: explained as %v", tt.what, e)
-		}
+		hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter"))
+		assert.ErrorContains(t, err, tt.want, "%s: found %v", tt.what, hits)
+		e, err := s.(toolsearch.Explainer).Explain(t.Context(), toolsearch.ParseQuery("letter"), 0)
+		assert.Error(t, err, "%s: explained as %v", tt.what, e)
 	}
 	for _, none := range []retriever.Retriever{nil, retrieving(nil), (*engine)(nil)} {
-		if _, err := toolsearch.Retriever(none)(t.Context(), nil); err == nil {
-			t.Errorf("%T that is nil: no error", none)
-		}
+		_, err := toolsearch.Retriever(none)(t.Context(), nil)
+		assert.Error(t, err, "%T that is nil", none)
 	}
 }
 
@@ -312,19 +305,18 @@ func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 	for i := range 64 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-asked; cancel() }()
-		if hits, err := s.Search(ctx, toolsearch.ParseQuery("letter")); !errors.Is(err, context.Canceled) {
-			t.Fatalf("search %d: %v, error %v", i, hits, err)
-		}
+		hits, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+		require.ErrorIs(t, err, context.Canceled, "search %d: found %v", i, hits)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if hits, err := s.Search(ctx, toolsearch.ParseQuery("letter")); !errors.Is(err, context.DeadlineExceeded) || len(asked) > 0 {
-		t.Errorf("a 65th search: %v, error %v, asked %d more times", hits, err, len(asked))
-	}
+	hits, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+	assert.ErrorIs(t, err, context.DeadlineExceeded, "a 65th search: found %v", hits)
+	assert.Empty(t, asked, "a 65th search")
 	close(hang)
-	if hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter")); err != nil || len(hits) != 1 {
-		t.Errorf("after all: %v, error %v", hits, err)
-	}
+	hits, err = s.Search(t.Context(), toolsearch.ParseQuery("letter"))
+	assert.NoError(t, err, "after all")
+	assert.Len(t, hits, 1, "after all")
 }
 
 // TestRetrieverFailureDegrades: what the model gets when the engine is down.
@@ -362,15 +354,15 @@ func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, 
 	var events []toolsearch.SearchEvent
 	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
 	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
-	if o.err != nil || len(events) != 1 {
-		t.Fatalf("error %v, searches %v", o.err, events)
+	require.NoError(t, o.err)
+	require.Len(t, events, 1)
+	assert.Equal(t, found, strings.Join(events[0].Matches, " "))
+	if reason == nil {
+		assert.NoError(t, events[0].Err)
+	} else {
+		assert.ErrorIs(t, events[0].Err, reason)
 	}
-	if got := strings.Join(events[0].Matches, " "); got != found || !errors.Is(events[0].Err, reason) {
-		t.Errorf("found %q, failure %v; want %q, %v", got, events[0].Err, found, reason)
-	}
-	if got, want := o.last().ToolNames(), append([]string{"tool_search"}, strings.Fields(found)...); !slices.Equal(got, want) {
-		t.Errorf("the model saw %v, want %v", got, want)
-	}
+	assert.Equal(t, append([]string{"tool_search"}, strings.Fields(found)...), o.last().ToolNames(), "what the model saw")
 }
 
 // TestRetrieverIsSeenByCallbacks: an engine's own callbacks tell of a retriever, and not of
@@ -386,9 +378,9 @@ func TestRetrieverIsSeenByCallbacks(t *testing.T) {
 		callbacks.OnStart(callbacks.EnsureRunInfo(ctx, "Typed", components.ComponentOfRetriever), query)
 		return nil, nil
 	})}), abc()...)
-	if _, err := s.Search(ctx, toolsearch.ParseQuery("letter")); err != nil || !slices.Equal(seen, []string{"Retriever Typed"}) {
-		t.Errorf("callbacks saw %q, error %v", seen, err)
-	}
+	_, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"Retriever Typed"}, seen)
 }
 
 type typed struct{ retrieving }
@@ -400,26 +392,13 @@ func (typed) GetType() string { return "Typed" }
 func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	e := &engine{}
 	before, err := toolsearch.NewCatalog(t.Context(), newsTools(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := before.Store(t.Context(), e, toolsearch.StoreOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = before.Store(t.Context(), e, toolsearch.StoreOptions{})
+	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), newsTools()[1:], toolsearch.Retriever(e))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	result, err := after.Search(t.Context(), "weather of a city where", 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, match := range result.Matches {
-		if match.Info.Name == "get_weather" {
-			t.Error("a tool that left the catalog was found")
-		}
-	}
-	if len(result.Matches) != 4 { // every one has the parameter "city: Where"
-		t.Errorf("found %d of 4", len(result.Matches))
-	}
+	require.NoError(t, err)
+	assert.NotContains(t, matchNames(result), "get_weather", "a tool that left the catalog was found")
+	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
 }
