@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +11,8 @@ import (
 
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -23,9 +23,7 @@ func TestDocumentIDs(t *testing.T) {
 		"get_weather": "ca4c2b1c-0139-5c62-ad1b-5dde40d37d1a",
 		"发送邮件":        "a443c137-f8ad-5f80-aa9d-a80ddb4be95e",
 	} {
-		if got := toolsearch.DocumentID(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		assert.Equal(t, want, toolsearch.DocumentID(name), "%s", name)
 	}
 }
 
@@ -46,17 +44,12 @@ title: Title of it
 issueState issue State: open, closed
 draft
 Nameless`
-	if got.Content != want {
-		t.Errorf("content\n%s\nwant\n%s", got.Content, want)
-	}
+	assert.Equal(t, want, got.Content)
 	hash, _ := got.MetaData[toolsearch.MetaHash].(string)
-	if len(hash) != 64 {
-		t.Errorf("hash %q", hash)
-	}
+	assert.Len(t, hash, 64)
 	wantData := map[string]any{"name": d.Name, "namespace": "github", "hash": hash, "tags": []string{"write", "code"}, "aliases": []string{"new_issue"}}
-	if got.ID != toolsearch.DocumentID(d.Name) || !reflect.DeepEqual(got.MetaData, wantData) {
-		t.Errorf("ID %s, metadata %v", got.ID, got.MetaData)
-	}
+	assert.Equal(t, toolsearch.DocumentID(d.Name), got.ID)
+	assert.Equal(t, wantData, got.MetaData)
 	for what, change := range map[string]func(*toolsearch.Document){
 		"name": func(d *toolsearch.Document) { d.Name += "s" }, "description": func(d *toolsearch.Document) { d.Description += "!" },
 		"namespace": func(d *toolsearch.Document) { d.Namespace = "" }, "a tag": func(d *toolsearch.Document) { d.Tags = []string{"write", "", "code"} },
@@ -65,9 +58,7 @@ Nameless`
 	} {
 		changed := d
 		change(&changed)
-		if toolsearch.SchemaDocument(changed).MetaData[toolsearch.MetaHash] == hash {
-			t.Errorf("another %s has the same hash", what)
-		}
+		assert.NotEqual(t, hash, toolsearch.SchemaDocument(changed).MetaData[toolsearch.MetaHash], "another %s has the same hash", what)
 	}
 }
 
@@ -76,9 +67,8 @@ func TestSchemaDocumentOfHostileTools(t *testing.T) {
 	docs[0].Parameters = slices.Repeat([]toolsearch.Parameter{{Name: strings.Repeat("p", 5000), Description: strings.Repeat("\xff", 1<<20)}}, 512)
 	for i, d := range docs {
 		content := toolsearch.SchemaDocument(d).Content
-		if len(content) > 32<<10 || !utf8.ValidString(content) {
-			t.Errorf("document %d: %d bytes, valid %t", i, len(content), utf8.ValidString(content))
-		}
+		assert.LessOrEqual(t, len(content), 32<<10, "document %d: bytes", i)
+		assert.True(t, utf8.ValidString(content), "document %d: valid", i)
 	}
 }
 
@@ -94,15 +84,18 @@ func TestStoreDocuments(t *testing.T) {
 	var progress []string
 	options := toolsearch.StoreOptions{BatchSize: 3, Progress: func(written, total int) { progress = append(progress, fmt.Sprintf("%d/%d", written, total)) }}
 	first, err := toolsearch.StoreDocuments(t.Context(), e, lettersOf(7), options)
-	if err != nil || first.Written != 7 || len(first.Hashes) != 7 || !slices.Equal(e.batches, []int{3, 3, 1}) || !slices.Equal(progress, []string{"3/7", "6/7", "7/7"}) {
-		t.Fatalf("%+v, error %v, batches %v, progress %v", first, err, e.batches, progress)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 7, first.Written)
+	require.Len(t, first.Hashes, 7)
+	require.Equal(t, []int{3, 3, 1}, e.batches)
+	require.Equal(t, []string{"3/7", "6/7", "7/7"}, progress)
 
 	// Again, and nothing is doubled.
 	again, err := toolsearch.StoreDocuments(t.Context(), e, lettersOf(7), toolsearch.StoreOptions{})
-	if err != nil || len(e.documents) != 7 || !maps.Equal(again.Hashes, first.Hashes) || !slices.Equal(e.batches[3:], []int{7}) {
-		t.Errorf("again: %d documents, %+v, error %v", len(e.documents), again, err)
-	}
+	assert.NoError(t, err, "again")
+	assert.Len(t, e.documents, 7, "again")
+	assert.Equal(t, first.Hashes, again.Hashes, "again")
+	require.Equal(t, []int{7}, e.batches[3:], "again")
 
 	// Only what changed: two tools left, one is new, one does something else.
 	docs := append(lettersOf(5), doc("new", "Works"))
@@ -110,14 +103,19 @@ func TestStoreDocuments(t *testing.T) {
 	later, err := toolsearch.StoreDocuments(t.Context(), e, docs, toolsearch.StoreOptions{Known: first.Hashes})
 	gone := []string{toolsearch.DocumentID("tool_5"), toolsearch.DocumentID("tool_6")}
 	slices.Sort(gone)
-	if err != nil || later.Written != 2 || later.Unchanged != 4 || len(later.Hashes) != 6 || !slices.Equal(later.Gone, gone) ||
-		!slices.Equal(e.batches[4:], []int{2}) || e.documents[toolsearch.DocumentID("tool_1")].Content != "tool_1 tool 1\nPlays" {
-		t.Errorf("later: %+v, error %v, batches %v", later, err, e.batches[4:])
-	}
+	assert.NoError(t, err, "later")
+	assert.Equal(t, 2, later.Written, "later")
+	assert.Equal(t, 4, later.Unchanged, "later")
+	assert.Len(t, later.Hashes, 6, "later")
+	assert.Equal(t, gone, later.Gone, "later")
+	assert.Equal(t, []int{2}, e.batches[4:], "later")
+	require.Contains(t, e.documents, toolsearch.DocumentID("tool_1"), "later")
+	assert.Equal(t, "tool_1 tool 1\nPlays", e.documents[toolsearch.DocumentID("tool_1")].Content, "later")
 	none, err := toolsearch.StoreDocuments(t.Context(), e, docs, toolsearch.StoreOptions{Known: later.Hashes})
-	if err != nil || none.Written != 0 || none.Unchanged != 6 || len(e.batches) != 5 {
-		t.Errorf("nothing new: %+v, error %v", none, err)
-	}
+	assert.NoError(t, err, "nothing new")
+	assert.Zero(t, none.Written, "nothing new")
+	assert.Equal(t, 6, none.Unchanged, "nothing new")
+	assert.Len(t, e.batches, 5, "nothing new")
 }
 
 type storing func([]*schema.Document) ([]string, error)
@@ -152,13 +150,13 @@ func TestStoreDocumentsFails(t *testing.T) {
 		{"no indexer", (*engine)(nil), lettersOf(1), 0, "no indexer"},
 	} {
 		stored, err := toolsearch.StoreDocuments(t.Context(), tt.indexer, tt.docs, toolsearch.StoreOptions{BatchSize: 3})
-		if err == nil || !strings.Contains(err.Error(), tt.want) || stored.Written != tt.written || len(stored.Hashes) != tt.written {
-			t.Errorf("%s: %+v, error %v; want %d written and %q", tt.what, stored, err, tt.written, tt.want)
-		}
+		assert.ErrorContains(t, err, tt.want, "%s", tt.what)
+		assert.Equal(t, tt.written, stored.Written, "%s", tt.what)
+		assert.Len(t, stored.Hashes, tt.written, "%s", tt.what)
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	if stored, err := toolsearch.StoreDocuments(done, &engine{}, lettersOf(7), toolsearch.StoreOptions{}); !errors.Is(err, context.Canceled) || stored.Written > 0 {
-		t.Errorf("cancelled: %+v, error %v", stored, err)
-	}
+	stored, err := toolsearch.StoreDocuments(done, &engine{}, lettersOf(7), toolsearch.StoreOptions{})
+	assert.ErrorIs(t, err, context.Canceled, "cancelled")
+	assert.Zero(t, stored.Written, "cancelled")
 }
