@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -20,15 +22,13 @@ func ratio(t testing.TB, a, b string) float64 {
 	t.Helper()
 	s := searcherOf(t, toolsearch.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
 	e, err := s.(toolsearch.Explainer).Explain(context.Background(), toolsearch.Query{Text: a}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hits, err := s.Search(context.Background(), toolsearch.Query{Text: a})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := len(hits) == 1; found != (e.Score > 0) || found && hits[0].Score != e.Score {
-		t.Errorf("%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
+	require.NoError(t, err)
+	found := len(hits) == 1
+	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
+	if found {
+		assert.Equal(t, hits[0].Score, e.Score, "%.60q, %.60q", a, b)
 	}
 	return e.Score
 }
@@ -37,20 +37,14 @@ func ratio(t testing.TB, a, b string) float64 {
 // ratio by difflib.SequenceMatcher(None, a, b).ratio().
 func TestSimilarityEqualsPython(t *testing.T) {
 	data, err := os.ReadFile("testdata/similarity.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var pairs []struct {
 		A, B  string
 		Ratio float64
 	}
-	if err := json.Unmarshal(data, &pairs); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &pairs))
 	for _, p := range pairs {
-		if got := ratio(t, p.A, p.B); math.Abs(got-p.Ratio) > 5e-7 {
-			t.Errorf("%.60q, %.60q: got %.6f, want %.6f", p.A, p.B, got, p.Ratio)
-		}
+		assert.InDelta(t, p.Ratio, ratio(t, p.A, p.B), 5e-7, "%.60q, %.60q", p.A, p.B)
 	}
 }
 
@@ -149,17 +143,10 @@ func TestSimilarityFloorAndTies(t *testing.T) {
 		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
 	} {
 		index := toolsearch.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
-		if got := fmt.Sprint(must(searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery("x")))); got != tt.want {
-			t.Errorf("floor %v: got %s, want %s", tt.floor, got, tt.want)
-		}
+		hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery("x"))
+		require.NoError(t, err, "floor %v", tt.floor)
+		assert.Equal(t, tt.want, fmt.Sprint(hits), "floor %v", tt.floor)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func TestSimilarityIsASearcher(t *testing.T) {
@@ -189,8 +176,8 @@ func TestSimilarityEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if hits, err := s.Search(ctx, toolsearch.Query{Text: query}); err == nil {
 		t.Logf("3000 of the worst texts were compared in time: %d hits", len(hits))
-	} else if err != context.DeadlineExceeded {
-		t.Error(err)
+	} else {
+		assert.Equal(t, context.DeadlineExceeded, err)
 	}
 }
 
