@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -95,7 +96,7 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 	} {
 		var loaded []string
 		config := with(newMiddleware[M](t, toolsearch.Config{
-			DynamicTools: newsTools(), Unloaded: tt.unloaded, OnLoaded: func(_ context.Context, names []string) { loaded = names },
+			DynamicTools: testtools.NewsTools(), Unloaded: tt.unloaded, OnLoaded: func(_ context.Context, names []string) { loaded = names },
 		}))
 		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 		o := converse(context.Background(), t, w, config, tt.turns...)
@@ -134,8 +135,8 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 			}
 			options = append(options, adk.WithFullChatHistoryAsInput())
 		}
-		outside := over[M](t, newsTools()...)
-		within := over[M](t, echoTools("get_weather: Weather", "list_stocks: Seeds", "cut_grass: Mows")...)
+		outside := over[M](t, testtools.NewsTools()...)
+		within := over[M](t, testtools.EchoTools("get_weather: Weather", "list_stocks: Seeds", "cut_grass: Mows")...)
 		if tt.shared {
 			within = outside
 		}
@@ -148,7 +149,7 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 
 		config := with(outside)
 		if tt.dynamic {
-			config = with(over[M](t, append(newsTools(), inside)...))
+			config = with(over[M](t, append(testtools.NewsTools(), inside)...))
 		} else {
 			config.ToolsConfig = toolsConfig(inside)
 		}
@@ -181,7 +182,7 @@ func TestSubAgentLoadsForItself(t *testing.T) {
 			continue
 		}
 		t.Run(w.String(), func(t *testing.T) {
-			ctx, ours := context.Background(), over[*schema.Message](t, newsTools()...)
+			ctx, ours := context.Background(), over[*schema.Message](t, testtools.NewsTools()...)
 			newOne := func(name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
 				scripted, config := toolsearchtest.NewModel[*schema.Message](turns...), with(ours)
 				config.Name, config.Description, config.Model = name, "Knows", scripted
@@ -215,7 +216,7 @@ func testDeep[M adk.MessageType](t *testing.T, w way) {
 		selecting("get_weather"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the sub-agent
 		calling("send_mail"), toolsearchtest.Say("done"))
 	agent, err := deep.NewTyped(context.Background(), &deep.TypedConfig[M]{
-		Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, newsTools()...)).Handlers,
+		Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, testtools.NewsTools()...)).Handlers,
 	})
 	require.NoError(t, err)
 	events, err := runAgent(context.Background(), adk.TypedAgent[M](agent), w, question)
@@ -241,7 +242,7 @@ func testFailingModels[M adk.MessageType](t *testing.T, w way) {
 			}
 			return input
 		}
-		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native}))
+		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}))
 		backup := toolsearchtest.NewModel[M](calling("send_mail"), toolsearchtest.Say("done"))
 		if failover {
 			config.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{
@@ -301,7 +302,7 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 	} {
 		loaded := map[string][]string{}
 		build := func(name string, native bool, specs ...string) adk.TypedChatModelAgentMiddleware[M] {
-			return newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools(specs...), ToolName: name, UseModelToolSearch: native,
+			return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), ToolName: name, UseModelToolSearch: native,
 				OnLoaded: func(_ context.Context, names []string) { loaded[name] = names }})
 		}
 		config := with(build("", false, "get_weather: Weather", "send_mail: Sends"), build("find", tt.native, "cut_grass: Mows", "water_plants: Waters"))
@@ -360,9 +361,9 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 var errMower = errors.New("no mower")
 
 type (
-	failingTool   struct{ infoOnly }
-	panickingTool struct{ infoOnly }
-	breakingTool  struct{ infoOnly } // fails in the middle of its stream
+	failingTool   struct{ testtools.InfoOnly }
+	panickingTool struct{ testtools.InfoOnly }
+	breakingTool  struct{ testtools.InfoOnly } // fails in the middle of its stream
 )
 
 func (failingTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
@@ -388,10 +389,10 @@ func TestToolFailureEndsTheRunAndNothingElse(t *testing.T) {
 }
 
 func testToolFailure[M adk.MessageType](t *testing.T, w way) {
-	mower := infoOnly{&schema.ToolInfo{Name: "cut_grass"}}
+	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
 	for _, broken := range []tool.BaseTool{failingTool{mower}, panickingTool{mower}, breakingTool{mower}} {
 		_, panics := broken.(panickingTool)
-		ours := over[M](t, append(newsTools(), broken)...)
+		ours := over[M](t, append(testtools.NewsTools(), broken)...)
 		for _, calls := range [][]call{{{Name: "cut_grass"}}, {{Name: "send_mail"}, {Name: "cut_grass"}, {Name: "get_weather"}}} {
 			o := converse(context.Background(), t, w, with(ours), selecting("cut_grass"), toolsearchtest.CallTools(calls...))
 			assert.ErrorContains(t, o.err, errMower.Error(), "%T, %d calls: the end of the run", broken, len(calls))
@@ -435,7 +436,7 @@ func testConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	}}}, 4*runs)
 	for _, shared := range []bool{true, false} {
 		scripted := toolsearchtest.NewModel[M](script...)
-		config := with(over[M](t, echoTools(specs...)...))
+		config := with(over[M](t, testtools.EchoTools(specs...)...))
 		config.Model = scripted
 		agent := newAgent(t, config)
 		var group sync.WaitGroup
@@ -475,7 +476,7 @@ type editionKey struct{}
 func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 	const runs, editions, users = 48, 3, 4
 	middleware := newMiddleware[M](t, toolsearch.Config{
-		DynamicTools: echoTools("clock: The time"),
+		DynamicTools: testtools.EchoTools("clock: The time"),
 		Source: func(ctx context.Context) ([]tool.BaseTool, error) {
 			edition := ctx.Value(editionKey{}).(int)
 			var specs []string
@@ -484,7 +485,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 					specs = append(specs, fmt.Sprintf("%s_of_user%d_in_edition%d: Does", kind, user, edition))
 				}
 			}
-			return echoTools(specs...), nil
+			return testtools.EchoTools(specs...), nil
 		},
 		Filter: func(ctx context.Context, info *schema.ToolInfo) bool {
 			return strings.Contains(info.Name, ctx.Value(allowedKey{}).(string)) || info.Name == "clock"

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // TestKeywordAllocatesLittle: a search through the tool, from JSON to JSON, takes no more
 // than twenty allocations, however large the catalog.
 func TestKeywordAllocatesLittle(t *testing.T) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, benchCatalog(2_000), nil)
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, testtools.BenchCatalog(2_000), nil)
 	require.NoError(t, err)
 	searchTool := catalog.Tool()
 	for _, arguments := range benchQueries {

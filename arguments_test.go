@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // A model writes the queries and the arguments, a remote server the names, a store the
@@ -36,7 +37,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add(arguments)
 	}
 	ctx := context.Background()
-	tools := append(newsTools(), echoTools(`a: A`, `b]"c\: <b> & more`, "日历_创建: 新建", "select: Selects", "b\x01d\u202e: Bad")...)
+	tools := append(testtools.NewsTools(), testtools.EchoTools(`a: A`, `b]"c\: <b> & more`, "日历_创建: 新建", "select: Selects", "b\x01d\u202e: Bad")...)
 	known := map[string]bool{}
 	for _, t := range tools {
 		known[mustInfo(f, t).Name] = true

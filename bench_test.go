@@ -3,7 +3,6 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -30,32 +30,9 @@ var benchQueries = []string{
 	`{"query":"read the content of a file"}`,
 }
 
-// benchCatalog has names and descriptions like those of real servers: few distinct words
-// that recur, and some that do not.
-func benchCatalog(size int) []*schema.ToolInfo {
-	random := rand.New(rand.NewPCG(1, 2))
-	services := []string{"github", "slack", "jira", "gmail", "notion", "stripe", "sentry", "drive", "calendar", "postgres"}
-	verbs := []string{"create", "get", "list", "update", "delete", "search", "send", "read", "move", "export"}
-	nouns := []string{"issue", "message", "file", "pull_request", "channel", "user", "page", "event", "invoice", "branch", "comment", "table"}
-	words := []string{"the", "a", "of", "content", "given", "workspace", "with", "optional", "filter", "by", "owner", "returns", "identifier", "when", "it", "was", "last", "changed", "requires", "permission"}
-	infos := make([]*schema.ToolInfo, size)
-	for i := range infos {
-		verb, noun := pick(random, verbs), pick(random, nouns)
-		text := fmt.Sprintf("%ss a %s", verb, noun)
-		for range 8 + random.IntN(12) {
-			text += " " + pick(random, words)
-		}
-		infos[i] = &schema.ToolInfo{
-			Name: fmt.Sprintf("mcp__%s%d__%s_%s_%d", pick(random, services), i%97, verb, noun, i),
-			Desc: fmt.Sprintf("%s, code K%d.", text, i%4096),
-		}
-	}
-	return infos
-}
-
 func BenchmarkKeyword(b *testing.B) {
 	for _, size := range benchSizes {
-		infos := benchCatalog(size)
+		infos := testtools.BenchCatalog(size)
 		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 		if err != nil {
 			b.Fatal(err)
@@ -71,14 +48,14 @@ func BenchmarkKeyword(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("tools=%d/ours", size), run(catalog.Tool()))
-		b.Run(fmt.Sprintf("tools=%d/eino", size), run(newOracle(b, infos)))
+		b.Run(fmt.Sprintf("tools=%d/eino", size), run(testtools.NewOracle(b, infos)))
 	}
 }
 
 // BenchmarkKeywordWorstQueries are the queries an index helps least: single letters,
 // which nearly every tool contains, and names cut across their parts.
 func BenchmarkKeywordWorstQueries(b *testing.B) {
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), benchCatalog(10_000), nil)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), testtools.BenchCatalog(10_000), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,7 +75,7 @@ func BenchmarkKeywordWorstQueries(b *testing.B) {
 // Eino's scorer over it, which pays that price every time.
 func BenchmarkBuild(b *testing.B) {
 	for _, size := range benchSizes {
-		infos := benchCatalog(size)
+		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -108,7 +85,7 @@ func BenchmarkBuild(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("tools=%d/eino-query", size), func(b *testing.B) {
-			theirs := newOracle(b, infos)
+			theirs := testtools.NewOracle(b, infos)
 			for b.Loop() {
 				if _, err := theirs.InvokableRun(context.Background(), benchQueries[0]); err != nil {
 					b.Fatal(err)
@@ -127,10 +104,10 @@ func BenchmarkState(b *testing.B) {
 func benchmarkState[M adk.MessageType](b *testing.B) {
 	ctx := context.Background()
 	for _, size := range []int{1_000, 10_000} {
-		infos := benchCatalog(size)
+		infos := testtools.BenchCatalog(size)
 		tools := make([]tool.BaseTool, size)
 		for i, info := range infos {
-			tools[i] = &plainTool{info: info}
+			tools[i] = &testtools.PlainTool{Of: info}
 		}
 		const results = 500
 		history := []M{toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.User, Text: "hello"})}
@@ -186,19 +163,10 @@ func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
 	return info
 }
 
-// plainTool is an invokable tool that answers with its name.
-type plainTool struct{ info *schema.ToolInfo }
-
-func (p *plainTool) Info(context.Context) (*schema.ToolInfo, error) { return p.info, nil }
-
-func (p *plainTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return p.info.Name, nil
-}
-
 // BenchmarkBM25 is the searcher to recommend beside Eino's scorer.
 func BenchmarkBM25(b *testing.B) {
 	for _, size := range benchSizes {
-		infos := benchCatalog(size)
+		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -21,13 +21,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // Moving over from Eino's package means changing the import path: its constructors and
 // everything its Config can say have to be here too, under the same names and types.
 func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
-	ctx, tools := context.Background(), newsTools()
+	ctx, tools := context.Background(), testtools.NewsTools()
 	for i, build := range []func() (adk.ChatModelAgentMiddleware, error){
 		func() (adk.ChatModelAgentMiddleware, error) {
 			return oracle.New(ctx, &oracle.Config{DynamicTools: tools, UseModelToolSearch: true})
@@ -81,12 +82,12 @@ func checkMessage(t *testing.T, where string, err error, want []string) {
 
 // The tools below can each not be used, for a reason of its own.
 type (
-	unwellTool  struct{ plainTool } // Info fails
-	voidTool    struct{ plainTool } // Info returns nil
-	explodeTool struct{ plainTool } // Info panics
+	unwellTool  struct{ testtools.PlainTool } // Info fails
+	voidTool    struct{ testtools.PlainTool } // Info returns nil
+	explodeTool struct{ testtools.PlainTool } // Info panics
 	hollowTool  struct{ tool.InvokableTool }
 	funcTool    func() string // nil, though the interface it is in is not
-	otherTool   struct{ infoOnly }
+	otherTool   struct{ testtools.InfoOnly }
 )
 
 var errUnwell = errors.New("the server is down")
@@ -107,7 +108,7 @@ func (f funcTool) InvokableRun(context.Context, string, ...tool.Option) (string,
 func (otherTool) InvokableRun(context.Context, []byte) (string, error) { return "", nil }
 
 func TestNewNamesTheToolThatIsWrong(t *testing.T) {
-	bare := infoOnly{&schema.ToolInfo{Name: "cut_grass"}}
+	bare := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
 	for _, tt := range []struct {
 		name     string
 		tool     tool.BaseTool // stands at position 2
@@ -116,21 +117,21 @@ func TestNewNamesTheToolThatIsWrong(t *testing.T) {
 		wraps    error
 	}{
 		{name: "nil", tool: nil, want: []string{"is nil"}},
-		{name: "a nil pointer", tool: (*echoTool)(nil), want: []string{"is nil", "*toolsearch_test.echoTool"}},
+		{name: "a nil pointer", tool: (*testtools.EchoTool)(nil), want: []string{"is nil", "*testtools.EchoTool"}},
 		{name: "a nil function", tool: funcTool(nil), want: []string{"is nil", "toolsearch_test.funcTool"}},
 		{name: "nothing inside", tool: hollowTool{}, want: []string{"toolsearch_test.hollowTool"}},
 		{name: "Info fails", tool: &unwellTool{}, want: []string{"*toolsearch_test.unwellTool", "Info", errUnwell.Error()}, wraps: errUnwell},
 		{name: "Info returns nil", tool: &voidTool{}, want: []string{"*toolsearch_test.voidTool", "Info", "nil"}},
 		{name: "Info panics", tool: &explodeTool{}, want: []string{"*toolsearch_test.explodeTool", "Info", "no connection"}},
-		{name: "no name", tool: echoTools(": Nameless")[0], want: []string{"name", "*toolsearch_test.echoTool"}},
-		{name: "a name twice", tool: echoTools("send_mail: Sends again")[0], want: []string{`"send_mail"`, "tool 1"}},
-		{name: "the search tool's name", tool: echoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
-		{name: "the search tool's other name", tool: echoTools("find: Mine")[0], toolName: "find", want: []string{`"find"`, "ToolName"}},
-		{name: "no way to call it", tool: bare, want: []string{`"cut_grass"`, "toolsearch_test.infoOnly", "invokable"}},
+		{name: "no name", tool: testtools.EchoTools(": Nameless")[0], want: []string{"name", "*testtools.EchoTool"}},
+		{name: "a name twice", tool: testtools.EchoTools("send_mail: Sends again")[0], want: []string{`"send_mail"`, "tool 1"}},
+		{name: "the search tool's name", tool: testtools.EchoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
+		{name: "the search tool's other name", tool: testtools.EchoTools("find: Mine")[0], toolName: "find", want: []string{`"find"`, "ToolName"}},
+		{name: "no way to call it", tool: bare, want: []string{`"cut_grass"`, "testtools.InfoOnly", "invokable"}},
 		{name: "no way Eino knows to call it", tool: otherTool{bare}, want: []string{`"cut_grass"`, "toolsearch_test.otherTool", "invokable"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tools := append(echoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
+			tools := append(testtools.EchoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
 			for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools, ToolName: tt.toolName}) {
 				checkMessage(t, where, err, append(tt.want, "tool 2"))
 				if tt.wraps != nil {
@@ -177,7 +178,7 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.config != nil {
-				tt.config.DynamicTools = newsTools()
+				tt.config.DynamicTools = testtools.NewsTools()
 			}
 			for where, err := range buildAll(t, tt.config) {
 				if tt.want != nil {
@@ -213,7 +214,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 		{toolsearch.Config{MaxResults: 2, MaxResultsCap: 4}, 2, 4},
 	} {
 		config := tt.config
-		config.DynamicTools = echoTools(specs...)
+		config.DynamicTools = testtools.EchoTools(specs...)
 		_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 		require.NoError(t, err)
 		for arguments, want := range map[string]int{
@@ -232,7 +233,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 
 // A caller may go on to use the config, and the slice in it, for something else.
 func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
-	config := &toolsearch.Config{DynamicTools: newsTools()}
+	config := &toolsearch.Config{DynamicTools: testtools.NewsTools()}
 	before := *config
 	middleware := newMiddleware[*schema.Message](t, *config)
 	_, err := toolsearch.New(context.Background(), config)
@@ -269,21 +270,21 @@ type clash struct {
 }
 
 func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
-	other := toolsearch.Config{ToolName: "find", DynamicTools: echoTools("cut_grass: Mows")}
+	other := toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("cut_grass: Mows")}
 	native := toolsearch.Config{ToolName: "find", DynamicTools: other.DynamicTools, UseModelToolSearch: true}
-	clock := echoTools("clock: The time")
+	clock := testtools.EchoTools("clock: The time")
 	for _, c := range []clash{
-		{name: "a dynamic tool's name", static: echoTools("clock: The time", "send_mail: Mine"), want: []string{"tool 1", "dynamic tool 2", `"send_mail"`}},
-		{name: "a dynamic tool that is listed as well", static: newsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
-		{name: "the search tool's name", static: echoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "the search tool's other name", static: echoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
-		{name: "another middleware's tool", static: clock, added: echoTools("list_stocks: Mine"), want: []string{"tool 1", "dynamic tool 3", `"list_stocks"`}},
+		{name: "a dynamic tool's name", static: testtools.EchoTools("clock: The time", "send_mail: Mine"), want: []string{"tool 1", "dynamic tool 2", `"send_mail"`}},
+		{name: "a dynamic tool that is listed as well", static: testtools.NewsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
+		{name: "the search tool's name", static: testtools.EchoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "the search tool's other name", static: testtools.EchoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
+		{name: "another middleware's tool", static: clock, added: testtools.EchoTools("list_stocks: Mine"), want: []string{"tool 1", "dynamic tool 3", `"list_stocks"`}},
 		{name: "Eino's own package", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
 		{name: "twice with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "twice with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: echoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
+		{name: "twice with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
 		{name: "two native ones", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
 		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
-		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*echoTool)(nil)}, want: []string{"tool 1", "is nil", "*toolsearch_test.echoTool"}},
+		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)}, want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
 		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "toolsearch_test.hollowTool"}},
 		{name: "Info fails", added: []tool.BaseTool{clock[0], &unwellTool{}}, want: []string{"tool 1", "*toolsearch_test.unwellTool", "Info", errUnwell.Error()}},
 		{name: "Info returns nil", added: []tool.BaseTool{clock[0], &voidTool{}}, want: []string{"tool 1", "*toolsearch_test.voidTool", "Info", "nil"}},
@@ -300,11 +301,11 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 // testClash also looks at what the caller of a real run is told.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	defer func() { assert.Nil(t, recover(), "it panicked") }()
-	c.config.DynamicTools = newsTools()
+	c.config.DynamicTools = testtools.NewsTools()
 	ours := newMiddleware[M](t, c.config)
 	handlers := []adk.TypedChatModelAgentMiddleware[M]{&addingMiddleware[M]{tools: c.added}}
 	if c.eino {
-		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: echoTools("cut_grass: Mows")})
+		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")})
 		require.NoError(t, err)
 		handlers = append(handlers, theirs)
 	}
@@ -335,14 +336,14 @@ func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
 }
 
 func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools()})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()})
 	// No run context is nothing to add tools to, and no reason to fail.
 	ctx, none, err := middleware.BeforeAgent(context.Background(), nil)
 	assert.NoError(t, err, "without a run context")
 	assert.NotNil(t, ctx, "without a run context")
 	assert.Nil(t, none, "without a run context")
 	// The agent may use the array behind its tools again in the next run.
-	tools := append(make([]tool.BaseTool, 0, 16), echoTools("clock: The time")...)
+	tools := append(make([]tool.BaseTool, 0, 16), testtools.EchoTools("clock: The time")...)
 	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: tools, ReturnDirectly: map[string]bool{"clock": true}}
 	_, got, err := middleware.BeforeAgent(context.Background(), given)
 	require.NoError(t, err)
@@ -364,8 +365,8 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 		for _, native := range []bool{false, true} {
 			model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
 			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native}),
-				&addingMiddleware[M]{tools: echoTools(name + ": Mine")},
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}),
+				&addingMiddleware[M]{tools: testtools.EchoTools(name + ": Mine")},
 			}})
 			_, err := runAgent(context.Background(), agent, w, question)
 			assert.ErrorContains(t, err, `"`+name+`"`)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -68,7 +69,7 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 			}},
 	} {
 		for _, send := range []bool{true, false} {
-			tt.config.SendEvents, tt.config.DynamicTools = send, newsTools()
+			tt.config.SendEvents, tt.config.DynamicTools = send, testtools.NewsTools()
 			config := with(newMiddleware[M](t, tt.config))
 			config.Model = toolsearchtest.NewModel[M](append(slices.Clone(tt.turns), toolsearchtest.Say("done"))...)
 			agent := newAgent(t, config)
@@ -97,7 +98,7 @@ func TestEventsDoNotBreakACheckpoint(t *testing.T) {
 
 func testEventsInCheckpoint[M adk.MessageType](t *testing.T) {
 	store := &memoryStore{}
-	config := toolsearch.Config{SendEvents: true, DynamicTools: append(newsTools(), confirming("delete_all"))}
+	config := toolsearch.Config{SendEvents: true, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	interrupted[M](t, store, false, config, selecting("send_mail"), toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("u", "no_such_tool", "{}")))
 	o := resumed[M](t, store, false, config)
 	assert.NoError(t, o.err)
@@ -163,7 +164,7 @@ func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config t
 func TestPreselectFails(t *testing.T) {
 	var told []error
 	config := toolsearch.Config{
-		DynamicTools: newsTools(), Preselect: 2, OnError: func(_ context.Context, err error) { told = append(told, err) },
+		DynamicTools: testtools.NewsTools(), Preselect: 2, OnError: func(_ context.Context, err error) { told = append(told, err) },
 		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
 			return failingSearcher{}, nil
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -24,7 +25,7 @@ func demoInfos() []*schema.ToolInfo {
 func demoTools() []tool.BaseTool {
 	var tools []tool.BaseTool
 	for _, info := range demoInfos() {
-		tools = append(tools, &plainTool{info})
+		tools = append(tools, &testtools.PlainTool{Of: info})
 	}
 	return tools
 }

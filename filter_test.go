@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -44,7 +45,7 @@ func isSecret(name string) bool { return strings.Contains(name, "secret") }
 func hideSecrets(_ context.Context, info *schema.ToolInfo) bool { return !isSecret(info.Name) }
 
 func toolsWithSecrets() []tool.BaseTool {
-	return echoTools(
+	return testtools.EchoTools(
 		"secret_mail: Sends an e-mail nobody knows of",
 		"get_weather: Current weather of a city",
 		"get_secret_weather: Weather of a secret place",
@@ -57,7 +58,7 @@ func toolsWithSecrets() []tool.BaseTool {
 }
 
 func withoutSecrets() []tool.BaseTool {
-	return slices.DeleteFunc(toolsWithSecrets(), func(t tool.BaseTool) bool { return isSecret(t.(*echoTool).info.Name) })
+	return slices.DeleteFunc(toolsWithSecrets(), func(t tool.BaseTool) bool { return isSecret(t.(*testtools.EchoTool).Of.Name) })
 }
 
 // prying is a conversation in which the model tries to learn of the secrets and to use them.
@@ -139,7 +140,7 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), toolsearchtest.Say("done"))...)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
 		Model: scripted, Instruction: "Be brief.",
-		ToolsConfig: toolsConfig(echoTools("clock: The time")...),
+		ToolsConfig: toolsConfig(testtools.EchoTools("clock: The time")...),
 		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)},
 	})
 	var history []message
@@ -168,7 +169,7 @@ func byUser(ctx context.Context, info *schema.ToolInfo) bool {
 }
 
 func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Filter: byUser})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Filter: byUser})
 	var history []message
 	run := func(allowed string, turns ...turn) outcome {
 		t.Helper()
@@ -203,7 +204,7 @@ func TestFilterIsAskedAtResume(t *testing.T) {
 
 func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 	store := &memoryStore{}
-	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(newsTools(), confirming("delete_all"))}
+	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	interrupted[M](t, store, true, config,
 		selecting("get_weather,send_mail"),
 		toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))

@@ -3,7 +3,6 @@ package toolsearch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -69,8 +69,8 @@ func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 // conversation is a row of a conversation table.
 type conversation struct {
 	name    string
-	config  toolsearch.Config // without DynamicTools: newsTools
-	dynamic []tool.BaseTool   // instead of newsTools
+	config  toolsearch.Config // without DynamicTools: testtools.NewsTools
+	dynamic []tool.BaseTool   // instead of testtools.NewsTools
 	static  []tool.BaseTool
 	history []message // before the user's question
 	turns   []turn    // a last turn that says "done" is added
@@ -165,7 +165,7 @@ func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
 	config := c.config
 	config.DynamicTools = c.dynamic
 	if c.dynamic == nil {
-		config.DynamicTools = newsTools()
+		config.DynamicTools = testtools.NewsTools()
 	}
 	middleware := newMiddleware[M](t, config)
 	model := toolsearchtest.NewModel[M](append(slices.Clone(c.turns), toolsearchtest.Say("done"))...)
@@ -236,34 +236,6 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	return messages, err
 }
 
-// newsTools is a small catalog whose tools answer with their own name and arguments.
-func newsTools() []tool.BaseTool {
-	return echoTools(
-		"get_weather: Current weather of a city",
-		"get_forecast: Weather of the coming days",
-		"send_mail: Sends an e-mail",
-		"list_stocks: Prices of shares",
-		"mcp__slack__send_message: Posts into a channel",
-	)
-}
-
-// echoTools makes a tool of each "name: description".
-func echoTools(specs ...string) []tool.BaseTool {
-	tools := make([]tool.BaseTool, len(specs))
-	for i, spec := range specs {
-		name, text, _ := strings.Cut(spec, ": ")
-		tools[i] = &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: text, ParamsOneOf: schema.NewParamsOneOfByParams(
-			map[string]*schema.ParameterInfo{"city": {Type: schema.String, Desc: "Where"}})}}}
-	}
-	return tools
-}
-
-type echoTool struct{ plainTool }
-
-func (e *echoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
-	return fmt.Sprintf("%s ran with %s", e.info.Name, arguments), nil
-}
-
 func search(arguments string) turn { return toolsearchtest.CallTool("tool_search", arguments) }
 
 func called(id, name, arguments string) call {
@@ -272,13 +244,4 @@ func called(id, name, arguments string) call {
 
 func isReminderTag(line string) bool {
 	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
-}
-
-// rounds is how often a test of random cases goes round: less in -short, with which the race
-// detector runs, since what takes long here has no goroutines.
-func rounds(long, short int) int {
-	if testing.Short() {
-		return short
-	}
-	return long
 }

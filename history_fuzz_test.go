@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -55,7 +56,7 @@ func FuzzHistory(f *testing.F) {
 func historyMiddlewares[M adk.MessageType](f *testing.F) (list []adk.TypedChatModelAgentMiddleware[M]) {
 	for i := range 8 {
 		list = append(list, newMiddleware[M](f, toolsearch.Config{
-			DynamicTools: newsTools(), UseModelToolSearch: i&1 != 0,
+			DynamicTools: testtools.NewsTools(), UseModelToolSearch: i&1 != 0,
 			Unloaded: toolsearch.UnloadedPolicy(i >> 1 & 1), Unknown: toolsearch.UnknownPolicy(i >> 2 & 1),
 		}))
 	}
@@ -216,8 +217,8 @@ func staticInfos() []*schema.ToolInfo {
 }
 
 func dynamicInfos() (infos []*schema.ToolInfo) {
-	for _, t := range newsTools() {
-		infos = append(infos, t.(*echoTool).info)
+	for _, t := range testtools.NewsTools() {
+		infos = append(infos, t.(*testtools.EchoTool).Of)
 	}
 	return infos
 }

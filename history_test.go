@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -317,7 +318,7 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 					title += ", native"
 				}
 				t.Run(title, func(t *testing.T) {
-					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
 					handlers := []adk.TypedChatModelAgentMiddleware[M]{ours, other(t)}
 					if order == "ours last" {
 						slices.Reverse(handlers)
@@ -329,7 +330,7 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// checkSurvival loads three tools in three rounds and checks that at the end each is
+// checkSurvival loads three tools in three testtools.Rounds and checks that at the end each is
 // within the model's reach.
 func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedChatModelAgentMiddleware[M], native bool) {
 	t.Helper()
@@ -361,7 +362,7 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 		r := requests[i]
 		assert.Subset(t, reachable(r), want, "call %d: out of reach; tools %v", i, r.ToolNames())
 		if native {
-			assert.Equal(t, len(newsTools()), len(r.Tools)+len(r.Deferred), "call %d: tools %v and deferred %v, want each once", i, r.ToolNames(), r.DeferredNames())
+			assert.Equal(t, len(testtools.NewsTools()), len(r.Tools)+len(r.Deferred), "call %d: tools %v and deferred %v, want each once", i, r.ToolNames(), r.DeferredNames())
 		} else {
 			assert.Len(t, r.ToolNames(), 1+len(want), "call %d: want tool_search and %v", i, want)
 		}
@@ -406,7 +407,7 @@ func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
 }
 
 // confirmTool interrupts the first time it is called and goes through on resume.
-type confirmTool struct{ plainTool }
+type confirmTool struct{ testtools.PlainTool }
 
 func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
 	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
@@ -433,14 +434,14 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 	ctx := context.Background()
 	store := &memoryStore{}
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-		confirm := &confirmTool{plainTool{&schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
+		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
 		middleware := newMiddleware[M](t, toolsearch.Config{
-			DynamicTools: append(newsTools(), confirm), UseModelToolSearch: native,
+			DynamicTools: append(testtools.NewsTools(), confirm), UseModelToolSearch: native,
 		})
 		model := toolsearchtest.NewModel[M](turns...)
 		config := &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}}
 		if static {
-			config.ToolsConfig = toolsConfig(echoTools("clock: The time")...)
+			config.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
 		}
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
 			Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store,
@@ -487,7 +488,7 @@ func TestSecondRun(t *testing.T) {
 
 func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
-		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
 		question := message{Role: toolsearchtest.User, Text: "What is new?"}
 		history := []message{question}
 		run := func(turns ...turn) []request {
@@ -524,7 +525,7 @@ func TestCarryOver(t *testing.T) {
 func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 	var loaded []string
 	middleware := newMiddleware[M](t, toolsearch.Config{
-		DynamicTools: newsTools(),
+		DynamicTools: testtools.NewsTools(),
 		OnLoaded:     func(_ context.Context, names []string) { loaded = names },
 	})
 	run := func(ctx context.Context, turns ...turn) []request {
@@ -548,9 +549,9 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 // longer allowed. It is not run. The run ends with Eino's error, unless the agent has an
 // UnknownToolsHandler to answer in its place.
 func TestResumeWithoutTheTool(t *testing.T) {
-	gone := toolsearch.Config{DynamicTools: newsTools()}
+	gone := toolsearch.Config{DynamicTools: testtools.NewsTools()}
 	denied := toolsearch.Config{
-		DynamicTools: append(newsTools(), confirming("delete_all")),
+		DynamicTools: append(testtools.NewsTools(), confirming("delete_all")),
 		Filter:       toolsearch.FilterTools(nil, []string{"send_mail", "get_weather"}),
 	}
 	for title, config := range map[string]toolsearch.Config{"gone": gone, "denied": denied} {
@@ -568,7 +569,7 @@ func TestResumeWithoutTheTool(t *testing.T) {
 func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch.Config, handled bool) {
 	store := &memoryStore{}
 	with := config
-	with.DynamicTools, with.Filter = append(newsTools(), confirming("delete_all")), nil
+	with.DynamicTools, with.Filter = append(testtools.NewsTools(), confirming("delete_all")), nil
 	interrupted[M](t, store, false, with, selecting("send_mail"), toolsearchtest.CallTools(
 		called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
 
@@ -626,7 +627,7 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
 		model := toolsearchtest.NewModel[M](turns...)
 		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
 			approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}},
 		}})
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store}), model

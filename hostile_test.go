@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -26,7 +27,7 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		for i := range 1000 {
 			specs = append(specs, fmt.Sprintf("mcp__evil__send_mail_%d: %s", i, words))
 		}
-		return echoTools(specs...), nil
+		return testtools.EchoTools(specs...), nil
 	}
 	for _, tt := range []struct {
 		name   string
@@ -68,7 +69,7 @@ func TestFloodIsNotAllThatIsPreselected(t *testing.T) {
 		for i := range 1000 {
 			specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))
 		}
-		return echoTools(specs...), nil
+		return testtools.EchoTools(specs...), nil
 	}, "Send an e-mail")
 	assert.Contains(t, got, "mcp__office__send_mail", "what the model saw")
 	assert.Len(t, got, 4, "what the model saw")
@@ -90,7 +91,7 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 	for _, p := range protocols {
 		var specs []tool.BaseTool
 		for i, text := range hostileTexts {
-			specs = append(specs, &echoTool{plainTool{&schema.ToolInfo{Name: fmt.Sprintf("t%d%s", i, text), Desc: text + strings.Repeat("mail ", 1<<18)}}})
+			specs = append(specs, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: fmt.Sprintf("t%d%s", i, text), Desc: text + strings.Repeat("mail ", 1<<18)}}})
 		}
 		config := p.config
 		config.Source = func(context.Context) ([]tool.BaseTool, error) { return specs, nil }

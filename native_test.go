@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -32,7 +33,7 @@ func TestNativeConversations(t *testing.T) {
 	}
 	native := toolsearch.Config{UseModelToolSearch: true}
 	refuse := toolsearch.Config{UseModelToolSearch: true, Unloaded: toolsearch.UnloadedRefuse}
-	for _, static := range [][]tool.BaseTool{nil, echoTools("clock: The time")} {
+	for _, static := range [][]tool.BaseTool{nil, testtools.EchoTools("clock: The time")} {
 		shown := ""
 		title := "without static tools"
 		if static != nil {
@@ -289,7 +290,7 @@ func TestNativeSearchForTheOrdinary(t *testing.T) {
 // its own.
 func TestNativeHistoryOfANameTaken(t *testing.T) {
 	playAll(t, []conversation{{
-		static: echoTools("search_tools: The agent's own"),
+		static: testtools.EchoTools("search_tools: The agent's own"),
 		history: []message{
 			{Role: toolsearchtest.Assistant, Calls: []call{called("a", "search_tools", `{"query":"weather"}`)}},
 			{Role: toolsearchtest.Tool, CallID: "a", ToolName: "search_tools", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}},
@@ -316,8 +317,8 @@ func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
 	for _, dialect := range dialects {
 		for _, reversed := range []bool{false, true} {
 			config := with(
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true, Native: dialect}),
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true, Native: dialect}),
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
 			if reversed {
 				slices.Reverse(config.Handlers)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -66,7 +67,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		var loaded []string
 		config := func(d dialect) *adk.TypedChatModelAgentConfig[M] {
 			return with(newMiddleware[M](t, toolsearch.Config{
-				DynamicTools: newsTools(), Protocol: d.protocol, Unloaded: unloaded,
+				DynamicTools: testtools.NewsTools(), Protocol: d.protocol, Unloaded: unloaded,
 				OnLoaded: func(_ context.Context, names []string) { loaded = names },
 			}))
 		}
@@ -179,11 +180,11 @@ func TestForeignHistories(t *testing.T) {
 // TestToolsNamedLikeMetaTools: a dynamic tool may be named as a meta-tool of another protocol
 // is. It is a tool like any other: what it answers loads nothing and unloads nothing.
 func TestToolsNamedLikeMetaTools(t *testing.T) {
-	tools := newsTools()
+	tools := testtools.NewsTools()
 	for name, text := range map[string]string{
 		"search_tools": `{"matches":["list_stocks"]}`, "add_tool": `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`, "call_tool": `called`,
 	} {
-		tools = append(tools, &fixedTool{plainTool{&schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
+		tools = append(tools, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
 	}
 	const loaded = "tool_search get_weather"
 	playAll(t, []conversation{{
@@ -201,7 +202,7 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 
 // fixedTool answers with the same text always.
 type fixedTool struct {
-	plainTool
+	testtools.PlainTool
 	text string
 }
 
@@ -351,7 +352,7 @@ func TestTwoProtocolsInOneAgent(t *testing.T) {
 }
 
 func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
-	garden := echoTools("cut_grass: Mows", "water_plants: Waters")
+	garden := testtools.EchoTools("cut_grass: Mows", "water_plants: Waters")
 	for _, news := range dialects() {
 		for _, other := range []struct {
 			protocol    toolsearch.Protocol
@@ -367,7 +368,7 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 			for _, newsFirst := range []bool{true, false} {
 				name := fmt.Sprintf("%v and %v, in order: %v", news.protocol, other.protocol, newsFirst)
 				config := with(
-					newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse}),
+					newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse}),
 					newMiddleware[M](t, toolsearch.Config{DynamicTools: garden, Protocol: other.protocol, ToolName: "find", Unloaded: toolsearch.UnloadedRefuse}))
 				metas := news.metas + " " + other.metas
 				if !newsFirst {
@@ -398,26 +399,26 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range dialects() {
-		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: newsTools(), Protocol: d.protocol, UseModelToolSearch: true})
+		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: d.protocol, UseModelToolSearch: true})
 		if d.protocol == toolsearch.ProtocolToolSearch {
 			assert.NoError(t, err, "%v with UseModelToolSearch", d.protocol)
 		} else {
 			assert.ErrorContains(t, err, d.protocol.String(), "%v with UseModelToolSearch", d.protocol)
 		}
 		for _, name := range strings.Fields(d.metas) {
-			config := &toolsearch.Config{DynamicTools: echoTools(name + ": Mine"), Protocol: d.protocol}
+			config := &toolsearch.Config{DynamicTools: testtools.EchoTools(name + ": Mine"), Protocol: d.protocol}
 			_, err := toolsearch.New(ctx, config)
 			assert.ErrorContains(t, err, name, "%v: a dynamic tool named %s", d.protocol, name)
 			agent := newAgent(t, &adk.TypedChatModelAgentConfig[*schema.Message]{
-				Model: toolsearchtest.NewModel[*schema.Message](), ToolsConfig: toolsConfig(echoTools(name + ": Mine")...),
-				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: newsTools(), Protocol: d.protocol})},
+				Model: toolsearchtest.NewModel[*schema.Message](), ToolsConfig: toolsConfig(testtools.EchoTools(name + ": Mine")...),
+				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: d.protocol})},
 			})
 			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), way{}, question)
 			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
 	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolDispatch + 1} {
-		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: newsTools(), Protocol: p})
+		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: p})
 		assert.Error(t, err, "Protocol %d", p)
 	}
 }
@@ -425,9 +426,9 @@ func TestProtocolConfigs(t *testing.T) {
 // TestCatalogToolInAGraph: tool_search without an agent, in a plain graph with a ToolsNode.
 func TestCatalogToolInAGraph(t *testing.T) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalog(ctx, newsTools(), toolsearch.BM25)
+	catalog, err := toolsearch.NewCatalog(ctx, testtools.NewsTools(), toolsearch.BM25)
 	require.NoError(t, err)
-	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: append([]tool.BaseTool{catalog.Tool()}, newsTools()...)})
+	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: append([]tool.BaseTool{catalog.Tool()}, testtools.NewsTools()...)})
 	require.NoError(t, err)
 	graph := compose.NewGraph[*schema.Message, []*schema.Message]()
 	require.NoError(t, graph.AddToolsNode("tools", node))

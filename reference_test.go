@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -146,13 +147,13 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		w.served[name] = "Does 0"
 	}
 	w.config = toolsearch.Config{
-		DynamicTools: echoTools("fixed_one: Does", "fixed_two: Does", "always_there: Does"),
+		DynamicTools: testtools.EchoTools("fixed_one: Does", "fixed_two: Does", "always_there: Does"),
 		Source: func(context.Context) ([]tool.BaseTool, error) {
 			var specs []string
 			for name, description := range w.served { // in any order
 				specs = append(specs, name+": "+description)
 			}
-			return echoTools(specs...), nil
+			return testtools.EchoTools(specs...), nil
 		},
 		Filter:       func(_ context.Context, info *schema.ToolInfo) bool { return !w.forbidden[info.Name] },
 		AlwaysLoaded: []string{"always_*"},
@@ -172,7 +173,7 @@ func (w *world[M]) note(format string, args ...any) {
 
 // begin starts a run; it goes on with the tool list of before if it resumes one.
 func (w *world[M]) begin(resumes bool) error {
-	ctx, runCtx, err := w.middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: echoTools("clock: The time")})
+	ctx, runCtx, err := w.middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func (w *world[M]) checkReminder() error {
 }
 
 func (w *world[M]) anyName() string {
-	return pick(w.random, append([]string{"fixed_one", "fixed_two", "always_there", "no_such_tool"}, worldNames...))
+	return testtools.Pick(w.random, append([]string{"fixed_one", "fixed_two", "always_there", "no_such_tool"}, worldNames...))
 }
 
 func (w *world[M]) someNames() string {
@@ -279,7 +280,7 @@ func (w *world[M]) anyCall() call {
 	case adds:
 		c.Name, c.Arguments = "add_tool", `{"tool_names":["`+strings.ReplaceAll(w.someNames(), ",", `","`)+`"]}`
 	case op < 5:
-		c.Name, c.Arguments = "tool_search", fmt.Sprintf(`{"query":%q,"max_results":%d}`, pick(w.random, []string{"get", "send x", "+a", "zzz", "does"}), w.random.IntN(4))
+		c.Name, c.Arguments = "tool_search", fmt.Sprintf(`{"query":%q,"max_results":%d}`, testtools.Pick(w.random, []string{"get", "send x", "+a", "zzz", "does"}), w.random.IntN(4))
 	default:
 		c.Name, c.Arguments = "tool_search", `{"query":"select:`+w.someNames()+`"}`
 	}
@@ -388,7 +389,7 @@ func (w *world[M]) disturb() error {
 
 // change is what may happen between two runs.
 func (w *world[M]) change() {
-	switch name := pick(w.random, worldNames); w.random.IntN(6) {
+	switch name := testtools.Pick(w.random, worldNames); w.random.IntN(6) {
 	case 0:
 		w.note("gone: %s", name)
 		if delete(w.served, name); len(w.served) == 0 {
@@ -431,7 +432,7 @@ func TestReferenceModel(t *testing.T) {
 
 func testReferenceModel[M adk.MessageType](t *testing.T) {
 	const steps = 40
-	seeds := rounds(96, 12)
+	seeds := testtools.Rounds(96, 12)
 	shortest, report, failed := steps, "", 0
 	for seed := range uint64(seeds) {
 		log, done, err := playWorld[M](t, seed, steps)

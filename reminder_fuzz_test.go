@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -44,7 +45,7 @@ func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 	ctx := context.Background()
 	var tools []tool.BaseTool
 	for _, name := range names {
-		tools = append(tools, &plainTool{&schema.ToolInfo{Name: name}})
+		tools = append(tools, &testtools.PlainTool{Of: &schema.ToolInfo{Name: name}})
 	}
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
 	before := func(messages []M) []M {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -89,7 +90,7 @@ func manyTools(size int) []tool.BaseTool {
 			specs[i] = fmt.Sprintf("thing_%d: A thing", i)
 		}
 	}
-	return echoTools(specs...)
+	return testtools.EchoTools(specs...)
 }
 
 func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
@@ -97,7 +98,7 @@ func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
 	summaries := map[string]string{"server0": strings.Repeat("Everything ", 100), "server3": "Little."}
 	kinds := map[string]bool{}
 	for _, size := range []int{1, 2, 3, 10, 25, 26, 60, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 3000, 5000, 7500, 9999, 10_000} {
-		if size > rounds(10_000, 500) {
+		if size > testtools.Rounds(10_000, 500) {
 			continue
 		}
 		tools := manyTools(size)
@@ -119,12 +120,12 @@ func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
 			}
 		}
 	}
-	assert.GreaterOrEqual(t, len(kinds), rounds(4, 2), "only these forms were taken: %v", kinds)
+	assert.GreaterOrEqual(t, len(kinds), testtools.Rounds(4, 2), "only these forms were taken: %v", kinds)
 }
 
 func TestReminderBudgetsAtTheEdge(t *testing.T) {
 	for _, tokens := range []int{math.MaxInt, math.MaxInt / 4, 1 << 40} {
-		got := reminderOf(t, toolsearch.Config{DynamicTools: newsTools(), Reminder: toolsearch.ReminderConfig{MaxTokens: tokens}})
+		got := reminderOf(t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{MaxTokens: tokens}})
 		assert.Equal(t, newsReminder, got, "%d tokens", tokens)
 	}
 	// One line is the least there is.
@@ -134,7 +135,7 @@ func TestReminderBudgetsAtTheEdge(t *testing.T) {
 
 func TestReminderDescribesAndSummarizes(t *testing.T) {
 	long := strings.Repeat("word ", 60)
-	tools := echoTools("mcp__b__x: Does x", "a: "+long, "mcp__b__y", "c: \n\t One\r\nline\u2028only ")
+	tools := testtools.EchoTools("mcp__b__x: Does x", "a: "+long, "mcp__b__y", "c: \n\t One\r\nline\u2028only ")
 	got := reminderOf(t, toolsearch.Config{DynamicTools: tools, Reminder: toolsearch.ReminderConfig{Describe: true}})
 	want := reminderOpen + "Load these with tool_search before use:\nmcp__b__x: Does x\na: " + strings.TrimSpace(strings.Repeat("word ", 23)) + "…\nmcp__b__y\nc: One  line only" + reminderClose
 	assert.Equal(t, want, got)
@@ -168,7 +169,7 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	summaries := map[string]string{}
 	for i, text := range hostileTexts {
 		for _, name := range []string{text + fmt.Sprint(i), fmt.Sprintf("mcp__%s__tool%d", text, i)} {
-			tools = append(tools, &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: text + strings.Repeat("long ", 1<<18)}}})
+			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: text + strings.Repeat("long ", 1<<18)}}})
 		}
 		summaries[toolsearch.Annotate(&schema.ToolInfo{Name: "mcp__" + text + "__tool"}).Namespace] = text
 	}
@@ -293,7 +294,7 @@ func testReminderMoves[M adk.MessageType](t *testing.T) {
 		{inSystem, false, "S+R | Q1 | A | Q2"}, {last, false, "S | Q1 | A | R | Q2"}, {inSystem, false, "S+R | Q1 | A | Q2"},
 		{first, false, "S | R | Q1 | A | Q2"}, {first, true, "S | Q1 | A | Q2"}, {inSystem, false, "S+R | Q1 | A | Q2"}, {last, true, "S | Q1 | A | Q2"},
 	} {
-		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Reminder: toolsearch.ReminderConfig{Position: step.position, Disabled: step.disabled}})
+		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: step.position, Disabled: step.disabled}})
 		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
 		require.NoError(t, err, "step %d", i)
 		assert.Equal(t, step.want, reminderAt(requestOf(next.Messages)), "step %d", i)
@@ -324,7 +325,7 @@ func TestReminderInstructionWithOddSystemMessages(t *testing.T) {
 }
 
 func testOddSystem[M adk.MessageType](t *testing.T, parts, empty M) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}})
 	say := func(role, text string) M { return toolsearchtest.Encode[M](message{Role: role, Text: text}) }
 	user := say(toolsearchtest.User, "Q")
 	for _, tt := range []struct {
@@ -368,7 +369,7 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 			return append([]M{toolsearchtest.Encode[M](m)}, messages[1:]...)
 		}}
 		handlers := []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}}), other}
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}}), other}
 		if !oursFirst {
 			slices.Reverse(handlers)
 		}
@@ -395,7 +396,7 @@ func testPositionsSurvive[M adk.MessageType](t *testing.T, w way) {
 		for _, position := range []toolsearch.ReminderPosition{toolsearch.ReminderLast, toolsearch.ReminderInstruction} {
 			for _, oursFirst := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, position %d, ours first %v", name, position, oursFirst), func(t *testing.T) {
-					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Reminder: toolsearch.ReminderConfig{Position: position}})
+					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: position}})
 					handlers := []adk.TypedChatModelAgentMiddleware[M]{ours, other(t)}
 					if !oursFirst {
 						slices.Reverse(handlers)
@@ -416,8 +417,8 @@ func testTwoInInstruction[M adk.MessageType](t *testing.T, w way) {
 	for _, instruction := range []string{"Be brief.", ""} {
 		inInstruction := toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}
 		config := with(
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), Reminder: inInstruction}),
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools("cut_grass: Mows"), ToolName: "find", Reminder: inInstruction}))
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: inInstruction}),
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows"), ToolName: "find", Reminder: inInstruction}))
 		config.Instruction = instruction
 		o := converse(context.Background(), t, w, config, selecting("send_mail"), toolsearchtest.CallTool("find", `{"query":"select:cut_grass"}`), calling("cut_grass"))
 		require.NoError(t, o.err)

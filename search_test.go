@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -60,7 +62,7 @@ func TestBounds(t *testing.T) {
 				}
 				result, err := catalog.Search(ctx, b.String(), 5)
 				require.NoError(t, err)
-				found := matchNames(result)
+				found := testtools.MatchNames(result)
 				assert.LessOrEqual(t, len(found)+len(result.NotFound), 200, "%d matches, %d not found", len(found), len(result.NotFound))
 				assert.Len(t, sortedSet(found), len(found), "the matches are distinct")
 				assert.LessOrEqual(t, len(result.Suggestions), 5, "suggestions")
@@ -83,29 +85,11 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// canned is a Searcher that always answers the same, whatever the context.
-type canned struct {
-	hits   []toolsearch.Hit
-	err    error
-	during func() // called by Search; may be nil
-}
-
-func (c canned) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
-	if c.during != nil {
-		c.during()
-	}
-	return c.hits, c.err
-}
-
-func (c canned) index(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-	return c, nil
-}
-
 func TestCancelledSearch(t *testing.T) {
 	one := []toolsearch.Hit{{Doc: 2}}
 	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
 		t.Helper()
-		catalog, err := toolsearch.NewCatalog(context.Background(), newsTools(), index)
+		catalog, err := toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), index)
 		require.NoError(t, err)
 		result, err := catalog.Search(newContext(), query, 5)
 		assert.ErrorIs(t, err, context.Canceled, "%q: Search gave %+v", query, result)
@@ -115,7 +99,7 @@ func TestCancelledSearch(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		for _, index := range []toolsearch.Indexer{nil, canned{hits: one}.index, canned{err: errors.New("down")}.index} {
+		for _, index := range []toolsearch.Indexer{nil, testtools.Canned{Hits: one}.Index, testtools.Canned{Err: errors.New("down")}.Index} {
 			for _, query := range []string{"mail", "+send a b c", "select:send_mail", "zzz"} {
 				check(t, index, query, func() context.Context { return ctx })
 			}
@@ -127,9 +111,9 @@ func TestCancelledSearch(t *testing.T) {
 			ctx, cancel = context.WithCancel(context.Background())
 			return ctx
 		}
-		for _, answer := range []canned{{hits: one}, {}, {err: errors.New("down")}} {
-			answer.during = func() { cancel() }
-			check(t, answer.index, "mail", newContext)
+		for _, answer := range []testtools.Canned{{Hits: one}, {}, {Err: errors.New("down")}} {
+			answer.During = func() { cancel() }
+			check(t, answer.Index, "mail", newContext)
 		}
 	})
 }
@@ -138,7 +122,7 @@ func TestCancelledSearch(t *testing.T) {
 func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (answer, toolsearch.SearchEvent, error) {
 	t.Helper()
 	var events []toolsearch.SearchEvent
-	config.DynamicTools = newsTools()
+	config.DynamicTools = testtools.NewsTools()
 	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
 	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
@@ -164,28 +148,28 @@ func TestBadSearchers(t *testing.T) {
 	partly := &toolsearch.PartialError{Err: down}
 	tests := []struct {
 		name            string
-		index, fallback canned
+		index, fallback testtools.Canned
 		want            []string
 		total           int
 		err             error
 	}{
-		{"fails", canned{err: down}, canned{err: down}, []string{"send_mail"}, 1, down},
-		{"fails with hits", canned{hits: hits(1), err: down}, canned{hits: hits(0)}, []string{"get_weather"}, 1, down},
-		{"fails, and so does the fallback", canned{err: down}, canned{err: alsoDown}, []string{"send_mail"}, 1, down},
-		{"finds nothing", canned{}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
-		{"finds nothing, and the fallback fails", canned{}, canned{err: down}, []string{}, 0, down},
-		{"fails in part", canned{hits: hits(0), err: partly}, canned{hits: hits(2)}, []string{"get_weather"}, 1, partly},
-		{"fails in part and finds nothing", canned{err: partly}, canned{hits: hits(2)}, []string{"send_mail"}, 1, partly},
-		{"fails in part and finds nothing, like the fallback", canned{err: partly}, canned{}, []string{}, 0, partly},
-		{"out of range", canned{hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, canned{}, []string{"send_mail"}, 1, nil},
-		{"all out of range", canned{hits: hits(-1, 5)}, canned{hits: hits(0)}, []string{"get_weather"}, 1, nil},
-		{"duplicates", canned{hits: hits(2, 2, 0, 2)}, canned{}, []string{"send_mail", "get_weather"}, 2, nil},
-		{"too many", canned{hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, canned{}, []string{"send_mail", "get_weather"}, 3, nil},
-		{"scores that are no numbers", canned{hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, canned{}, []string{"get_weather", "send_mail"}, 2, nil},
+		{"fails", testtools.Canned{Err: down}, testtools.Canned{Err: down}, []string{"send_mail"}, 1, down},
+		{"fails with hits", testtools.Canned{Hits: hits(1), Err: down}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, down},
+		{"fails, and so does the fallback", testtools.Canned{Err: down}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
+		{"finds nothing", testtools.Canned{}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
+		{"finds nothing, and the fallback fails", testtools.Canned{}, testtools.Canned{Err: down}, []string{}, 0, down},
+		{"fails in part", testtools.Canned{Hits: hits(0), Err: partly}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, partly},
+		{"fails in part and finds nothing", testtools.Canned{Err: partly}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, partly},
+		{"fails in part and finds nothing, like the fallback", testtools.Canned{Err: partly}, testtools.Canned{}, []string{}, 0, partly},
+		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
+		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
+		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
+		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 3, nil},
+		{"scores that are no numbers", testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			config := toolsearch.Config{Index: tt.index.index, Fallback: tt.fallback.index}
+			config := toolsearch.Config{Index: tt.index.Index, Fallback: tt.fallback.Index}
 			if tt.name == "fails" {
 				config.Fallback = nil
 			}
@@ -207,11 +191,13 @@ func TestBadIndexers(t *testing.T) {
 	for name, index := range map[string]toolsearch.Indexer{
 		"fails":   func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down },
 		"nothing": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, nil },
-		"nil":     func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return (*canned)(nil), nil },
-		"panics":  func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { panic("down") },
+		"nil": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+			return (*testtools.Canned)(nil), nil
+		},
+		"panics": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { panic("down") },
 	} {
 		for _, config := range []toolsearch.Config{{Index: index}, {Fallback: index}} {
-			config.DynamicTools = newsTools()
+			config.DynamicTools = testtools.NewsTools()
 			_, err := toolsearch.New(context.Background(), &config)
 			assert.ErrorContains(t, err, "index", name)
 			assert.Equal(t, name == "fails", errors.Is(err, down), "%s: whether New's error, %v, wraps the indexer's", name, err)
@@ -245,7 +231,7 @@ func TestSearchEvents(t *testing.T) {
 
 // TestPanickingSearcher: a searcher that panics is one that fails.
 func TestPanickingSearcher(t *testing.T) {
-	config := toolsearch.Config{Index: canned{during: func() { panic("down") }}.index}
+	config := toolsearch.Config{Index: testtools.Canned{During: func() { panic("down") }}.Index}
 	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
 	assert.NoError(t, err)
 	assert.Contains(t, a.Matches, "send_mail", "the keyword answer")
@@ -262,7 +248,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 	}
 	var tools []tool.BaseTool
 	for _, name := range names {
-		tools = append(tools, &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: "Odd"}}})
+		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Odd"}}})
 	}
 	for _, name := range names {
 		config := toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse}
@@ -293,7 +279,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 		require.NoError(t, err)
 		result, err := catalog.Search(ctx, "select:"+shown, 0)
 		require.NoError(t, err, "%q, shown as %q", name, shown)
-		assert.Equal(t, []string{name}, matchNames(result), "shown as %q", shown)
+		assert.Equal(t, []string{name}, testtools.MatchNames(result), "shown as %q", shown)
 	}
 }
 
@@ -321,4 +307,75 @@ func TestUnlisted(t *testing.T) {
 		assert.NotContains(t, text, "deferred", "the model is told of a list it does not see")
 		assert.NotContains(t, text, "列表中取", "the model is told of a list it does not see")
 	}
+}
+
+func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
+	t.Helper()
+	infos := make([]*schema.ToolInfo, len(names))
+	for i, name := range names {
+		infos[i] = &schema.ToolInfo{Name: name}
+	}
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+	require.NoError(t, err)
+	return catalog
+}
+
+// TestRetrieverFailureDegrades: what the model gets when the engine is down.
+func TestRetrieverFailureDegrades(t *testing.T) {
+	down := errors.New("no route to engine")
+	broken := toolsearch.Retriever(brokenEngine{down})
+	inEngine := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		e := &demoEngine{}
+		if _, err := toolsearch.StoreDocuments(ctx, e, docs, toolsearch.StoreOptions{}); err != nil {
+			return nil, err
+		}
+		return toolsearch.Retriever(e)(ctx, docs)
+	}
+	for _, tt := range []struct {
+		what            string
+		index, fallback toolsearch.Indexer
+		query           string
+		found           string
+		failed          bool
+	}{
+		{"keyword search answers", broken, nil, "weather", "get_weather get_forecast", true},
+		{"the fallback answers", broken, toolsearch.Fuzzy, "wether", "get_weather", true},
+		{"both are down", broken, broken, "weather", "get_weather get_forecast", true},
+		{"the fallback is down", inEngine, broken, "shares", "list_stocks", false},
+		{"the fallback of an engine that finds nothing is down", inEngine, broken, "nothing", "", true},
+		{"nothing is down", inEngine, nil, "+slack message", "mcp__slack__send_message", false},
+	} {
+		reason := down
+		if !tt.failed {
+			reason = nil
+		}
+		config := toolsearch.Config{Index: tt.index, Fallback: tt.fallback}
+		t.Run(tt.what, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { degrades[*schema.Message](t, w, config, tt.query, tt.found, reason) },
+				func(t *testing.T, w way) { degrades[*schema.AgenticMessage](t, w, config, tt.query, tt.found, reason) })
+		})
+	}
+}
+
+func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
+	var events []toolsearch.SearchEvent
+	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
+	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
+	require.NoError(t, o.err)
+	require.Len(t, events, 1)
+	assert.Equal(t, found, strings.Join(events[0].Matches, " "))
+	if reason == nil {
+		assert.NoError(t, events[0].Err)
+	} else {
+		assert.ErrorIs(t, events[0].Err, reason)
+	}
+	assert.Equal(t, append([]string{"tool_search"}, strings.Fields(found)...), o.last().ToolNames(), "what the model saw")
+}
+
+// brokenEngine is a retriever that fails.
+type brokenEngine struct{ err error }
+
+func (e brokenEngine) Retrieve(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+	return nil, e.err
 }

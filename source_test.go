@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -35,7 +36,7 @@ type server struct {
 	errs           []string
 }
 
-func (s *server) serve(specs ...string) { s.serveTools(echoTools(specs...)...) }
+func (s *server) serve(specs ...string) { s.serveTools(testtools.EchoTools(specs...)...) }
 
 func (s *server) serveTools(tools ...tool.BaseTool) {
 	s.mu.Lock()
@@ -61,7 +62,7 @@ func (s *server) index(ctx context.Context, docs []toolsearch.Document) (toolsea
 // config is over the server and one tool that never changes.
 func (s *server) config() toolsearch.Config {
 	return toolsearch.Config{
-		DynamicTools: echoTools("get_weather: Current weather of a city"),
+		DynamicTools: testtools.EchoTools("get_weather: Current weather of a city"),
 		Source:       s.source, Index: s.index,
 		OnError: func(_ context.Context, err error) { s.errs = append(s.errs, err.Error()) },
 	}
@@ -147,9 +148,9 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	config := s.config()
 	config.UseModelToolSearch = native
 	ask := confirming("delete_all")
-	s.serveTools(append(echoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
+	s.serveTools(append(testtools.EchoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
 	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), toolsearchtest.CallTools(called("d", "delete_all", "{}")))
-	s.serveTools(append(echoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
+	s.serveTools(append(testtools.EchoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
 	o := resumed[M](t, store, false, config, toolsearchtest.CallTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
 	require.NoError(t, o.err)
 	assert.Equal(t, int32(2), s.asked.Load(), "Source is asked in a run and at its resumption")
@@ -175,9 +176,9 @@ func TestSourceFails(t *testing.T) {
 }
 
 type (
-	nameless  struct{ infoOnly }
+	nameless  struct{ testtools.InfoOnly }
 	shy       struct{}
-	uncalled  struct{ infoOnly }
+	uncalled  struct{ testtools.InfoOnly }
 	exploding struct{}
 )
 
@@ -231,7 +232,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	s.serve("send_mail: Sends")
 	check("when it answers", "get_weather", "send_mail")
 
-	one := echoTools("fax: Faxes")[0]
+	one := testtools.EchoTools("fax: Faxes")[0]
 	for _, tt := range []struct {
 		name, told string
 		tools      []tool.BaseTool
@@ -241,16 +242,16 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"a panic", "connection lost", nil, func() { s.panics = true }},
 		{"nothing", "no tools", nil, nil},
 		{"a nil tool", "nil", []tool.BaseTool{one, nil}, nil},
-		{"a typed nil", "nil", []tool.BaseTool{one, (*echoTool)(nil)}, nil},
-		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{infoOnly{&schema.ToolInfo{}}}}, nil},
+		{"a typed nil", "nil", []tool.BaseTool{one, (*testtools.EchoTool)(nil)}, nil},
+		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{testtools.InfoOnly{Of: &schema.ToolInfo{}}}}, nil},
 		{"a tool without Info", "no answer", []tool.BaseTool{one, shy{}}, nil},
 		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}, nil},
-		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{infoOnly{&schema.ToolInfo{Name: "stone"}}}}, nil},
-		{"a name twice", "duplicate", append(echoTools("fax: Faxes once more"), one), nil},
-		{"the name of a tool that never changes", "duplicate", echoTools("get_weather: Lies"), nil},
-		{"the name of the search tool", "tool_search", echoTools("fax: Faxes", "tool_search: Phishes"), nil},
-		{"what cannot be indexed", "cannot index that", echoTools("unindexable: x"), nil},
-		{"what cannot be annotated", "no word for it", echoTools("unspeakable: x"), nil},
+		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}}, nil},
+		{"a name twice", "duplicate", append(testtools.EchoTools("fax: Faxes once more"), one), nil},
+		{"the name of a tool that never changes", "duplicate", testtools.EchoTools("get_weather: Lies"), nil},
+		{"the name of the search tool", "tool_search", testtools.EchoTools("fax: Faxes", "tool_search: Phishes"), nil},
+		{"what cannot be indexed", "cannot index that", testtools.EchoTools("unindexable: x"), nil},
+		{"what cannot be annotated", "no word for it", testtools.EchoTools("unspeakable: x"), nil},
 	} {
 		s.serveTools(tt.tools...)
 		if tt.break_ != nil {
@@ -268,7 +269,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 
 // session is a tool that can be called only while its connection is open.
 type session struct {
-	plainTool
+	testtools.PlainTool
 	closed *atomic.Bool
 }
 
@@ -286,7 +287,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	middleware := newMiddleware[*schema.Message](t, s.config())
 	connect := func() *atomic.Bool {
 		closed := &atomic.Bool{}
-		s.serveTools(&session{plainTool{&schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, closed})
+		s.serveTools(&session{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, closed})
 		return closed
 	}
 	run := func() string {
@@ -309,7 +310,7 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[*schema.Message](t, s.config())
 	strange := func(name, description string) tool.BaseTool {
-		return &echoTool{plainTool{&schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
+		return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Default: math.Inf(1)})}}}
 	}
 	for _, name := range []string{"one", "two"} {
@@ -410,7 +411,7 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	var told atomic.Int32
 	sourced := toolsearch.Config{
 		Source: func(context.Context) ([]tool.BaseTool, error) {
-			return echoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
+			return testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
 		},
 		OnError: func(_ context.Context, err error) {
 			if strings.Contains(err.Error(), `"clock"`) {
@@ -434,7 +435,7 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	ofSource.name, ofSource.config = "of a source", sourced
 	ofSource.saw = []string{"clock tool_search", "clock tool_search ring", "clock tool_search ring"}
 	ofFilter.name, ofFilter.config = "that the request may not see", filtered
-	ofFilter.dynamic = echoTools("clock: Another clock", "ring: Rings a bell")
+	ofFilter.dynamic = testtools.EchoTools("clock: Another clock", "ring: Rings a bell")
 	ofFilter.saw = ofSource.saw
 	playAll(t, []conversation{ofSource, ofFilter})
 	assert.Equal(t, int32(8), told.Load(), "OnError is told once a run")

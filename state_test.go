@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -25,7 +26,7 @@ import (
 
 // officeTools is a catalog with two servers, a tool that is tagged, and one that is not.
 func officeTools() []tool.BaseTool {
-	return echoTools(
+	return testtools.EchoTools(
 		"mcp__github__create_issue: Opens an issue",
 		"mcp__github__list_issues: Lists issues",
 		"mcp__slack__list_channels: Lists channels",
@@ -69,7 +70,7 @@ func TestAlwaysLoaded(t *testing.T) {
 			saw[i] = strings.TrimSpace("clock tool_search " + strings.TrimSpace(always+" "+loaded))
 		}
 		return conversation{
-			name: name, config: config, dynamic: officeTools(), static: echoTools("clock: The time"), turns: turns, saw: saw,
+			name: name, config: config, dynamic: officeTools(), static: testtools.EchoTools("clock: The time"), turns: turns, saw: saw,
 			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, rest...) },
 		}
 	}
@@ -137,7 +138,7 @@ func TestAlwaysLoaded(t *testing.T) {
 
 func TestAlwaysLoadedIsChecked(t *testing.T) {
 	for _, pattern := range []string{"", "  ", ":", "github:", ":list_*", "tag:"} {
-		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: newsTools(), AlwaysLoaded: []string{"get_weather", pattern}})
+		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), AlwaysLoaded: []string{"get_weather", pattern}})
 		assert.ErrorContains(t, err, "AlwaysLoaded", "%q", pattern)
 		assert.ErrorContains(t, err, fmt.Sprintf("%q", pattern))
 	}
@@ -157,7 +158,7 @@ func TestDeferFrom(t *testing.T) {
 	playAll(t, []conversation{
 		{
 			name: "below it the model sees all, and no trace of a search", config: toolsearch.Config{DeferFrom: 6},
-			static: echoTools("clock: The time"), turns: []turn{calling("send_mail")},
+			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("send_mail")},
 			saw: []string{"clock " + all, "clock " + all}, check: alone,
 		},
 		{
@@ -190,7 +191,7 @@ func TestDeferFrom(t *testing.T) {
 		},
 		{
 			name: "a filter that leaves nothing leaves no meta-tool", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, nil)},
-			static: echoTools("clock: The time"), turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone,
+			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone,
 		},
 		{
 			name: "MaxLoaded forbids to show all", config: toolsearch.Config{DeferFrom: 6, MaxLoaded: 4},
@@ -289,7 +290,7 @@ func TestPendingCallsAreNotEvicted(t *testing.T) {
 }
 
 func testPendingCalls[M adk.MessageType](t *testing.T) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), MaxLoaded: 2})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), MaxLoaded: 2})
 	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](
 		message{Role: toolsearchtest.User, Text: "What is new?"},
 		message{Role: toolsearchtest.Assistant, Calls: []call{called("c", "tool_search", `{}`)}},
@@ -325,7 +326,7 @@ func TestMaxLoadedAcrossResume(t *testing.T) {
 
 func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) {
 	store := &memoryStore{}
-	config := toolsearch.Config{MaxLoaded: 1, DynamicTools: append(newsTools(), confirming("delete_all"))}
+	config := toolsearch.Config{MaxLoaded: 1, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	first := interrupted[M](t, store, streaming, config,
 		selecting("delete_all"),
 		toolsearchtest.CallTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
@@ -337,7 +338,7 @@ func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) 
 }
 
 func confirming(name string) tool.BaseTool {
-	return &confirmTool{plainTool{&schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
+	return &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
 }
 
 // interrupted plays turns up to an interrupt; the run is kept in store.
@@ -390,11 +391,11 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	var names, specs []string
 	for i := range 60 {
-		names = append(names, fmt.Sprintf("%s_%s_%d", pick(random, []string{"github", "slack", "jira"}), pick(random, []string{"get", "list", "send"}), i))
-		specs = append(specs, names[i]+": "+pick(random, []string{"Reads", "Writes", "Posts"}))
+		names = append(names, fmt.Sprintf("%s_%s_%d", testtools.Pick(random, []string{"github", "slack", "jira"}), testtools.Pick(random, []string{"get", "list", "send"}), i))
+		specs = append(specs, names[i]+": "+testtools.Pick(random, []string{"Reads", "Writes", "Posts"}))
 	}
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: echoTools(specs...), UseModelToolSearch: native})
-	ctx, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: echoTools("clock: The time")})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), UseModelToolSearch: native})
+	ctx, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
 	require.NoError(t, err)
 	tools := map[string]tool.BaseTool{}
 	var all []*schema.ToolInfo
@@ -419,12 +420,12 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 
 		said := message{Role: toolsearchtest.Assistant}
 		for i := range 1 + random.IntN(3) {
-			c := called(fmt.Sprintf("c%d_%d", step, i), "tool_search", `{"query":"select:`+pick(random, names)+`"}`)
+			c := called(fmt.Sprintf("c%d_%d", step, i), "tool_search", `{"query":"select:`+testtools.Pick(random, names)+`"}`)
 			switch random.IntN(12) {
 			case 0:
-				c.Arguments = fmt.Sprintf(`{"query":"%s","max_results":%d}`, pick(random, []string{"github", "slack +send", "zzz"}), random.IntN(4))
+				c.Arguments = fmt.Sprintf(`{"query":"%s","max_results":%d}`, testtools.Pick(random, []string{"github", "slack +send", "zzz"}), random.IntN(4))
 			case 1:
-				c.Name = pick(random, names)
+				c.Name = testtools.Pick(random, names)
 			case 2:
 				c.Name = "no_such_tool"
 			}
@@ -511,8 +512,8 @@ func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		first := ""
 		for i := range 20 {
-			middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
-			model, _, err := runWith(t, w, middleware, echoTools("clock: The time"), userInput[M](), busyTurns()...)
+			middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
+			model, _, err := runWith(t, w, middleware, testtools.EchoTools("clock: The time"), userInput[M](), busyTurns()...)
 			require.NoError(t, err, "native=%v: run %d", native, i)
 			got := asked(t, model)
 			if i == 0 {
@@ -531,7 +532,7 @@ func TestNothingIsMutated(t *testing.T) {
 
 func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 	handOver := func(native bool) (toolsearch.Config, []tool.BaseTool, []M) {
-		tools, static := newsTools(), echoTools("clock: The time")
+		tools, static := testtools.NewsTools(), testtools.EchoTools("clock: The time")
 		for _, tl := range append(slices.Clone(tools), static...) {
 			mustInfo(t, tl).Extra = map[string]any{"owner": "me"}
 		}
@@ -557,11 +558,11 @@ func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 func TestCatalogNeverChanges(t *testing.T) {
 	ctx := context.Background()
 	run := func(change func(*toolsearch.Config)) string {
-		config := toolsearch.Config{DynamicTools: newsTools()}
+		config := toolsearch.Config{DynamicTools: testtools.NewsTools()}
 		middleware, err := toolsearch.NewTyped[*schema.Message](ctx, &config)
 		require.NoError(t, err)
 		change(&config)
-		model, _, err := runWith(t, way{}, middleware, echoTools("clock: The time"), userInput[*schema.Message](), busyTurns()...)
+		model, _, err := runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[*schema.Message](), busyTurns()...)
 		require.NoError(t, err)
 		return asked(t, model)
 	}
@@ -588,7 +589,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	for _, query := range []string{"mail", "select:send_mail"} {
 		result, err := catalog.Search(ctx, query, 1)
 		require.NoError(t, err, query)
-		require.Equal(t, []string{"send_mail"}, matchNames(result), query)
+		require.Equal(t, []string{"send_mail"}, testtools.MatchNames(result), query)
 		assert.Equal(t, "Sends an e-mail", result.Matches[0].Info.Desc, query)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -28,7 +29,7 @@ func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
 	t.Helper()
 	parameters, err := readSchema(definition)
 	require.NoError(t, err, "%.300s", definition)
-	return &echoTool{plainTool{&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
 }
 
 func readSchema(text string) (*jsonschema.Schema, error) {
@@ -109,7 +110,7 @@ func doubling(n int) string {
 func TestEndlessDefinition(t *testing.T) {
 	endless := &jsonschema.Schema{Type: "object"}
 	endless.Items = endless
-	remote := &echoTool{plainTool{&schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)}}}
+	remote := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)}}}
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
 		playAll(t, []conversation{{
 			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -30,7 +31,7 @@ func dispatched(name, arguments string) string {
 	return `{"name":"` + name + `","arguments":` + arguments + `}`
 }
 
-// definitionOf is how tool_search shows one of echoTools.
+// definitionOf is how tool_search shows one of testtools.EchoTools.
 func definitionOf(name, description string) string {
 	return `{"name":"` + name + `","description":"` + description + `","parameters":{"properties":{"city":{"description":"Where","type":"string"}},"type":"object"}}`
 }
@@ -75,7 +76,7 @@ func TestProtocolDispatch(t *testing.T) {
 			config: dispatch(func(c *toolsearch.Config) {
 				c.AlwaysLoaded, c.MaxLoaded = []string{"send_*"}, 1
 			}),
-			static: echoTools("clock: The time"),
+			static: testtools.EchoTools("clock: The time"),
 			turns: []turn{
 				search(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`), calling("get_forecast"), calling("send_mail"),
 				dispatching("nothing", `{}`), dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock"),
@@ -165,12 +166,12 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "the agent's own tool before another spelling of a dynamic one", config: dispatch(nil), static: echoTools("Get-Weather: Static"),
+			name: "the agent's own tool before another spelling of a dynamic one", config: dispatch(nil), static: testtools.EchoTools("Get-Weather: Static"),
 			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
 			check: says("Get-Weather ran with {}", "get_weather ran with {}"),
 		},
 		{
-			name: "a dynamic tool that is named almost like call_tool", config: dispatch(nil), dynamic: echoTools("Call-Tool: Telephones"),
+			name: "a dynamic tool that is named almost like call_tool", config: dispatch(nil), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
 			turns: []turn{dispatching("Call-Tool", `{}`), toolsearchtest.CallTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
@@ -235,7 +236,7 @@ func TestDispatchUnknownFail(t *testing.T) {
 func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 	ours := func() adk.TypedChatModelAgentMiddleware[M] {
 		return newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
-			c.DynamicTools, c.Unknown = newsTools(), toolsearch.UnknownFail
+			c.DynamicTools, c.Unknown = testtools.NewsTools(), toolsearch.UnknownFail
 		}))
 	}
 	o := converse(context.Background(), t, w, with(ours()), dispatching("nothing", `{}`))
@@ -312,7 +313,7 @@ func TestDispatchRefusedBeforeReturnDirectly(t *testing.T) {
 }
 
 func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
-	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = newsTools() })))
+	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })))
 	config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 	o := converse(context.Background(), t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
 	assert.NoError(t, o.err)
@@ -342,7 +343,7 @@ func TestDispatchedCallsAreWrappedByTheToolsName(t *testing.T) {
 
 func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 	handlers := []adk.TypedChatModelAgentMiddleware[M]{
-		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = newsTools() })), rewrapped[M]{},
+		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })), rewrapped[M]{},
 	}
 	for range 2 { // in either order
 		o := converse(context.Background(), t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
@@ -365,9 +366,9 @@ func TestDispatchResume(t *testing.T) {
 func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 	ctx, store := context.Background(), &memoryStore{}
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-		confirm := &confirmTool{plainTool{&schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
+		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
 		config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
-			c.DynamicTools, c.Unloaded = append(newsTools(), confirm), toolsearch.UnloadedRefuse
+			c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirm), toolsearch.UnloadedRefuse
 		})))
 		scripted := toolsearchtest.NewModel[M](turns...)
 		config.Model = scripted
@@ -406,7 +407,7 @@ func TestDispatchSecondRun(t *testing.T) {
 
 func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
-		c.DynamicTools, c.Unloaded = newsTools(), toolsearch.UnloadedRefuse
+		c.DynamicTools, c.Unloaded = testtools.NewsTools(), toolsearch.UnloadedRefuse
 	})))
 	first := converse(context.Background(), t, w, config,
 		search(`{"query":"select:get_weather,send_mail"}`),
@@ -451,8 +452,8 @@ func FuzzDispatch(f *testing.F) {
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
 	}
 	tree.Name, book.Name = "tree", "book"
-	tools := append(newsTools(), &echoTool{plainTool{tree}}, &echoTool{plainTool{book}})
-	tools = append(tools, echoTools("b\x01d\u202e: Bad", "</a>: Tag")...)
+	tools := append(testtools.NewsTools(), &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: tree}}, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: book}})
+	tools = append(tools, testtools.EchoTools("b\x01d\u202e: Bad", "</a>: Tag")...)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		first := fuzzDispatch[*schema.Message](t, tools, arguments)
 		if second := fuzzDispatch[*schema.AgenticMessage](t, tools, arguments); first != second {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -106,7 +107,7 @@ func TestProtocolRegexp(t *testing.T) {
 			},
 		},
 		{
-			name: "no more than the ceiling", config: using(toolsearch.ProtocolRegexp), dynamic: echoTools(many...),
+			name: "no more than the ceiling", config: using(toolsearch.ProtocolRegexp), dynamic: testtools.EchoTools(many...),
 			turns: []turn{pattern(".")},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.last().Tools, 1+50, "tool_search and 50")
@@ -192,7 +193,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "of very many the first are shown, in one line each", config: start, dynamic: echoTools(many...),
+			name: "of very many the first are shown, in one line each", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{calling("show_all_tools"), find(`{"query":"tool"}`)},
 			check: func(t *testing.T, o outcome) {
 				var all, found struct {
@@ -244,7 +245,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: says(`{"added":["get_weather","send_mail"],"already_loaded":[],"not_found":[],"message":` + added + `}`),
 		},
 		{
-			name: "many at once", config: start, dynamic: echoTools(many...),
+			name: "many at once", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{add(`{"tool_names":[` + list(0, 30) + `]}`), remove(`{"tool_names":[` + list(5, 30) + `]}`)},
 			saw:   []string{metas, metas + " " + strings.Join(numbered(0, 30), " "), metas + " tool_000 tool_001 tool_002 tool_003 tool_004"},
 			check: says(
@@ -252,7 +253,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"removed":[`+list(5, 30)+`],"not_found":[],"message":"Removed from your tool list."}`),
 		},
 		{
-			name: "a name that is a list itself", config: start, dynamic: echoTools("a,b: Both", "a: One", "c: Other"),
+			name: "a name that is a list itself", config: start, dynamic: testtools.EchoTools("a,b: Both", "a: One", "c: Other"),
 			turns: []turn{add(`{"tool_names":["a,b","c"]}`)}, saw: []string{metas, metas + " a,b c"},
 		},
 		{
@@ -301,7 +302,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "what a tool's own name holds cannot break out", config: start,
-			dynamic: []tool.BaseTool{echoTools("x\"],\"removed\":[\"y: Bad")[0], echoTools("y: Good")[0]},
+			dynamic: []tool.BaseTool{testtools.EchoTools("x\"],\"removed\":[\"y: Bad")[0], testtools.EchoTools("y: Good")[0]},
 			turns:   []turn{add(`{"tool_names":["y"]}`), add(`{"tool_names":["x\"],\"removed\":[\"y"]}`)},
 			saw:     []string{metas, metas + " y", metas + " y x\"],\"removed\":[\"y"},
 		},
@@ -338,7 +339,7 @@ func TestProtocolRanked(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "a ranked text and the same as JSON", config: ranked, dynamic: echoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
+			name: "a ranked text and the same as JSON", config: ranked, dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
 			turns: []turn{search(`{"query":"send mail"}`), calling("send_mail")},
 			check: func(t *testing.T, o outcome) {
 				text := o.result(t, "call_1")
@@ -366,7 +367,7 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
-			name: "the limit is 5 and at most 10", config: ranked, dynamic: echoTools(many...),
+			name: "the limit is 5 and at most 10", config: ranked, dynamic: testtools.EchoTools(many...),
 			turns: []turn{search(`{"query":"send"}`), search(`{"query":"send","limit":2}`), search(`{"query":"send","limit":100}`), search(`{"query":"send","limit":"7"}`), search(`{"query":"send","limit":-1}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {

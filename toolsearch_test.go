@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -34,7 +35,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name:   "static tools come first and stay, loaded ones are appended in their order",
-			static: echoTools("clock: The time", "calculator: Adds"),
+			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
 			turns:  []turn{search(`{"query":"select:send_mail"}`), search(`{"query":"select:get_weather,list_stocks"}`)},
 			saw: []string{
 				"clock calculator tool_search",
@@ -109,7 +110,7 @@ func TestConversations(t *testing.T) {
 				call{Name: "send_mail", Arguments: `{}`},
 				call{Name: "", Arguments: ``},
 				call{Name: "utterly_different", Arguments: `not json`})},
-			static: echoTools("clock: The time"),
+			static: testtools.EchoTools("clock: The time"),
 			saw:    []string{"clock tool_search", "clock tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				for id, near := range map[string]string{"call_1": "get_weather", "call_2": "clock"} {
@@ -492,7 +493,7 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 	config.ToolsConfig = toolsConfig(weather)
 	want := converse(plain.context(), t, w, config, callIt)
 	infos.Store(0)
-	got := converse(traced.context(), t, w, with(over[M](t, append(newsTools()[1:], weather)...), traced),
+	got := converse(traced.context(), t, w, with(over[M](t, append(testtools.NewsTools()[1:], weather)...), traced),
 		selecting("get_weather"), callIt, selecting("send_mail"))
 
 	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
@@ -544,7 +545,7 @@ func TestEinosDefects(t *testing.T) {
 	}{
 		{"native: every tool twice in the second call", way{}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
 		{"native: every tool twice in the second call, agentic", way{agentic: true, runner: true}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
-		{"native: the deferred tools are lost without a Runner", agentic, true, echoTools("clock: The time"), nil, []turn{search(`{"query":"mail"}`)}, lost("get_weather")},
+		{"native: the deferred tools are lost without a Runner", agentic, true, testtools.EchoTools("clock: The time"), nil, []turn{search(`{"query":"mail"}`)}, lost("get_weather")},
 		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{search(`{"query":`)}, failed},
 		{"an empty query ends the run", agentic, false, nil, nil, []turn{search(`{"query":""}`)}, failed},
 		{"a call to a name no tool has ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
@@ -576,7 +577,7 @@ func TestEinosDefects(t *testing.T) {
 
 func bothWith[M adk.MessageType](t *testing.T, w way, native bool, static []tool.BaseTool, history []message, turns []turn) (ours, theirs outcome) {
 	t.Helper()
-	its, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: newsTools(), UseModelToolSearch: native})
+	its, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
 	require.NoError(t, err)
 	run := func(middleware adk.TypedChatModelAgentMiddleware[M]) outcome {
 		var input []M
@@ -586,5 +587,5 @@ func bothWith[M adk.MessageType](t *testing.T, w way, native bool, static []tool
 		model, events, err := runWith(t, w, middleware, static, input, turns...)
 		return outcome{model.Requests(), events, err}
 	}
-	return run(newMiddleware[M](t, toolsearch.Config{DynamicTools: newsTools(), UseModelToolSearch: native})), run(its)
+	return run(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})), run(its)
 }

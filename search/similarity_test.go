@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
@@ -13,17 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // ratio asks the searcher for the bare ratio of two texts: a query without keywords
 // against a tool of which only the name is known.
 func ratio(t testing.TB, a, b string) float64 {
 	t.Helper()
-	s := searcherOf(t, toolsearch.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
-	e, err := s.(toolsearch.Explainer).Explain(context.Background(), toolsearch.Query{Text: a}, 0)
+	s := searcherOf(t, search.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
+	e, err := s.(search.Explainer).Explain(context.Background(), search.Query{Text: a}, 0)
 	require.NoError(t, err)
-	hits, err := s.Search(context.Background(), toolsearch.Query{Text: a})
+	hits, err := s.Search(context.Background(), search.Query{Text: a})
 	require.NoError(t, err)
 	found := len(hits) == 1
 	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
@@ -109,23 +110,23 @@ func TestSimilarityScores(t *testing.T) {
 	const word = 0.12
 	hinted := doc("get_weather", "Current Weather")
 	hinted.Hint = "rain SUN"
-	docs := []toolsearch.Document{hinted, doc("send_message", ""), doc("send_mail", ""), doc("send_mali", "")}
+	docs := []search.Document{hinted, doc("send_message", ""), doc("send_mail", ""), doc("send_mali", "")}
 	weather := "get_weather current weather rain sun"
 	tests := []struct {
 		query   string
-		options toolsearch.SimilarityOptions
+		options search.SimilarityOptions
 		want    map[string]float64
 	}{
-		{"Weather", toolsearch.SimilarityOptions{}, map[string]float64{
+		{"Weather", search.SimilarityOptions{}, map[string]float64{
 			"get_weather": 2*7./float64(7+len(weather)) + word, "send_message": 2 * 3. / (7 + 12), "send_mail": 2 * 2. / (7 + 9), "send_mali": 2 * 2. / (7 + 9)}},
-		{"+weather sun", toolsearch.SimilarityOptions{}, map[string]float64{
+		{"+weather sun", search.SimilarityOptions{}, map[string]float64{
 			"get_weather": 2*11./float64(11+len(weather)) + word + word}},
-		{"+sun +snow", toolsearch.SimilarityOptions{}, map[string]float64{}},
-		{"mail mail", toolsearch.SimilarityOptions{Floor: 0.5}, map[string]float64{"send_mail": 2*4./(9+9) + word + word}},
-		{"mail", toolsearch.SimilarityOptions{WordBonus: 0.5, Floor: 0.6}, map[string]float64{"send_mail": 2*4./(4+9) + 0.5}},
-		{"mail", toolsearch.SimilarityOptions{WordBonus: -1, Floor: 0.6}, map[string]float64{"send_mail": 2 * 4. / (4 + 9)}},
-		{"mail", toolsearch.SimilarityOptions{MaxHits: 1}, map[string]float64{"send_mail": 2*4./(4+9) + word}},
-		{"zzz", toolsearch.SimilarityOptions{Floor: -1}, map[string]float64{}},
+		{"+sun +snow", search.SimilarityOptions{}, map[string]float64{}},
+		{"mail mail", search.SimilarityOptions{Floor: 0.5}, map[string]float64{"send_mail": 2*4./(9+9) + word + word}},
+		{"mail", search.SimilarityOptions{WordBonus: 0.5, Floor: 0.6}, map[string]float64{"send_mail": 2*4./(4+9) + 0.5}},
+		{"mail", search.SimilarityOptions{WordBonus: -1, Floor: 0.6}, map[string]float64{"send_mail": 2 * 4. / (4 + 9)}},
+		{"mail", search.SimilarityOptions{MaxHits: 1}, map[string]float64{"send_mail": 2*4./(4+9) + word}},
+		{"zzz", search.SimilarityOptions{Floor: -1}, map[string]float64{}},
 	}
 	for _, tt := range tests {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
@@ -134,7 +135,7 @@ func TestSimilarityScores(t *testing.T) {
 
 // A score that equals the floor is no match; equal scores go by the order of documents.
 func TestSimilarityFloorAndTies(t *testing.T) {
-	docs := []toolsearch.Document{doc("zxx", ""), doc("axx", ""), doc("qqq", "")}
+	docs := []search.Document{doc("zxx", ""), doc("axx", ""), doc("qqq", "")}
 	for _, tt := range []struct {
 		floor float64
 		want  string
@@ -142,39 +143,39 @@ func TestSimilarityFloorAndTies(t *testing.T) {
 		{2 * 1. / (1 + 3), "[]"},
 		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
 	} {
-		index := toolsearch.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
-		hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery("x"))
+		index := search.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
+		hits, err := searcherOf(t, index, docs...).Search(context.Background(), search.ParseQuery("x"))
 		require.NoError(t, err, "floor %v", tt.floor)
 		assert.Equal(t, tt.want, fmt.Sprint(hits), "floor %v", tt.floor)
 	}
 }
 
 func TestSimilarityIsASearcher(t *testing.T) {
-	ask := func(random *rand.Rand, docs []toolsearch.Document) string {
+	ask := func(random *rand.Rand, docs []search.Document) string {
 		if random.IntN(3) == 0 {
-			return pick(random, docs).Description
+			return testtools.Pick(random, docs).Description
 		}
-		return pick(random, docs).Name + " " + pick(random, someWords) + pick(random, []string{"", " +" + pick(random, someWords)})
+		return testtools.Pick(random, docs).Name + " " + testtools.Pick(random, testtools.Words) + testtools.Pick(random, []string{"", " +" + testtools.Pick(random, testtools.Words)})
 	}
-	checkSearcher(t, toolsearch.Similarity, ask)
-	checkSearcher(t, toolsearch.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
+	checkSearcher(t, search.Similarity, ask)
+	checkSearcher(t, search.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
 }
 
 func TestSimilarityOfHostileTexts(t *testing.T) {
-	checkHostile(t, toolsearch.Similarity)
+	checkHostile(t, search.Similarity)
 }
 
 // A search ends soon after its context, however long it would have taken.
 func TestSimilarityEndsWithItsContext(t *testing.T) {
 	query, text := worstSimilarity()
-	docs := make([]toolsearch.Document, 3000)
+	docs := make([]search.Document, 3000)
 	for i := range docs {
 		docs[i] = doc(fmt.Sprint(i), text)
 	}
-	s := searcherOf(t, toolsearch.Similarity, docs...)
+	s := searcherOf(t, search.Similarity, docs...)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if hits, err := s.Search(ctx, toolsearch.Query{Text: query}); err == nil {
+	if hits, err := s.Search(ctx, search.Query{Text: query}); err == nil {
 		t.Logf("3000 of the worst texts were compared in time: %d hits", len(hits))
 	} else {
 		assert.Equal(t, context.DeadlineExceeded, err)
@@ -194,14 +195,14 @@ func worstSimilarity() (query, text string) {
 }
 
 func BenchmarkSimilarity(b *testing.B) {
-	benchmarkSearcher(b, toolsearch.Similarity, "create issue", "read the content of a file", "wether")
+	benchmarkSearcher(b, search.Similarity, "create issue", "read the content of a file", "wether")
 }
 
 func BenchmarkSimilarityWorstText(b *testing.B) {
 	query, text := worstSimilarity()
-	s := searcherOf(b, toolsearch.Similarity, doc("worst", text))
+	s := searcherOf(b, search.Similarity, doc("worst", text))
 	for b.Loop() {
-		if _, err := s.Search(context.Background(), toolsearch.Query{Text: query}); err != nil {
+		if _, err := s.Search(context.Background(), search.Query{Text: query}); err != nil {
 			b.Fatal(err)
 		}
 	}

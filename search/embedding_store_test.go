@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 func storeEntry(n int) (key string, vector []float32) {
@@ -23,7 +23,7 @@ func storeEntry(n int) (key string, vector []float32) {
 	return hex.EncodeToString(sum[:]), []float32{float32(n), 0.25, -1}
 }
 
-func saveEntries(t *testing.T, s *toolsearch.FileStore, entries ...int) {
+func saveEntries(t *testing.T, s *search.FileStore, entries ...int) {
 	t.Helper()
 	var keys []string
 	var vectors [][]float32
@@ -43,7 +43,7 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 		key, _ := storeEntry(n)
 		keys = append(keys, key)
 	}
-	vectors, err := toolsearch.NewFileStore(path).Load(context.Background(), keys)
+	vectors, err := search.NewFileStore(path).Load(context.Background(), keys)
 	require.NoError(t, err)
 	require.Len(t, vectors, first)
 	for n, v := range vectors {
@@ -62,7 +62,7 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 // is whole again.
 func TestFileStoreDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	saveEntries(t, toolsearch.NewFileStore(path), 0, 1, 2)
+	saveEntries(t, search.NewFileStore(path), 0, 1, 2)
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	record := len(whole) / 3
@@ -74,9 +74,9 @@ func TestFileStoreDamage(t *testing.T) {
 		} else {
 			require.Empty(t, got, "%s", what)
 		}
-		saveEntries(t, toolsearch.NewFileStore(path), 3)
+		saveEntries(t, search.NewFileStore(path), 3)
 		require.Equal(t, append(want, 3), entriesIn(t, path, 4), "%s: after one was saved", what)
-		saveEntries(t, toolsearch.NewFileStore(path), 4)
+		saveEntries(t, search.NewFileStore(path), 4)
 		require.Equal(t, append(want, 3, 4), entriesIn(t, path, 5), "%s: after two were saved", what)
 		data, _ := os.ReadFile(path)
 		require.Equal(t, (len(want)+2)*record, len(data), "%s: bytes after two were saved", what)
@@ -105,9 +105,9 @@ func TestFileStoreBytes(t *testing.T) {
 	var files [][]byte
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "vectors")
-		s := toolsearch.NewFileStore(path)
+		s := search.NewFileStore(path)
 		saveEntries(t, s, 0, 1)
-		saveEntries(t, toolsearch.NewFileStore(path), 2)
+		saveEntries(t, search.NewFileStore(path), 2)
 		saveEntries(t, s, 1, 2, 0)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestFileStoreBytes(t *testing.T) {
 // The file stays within its bound; the newest vectors stay in it.
 func TestFileStoreBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	s := toolsearch.NewFileStore(path)
+	s := search.NewFileStore(path)
 	const record = 4 + 32 + 4 + 3*4 + 4
 	s.MaxBytes = 10 * record
 	for n := range 100 {
@@ -146,14 +146,14 @@ func TestFileStoreBound(t *testing.T) {
 func TestFileStoreShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	var wait sync.WaitGroup
-	shared := toolsearch.NewFileStore(path)
+	shared := search.NewFileStore(path)
 	for worker := range 6 {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			s := shared
 			if worker%2 == 0 {
-				s = toolsearch.NewFileStore(path)
+				s = search.NewFileStore(path)
 			}
 			for n := range 20 {
 				key, vector := storeEntry(worker*20 + n)
@@ -173,17 +173,17 @@ func TestFileStoreMistakes(t *testing.T) {
 	key, vector := storeEntry(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	saveEntries(t, toolsearch.NewFileStore(filepath.Join(folder, "there")), 1)
+	saveEntries(t, search.NewFileStore(filepath.Join(folder, "there")), 1)
 	tests := []struct {
 		name string
 		err  error
 	}{
-		{"a folder", toolsearch.NewFileStore(folder).Save(context.Background(), []string{key}, [][]float32{vector})},
-		{"no key", toolsearch.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
-		{"no digits", toolsearch.NewFileStore(filepath.Join(folder, "b")).Save(context.Background(), []string{key[1:] + "x"}, [][]float32{vector})},
-		{"no vector", toolsearch.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
-		{"fewer vectors", toolsearch.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
-		{"no time", toolsearch.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
+		{"a folder", search.NewFileStore(folder).Save(context.Background(), []string{key}, [][]float32{vector})},
+		{"no key", search.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
+		{"no digits", search.NewFileStore(filepath.Join(folder, "b")).Save(context.Background(), []string{key[1:] + "x"}, [][]float32{vector})},
+		{"no vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
+		{"fewer vectors", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
+		{"no time", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
 	}
 	for _, test := range tests {
 		assert.Error(t, test.err, "%s", test.name)

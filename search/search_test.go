@@ -1,7 +1,8 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,22 +10,26 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // What every searcher must hold, whatever it ranks by.
 
 // doc is a document with a name and a description.
-func doc(name, text string) toolsearch.Document {
-	return toolsearch.Document{Name: name, Description: text, Info: &schema.ToolInfo{Name: name, Desc: text}}
+func doc(name, text string) search.Document {
+	return search.Document{Name: name, Description: text, Info: &schema.ToolInfo{Name: name, Desc: text}}
 }
 
-func searcherOf(t testing.TB, index toolsearch.Indexer, docs ...toolsearch.Document) toolsearch.Searcher {
+func searcherOf(t testing.TB, index search.Indexer, docs ...search.Document) search.Searcher {
 	t.Helper()
 	s, err := index(context.Background(), docs)
 	require.NoError(t, err)
@@ -32,9 +37,9 @@ func searcherOf(t testing.TB, index toolsearch.Indexer, docs ...toolsearch.Docum
 }
 
 // checkScores checks that a query finds just the named documents, with those scores.
-func checkScores(t *testing.T, index toolsearch.Indexer, docs []toolsearch.Document, query string, want map[string]float64) {
+func checkScores(t *testing.T, index search.Indexer, docs []search.Document, query string, want map[string]float64) {
 	t.Helper()
-	hits, err := searcherOf(t, index, docs...).Search(context.Background(), toolsearch.ParseQuery(query))
+	hits, err := searcherOf(t, index, docs...).Search(context.Background(), search.ParseQuery(query))
 	require.NoError(t, err)
 	for _, hit := range hits {
 		name := docs[hit.Doc].Name
@@ -55,12 +60,12 @@ func assertList[T any](t testing.TB, want, got []T, msgAndArgs ...any) {
 	assert.Equal(t, want, got, msgAndArgs...)
 }
 
-func randomDocs(random *rand.Rand, size int) []toolsearch.Document {
-	var docs []toolsearch.Document
-	for i, info := range randomCatalog(random, size) {
+func randomDocs(random *rand.Rand, size int) []search.Document {
+	var docs []search.Document
+	for i, info := range testtools.RandomCatalog(random, size) {
 		d := doc(info.Name, info.Desc)
 		d.Namespace = []string{"", "one", "two"}[i%3]
-		d.Hint = pick(random, append(someWords, "", ""))
+		d.Hint = testtools.Pick(random, append(testtools.Words, "", ""))
 		docs = append(docs, d)
 	}
 	return docs
@@ -68,19 +73,19 @@ func randomDocs(random *rand.Rand, size int) []toolsearch.Document {
 
 // checkSearcher asks a searcher many questions about random catalogs and checks what the
 // interfaces Searcher, Counter and Explainer promise of the answers.
-func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, []toolsearch.Document) string) {
+func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []search.Document) string) {
 	t.Helper()
 	ctx := context.Background()
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		docs := randomDocs(random, 1+random.IntN(120))
 		before := slices.Clone(docs)
-		s := searcherOf(t, index, docs...).(toolsearch.Counter)
-		explainer := s.(toolsearch.Explainer)
+		s := searcherOf(t, index, docs...).(search.Counter)
+		explainer := s.(search.Explainer)
 		require.Equal(t, before, docs, "the index changed its documents")
 		for range 60 {
-			q := toolsearch.ParseQuery(ask(random, docs))
-			q.Namespace = pick(random, []string{"", "", "", "one", "two", "no such"})
+			q := search.ParseQuery(ask(random, docs))
+			q.Namespace = testtools.Pick(random, []string{"", "", "", "one", "two", "no such"})
 			all, total, err := s.SearchCount(ctx, q)
 			require.NoError(t, err, "%q", q.Text)
 			assert.Len(t, all, total, "%q: hits without a limit, and the total", q.Text)
@@ -110,7 +115,7 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 				assert.Equal(t, scores[i], sum, "%q in %q, %q: explained as %s", q.Text, q.Namespace, docs[i].Name, e)
 			}
 			even := func(doc int) bool { return doc%2 == 0 }
-			allowed := slices.DeleteFunc(slices.Clone(all), func(h toolsearch.Hit) bool { return !even(h.Doc) })
+			allowed := slices.DeleteFunc(slices.Clone(all), func(h search.Hit) bool { return !even(h.Doc) })
 			q.Allowed = even
 			some, counted, err := s.SearchCount(ctx, q)
 			assert.NoError(t, err, "%q, of even documents", q.Text)
@@ -126,30 +131,30 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 			assert.NoError(t, err, "%q, again", q.Text)
 			assertList(t, best, again, "%q, again", q.Text)
 		}
-		_, err := explainer.Explain(ctx, toolsearch.ParseQuery("a"), len(docs))
+		_, err := explainer.Explain(ctx, search.ParseQuery("a"), len(docs))
 		assert.Error(t, err, "a document outside the catalog was explained")
 	}
 
 	// No documents, no query, no time.
-	hits, total, err := searcherOf(t, index).(toolsearch.Counter).SearchCount(ctx, toolsearch.ParseQuery("get"))
+	hits, total, err := searcherOf(t, index).(search.Counter).SearchCount(ctx, search.ParseQuery("get"))
 	assert.NoError(t, err, "no documents")
 	assert.Empty(t, hits, "no documents")
 	assert.Zero(t, total, "no documents")
 	docs := randomDocs(rand.New(rand.NewPCG(1, 1)), 50)
 	s := searcherOf(t, index, docs...)
-	hits, err = s.Search(ctx, toolsearch.Query{})
+	hits, err = s.Search(ctx, search.Query{})
 	assert.NoError(t, err, "empty query")
 	assert.Empty(t, hits, "empty query")
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	hits, err = s.Search(done, toolsearch.ParseQuery("get"))
+	hits, err = s.Search(done, search.ParseQuery("get"))
 	assert.ErrorIs(t, err, context.Canceled, "cancelled, found %v", hits)
 	_, err = index(done, docs)
 	assert.ErrorIs(t, err, context.Canceled, "index built under a cancelled context")
 
 	// Many at once, which is for the race detector.
-	want := make([]string, len(someWords))
-	for i, word := range someWords {
+	want := make([]string, len(testtools.Words))
+	for i, word := range testtools.Words {
 		want[i] = hitsOf(s, word)
 	}
 	var wait sync.WaitGroup
@@ -157,7 +162,7 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			for i, word := range someWords {
+			for i, word := range testtools.Words {
 				assert.Equal(t, want[i], hitsOf(s, word), "%q: alone, and at once with others", word)
 			}
 		}()
@@ -165,14 +170,14 @@ func checkSearcher(t *testing.T, index toolsearch.Indexer, ask func(*rand.Rand, 
 	wait.Wait()
 }
 
-func hitsOf(s toolsearch.Searcher, query string) string {
-	hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+func hitsOf(s search.Searcher, query string) string {
+	hits, err := s.Search(context.Background(), search.ParseQuery(query))
 	return fmt.Sprint(hits, err)
 }
 
 // hostileDocs are what no server should send: nothing, much, and much of the same.
-func hostileDocs() []toolsearch.Document {
-	return []toolsearch.Document{
+func hostileDocs() []search.Document {
+	return []search.Document{
 		doc("", ""), doc("_", " "), doc("\xff\xfe", "\xc3"), doc("\u202e<b>\x00", "\u0000\n"),
 		doc(strings.Repeat("a", 1<<16), strings.Repeat("a", 1<<20)),
 		doc(strings.Repeat("ab_", 1<<12), strings.Repeat("ba ", 1<<18)),
@@ -188,18 +193,18 @@ var hostileQueries = []string{
 
 // checkHostile checks that a searcher neither panics nor fails on any of them. A model's
 // query that is wrong is no failure.
-func checkHostile(t *testing.T, index toolsearch.Indexer) {
+func checkHostile(t *testing.T, index search.Indexer) {
 	t.Helper()
 	docs := hostileDocs()
 	s := searcherOf(t, index, docs...)
 	for _, text := range hostileQueries {
-		q := toolsearch.ParseQuery(text)
+		q := search.ParseQuery(text)
 		hits, err := s.Search(context.Background(), q)
 		if err != nil {
-			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%.20q", text)
+			assert.ErrorAs(t, err, new(*search.QueryError), "%.20q", text)
 		}
 		for _, hit := range hits {
-			e, err := s.(toolsearch.Explainer).Explain(context.Background(), q, hit.Doc)
+			e, err := s.(search.Explainer).Explain(context.Background(), q, hit.Doc)
 			assert.NoError(t, err, "%.20q: %v", text, hit)
 			assert.Equal(t, hit.Score, e.Score, "%.20q: %v", text, hit)
 		}
@@ -207,9 +212,9 @@ func checkHostile(t *testing.T, index toolsearch.Indexer) {
 }
 
 // benchmarkSearcher measures a searcher on catalogs like real ones.
-func benchmarkSearcher(b *testing.B, index toolsearch.Indexer, queries ...string) {
+func benchmarkSearcher(b *testing.B, index search.Indexer, queries ...string) {
 	for _, size := range []int{1_000, 10_000, 100_000} {
-		infos := benchCatalog(size)
+		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -237,17 +242,36 @@ func benchmarkSearcher(b *testing.B, index toolsearch.Indexer, queries ...string
 
 // TestSearchersKeepTheContract: the contract any searcher is to keep, kept by our own.
 func TestSearchersKeepTheContract(t *testing.T) {
-	for name, index := range map[string]toolsearch.Indexer{
-		"Keyword":         toolsearch.Keyword,
-		"BM25":            toolsearch.BM25,
-		"Fuzzy":           toolsearch.Fuzzy,
-		"Regexp":          toolsearch.Regexp,
-		"Similarity":      toolsearch.Similarity,
-		"Embedding":       toolsearch.Embedding(&wordEmbedder{}),
-		"Hybrid":          toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(&wordEmbedder{})),
-		"Hybrid of a few": toolsearch.HybridOptions{Parts: []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25}, Depth: 20}.Index,
+	for name, index := range map[string]search.Indexer{
+		"Keyword":         search.Keyword,
+		"BM25":            search.BM25,
+		"Fuzzy":           search.Fuzzy,
+		"Regexp":          search.Regexp,
+		"Similarity":      search.Similarity,
+		"Embedding":       search.Embedding(&wordEmbedder{}),
+		"Hybrid":          search.Hybrid(search.BM25, search.Embedding(&wordEmbedder{})),
+		"Hybrid of a few": search.HybridOptions{Parts: []search.Indexer{search.Keyword, search.BM25}, Depth: 20}.Index,
 		"Retriever":       inEngine,
 	} {
 		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
 	}
+}
+
+// eventOf makes one search through the tool of a middleware, and returns the names found and
+// the event.
+func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event toolsearch.SearchEvent, err error) {
+	t.Helper()
+	config.DynamicTools = testtools.NewsTools()
+	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { event = e }
+	middleware, err := toolsearch.New(context.Background(), &config)
+	require.NoError(t, err)
+	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	require.NoError(t, err)
+	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
+	if err != nil {
+		return nil, event, err
+	}
+	var answer struct{ Matches []string }
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	return answer.Matches, event, nil
 }

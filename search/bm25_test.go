@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,16 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-func bm25Catalog(t testing.TB, options toolsearch.BM25Options, docs ...toolsearch.Document) toolsearch.Searcher {
+func bm25Catalog(t testing.TB, options search.BM25Options, docs ...search.Document) search.Searcher {
 	t.Helper()
 	searcher, err := options.Index(context.Background(), docs)
 	require.NoError(t, err)
 	return searcher
 }
 
-func bestOf(t testing.TB, s toolsearch.Searcher, q toolsearch.Query) []int {
+func bestOf(t testing.TB, s search.Searcher, q search.Query) []int {
 	t.Helper()
 	hits, err := s.Search(context.Background(), q)
 	require.NoError(t, err)
@@ -38,20 +41,20 @@ func bestOf(t testing.TB, s toolsearch.Searcher, q toolsearch.Query) []int {
 // TestBM25Finds: what a query finds first, in a catalog where only the named place can
 // tell it.
 func TestBM25Finds(t *testing.T) {
-	docs := []toolsearch.Document{
+	docs := []search.Document{
 		0: {Name: "get_weather", Description: "Current conditions in a city"},
 		1: {Name: "get_weather_forecast", Description: "Conditions of the coming days"},
 		2: {Name: "HTTP2URLResolver", Description: "Naïve résumé of addresses"},
-		3: {Name: "mcp__github__create_issue", Description: "Opens a report", Annotation: toolsearch.Annotation{Namespace: "github"}},
-		4: {Name: "mcp__jira__create_issue", Description: "Opens a ticket", Annotation: toolsearch.Annotation{Namespace: "jira"}},
+		3: {Name: "mcp__github__create_issue", Description: "Opens a report", Annotation: search.Annotation{Namespace: "github"}},
+		4: {Name: "mcp__jira__create_issue", Description: "Opens a ticket", Annotation: search.Annotation{Namespace: "jira"}},
 		5: {Name: "日历创建", Description: "在日历中创建新的事件"},
-		6: {Name: "plot", Description: "Draws", Parameters: []toolsearch.Parameter{
+		6: {Name: "plot", Description: "Draws", Parameters: []search.Parameter{
 			{Name: "histogramBins", Description: "How many buckets"}, {Name: "style", Enum: []string{"dotted", "dashed"}}}},
-		7: {Name: "x1", Description: "", Annotation: toolsearch.Annotation{Hint: "payroll salaries", Aliases: []string{"pay_people"}, Tags: []string{"finance"}}},
+		7: {Name: "x1", Description: "", Annotation: search.Annotation{Hint: "payroll salaries", Aliases: []string{"pay_people"}, Tags: []string{"finance"}}},
 		8: {Name: "the_who", Description: "A band"},
 		9: {Name: "file_remover", Description: "Deletes documents"},
 	}
-	s := bm25Catalog(t, toolsearch.BM25Options{}, docs...)
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
 	tests := []struct {
 		query string
 		want  int // -1: nothing is found
@@ -90,7 +93,7 @@ func TestBM25Finds(t *testing.T) {
 		{"\xff\xfe weather", 0, "invalid bytes"},
 	}
 	for _, tt := range tests {
-		got := bestOf(t, s, toolsearch.ParseQuery(tt.query))
+		got := bestOf(t, s, search.ParseQuery(tt.query))
 		if tt.want < 0 {
 			assert.Empty(t, got, "%s: %.40q", tt.why, tt.query)
 		} else if assert.NotEmpty(t, got, "%s: %.40q", tt.why, tt.query) {
@@ -98,22 +101,22 @@ func TestBM25Finds(t *testing.T) {
 		}
 	}
 	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": {}} {
-		got := bestOf(t, s, toolsearch.Query{Text: "create issue", Namespace: namespace})
+		got := bestOf(t, s, search.Query{Text: "create issue", Namespace: namespace})
 		assert.Equal(t, want, got, "in namespace %q", namespace)
 	}
-	got := bestOf(t, s, toolsearch.Query{Keywords: []string{"weather"}, Limit: 1})
+	got := bestOf(t, s, search.Query{Keywords: []string{"weather"}, Limit: 1})
 	assert.Equal(t, []int{0}, got, "a query without text")
 }
 
 // TestBM25Names: what is asked for by its name comes first, then what has the query for
 // the beginning of its name, then the rest.
 func TestBM25Names(t *testing.T) {
-	named := func(name, text string, aliases ...string) toolsearch.Document {
+	named := func(name, text string, aliases ...string) search.Document {
 		d := doc(name, text)
 		d.Aliases = aliases
 		return d
 	}
-	s := bm25Catalog(t, toolsearch.BM25Options{},
+	s := bm25Catalog(t, search.BM25Options{},
 		named("mcp__github__create_issue_comment", "Adds words to it"),
 		named("mcp__github__create_issue", "Opens one"),
 		named("issues", "create issue, create issue in github, an issue to create"),
@@ -146,7 +149,7 @@ func TestBM25Names(t *testing.T) {
 		{"get it", []int{7}, []float64{1e6}},
 	}
 	for _, tt := range tests {
-		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(tt.query))
+		hits, err := s.Search(context.Background(), search.ParseQuery(tt.query))
 		require.NoError(t, err)
 		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q found %v, want %v", tt.query, hits, tt.want) {
 			continue
@@ -164,25 +167,25 @@ func TestBM25Names(t *testing.T) {
 func TestBM25Workers(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	docs := randomDocs(random, 2_000)
-	build := func(processors int) toolsearch.Searcher {
+	build := func(processors int) search.Searcher {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		return bm25Catalog(t, toolsearch.BM25Options{}, docs...)
+		return bm25Catalog(t, search.BM25Options{}, docs...)
 	}
 	one, many := build(1), build(7)
-	for _, word := range append(someWords, docs[0].Name, docs[len(docs)-1].Name) {
+	for _, word := range append(testtools.Words, docs[0].Name, docs[len(docs)-1].Name) {
 		assert.Equal(t, hitsOf(one, word), hitsOf(many, word), "%q: of one worker, and of seven", word)
 	}
 }
 
 // TestBM25Score computes a score by the formula.
 func TestBM25Score(t *testing.T) {
-	docs := []toolsearch.Document{
+	docs := []search.Document{
 		{Name: "alpha_beta", Description: "gamma gamma delta"},
 		{Name: "beta", Description: "epsilon"},
 		{Name: "zeta", Description: "eta"},
 	}
-	options := toolsearch.BM25Options{K1: 2, Coverage: 0.25, Name: toolsearch.Field{Weight: 3, B: 0.5}, Description: toolsearch.Field{Weight: 1.5, B: 0.75}}
-	hits, err := bm25Catalog(t, options, docs...).Search(context.Background(), toolsearch.ParseQuery("beta gamma"))
+	options := search.BM25Options{K1: 2, Coverage: 0.25, Name: search.Field{Weight: 3, B: 0.5}, Description: search.Field{Weight: 1.5, B: 0.75}}
+	hits, err := bm25Catalog(t, options, docs...).Search(context.Background(), search.ParseQuery("beta gamma"))
 	require.NoError(t, err)
 	idf := func(df float64) float64 { return math.Log(1 + (3-df+0.5)/(df+0.5)) }
 	saturate := func(f float64) float64 { return f / (2 + f) }
@@ -199,13 +202,13 @@ func TestBM25Score(t *testing.T) {
 // TestBM25Explains: the explanation of every hit adds up to its score.
 func TestBM25Explains(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 8))
-	infos := randomCatalog(random, 150)
+	infos := testtools.RandomCatalog(random, 150)
 	for i, info := range infos {
 		info.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-			pick(random, someWords): {Type: schema.String, Desc: pick(random, someWords), Enum: []string{fmt.Sprint("value", i)}},
+			testtools.Pick(random, testtools.Words): {Type: schema.String, Desc: testtools.Pick(random, testtools.Words), Enum: []string{fmt.Sprint("value", i)}},
 		})
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, search.BM25)
 	require.NoError(t, err)
 	checkExplanations(t, catalog, infos, random)
 }
@@ -216,17 +219,17 @@ func TestBM25ExplainsExactly(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	for range 20 {
 		docs := randomDocs(random, 80)
-		s := bm25Catalog(t, toolsearch.BM25Options{}, docs...).(toolsearch.Explainer)
+		s := bm25Catalog(t, search.BM25Options{}, docs...).(search.Explainer)
 		for range 40 {
 			var b strings.Builder
 			for range 1 + random.IntN(12) {
-				word := pick(random, append(someWords, docs[random.IntN(len(docs))].Name, "2024", "details"))
+				word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details"))
 				if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
 					word = word[:at-1] + word[at:] // a slip
 				}
-				b.WriteString(fmt.Sprintf(pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
+				b.WriteString(fmt.Sprintf(testtools.Pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
 			}
-			q := toolsearch.ParseQuery(b.String())
+			q := search.ParseQuery(b.String())
 			scores := make(map[int]float64)
 			hits, err := s.Search(context.Background(), q)
 			require.NoError(t, err)
@@ -261,18 +264,18 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 		{Name: "nuts", Desc: "Sells", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&js)},
 		{Name: "fruit", Desc: "Sells"},
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, search.BM25)
 	require.NoError(t, err)
 	for _, word := range []string{"innermost", "walnut", "element", "hazelnut", "pecan", "cashew", "almond", "pistachio", "nested"} {
 		result, err := catalog.Search(context.Background(), word, 5)
 		require.NoError(t, err)
-		assert.Equal(t, []string{"nuts"}, matchNames(result), "%s", word)
+		assert.Equal(t, []string{"nuts"}, testtools.MatchNames(result), "%s", word)
 	}
 }
 
 // TestBM25Near: what a word that no tool has is taken for.
 func TestBM25Near(t *testing.T) {
-	s := bm25Catalog(t, toolsearch.BM25Options{},
+	s := bm25Catalog(t, search.BM25Options{},
 		doc("create_invoice", "Bills a customer"),
 		doc("list_channels", "Of the workspace"),
 		doc("kubernetes_pods", "Running ones"),
@@ -306,20 +309,20 @@ func TestBM25Near(t *testing.T) {
 		{strings.Repeat("x", 4000), nil, "a long word"},
 	}
 	for _, tt := range tests {
-		assertList(t, tt.want, bestOf(t, s, toolsearch.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
+		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
 	}
 }
 
 // TestBM25NearCountsLess: the word itself comes before those like it, and a required word
 // is not taken for another.
 func TestBM25NearCountsLess(t *testing.T) {
-	docs := []toolsearch.Document{doc("send_mesage", ""), doc("send_message", "")}
-	s := bm25Catalog(t, toolsearch.BM25Options{}, docs...)
-	assert.Equal(t, []int{0}, bestOf(t, s, toolsearch.ParseQuery("mesage")), "a word that a tool has finds more than that tool")
-	assert.Empty(t, bestOf(t, s, toolsearch.ParseQuery("+messsage send")), "a misspelled required word")
-	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("messsage"))
+	docs := []search.Document{doc("send_mesage", ""), doc("send_message", "")}
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("mesage")), "a word that a tool has finds more than that tool")
+	assert.Empty(t, bestOf(t, s, search.ParseQuery("+messsage send")), "a misspelled required word")
+	hits, err := s.Search(context.Background(), search.ParseQuery("messsage"))
 	require.NoError(t, err)
-	right, err := s.Search(context.Background(), toolsearch.ParseQuery("message"))
+	right, err := s.Search(context.Background(), search.ParseQuery("message"))
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	require.Len(t, right, 1)
@@ -329,7 +332,7 @@ func TestBM25NearCountsLess(t *testing.T) {
 
 // TestBM25Values: what a query quotes counts for less than what it asks for.
 func TestBM25Values(t *testing.T) {
-	s := bm25Catalog(t, toolsearch.BM25Options{},
+	s := bm25Catalog(t, search.BM25Options{},
 		doc("walnut_maker", "Makes it"),
 		doc("pecan_maker", "Makes it"),
 		doc("cashew.nuts", "Some"),
@@ -338,19 +341,19 @@ func TestBM25Values(t *testing.T) {
 		`"walnut" pecan`, `pecan "walnut"`, "walnut.txt pecan", "pecan at https://walnut/", "pecan for me@walnut.org",
 		"pecan 'walnut'", "pecan <walnut>", "pecan “walnut”", "pecan `walnut`", "pecan 「walnut」",
 	} {
-		assert.Equal(t, []int{1, 0}, bestOf(t, s, toolsearch.ParseQuery(query)), "%q, want what is not quoted first", query)
+		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery(query)), "%q, want what is not quoted first", query)
 	}
 	for _, query := range []string{
 		"walnut pecan", "pecan's walnut's", `"walnut" and "pecan"`, `walnut "walnut" pecan`, `pecan "walnut`, "walnut, pecan.", "walnut's 5' pecan",
 	} {
-		assert.Equal(t, []int{0, 1}, bestOf(t, s, toolsearch.ParseQuery(query)), "%q, want both alike", query)
+		assert.Equal(t, []int{0, 1}, bestOf(t, s, search.ParseQuery(query)), "%q, want both alike", query)
 	}
-	assert.Equal(t, []int{2}, bestOf(t, s, toolsearch.ParseQuery("use cashew.nuts")), "a name with a dot")
+	assert.Equal(t, []int{2}, bestOf(t, s, search.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
 // TestBM25Lexicon: words for the same, and words that tools are asked with.
 func TestBM25Lexicon(t *testing.T) {
-	s := bm25Catalog(t, toolsearch.BM25Options{},
+	s := bm25Catalog(t, search.BM25Options{},
 		doc("remove_directory", ""), doc("repo_config", ""), doc("information_desk", ""), doc("desk_lamp", ""))
 	for query, want := range map[string][]int{
 		"delete folder":            {0},
@@ -358,17 +361,17 @@ func TestBM25Lexicon(t *testing.T) {
 		"repository configuration": {1},
 		"lamp information":         {3, 2}, // what is asked for before the word it is asked with
 	} {
-		assert.Equal(t, want, bestOf(t, s, toolsearch.ParseQuery(query)), "%q", query)
+		assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), "%q", query)
 	}
 }
 
 // TestBM25Sentences: of two tools with the same words of a request, the one that has them
 // in one sentence comes first, by a quarter of what that sentence scores.
 func TestBM25Sentences(t *testing.T) {
-	s := bm25Catalog(t, toolsearch.BM25Options{Coverage: -1},
+	s := bm25Catalog(t, search.BM25Options{Coverage: -1},
 		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
 	score := func(query string, doc int) float64 {
-		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+		hits, err := s.Search(context.Background(), search.ParseQuery(query))
 		require.NoError(t, err)
 		for _, hit := range hits {
 			if hit.Doc == doc {
@@ -404,7 +407,7 @@ func ExampleBM25() {
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, []*schema.ToolInfo{
 		{Name: "mcp__github__create_issue", Desc: "Opens an issue in a repository"},
 		{Name: "mcp__jira__create_issue", Desc: "Opens a ticket in a project"},
-	}, toolsearch.BM25)
+	}, search.BM25)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -420,4 +423,34 @@ func ExampleBM25() {
 	// Output:
 	// file some tickets -> mcp__jira__create_issue
 	// github: issues -> mcp__github__create_issue
+}
+
+// FuzzBM25: whatever stands in a catalog and a query, the search fails on none, answers
+// alike twice, and explains what it found.
+func FuzzBM25(f *testing.F) {
+	f.Add("create issue", "mcp__github__create_issue", "Opens an issue", "bug")
+	f.Add("+github: naïve 日历 HTTP2URLs", "github__HTTP2URLs", "naïve", "日历")
+	f.Add("\xff\u0301 a", "\u0301", "ﬁ", "İ'ß")
+	f.Fuzz(func(t *testing.T, query, name, text, hint string) {
+		docs := []search.Document{
+			{Name: name, Description: text, Annotation: search.Annotation{Namespace: hint, Hint: hint, Aliases: []string{text}, Tags: []string{name}}},
+			{Name: text, Description: hint, Parameters: []search.Parameter{{Name: hint, Description: name, Enum: []string{query}}}},
+		}
+		searcher := bm25Catalog(t, search.BM25Options{}, docs...)
+		q := search.ParseQuery(query)
+		hits, err := searcher.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := searcher.Search(t.Context(), q)
+		if err != nil || !slices.Equal(hits, again) || len(hits) > len(docs) {
+			t.Errorf("%v, then %v, %v", hits, again, err)
+		}
+		for _, hit := range hits {
+			e, err := searcher.(search.Explainer).Explain(t.Context(), q, hit.Doc)
+			if err != nil || math.Abs(e.Score-hit.Score) > 1e-3*max(1, hit.Score) || !(hit.Score > 0) {
+				t.Errorf("score %v, explained as %v, %v", hit.Score, e, err)
+			}
+		}
+	})
 }

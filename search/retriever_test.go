@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/indexer"
@@ -24,6 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // engine is a search engine in memory: eino's Indexer and Retriever. A document's score is
@@ -74,19 +75,19 @@ func (e *engine) Retrieve(_ context.Context, query string, options ...retriever.
 }
 
 // inEngine is the Indexer of a catalog that is written into an engine of its own.
-func inEngine(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func inEngine(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	e := &engine{}
 	for _, d := range docs { // not by StoreDocuments, which takes no empty names
-		if _, err := e.Store(ctx, []*schema.Document{toolsearch.SchemaDocument(d)}); err != nil {
+		if _, err := e.Store(ctx, []*schema.Document{search.SchemaDocument(d)}); err != nil {
 			return nil, err
 		}
 	}
-	return toolsearch.Retriever(e)(ctx, docs)
+	return search.Retriever(e)(ctx, docs)
 }
 
 func TestRetrieverAnswersAsPromised(t *testing.T) {
-	checkSearcher(t, inEngine, func(random *rand.Rand, _ []toolsearch.Document) string {
-		return pick(random, []string{"", "+"}) + pick(random, someWords) + " " + pick(random, someWords)
+	checkSearcher(t, inEngine, func(random *rand.Rand, _ []search.Document) string {
+		return testtools.Pick(random, []string{"", "+"}) + testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, testtools.Words)
 	})
 	checkHostile(t, inEngine)
 }
@@ -104,23 +105,23 @@ func answering(documents ...*schema.Document) retrieving {
 
 // scored is the document of a tool as an engine returns it; a score of 0 is none.
 func scored(name string, score float64) *schema.Document {
-	d := &schema.Document{ID: toolsearch.DocumentID(name)}
+	d := &schema.Document{ID: search.DocumentID(name)}
 	if score != 0 {
 		d.WithScore(score)
 	}
 	return d
 }
 
-func abc() []toolsearch.Document {
-	docs := []toolsearch.Document{doc("a", "The first letter"), doc("b", "The second one"), doc("c", "The third, as in letters")}
+func abc() []search.Document {
+	docs := []search.Document{doc("a", "The first letter"), doc("b", "The second one"), doc("c", "The third, as in letters")}
 	docs[0].Namespace, docs[1].Namespace, docs[2].Namespace = "latin", "latin", "Other-one"
 	return docs
 }
 
 func TestRetrieverReadsAnswers(t *testing.T) {
-	foreign := &schema.Document{ID: toolsearch.DocumentID("elsewhere"), MetaData: map[string]any{toolsearch.MetaName: "elsewhere"}}
+	foreign := &schema.Document{ID: search.DocumentID("elsewhere"), MetaData: map[string]any{search.MetaName: "elsewhere"}}
 	byName := func(id string, name any) *schema.Document {
-		return &schema.Document{ID: id, MetaData: map[string]any{toolsearch.MetaName: name}}
+		return &schema.Document{ID: id, MetaData: map[string]any{search.MetaName: name}}
 	}
 	for _, tt := range []struct {
 		what      string
@@ -141,12 +142,12 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		{"repeated ones", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
 		{"repeated ones without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
 		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.25"},
-		{"an ID at odds with its metadata", []*schema.Document{byName(toolsearch.DocumentID("a"), "b")}, "a 1"},
+		{"an ID at odds with its metadata", []*schema.Document{byName(search.DocumentID("a"), "b")}, "a 1"},
 		{"nothing", nil, ""},
 	} {
 		docs := abc()
-		hits, total, err := searcherOf(t, toolsearch.Retriever(answering(tt.documents...)), docs...).(toolsearch.Counter).
-			SearchCount(t.Context(), toolsearch.ParseQuery("letter"))
+		hits, total, err := searcherOf(t, search.Retriever(answering(tt.documents...)), docs...).(search.Counter).
+			SearchCount(t.Context(), search.ParseQuery("letter"))
 		var got []string
 		for _, hit := range hits {
 			got = append(got, fmt.Sprintf("%s %.4g", docs[hit.Doc].Name, hit.Score))
@@ -158,7 +159,7 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 }
 
 func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
-	var docs []toolsearch.Document
+	var docs []search.Document
 	var documents []*schema.Document
 	for i := range 1000 {
 		docs = append(docs, doc(fmt.Sprintf("tool_%03d", i), "Works"))
@@ -171,8 +172,8 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 	}{
 		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
 	} {
-		s := searcherOf(t, toolsearch.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
-		hits, err := s.Search(t.Context(), toolsearch.ParseQuery(tt.query))
+		s := searcherOf(t, search.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
+		hits, err := s.Search(t.Context(), search.ParseQuery(tt.query))
 		assert.NoError(t, err, "depth %d, %q", tt.depth, tt.query)
 		assert.Equal(t, tt.want, len(hits), "depth %d, %q: hits", tt.depth, tt.query)
 	}
@@ -180,18 +181,18 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 
 func TestRetrieverAsksTheEngine(t *testing.T) {
 	var asked []string
-	s := searcherOf(t, toolsearch.RetrieverOptions{
+	s := searcherOf(t, search.RetrieverOptions{
 		Depth: 30,
 		Retriever: retrieving(func(_ context.Context, query string, options ...retriever.Option) ([]*schema.Document, error) {
 			o := retriever.GetCommonOptions(nil, options...)
 			asked = append(asked, fmt.Sprintf("%s/%s/%d", query, *o.Index, *o.TopK))
 			return nil, nil
 		}),
-		Options: func(q toolsearch.Query) []retriever.Option {
+		Options: func(q search.Query) []retriever.Option {
 			return []retriever.Option{retriever.WithIndex(fmt.Sprintf("%s%d", q.Namespace, q.Limit)), retriever.WithTopK(1)}
 		},
 	}.Index, abc()...)
-	for _, q := range []toolsearch.Query{
+	for _, q := range []search.Query{
 		{Text: "first  letter", Limit: 3},
 		{Text: "+first + letter", Required: []string{"first"}},
 		{Keywords: []string{"first", "letter"}, Namespace: "latin"},
@@ -212,7 +213,7 @@ func TestRetrieverAsksTheEngine(t *testing.T) {
 func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 	all := []*schema.Document{scored("a", 3), scored("b", 2), scored("c", 1)}
 	docs := abc()
-	docs[1].Parameters = []toolsearch.Parameter{{Name: "page", Description: "Number of the letter", Enum: []string{"vowels"}}}
+	docs[1].Parameters = []search.Parameter{{Name: "page", Description: "Number of the letter", Enum: []string{"vowels"}}}
 	for _, tt := range []struct {
 		query, namespace string
 		want             string
@@ -222,9 +223,9 @@ func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms
 		{"+latin", "", "ab"},
 	} {
-		q := toolsearch.ParseQuery(tt.query)
+		q := search.ParseQuery(tt.query)
 		q.Namespace = tt.namespace
-		hits, err := searcherOf(t, toolsearch.Retriever(answering(all...)), docs...).Search(t.Context(), q)
+		hits, err := searcherOf(t, search.Retriever(answering(all...)), docs...).Search(t.Context(), q)
 		got := ""
 		for _, hit := range hits {
 			got += docs[hit.Doc].Name
@@ -246,8 +247,8 @@ func TestRetrieverExplains(t *testing.T) {
 		{[]*schema.Document{scored("a", 0)}, "x", 1, "0\n  +0  \"x\": not among the 1 tools the engine found"},
 		{[]*schema.Document{scored("b", 0)}, "+letter", 1, "0\n  +0  \"\": a required word is missing"},
 	} {
-		s := searcherOf(t, toolsearch.Retriever(answering(tt.documents...)), abc()...).(toolsearch.Explainer)
-		e, err := s.Explain(t.Context(), toolsearch.ParseQuery(tt.query), tt.doc)
+		s := searcherOf(t, search.Retriever(answering(tt.documents...)), abc()...).(search.Explainer)
+		e, err := s.Explain(t.Context(), search.ParseQuery(tt.query), tt.doc)
 		assert.NoError(t, err, "%q", tt.query)
 		assert.Equal(t, tt.want, e.String(), "%q", tt.query)
 	}
@@ -275,18 +276,18 @@ func TestRetrieverFails(t *testing.T) {
 			return nil, errors.New("half an answer")
 		}, "took longer than 1ms: context deadline exceeded"},
 	} {
-		o := toolsearch.RetrieverOptions{Retriever: tt.retriever}
+		o := search.RetrieverOptions{Retriever: tt.retriever}
 		if strings.Contains(tt.want, "1ms") {
 			o.Timeout = time.Millisecond
 		}
 		s := searcherOf(t, o.Index, abc()...)
-		hits, err := s.Search(t.Context(), toolsearch.ParseQuery("letter"))
+		hits, err := s.Search(t.Context(), search.ParseQuery("letter"))
 		assert.ErrorContains(t, err, tt.want, "%s: found %v", tt.what, hits)
-		e, err := s.(toolsearch.Explainer).Explain(t.Context(), toolsearch.ParseQuery("letter"), 0)
+		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery("letter"), 0)
 		assert.Error(t, err, "%s: explained as %v", tt.what, e)
 	}
 	for _, none := range []retriever.Retriever{nil, retrieving(nil), (*engine)(nil)} {
-		_, err := toolsearch.Retriever(none)(t.Context(), nil)
+		_, err := search.Retriever(none)(t.Context(), nil)
 		assert.Error(t, err, "%T that is nil", none)
 	}
 }
@@ -301,68 +302,22 @@ func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 		<-hang
 		return []*schema.Document{scored("a", 1)}, nil
 	})
-	s := searcherOf(t, toolsearch.RetrieverOptions{Retriever: stubborn, Timeout: -1}.Index, abc()...)
+	s := searcherOf(t, search.RetrieverOptions{Retriever: stubborn, Timeout: -1}.Index, abc()...)
 	for i := range 64 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-asked; cancel() }()
-		hits, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+		hits, err := s.Search(ctx, search.ParseQuery("letter"))
 		require.ErrorIs(t, err, context.Canceled, "search %d: found %v", i, hits)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	hits, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+	hits, err := s.Search(ctx, search.ParseQuery("letter"))
 	assert.ErrorIs(t, err, context.DeadlineExceeded, "a 65th search: found %v", hits)
 	assert.Empty(t, asked, "a 65th search")
 	close(hang)
-	hits, err = s.Search(t.Context(), toolsearch.ParseQuery("letter"))
+	hits, err = s.Search(t.Context(), search.ParseQuery("letter"))
 	assert.NoError(t, err, "after all")
 	assert.Len(t, hits, 1, "after all")
-}
-
-// TestRetrieverFailureDegrades: what the model gets when the engine is down.
-func TestRetrieverFailureDegrades(t *testing.T) {
-	down := errors.New("no route to engine")
-	broken := toolsearch.Retriever(retrieving(func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return nil, down }))
-	for _, tt := range []struct {
-		what            string
-		index, fallback toolsearch.Indexer
-		query           string
-		found           string
-		failed          bool
-	}{
-		{"keyword search answers", broken, nil, "weather", "get_weather get_forecast", true},
-		{"the fallback answers", broken, toolsearch.Fuzzy, "wether", "get_weather", true},
-		{"both are down", broken, broken, "weather", "get_weather get_forecast", true},
-		{"the fallback is down", inEngine, broken, "shares", "list_stocks", false},
-		{"the fallback of an engine that finds nothing is down", inEngine, broken, "nothing", "", true},
-		{"nothing is down", inEngine, nil, "+slack message", "mcp__slack__send_message", false},
-	} {
-		reason := down
-		if !tt.failed {
-			reason = nil
-		}
-		config := toolsearch.Config{Index: tt.index, Fallback: tt.fallback}
-		t.Run(tt.what, func(t *testing.T) {
-			inAllWays(t,
-				func(t *testing.T, w way) { degrades[*schema.Message](t, w, config, tt.query, tt.found, reason) },
-				func(t *testing.T, w way) { degrades[*schema.AgenticMessage](t, w, config, tt.query, tt.found, reason) })
-		})
-	}
-}
-
-func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
-	var events []toolsearch.SearchEvent
-	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
-	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
-	require.NoError(t, o.err)
-	require.Len(t, events, 1)
-	assert.Equal(t, found, strings.Join(events[0].Matches, " "))
-	if reason == nil {
-		assert.NoError(t, events[0].Err)
-	} else {
-		assert.ErrorIs(t, events[0].Err, reason)
-	}
-	assert.Equal(t, append([]string{"tool_search"}, strings.Fields(found)...), o.last().ToolNames(), "what the model saw")
 }
 
 // TestRetrieverIsSeenByCallbacks: an engine's own callbacks tell of a retriever, and not of
@@ -374,11 +329,11 @@ func TestRetrieverIsSeenByCallbacks(t *testing.T) {
 		return ctx
 	}).Build()
 	ctx := callbacks.InitCallbacks(t.Context(), &callbacks.RunInfo{Component: components.ComponentOfTool, Type: "search"}, handler)
-	s := searcherOf(t, toolsearch.Retriever(typed{retrieving(func(ctx context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
+	s := searcherOf(t, search.Retriever(typed{retrieving(func(ctx context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
 		callbacks.OnStart(callbacks.EnsureRunInfo(ctx, "Typed", components.ComponentOfRetriever), query)
 		return nil, nil
 	})}), abc()...)
-	_, err := s.Search(ctx, toolsearch.ParseQuery("letter"))
+	_, err := s.Search(ctx, search.ParseQuery("letter"))
 	assert.NoError(t, err)
 	assert.Equal(t, []string{"Retriever Typed"}, seen)
 }
@@ -391,14 +346,14 @@ func (typed) GetType() string { return "Typed" }
 // that stayed are, by another process that has only the tools.
 func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	e := &engine{}
-	before, err := toolsearch.NewCatalog(t.Context(), newsTools(), nil)
+	before, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), nil)
 	require.NoError(t, err)
-	_, err = before.Store(t.Context(), e, toolsearch.StoreOptions{})
+	_, err = before.Store(t.Context(), e, search.StoreOptions{})
 	require.NoError(t, err)
-	after, err := toolsearch.NewCatalog(t.Context(), newsTools()[1:], toolsearch.Retriever(e))
+	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], search.Retriever(e))
 	require.NoError(t, err)
 	result, err := after.Search(t.Context(), "weather of a city where", 50)
 	require.NoError(t, err)
-	assert.NotContains(t, matchNames(result), "get_weather", "a tool that left the catalog was found")
+	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "a tool that left the catalog was found")
 	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
 }

@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // wordEmbedder is an embedder without a model: every word adds a 1 or a -1 somewhere, by
@@ -67,12 +69,12 @@ func (e *wordEmbedder) texts() []string {
 }
 
 func TestEmbeddingSearcher(t *testing.T) {
-	index := toolsearch.Embedding(&wordEmbedder{})
-	checkSearcher(t, index, func(random *rand.Rand, docs []toolsearch.Document) string {
+	index := search.Embedding(&wordEmbedder{})
+	checkSearcher(t, index, func(random *rand.Rand, docs []search.Document) string {
 		if random.IntN(4) == 0 {
-			return pick(random, docs).Name
+			return testtools.Pick(random, docs).Name
 		}
-		words := []string{pick(random, someWords), pick(random, someWords)}
+		words := []string{testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)}
 		if random.IntN(3) == 0 {
 			words[0] = "+" + words[0]
 		}
@@ -91,11 +93,11 @@ func TestEmbeddingScores(t *testing.T) {
 		}
 		return answer
 	}
-	docs := []toolsearch.Document{doc("near", ""), doc("far", ""), doc("same", ""), doc("opposite", "")}
-	checkCosines := func(options toolsearch.EmbeddingOptions, want map[string]float64) {
+	docs := []search.Document{doc("near", ""), doc("far", ""), doc("same", ""), doc("opposite", "")}
+	checkCosines := func(options search.EmbeddingOptions, want map[string]float64) {
 		t.Helper()
 		options.Embedder, options.Concurrency = e, 1
-		hits, err := searcherOf(t, options.Index, docs...).Search(context.Background(), toolsearch.ParseQuery("query"))
+		hits, err := searcherOf(t, options.Index, docs...).Search(context.Background(), search.ParseQuery("query"))
 		assert.NoError(t, err)
 		assert.Len(t, hits, len(want))
 		for _, hit := range hits {
@@ -103,20 +105,20 @@ func TestEmbeddingScores(t *testing.T) {
 			assert.InDelta(t, want[name], hit.Score, 1e-6, "%s", name)
 		}
 	}
-	checkCosines(toolsearch.EmbeddingOptions{}, map[string]float64{"same": 1, "near": 3. / 5})
-	checkCosines(toolsearch.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
+	checkCosines(search.EmbeddingOptions{}, map[string]float64{"same": 1, "near": 3. / 5})
+	checkCosines(search.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
 }
 
 // A required word may be written otherwise in the tool, and a namespace in front.
 func TestEmbeddingNarrows(t *testing.T) {
-	docs := []toolsearch.Document{doc("mail__send", "Sends messages"), doc("chat__send", "Sends a note"), doc("get_weather", "Tells the weather")}
+	docs := []search.Document{doc("mail__send", "Sends messages"), doc("chat__send", "Sends a note"), doc("get_weather", "Tells the weather")}
 	docs[0].Namespace, docs[1].Namespace = "mail", "chat"
-	s := searcherOf(t, toolsearch.Embedding(&wordEmbedder{}), docs...)
+	s := searcherOf(t, search.Embedding(&wordEmbedder{}), docs...)
 	for query, want := range map[string][]int{
 		"+message sends": {0}, "sends +messages": {0}, "+ote sends": {1}, "+message +note sends": {},
 		"mail: send": {0}, "Chat: send": {1}, "chat: +messages": {}, "nobody: +send": {0, 1},
 	} {
-		hits, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+		hits, err := s.Search(context.Background(), search.ParseQuery(query))
 		require.NoError(t, err)
 		found := []int{}
 		for _, hit := range hits {
@@ -130,16 +132,16 @@ func TestEmbeddingNarrows(t *testing.T) {
 func TestEmbeddingTexts(t *testing.T) {
 	full := doc("mcp__git__openIssue", " Opens an issue ")
 	full.Hint, full.Aliases, full.Tags = "bug", []string{"new_issue"}, []string{"vcs", "work"}
-	full.Parameters = []toolsearch.Parameter{{Name: "repo_name", Description: "Where"}, {Name: "title"}}
-	docs := []toolsearch.Document{full, doc("a", "b"), doc("a", "b"), doc("_", " "), doc("long", strings.Repeat("天 ", 5000))}
+	full.Parameters = []search.Parameter{{Name: "repo_name", Description: "Where"}, {Name: "title"}}
+	docs := []search.Document{full, doc("a", "b"), doc("a", "b"), doc("_", " "), doc("long", strings.Repeat("天 ", 5000))}
 	e := &wordEmbedder{}
-	s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Concurrency: 1}.Index, docs...)
+	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Concurrency: 1}.Index, docs...)
 	got := e.texts()
 	want := []string{"mcp git open Issue. Opens an issue. bug. new issue. vcs, work. repo name, title", "a. b"}
 	require.Len(t, got, 3)
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
-	hits, err := s.Search(context.Background(), toolsearch.ParseQuery("a b"))
+	hits, err := s.Search(context.Background(), search.ParseQuery("a b"))
 	require.NoError(t, err, "two tools alike")
 	require.GreaterOrEqual(t, len(hits), 2, "two tools alike: %v", hits)
 	assert.Equal(t, 1, hits[0].Doc, "two tools alike: %v", hits)
@@ -148,7 +150,7 @@ func TestEmbeddingTexts(t *testing.T) {
 }
 
 func TestEmbeddingBatches(t *testing.T) {
-	var docs []toolsearch.Document
+	var docs []search.Document
 	for i := range 95 {
 		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
 	}
@@ -166,7 +168,7 @@ func TestEmbeddingBatches(t *testing.T) {
 		return nil
 	}}
 	var progress []int
-	searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
+	searcherOf(t, search.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
 		assert.Equal(t, 95, total)
 		progress = append(progress, done)
 	}}.Index, docs...)
@@ -207,10 +209,10 @@ func TestBadEmbedders(t *testing.T) {
 		{"nil", nil, "Embedder is nil"},
 		{"nil pointer", (*wordEmbedder)(nil), "Embedder is nil"},
 	}
-	docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
+	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := toolsearch.Embedding(test.e)(context.Background(), docs)
+			s, err := search.Embedding(test.e)(context.Background(), docs)
 			assert.ErrorContains(t, err, test.want)
 			assert.Equal(t, nil, s) // Nil would take a nil pointer, too
 		})
@@ -218,27 +220,27 @@ func TestBadEmbedders(t *testing.T) {
 	// From batch to batch, too.
 	calls := 0
 	e := change(func(v [][]float64) [][]float64 { calls++; v[0] = v[0][calls:]; return v })
-	_, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs)
+	_, err := (search.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs)
 	assert.Error(t, err, "vectors of 63 and 62 dimensions are in one index")
 }
 
 // The first error stops the build, and a context that is done ends it whatever the
 // embedder is waiting for.
 func TestEmbeddingStops(t *testing.T) {
-	var docs []toolsearch.Document
+	var docs []search.Document
 	for i := range 1000 {
 		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
 	}
 	down := errors.New("down")
 	e := &wordEmbedder{during: func(context.Context, []string) error { return down }}
-	_, err := (toolsearch.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs)
+	_, err := (search.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs)
 	assert.ErrorIs(t, err, down)
 	assert.LessOrEqual(t, len(e.texts()), 8, "calls: 4 at a time, and as many handed out meanwhile")
 	ctx, cancel := context.WithCancel(context.Background())
 	release := make(chan struct{})
 	defer close(release)
 	e = &wordEmbedder{during: func(context.Context, []string) error { cancel(); <-release; return nil }}
-	_, err = toolsearch.Embedding(e)(ctx, docs)
+	_, err = search.Embedding(e)(ctx, docs)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -263,21 +265,21 @@ func TestEmbeddingDegrades(t *testing.T) {
 		{name: "another model", change: func(v [][]float64) [][]float64 { v[0] = v[0][1:]; return v }, text: "63 dimensions, but the tools have 64"},
 	}
 	for _, test := range tests {
-		for _, fallback := range []toolsearch.Indexer{nil, toolsearch.Fuzzy} {
+		for _, fallback := range []search.Indexer{nil, search.Fuzzy} {
 			t.Run(test.name, func(t *testing.T) {
 				e := &wordEmbedder{}
 				timeout := time.Minute
 				if test.want == context.DeadlineExceeded {
 					timeout = time.Millisecond
 				}
-				index := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-					s, err := toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: timeout}.Index(ctx, docs)
+				index := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+					s, err := search.EmbeddingOptions{Embedder: e, QueryTimeout: timeout}.Index(ctx, docs)
 					e.during, e.change = test.during, test.change
 					return s, err
 				}
 				got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index, Fallback: fallback}, `{"query":"weather"}`)
 				assert.NoError(t, err)
-				assert.Contains(t, got.Matches, "get_weather")
+				assert.Contains(t, got, "get_weather")
 				assert.ErrorContains(t, event.Err, test.text)
 				if test.want != nil {
 					assert.ErrorIs(t, event.Err, test.want)
@@ -290,13 +292,13 @@ func TestEmbeddingDegrades(t *testing.T) {
 // Calls that hang for good do not pile up.
 func TestEmbeddingHangs(t *testing.T) {
 	e := &wordEmbedder{}
-	s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index, doc("get_weather", ""))
+	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index, doc("get_weather", ""))
 	release := make(chan struct{})
 	defer close(release)
 	e.during = func(context.Context, []string) error { <-release; return nil }
 	before := len(e.texts())
 	for i := range 40 {
-		_, err := s.Search(context.Background(), toolsearch.ParseQuery(fmt.Sprint("weather ", i)))
+		_, err := s.Search(context.Background(), search.ParseQuery(fmt.Sprint("weather ", i)))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	assert.LessOrEqual(t, len(e.texts())-before, 32, "calls that hang")
@@ -305,8 +307,8 @@ func TestEmbeddingHangs(t *testing.T) {
 // A query may be longer than what services take.
 func TestEmbeddingLongQuery(t *testing.T) {
 	e := &wordEmbedder{}
-	s := searcherOf(t, toolsearch.Embedding(e), doc("get_weather", ""))
-	_, err := s.Search(context.Background(), toolsearch.ParseQuery(strings.Repeat("天气 ", 1000)))
+	s := searcherOf(t, search.Embedding(e), doc("get_weather", ""))
+	_, err := s.Search(context.Background(), search.ParseQuery(strings.Repeat("天气 ", 1000)))
 	require.NoError(t, err)
 	texts := e.texts()
 	require.Greater(t, len(texts), 1)
@@ -317,10 +319,10 @@ func TestEmbeddingRemembersQueries(t *testing.T) {
 	// Of two, "one" is the older when "three" comes.
 	for size, want := range map[int]int{0: 3, 2: 4, -1: 6} {
 		e := &wordEmbedder{}
-		s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
+		s := searcherOf(t, search.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
 		before := len(e.texts())
 		for _, query := range []string{"one", "two", "two", "three", "one", "three"} {
-			_, err := s.Search(context.Background(), toolsearch.ParseQuery(query))
+			_, err := s.Search(context.Background(), search.ParseQuery(query))
 			require.NoError(t, err)
 		}
 		assert.Equal(t, want, len(e.texts())-before, "queries embedded with a cache of %d", size)
@@ -354,25 +356,25 @@ func (s *vectorMap) Save(_ context.Context, keys []string, vectors [][]float32) 
 // What is stored is not embedded again: not in another process, and only what is new when
 // a tool changed. Vectors of one model are not used for another.
 func TestEmbeddingStore(t *testing.T) {
-	for name, store := range map[string]func() toolsearch.VectorStore{
-		"memory": func() func() toolsearch.VectorStore {
+	for name, store := range map[string]func() search.VectorStore{
+		"memory": func() func() search.VectorStore {
 			s := &vectorMap{vectors: map[string][]float32{}}
-			return func() toolsearch.VectorStore { return s }
+			return func() search.VectorStore { return s }
 		}(),
-		"file": func() func() toolsearch.VectorStore {
+		"file": func() func() search.VectorStore {
 			path := filepath.Join(t.TempDir(), "some", "vectors")
-			return func() toolsearch.VectorStore { return toolsearch.NewFileStore(path) }
+			return func() search.VectorStore { return search.NewFileStore(path) }
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+			docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
 			var first string
 			build := func(model string, wantEmbedded int) {
 				t.Helper()
 				e := &wordEmbedder{}
 				var progress []int
 				var failures []error
-				s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: e, Model: model, Store: store(), BatchSize: 2,
+				s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Model: model, Store: store(), BatchSize: 2,
 					Progress:     func(done, _ int) { progress = append(progress, done) },
 					OnStoreError: func(err error) { failures = append(failures, err) }}.Index, docs...)
 				assert.Empty(t, failures)
@@ -399,11 +401,11 @@ func TestEmbeddingStore(t *testing.T) {
 
 // A store that fails, or has nothing of use, is not used; the index is built all the same.
 func TestBadStores(t *testing.T) {
-	docs := []toolsearch.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
-	want := hitsOf(searcherOf(t, toolsearch.Embedding(&wordEmbedder{}), docs...), "mail")
+	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
+	want := hitsOf(searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), "mail")
 	filled := func(change func([]float32) []float32) *vectorMap {
 		s := &vectorMap{vectors: map[string][]float32{}}
-		searcherOf(t, toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: s, Model: "m"}.Index, docs[:2]...)
+		searcherOf(t, search.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: s, Model: "m"}.Index, docs[:2]...)
 		for key, v := range s.vectors {
 			s.vectors[key] = change(v)
 		}
@@ -414,7 +416,7 @@ func TestBadStores(t *testing.T) {
 	down := errors.New("down")
 	tests := []struct {
 		name  string
-		store toolsearch.VectorStore
+		store search.VectorStore
 		calls int
 		err   string
 	}{
@@ -430,7 +432,7 @@ func TestBadStores(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var failures []string
-			s := searcherOf(t, toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: test.store, Model: "m", BatchSize: 1,
+			s := searcherOf(t, search.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: test.store, Model: "m", BatchSize: 1,
 				OnStoreError: func(err error) { failures = append(failures, err.Error()) }}.Index, docs...)
 			assert.Equal(t, want, hitsOf(s, "mail"))
 			if test.err == "" {
@@ -443,6 +445,6 @@ func TestBadStores(t *testing.T) {
 			}
 		})
 	}
-	_, err := (toolsearch.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: filled(same)}).Index(context.Background(), docs)
+	_, err := (search.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: filled(same)}).Index(context.Background(), docs)
 	assert.ErrorContains(t, err, "Model", "a store without a Model")
 }

@@ -1,4 +1,4 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 func TestRegexpScores(t *testing.T) {
@@ -25,16 +27,16 @@ func TestRegexpScores(t *testing.T) {
 		matchInName = 1.
 		matchInText = 0.5
 	)
-	docs := []toolsearch.Document{
+	docs := []search.Document{
 		doc("get_user", "Reads an account"),
 		doc("list_users", "Reads the accounts; see get_user"),
 		doc("GetIssue", "Reads"),
 		doc("查询_天气", "weather of a city"),
 	}
-	names, both := toolsearch.RegexpOptions{}, toolsearch.RegexpOptions{Descriptions: true}
+	names, both := search.RegexpOptions{}, search.RegexpOptions{Descriptions: true}
 	tests := []struct {
 		query   string
-		options toolsearch.RegexpOptions
+		options search.RegexpOptions
 		want    map[string]float64
 	}{
 		{"user", names, map[string]float64{"get_user": matchInName + 4./8, "list_users": matchInName + 4./10}},
@@ -82,11 +84,11 @@ func TestRegexpMistakes(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "get_user", Desc: "anything"}, {Name: "list_users"}}
 	for _, tt := range tests {
 		asked := false
-		fallback := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-			return searcherFunc(func() ([]toolsearch.Hit, error) { asked = true; return nil, nil }), nil
+		fallback := func(context.Context, []search.Document) (search.Searcher, error) {
+			return searcherFunc(func() ([]search.Hit, error) { asked = true; return nil, nil }), nil
 		}
 		for language, word := range map[toolsearch.Language]string{toolsearch.English: "", toolsearch.Chinese: "正则表达式"} {
-			message, matches := searchIn(t, language, toolsearch.Regexp, fallback, infos, tt.query)
+			message, matches := searchIn(t, language, search.Regexp, fallback, infos, tt.query)
 			want := tt.want
 			if language == toolsearch.Chinese {
 				want = word
@@ -105,26 +107,26 @@ func TestRegexpMistakes(t *testing.T) {
 // fallback sees is no match, and one of a foreign searcher is passed on as it is.
 func TestQueryErrors(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "get_user"}, {Name: "list_users"}}
-	message, matches := searchIn(t, toolsearch.English, toolsearch.Regexp, nil, infos, "(", "^list")
+	message, matches := searchIn(t, toolsearch.English, search.Regexp, nil, infos, "(", "^list")
 	assert.Contains(t, message, "missing closing )")
 	assert.Equal(t, []string{"list_users"}, matches)
-	message, _ = searchIn(t, toolsearch.English, toolsearch.Keyword, toolsearch.Regexp, infos, "(")
+	message, _ = searchIn(t, toolsearch.English, search.Keyword, search.Regexp, infos, "(")
 	assert.Contains(t, message, "No tool matches")
-	foreign := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-		return searcherFunc(func() ([]toolsearch.Hit, error) {
-			return nil, fmt.Errorf("wrapped: %w", &toolsearch.QueryError{Message: "say please"})
+	foreign := func(context.Context, []search.Document) (search.Searcher, error) {
+		return searcherFunc(func() ([]search.Hit, error) {
+			return nil, fmt.Errorf("wrapped: %w", &search.QueryError{Message: "say please"})
 		}), nil
 	}
-	message, _ = searchIn(t, toolsearch.Chinese, foreign, toolsearch.Keyword, infos, "user")
+	message, _ = searchIn(t, toolsearch.Chinese, foreign, search.Keyword, infos, "user")
 	assert.Equal(t, "say please", message)
 }
 
 // searchIn asks the tool_search of a middleware, as a model would.
-func searchIn(t *testing.T, language toolsearch.Language, index, fallback toolsearch.Indexer, infos []*schema.ToolInfo, queries ...string) (message string, matches []string) {
+func searchIn(t *testing.T, language toolsearch.Language, index, fallback search.Indexer, infos []*schema.ToolInfo, queries ...string) (message string, matches []string) {
 	t.Helper()
 	config := &toolsearch.Config{Index: index, Fallback: fallback, Language: language}
 	for _, info := range infos {
-		config.DynamicTools = append(config.DynamicTools, &plainTool{info})
+		config.DynamicTools = append(config.DynamicTools, &testtools.PlainTool{Of: info})
 	}
 	middleware, err := toolsearch.New(context.Background(), config)
 	require.NoError(t, err)
@@ -142,19 +144,19 @@ func searchIn(t *testing.T, language toolsearch.Language, index, fallback toolse
 	return result.Message, result.Matches
 }
 
-type searcherFunc func() ([]toolsearch.Hit, error)
+type searcherFunc func() ([]search.Hit, error)
 
-func (f searcherFunc) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) { return f() }
+func (f searcherFunc) Search(context.Context, search.Query) ([]search.Hit, error) { return f() }
 
 func TestRegexpIsASearcher(t *testing.T) {
-	ask := func(random *rand.Rand, docs []toolsearch.Document) string {
-		runes := []rune(pick(random, docs).Name)
+	ask := func(random *rand.Rand, docs []search.Document) string {
+		runes := []rune(testtools.Pick(random, docs).Name)
 		i := random.IntN(len(runes))
-		return strings.TrimSpace(pick(random, []string{"", "^", ".*"}) + regexp.QuoteMeta(string(runes[i:i+random.IntN(len(runes)-i)+1])) +
-			pick(random, []string{"", ".*", "|" + regexp.QuoteMeta(pick(random, someWords)), "?", "$"}))
+		return strings.TrimSpace(testtools.Pick(random, []string{"", "^", ".*"}) + regexp.QuoteMeta(string(runes[i:i+random.IntN(len(runes)-i)+1])) +
+			testtools.Pick(random, []string{"", ".*", "|" + regexp.QuoteMeta(testtools.Pick(random, testtools.Words)), "?", "$"}))
 	}
-	checkSearcher(t, toolsearch.Regexp, ask)
-	checkSearcher(t, toolsearch.RegexpOptions{Descriptions: true}.Index, ask)
+	checkSearcher(t, search.Regexp, ask)
+	checkSearcher(t, search.RegexpOptions{Descriptions: true}.Index, ask)
 }
 
 // Patterns that take other engines exponential time, and those that are as dear to this
@@ -166,25 +168,25 @@ var hostilePatterns = []string{
 }
 
 func TestRegexpOfHostileTexts(t *testing.T) {
-	index := toolsearch.RegexpOptions{Descriptions: true}.Index
+	index := search.RegexpOptions{Descriptions: true}.Index
 	checkHostile(t, index)
 	s := searcherOf(t, index, hostileDocs()...)
 	for _, pattern := range hostilePatterns {
-		if _, err := s.Search(context.Background(), toolsearch.ParseQuery(pattern)); err != nil {
-			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%q", pattern)
+		if _, err := s.Search(context.Background(), search.ParseQuery(pattern)); err != nil {
+			assert.ErrorAs(t, err, new(*search.QueryError), "%q", pattern)
 		}
 	}
 }
 
 func TestRegexpEndsWithItsContext(t *testing.T) {
-	docs := make([]toolsearch.Document, 2000)
+	docs := make([]search.Document, 2000)
 	for i := range docs {
 		docs[i] = doc(fmt.Sprint(i), strings.Repeat("a", 16<<10))
 	}
-	s := searcherOf(t, toolsearch.RegexpOptions{Descriptions: true}.Index, docs...)
+	s := searcherOf(t, search.RegexpOptions{Descriptions: true}.Index, docs...)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if hits, err := s.Search(ctx, toolsearch.ParseQuery("(?:.?){0,32}b")); err == nil {
+	if hits, err := s.Search(ctx, search.ParseQuery("(?:.?){0,32}b")); err == nil {
 		t.Logf("2000 descriptions were matched in time: %d hits", len(hits))
 	} else {
 		assert.Equal(t, context.DeadlineExceeded, err)
@@ -193,12 +195,12 @@ func TestRegexpEndsWithItsContext(t *testing.T) {
 
 // The more text there is to search, the smaller a pattern must be.
 func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
-	var large []toolsearch.Document
+	var large []search.Document
 	for i := range 3000 {
 		large = append(large, doc(fmt.Sprintf("%0128d", i), ""))
 	}
 	for _, tt := range []struct {
-		docs    []toolsearch.Document
+		docs    []search.Document
 		pattern string
 		refused bool
 	}{
@@ -208,9 +210,9 @@ func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
 		{large, "0{690}", false},
 		{large, "0{700}", true}, // (1 << 28) / (3000 * 128) is 699
 	} {
-		_, err := searcherOf(t, toolsearch.Regexp, tt.docs...).Search(context.Background(), toolsearch.ParseQuery(tt.pattern))
+		_, err := searcherOf(t, search.Regexp, tt.docs...).Search(context.Background(), search.ParseQuery(tt.pattern))
 		if tt.refused {
-			assert.ErrorAs(t, err, new(*toolsearch.QueryError), "%d tools, %s", len(tt.docs), tt.pattern)
+			assert.ErrorAs(t, err, new(*search.QueryError), "%d tools, %s", len(tt.docs), tt.pattern)
 		} else {
 			assert.NoError(t, err, "%d tools, %s", len(tt.docs), tt.pattern)
 		}
@@ -222,11 +224,11 @@ func FuzzRegexpPattern(f *testing.F) {
 		f.Add(pattern, "get_user", "Reads an account")
 	}
 	f.Fuzz(func(t *testing.T, pattern, name, text string) {
-		q := toolsearch.ParseQuery(pattern)
-		s := searcherOf(t, toolsearch.RegexpOptions{Descriptions: true}.Index, doc(name, text))
+		q := search.ParseQuery(pattern)
+		s := searcherOf(t, search.RegexpOptions{Descriptions: true}.Index, doc(name, text))
 		hits, err := s.Search(context.Background(), q)
 		plain, plainErr := regexp.Compile("(?i)" + q.Text)
-		wrong := (*toolsearch.QueryError)(nil)
+		wrong := (*search.QueryError)(nil)
 		switch {
 		case errors.As(err, &wrong):
 			if wrong.Message == "" || strings.Contains(wrong.Message, "<") {
@@ -248,5 +250,5 @@ func FuzzRegexpPattern(f *testing.F) {
 }
 
 func BenchmarkRegexp(b *testing.B) {
-	benchmarkSearcher(b, toolsearch.Regexp, "github.*issue", "^mcp__slack", "(create|update)_event", "(?:.?){0,32}!")
+	benchmarkSearcher(b, search.Regexp, "github.*issue", "^mcp__slack", "(create|update)_event", "(?:.?){0,32}!")
 }

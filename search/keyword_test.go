@@ -1,21 +1,19 @@
-package toolsearch_test
+package search_test
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
-	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The tiers of the keyword scorer; an expected score is written as its sum.
@@ -78,22 +76,22 @@ func TestKeywordTiesGoByNameAndLimitCuts(t *testing.T) {
 	catalog := catalogOf(t, "get_d", "get_b", "get_a", "get_c")
 	result, err := catalog.Search(context.Background(), "get", 3)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"get_a", "get_b", "get_c"}, matchNames(result))
+	assert.Equal(t, []string{"get_a", "get_b", "get_c"}, testtools.MatchNames(result))
 	assert.Equal(t, 4, result.Total)
 }
 
 func TestKeywordKeepsToTheNamespace(t *testing.T) {
-	docs := []toolsearch.Document{
-		{Name: "mcp__github__create_issue", Annotation: toolsearch.Annotation{Namespace: "github"}},
-		{Name: "mcp__jira__create_issue", Annotation: toolsearch.Annotation{Namespace: "jira"}},
+	docs := []search.Document{
+		{Name: "mcp__github__create_issue", Annotation: search.Annotation{Namespace: "github"}},
+		{Name: "mcp__jira__create_issue", Annotation: search.Annotation{Namespace: "jira"}},
 		{Name: "create_issue"},
 	}
-	searcher, err := toolsearch.Keyword(context.Background(), docs)
+	searcher, err := search.Keyword(context.Background(), docs)
 	require.NoError(t, err)
 	for namespace, want := range map[string]int{"": 3, "Jira": 1, "none": 0} {
-		q := toolsearch.ParseQuery("issue")
+		q := search.ParseQuery("issue")
 		q.Namespace = namespace
-		hits, total, err := searcher.(toolsearch.Counter).SearchCount(context.Background(), q)
+		hits, total, err := searcher.(search.Counter).SearchCount(context.Background(), q)
 		require.NoError(t, err, "namespace %q", namespace)
 		require.Len(t, hits, want, "namespace %q", namespace)
 		assert.Equal(t, want, total, "namespace %q", namespace)
@@ -106,7 +104,7 @@ func TestKeywordKeepsToTheNamespace(t *testing.T) {
 // TestKeywordExplains: what Explain says of a tool is what the index made of it.
 func TestKeywordExplains(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
-	infos := randomCatalog(random, 200)
+	infos := testtools.RandomCatalog(random, 200)
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 	require.NoError(t, err)
 	checkExplanations(t, catalog, infos, random)
@@ -121,7 +119,7 @@ func TestKeywordExplains(t *testing.T) {
 func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schema.ToolInfo, random *rand.Rand) {
 	t.Helper()
 	for range 200 {
-		query := randomQuery(random, infos)
+		query := testtools.RandomQuery(random, infos)
 		result, err := catalog.Search(context.Background(), query, 50)
 		require.NoError(t, err)
 		for _, m := range result.Matches {
@@ -142,18 +140,18 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 // TestKeywordEqualsOracle compares the index with Eino's own scorer, asked through its
 // own tool, on generated catalogs and queries.
 func TestKeywordEqualsOracle(t *testing.T) {
-	for seed := range uint64(rounds(40, 4)) {
+	for seed := range uint64(testtools.Rounds(40, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		infos := randomCatalog(random, 1+random.IntN(300))
-		theirs := newOracle(t, infos)
+		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
+		theirs := testtools.NewOracle(t, infos)
 		ours, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 		require.NoError(t, err)
 		for range 150 {
-			query, limit := randomQuery(random, infos), 1+random.IntN(50)
-			want := theirs.search(t, query, limit)
+			query, limit := testtools.RandomQuery(random, infos), 1+random.IntN(50)
+			want := theirs.Search(t, query, limit)
 			result, err := ours.Search(context.Background(), query, limit)
 			require.NoError(t, err)
-			got := matchNames(result)
+			got := testtools.MatchNames(result)
 			if len(got)+len(want) > 0 { // no matches may be nil or empty
 				require.Equal(t, want, got, "seed %d, query %q, limit %d", seed, query, limit)
 			}
@@ -183,41 +181,10 @@ func FuzzKeywordEqualsOracle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := matchNames(result), newOracle(t, infos).search(t, query, 5); !slices.Equal(got, want) {
+		if got, want := testtools.MatchNames(result), testtools.NewOracle(t, infos).Search(t, query, 5); !slices.Equal(got, want) {
 			t.Errorf("query %q: got %q, want %q", query, got, want)
 		}
 	})
-}
-
-// oracleTool is Eino's own tool_search.
-type oracleTool struct{ tool.InvokableTool }
-
-type infoOnly struct{ info *schema.ToolInfo }
-
-func (t infoOnly) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
-
-func newOracle(t testing.TB, infos []*schema.ToolInfo) oracleTool {
-	t.Helper()
-	tools := make([]tool.BaseTool, len(infos))
-	for i, info := range infos {
-		tools[i] = infoOnly{info}
-	}
-	middleware, err := oracle.New(context.Background(), &oracle.Config{DynamicTools: tools})
-	require.NoError(t, err)
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	return oracleTool{runCtx.Tools[0].(tool.InvokableTool)}
-}
-
-func (o oracleTool) search(t testing.TB, query string, limit int) []string {
-	t.Helper()
-	arguments, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
-	require.NoError(t, err)
-	text, err := o.InvokableRun(context.Background(), string(arguments))
-	require.NoError(t, err)
-	var answer struct{ Matches []string }
-	require.NoError(t, json.Unmarshal([]byte(text), &answer))
-	return answer.Matches
 }
 
 func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
@@ -229,99 +196,4 @@ func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 	require.NoError(t, err)
 	return catalog
-}
-
-func matchNames(result *toolsearch.Result) []string {
-	var names []string
-	for _, m := range result.Matches {
-		names = append(names, m.Info.Name)
-	}
-	return names
-}
-
-var (
-	someWords = strings.Fields(`create get list delete update send search issue issues message file files user users pull
-		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2 e.g. and/or "quoted" (see)`)
-	someServices = []string{"github", "slack", "Jira", "my-server", "a.b", "日历"}
-	someBlanks   = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
-)
-
-func pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
-
-func randomName(random *rand.Rand) string {
-	var words []string
-	for range 1 + random.IntN(4) {
-		words = append(words, pick(random, someWords))
-	}
-	switch random.IntN(6) {
-	case 0: // camel case
-		for i, w := range words {
-			words[i] = strings.ToUpper(w[:1]) + w[1:]
-		}
-		return strings.ToValidUTF8(strings.Join(words, ""), "?")
-	case 1:
-		return strings.Join(words, pick(random, []string{"-", ".", " ", "___", "_"}))
-	case 2:
-		return "_" + strings.Join(words, "_") + "_"
-	default:
-		return "mcp__" + pick(random, someServices) + "__" + strings.Join(words, "_")
-	}
-}
-
-func randomCatalog(random *rand.Rand, size int) []*schema.ToolInfo {
-	var infos []*schema.ToolInfo
-	taken := map[string]bool{"tool_search": true}
-	for range size {
-		name := randomName(random)
-		if taken[name] {
-			continue
-		}
-		taken[name] = true
-		var text strings.Builder
-		for range random.IntN(12) {
-			word := pick(random, someWords)
-			if random.IntN(4) == 0 {
-				word = strings.ToUpper(word)
-			}
-			text.WriteString(word + pick(random, someBlanks))
-		}
-		if random.IntN(20) == 0 {
-			text.WriteString("bad \xff bytes\xc3")
-		}
-		infos = append(infos, &schema.ToolInfo{Name: name, Desc: text.String()})
-	}
-	return infos
-}
-
-func randomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
-	var words []string
-	for range 1 + random.IntN(5) {
-		word := pick(random, someWords)
-		switch random.IntN(6) {
-		case 0: // a piece of a name, underscores and all
-			runes := []rune(pick(random, infos).Name)
-			from := random.IntN(len(runes))
-			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
-		case 1: // a piece of a word
-			runes := []rune(word)
-			from := random.IntN(len(runes))
-			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
-		case 2:
-			word = strings.ToUpper(word)
-		case 3:
-			word = pick(random, []string{"_", "__", "-", ".", "+", "++a", "e_", "_a", "s__c"})
-		}
-		if random.IntN(5) == 0 {
-			word = "+" + word
-		}
-		words = append(words, word)
-		if random.IntN(8) == 0 {
-			words = append(words, word)
-		}
-	}
-	query := strings.Join(words, pick(random, someBlanks))
-	if strings.TrimSpace(query) == "" || strings.HasPrefix(strings.TrimSpace(query), "select") {
-		return "a"
-	}
-	return query
 }

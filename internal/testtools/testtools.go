@@ -1,0 +1,234 @@
+// Package testtools has the tools that tests of several packages search among, and Eino's own
+// search to compare with.
+package testtools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Oracle is Eino's own tool_search.
+type Oracle struct{ tool.InvokableTool }
+
+type InfoOnly struct{ Of *schema.ToolInfo }
+
+func (t InfoOnly) Info(context.Context) (*schema.ToolInfo, error) { return t.Of, nil }
+
+func NewOracle(t testing.TB, infos []*schema.ToolInfo) Oracle {
+	t.Helper()
+	tools := make([]tool.BaseTool, len(infos))
+	for i, info := range infos {
+		tools[i] = InfoOnly{info}
+	}
+	middleware, err := oracle.New(context.Background(), &oracle.Config{DynamicTools: tools})
+	require.NoError(t, err)
+	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	require.NoError(t, err)
+	return Oracle{runCtx.Tools[0].(tool.InvokableTool)}
+}
+
+func (o Oracle) Search(t testing.TB, query string, limit int) []string {
+	t.Helper()
+	arguments, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
+	require.NoError(t, err)
+	text, err := o.InvokableRun(context.Background(), string(arguments))
+	require.NoError(t, err)
+	var answer struct{ Matches []string }
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	return answer.Matches
+}
+
+func MatchNames(result *toolsearch.Result) []string {
+	var names []string
+	for _, m := range result.Matches {
+		names = append(names, m.Info.Name)
+	}
+	return names
+}
+
+var (
+	Words = strings.Fields(`create get list delete update send search issue issues message file files user users pull
+		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2 e.g. and/or "quoted" (see)`)
+	services = []string{"github", "slack", "Jira", "my-server", "a.b", "日历"}
+	blanks   = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
+)
+
+func Pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
+
+func randomName(random *rand.Rand) string {
+	var words []string
+	for range 1 + random.IntN(4) {
+		words = append(words, Pick(random, Words))
+	}
+	switch random.IntN(6) {
+	case 0: // camel case
+		for i, w := range words {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		return strings.ToValidUTF8(strings.Join(words, ""), "?")
+	case 1:
+		return strings.Join(words, Pick(random, []string{"-", ".", " ", "___", "_"}))
+	case 2:
+		return "_" + strings.Join(words, "_") + "_"
+	default:
+		return "mcp__" + Pick(random, services) + "__" + strings.Join(words, "_")
+	}
+}
+
+func RandomCatalog(random *rand.Rand, size int) []*schema.ToolInfo {
+	var infos []*schema.ToolInfo
+	taken := map[string]bool{"tool_search": true}
+	for range size {
+		name := randomName(random)
+		if taken[name] {
+			continue
+		}
+		taken[name] = true
+		var text strings.Builder
+		for range random.IntN(12) {
+			word := Pick(random, Words)
+			if random.IntN(4) == 0 {
+				word = strings.ToUpper(word)
+			}
+			text.WriteString(word + Pick(random, blanks))
+		}
+		if random.IntN(20) == 0 {
+			text.WriteString("bad \xff bytes\xc3")
+		}
+		infos = append(infos, &schema.ToolInfo{Name: name, Desc: text.String()})
+	}
+	return infos
+}
+
+func RandomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
+	var words []string
+	for range 1 + random.IntN(5) {
+		word := Pick(random, Words)
+		switch random.IntN(6) {
+		case 0: // a piece of a name, underscores and all
+			runes := []rune(Pick(random, infos).Name)
+			from := random.IntN(len(runes))
+			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
+		case 1: // a piece of a word
+			runes := []rune(word)
+			from := random.IntN(len(runes))
+			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
+		case 2:
+			word = strings.ToUpper(word)
+		case 3:
+			word = Pick(random, []string{"_", "__", "-", ".", "+", "++a", "e_", "_a", "s__c"})
+		}
+		if random.IntN(5) == 0 {
+			word = "+" + word
+		}
+		words = append(words, word)
+		if random.IntN(8) == 0 {
+			words = append(words, word)
+		}
+	}
+	query := strings.Join(words, Pick(random, blanks))
+	if strings.TrimSpace(query) == "" || strings.HasPrefix(strings.TrimSpace(query), "select") {
+		return "a"
+	}
+	return query
+}
+
+// BenchCatalog has names and descriptions like those of real servers: few distinct words
+// that recur, and some that do not.
+func BenchCatalog(size int) []*schema.ToolInfo {
+	random := rand.New(rand.NewPCG(1, 2))
+	services := []string{"github", "slack", "jira", "gmail", "notion", "stripe", "sentry", "drive", "calendar", "postgres"}
+	verbs := []string{"create", "get", "list", "update", "delete", "search", "send", "read", "move", "export"}
+	nouns := []string{"issue", "message", "file", "pull_request", "channel", "user", "page", "event", "invoice", "branch", "comment", "table"}
+	words := []string{"the", "a", "of", "content", "given", "workspace", "with", "optional", "filter", "by", "owner", "returns", "identifier", "when", "it", "was", "last", "changed", "requires", "permission"}
+	infos := make([]*schema.ToolInfo, size)
+	for i := range infos {
+		verb, noun := Pick(random, verbs), Pick(random, nouns)
+		text := fmt.Sprintf("%ss a %s", verb, noun)
+		for range 8 + random.IntN(12) {
+			text += " " + Pick(random, words)
+		}
+		infos[i] = &schema.ToolInfo{
+			Name: fmt.Sprintf("mcp__%s%d__%s_%s_%d", Pick(random, services), i%97, verb, noun, i),
+			Desc: fmt.Sprintf("%s, code K%d.", text, i%4096),
+		}
+	}
+	return infos
+}
+
+// PlainTool is an invokable tool that answers with its name.
+type PlainTool struct{ Of *schema.ToolInfo }
+
+func (p *PlainTool) Info(context.Context) (*schema.ToolInfo, error) { return p.Of, nil }
+
+func (p *PlainTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return p.Of.Name, nil
+}
+
+// NewsTools is a small catalog whose tools answer with their own name and arguments.
+func NewsTools() []tool.BaseTool {
+	return EchoTools(
+		"get_weather: Current weather of a city",
+		"get_forecast: Weather of the coming days",
+		"send_mail: Sends an e-mail",
+		"list_stocks: Prices of shares",
+		"mcp__slack__send_message: Posts into a channel",
+	)
+}
+
+// EchoTools makes a tool of each "name: description".
+func EchoTools(specs ...string) []tool.BaseTool {
+	tools := make([]tool.BaseTool, len(specs))
+	for i, spec := range specs {
+		name, text, _ := strings.Cut(spec, ": ")
+		tools[i] = &EchoTool{PlainTool{Of: &schema.ToolInfo{Name: name, Desc: text, ParamsOneOf: schema.NewParamsOneOfByParams(
+			map[string]*schema.ParameterInfo{"city": {Type: schema.String, Desc: "Where"}})}}}
+	}
+	return tools
+}
+
+type EchoTool struct{ PlainTool }
+
+func (e *EchoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return fmt.Sprintf("%s ran with %s", e.Of.Name, arguments), nil
+}
+
+// Rounds is how often a test of random cases goes round: less in -short, with which the race
+// detector runs, since what takes long here has no goroutines.
+func Rounds(long, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
+
+// Canned is a Searcher that always answers the same, whatever the context.
+type Canned struct {
+	Hits   []search.Hit
+	Err    error
+	During func() // called by Search; may be nil
+}
+
+func (c Canned) Search(context.Context, search.Query) ([]search.Hit, error) {
+	if c.During != nil {
+		c.During()
+	}
+	return c.Hits, c.Err
+}
+
+func (c Canned) Index(context.Context, []search.Document) (search.Searcher, error) {
+	return c, nil
+}

@@ -1,0 +1,127 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+func TestFuzzyScores(t *testing.T) {
+	const (
+		inFuzzyName = 2.
+		allWords    = 1.
+	)
+	docs := []search.Document{
+		doc("get_weather", "Forecast of a city"),
+		doc("mcp__slack__send_message", "Posts into a channel"),
+		doc("NotebookEdit", "Changes a cell"),
+		doc("search_repository", "Finds code"),
+		doc("list-Files", "Lists a folder"),
+	}
+	abbreviation := func(letters, of float64) float64 { return 0.7 + 0.3*letters/of }
+	tests := []struct {
+		query   string
+		options search.FuzzyOptions
+		want    map[string]float64
+	}{
+		{"get_weather", search.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 1}},
+		{"GET-weather", search.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 1}},
+		{"get weat", search.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 8./11}},
+		{"notebook edit", search.FuzzyOptions{}, map[string]float64{"NotebookEdit": inFuzzyName + 1}},
+		{"notebookedit", search.FuzzyOptions{}, map[string]float64{"NotebookEdit": inFuzzyName + 1}},
+		{"list files", search.FuzzyOptions{}, map[string]float64{"list-Files": inFuzzyName + 1}},
+		{"city weather", search.FuzzyOptions{}, map[string]float64{"get_weather": allWords + 1./2}},
+		{"weather get", search.FuzzyOptions{}, map[string]float64{"get_weather": allWords + 1./2 + 1./2}},
+		{"forecast city", search.FuzzyOptions{}, map[string]float64{"get_weather": allWords}},
+		{"wether", search.FuzzyOptions{}, map[string]float64{"get_weather": 1 - 1./7}},
+		{"wether wether", search.FuzzyOptions{}, map[string]float64{"get_weather": 1 - 1./7}},
+		{"send msg", search.FuzzyOptions{}, map[string]float64{"mcp__slack__send_message": (1 + abbreviation(3, 7)) / 2}},
+		{"serch repo", search.FuzzyOptions{}, map[string]float64{"search_repository": (1 - 1./6 + abbreviation(4, 10)) / 2}},
+		{"fiels", search.FuzzyOptions{}, map[string]float64{"list-Files": 1 - 1./5}},
+		{"+wether nothing", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
+		{"+nothing weather", search.FuzzyOptions{}, map[string]float64{}},
+		{"+forecast wether", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
+		{"set", search.FuzzyOptions{}, map[string]float64{}},
+		{"set", search.FuzzyOptions{MinLikeness: 0.6}, map[string]float64{"get_weather": 1 - 1./3}},
+		{"wether", search.FuzzyOptions{MinLikeness: 2}, map[string]float64{}},
+		{"we", search.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 2./11}},
+	}
+	for _, tt := range tests {
+		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
+	}
+}
+
+// At most five, by name where they are alike; more only if asked for by option, or by a
+// query without a limit.
+func TestFuzzyLimits(t *testing.T) {
+	var infos []*schema.ToolInfo
+	for i := range 12 {
+		infos = append(infos, &schema.ToolInfo{Name: fmt.Sprintf("get_weather_%c", 'l'-i)})
+	}
+	for _, tt := range []struct {
+		options search.FuzzyOptions
+		limit   int
+		want    int
+	}{{search.FuzzyOptions{}, 20, 5}, {search.FuzzyOptions{}, 3, 3}, {search.FuzzyOptions{MaxHits: 8}, 20, 8}, {search.FuzzyOptions{MaxHits: -1}, 20, 12}} {
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, tt.options.Index)
+		require.NoError(t, err)
+		result, err := catalog.Search(context.Background(), "wether", tt.limit)
+		require.NoError(t, err)
+		assert.Len(t, result.Matches, tt.want, "%+v, limit %d", tt.options, tt.limit)
+		assert.Equal(t, 12, result.Total, "%+v, limit %d", tt.options, tt.limit)
+		require.NotEmpty(t, result.Matches, "%+v, limit %d", tt.options, tt.limit)
+		assert.Equal(t, "get_weather_a", result.Matches[0].Info.Name, "%+v, limit %d", tt.options, tt.limit)
+	}
+}
+
+func TestFuzzyIsASearcher(t *testing.T) {
+	ask := func(random *rand.Rand, docs []search.Document) string {
+		runes := []rune(testtools.Pick(random, docs).Name)
+		if i := random.IntN(len(runes)); random.IntN(2) == 0 {
+			runes[i] = 'x'
+		}
+		return string(runes) + " " + testtools.Pick(random, testtools.Words) + testtools.Pick(random, []string{"", "", " +" + testtools.Pick(random, testtools.Words)})
+	}
+	checkSearcher(t, search.FuzzyOptions{MaxHits: -1}.Index, ask)
+	checkSearcher(t, search.FuzzyOptions{MaxHits: -1, MinLikeness: 0.4}.Index, func(random *rand.Rand, _ []search.Document) string {
+		return testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, []string{"mesage", "usr", "cmt", "isue", "+fiel", "calender"})
+	})
+}
+
+func TestFuzzyOfHostileTexts(t *testing.T) {
+	checkHostile(t, search.Fuzzy)
+}
+
+func TestFuzzyEndsWithItsContext(t *testing.T) {
+	var docs []search.Document
+	for i := range 20_000 {
+		docs = append(docs, doc(strings.Repeat("ab", 20)+fmt.Sprint(i), ""))
+	}
+	s := searcherOf(t, search.Fuzzy, docs...)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	query := ""
+	for i := range 60 {
+		query += strings.Repeat("ba", 20) + fmt.Sprint(i) + " "
+	}
+	if hits, err := s.Search(ctx, search.ParseQuery(query)); err == nil {
+		t.Logf("20,000 names were compared in time: %d hits", len(hits))
+	} else {
+		assert.Equal(t, context.DeadlineExceeded, err)
+	}
+}
+
+func BenchmarkFuzzy(b *testing.B) {
+	benchmarkSearcher(b, search.Fuzzy, "create issue", "serch mesages", "read the content of a file")
+}

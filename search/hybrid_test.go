@@ -1,0 +1,307 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+func TestHybridSearcher(t *testing.T) {
+	for _, index := range []search.Indexer{
+		search.Hybrid(search.BM25, search.Embedding(&wordEmbedder{})),
+		search.HybridOptions{
+			Parts:   []search.Indexer{search.Keyword, search.Hybrid(search.BM25), search.Similarity},
+			Weights: []float64{1, 0.3, 0.7}, Depth: -1,
+		}.Index,
+	} {
+		checkSearcher(t, index, func(random *rand.Rand, docs []search.Document) string {
+			if random.IntN(4) == 0 {
+				return testtools.Pick(random, docs).Name
+			}
+			words := []string{testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)}
+			if random.IntN(3) == 0 {
+				words[0] = "+" + words[0]
+			}
+			return strings.Join(words, " ")
+		})
+		checkHostile(t, index)
+	}
+}
+
+// part is a testtools.Canned searcher as an Indexer.
+func part(scores ...float64) search.Indexer {
+	return testtools.Canned{Hits: scoredHits(scores...)}.Index
+}
+
+// scoredHits gives each document its score, best first; 0 is no hit.
+func scoredHits(scores ...float64) (hits []search.Hit) {
+	for i, score := range scores {
+		if score != 0 {
+			hits = append(hits, search.Hit{Doc: i, Score: score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b search.Hit) int {
+		if a.Score > b.Score {
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+func numberedScores(n int) (docs []search.Document) {
+	for i := range n {
+		docs = append(docs, doc(fmt.Sprintf("tool_%c", 'a'+i), ""))
+	}
+	return docs
+}
+
+// addedBy is what a part adds to a tool of that score: the mean of ln(1 + e^z) for z in
+// deviations of the hits, and in deviations of the scores of all tools, the last of which
+// are zeros.
+func addedBy(score float64, all ...float64) float64 {
+	z := func(scores []float64) float64 {
+		mean, squares := 0.0, 0.0
+		for _, s := range scores {
+			mean += s / float64(len(scores))
+		}
+		for _, s := range scores {
+			squares += (s - mean) * (s - mean) / float64(len(scores))
+		}
+		if squares == 0 {
+			return 0
+		}
+		return (score - mean) / math.Sqrt(squares)
+	}
+	hits := slices.DeleteFunc(slices.Clone(all), func(s float64) bool { return s == 0 })
+	return (math.Log(1+math.Exp(z(hits))) + math.Log(1+math.Exp(z(all)))) / 2
+}
+
+func TestHybridScores(t *testing.T) {
+	two := []search.Indexer{part(3, 1, 0), part(0, 40, 20)}
+	tests := []struct {
+		name    string
+		options search.HybridOptions
+		want    []float64 // by document
+	}{
+		{"one part", search.HybridOptions{Parts: two[:1]}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
+		{"two parts", search.HybridOptions{Parts: two},
+			[]float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0) + addedBy(40, 40, 20, 0), addedBy(20, 40, 20, 0)}},
+		{"weights", search.HybridOptions{Parts: two, Weights: []float64{0.5, 3}},
+			[]float64{0.5 * addedBy(3, 3, 1, 0), 0.5*addedBy(1, 3, 1, 0) + 3*addedBy(40, 40, 20, 0), 3 * addedBy(20, 40, 20, 0)}},
+		{"no weight", search.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
+		{"depth", search.HybridOptions{Parts: []search.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2},
+			[]float64{addedBy(5, 5, 0, 0), addedBy(2, 4, 2, 0), addedBy(4, 4, 2, 0)}},
+		{"all alike", search.HybridOptions{Parts: []search.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
+		{"no scores", search.HybridOptions{Parts: []search.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
+		{"no end", search.HybridOptions{Parts: []search.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			docs := numberedScores(3)
+			want := make(map[string]float64)
+			for i, score := range test.want {
+				if score > 0 {
+					want[docs[i].Name] = score
+				}
+			}
+			checkScores(t, test.options.Index, docs, "anything", want)
+		})
+	}
+}
+
+// What a query names comes first, though no part or only one may know it, and its score
+// there moves none of the others.
+func TestHybridExactName(t *testing.T) {
+	docs := append(numberedScores(3), doc("mcp__git__open_issue", ""))
+	docs[0].Aliases = []string{"first"}
+	for query, want := range map[string]int{"tool_c": 2, "Tool C": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
+		for name, index := range map[string]search.Indexer{
+			"unknown to all": search.Hybrid(part(0, 9, 0), part(0, 8, 0)),
+			"last of all":    search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1)),
+			"with BM25":      search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), search.BM25),
+		} {
+			hits, err := searcherOf(t, index, docs...).Search(context.Background(), search.ParseQuery(query))
+			assert.NoError(t, err, "%q, %s", query, name)
+			if assert.NotEmpty(t, hits, "%q, %s", query, name) {
+				assert.Equal(t, want, hits[0].Doc, "%q, %s: found %v", query, name, hits)
+			}
+		}
+	}
+	// 1e6 of BM25 for tool_c leaves the others what they were.
+	scores := func(third float64) map[int]float64 {
+		hits, err := searcherOf(t, search.Hybrid(part(3, 1, third)), docs...).Search(context.Background(), search.ParseQuery("tool_c"))
+		require.NoError(t, err)
+		scores := make(map[int]float64)
+		for _, hit := range hits {
+			scores[hit.Doc] = hit.Score
+		}
+		return scores
+	}
+	near, far := scores(3), scores(1e6+3)
+	for doc := range 3 {
+		assert.Equal(t, near[doc], far[doc], "document %d, without the bonus and with it", doc)
+	}
+}
+
+// A part need not know of required words, namespaces and what is allowed.
+func TestHybridNarrows(t *testing.T) {
+	docs := numberedScores(4)
+	docs[1].Description, docs[2].Description = "Sends messages", "sends notes"
+	docs[1].Namespace, docs[3].Namespace = "mail", "mail"
+	s := searcherOf(t, search.HybridOptions{Parts: []search.Indexer{part(4, 3, 2, 1)}, Depth: 1}.Index, docs...)
+	find := func(q search.Query) (found []int) {
+		t.Helper()
+		hits, err := s.Search(context.Background(), q)
+		require.NoError(t, err)
+		for _, hit := range hits {
+			found = append(found, hit.Doc)
+		}
+		return found
+	}
+	for query, want := range map[string]int{"send": 0, "+message send": 1, "+notes": 2, "mail: send": 1, "mail: +tool": 1} {
+		assert.Equal(t, []int{want}, find(search.ParseQuery(query)), "%q", query)
+	}
+	q := search.ParseQuery("send")
+	q.Allowed = func(doc int) bool { return doc == 3 }
+	assert.Equal(t, []int{3}, find(q), "allowed is 3")
+	assert.Empty(t, find(search.ParseQuery("mail: +notes")), "nothing has both")
+}
+
+// TestHybridFailures: what some parts cannot do, the others do.
+func TestHybridFailures(t *testing.T) {
+	down, alsoDown := errors.New("down"), errors.New("also down")
+	wrong := &search.QueryError{Message: "no pattern"}
+	release := make(chan struct{})
+	defer close(release)
+	good := part(0, 0, 1)
+	failing := func(err error) search.Indexer { return testtools.Canned{Err: err}.Index }
+	during := func(f func()) search.Indexer { return testtools.Canned{During: f}.Index }
+	tests := []struct {
+		name    string
+		parts   []search.Indexer
+		found   bool
+		partial bool
+		want    []error
+	}{
+		{"one fails", []search.Indexer{failing(down), good}, true, true, []error{down}},
+		{"one panics", []search.Indexer{good, during(func() { panic("oh") })}, true, true, nil},
+		{"one hangs", []search.Indexer{good, during(func() { <-release })}, true, true, []error{context.DeadlineExceeded}},
+		{"two fail", []search.Indexer{failing(down), good, failing(alsoDown)}, true, true, []error{down, alsoDown}},
+		{"one fails in part", []search.Indexer{search.Hybrid(good, failing(down)), part(0, 0, 2)}, true, true, []error{down}},
+		{"one cannot search by it", []search.Indexer{failing(wrong), good}, true, false, nil},
+		{"one cannot search by it, one fails, one finds", []search.Indexer{failing(wrong), failing(down), good}, true, true, []error{down}},
+		{"none can search by it", []search.Indexer{failing(wrong), failing(&search.QueryError{})}, false, false, []error{wrong}},
+		{"one fails, none can search by it", []search.Indexer{failing(wrong), failing(down)}, false, false, []error{down}},
+		{"all fail", []search.Indexer{failing(down), failing(alsoDown)}, false, false, []error{down, alsoDown}},
+		{"one fails, one finds nothing", []search.Indexer{failing(down), part()}, false, true, []error{down}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			timeout := 5 * time.Second
+			if test.name == "one hangs" {
+				timeout = 500 * time.Millisecond
+			}
+			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numberedScores(3)...)
+			hits, err := s.Search(context.Background(), search.ParseQuery("anything"))
+			assert.Equal(t, test.found, len(hits) == 1 && hits[0].Doc == 2, "found %v", hits)
+			partial := (*search.PartialError)(nil)
+			assert.Equal(t, test.partial, errors.As(err, &partial), "whether this is partial: %v", err)
+			if !test.partial && test.want == nil {
+				assert.NoError(t, err)
+			} else {
+				assert.Error(t, err)
+			}
+			for _, want := range test.want {
+				assert.ErrorIs(t, err, want)
+			}
+			e, explainErr := s.(search.Explainer).Explain(context.Background(), search.ParseQuery("anything"), 2)
+			if test.found {
+				require.NotEmpty(t, hits)
+				assert.Equal(t, hits[0].Score, e.Score, "explained as %v", e)
+				assert.Equal(t, test.partial, errors.As(explainErr, &partial), "whether this is partial: %v", explainErr)
+			}
+		})
+	}
+}
+
+// In an agent, the hits of the part that works are used, and the event tells of the other.
+func TestHybridDegrades(t *testing.T) {
+	down := errors.New("down")
+	e := &wordEmbedder{}
+	index := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+		s, err := search.Hybrid(search.BM25, search.Embedding(e))(ctx, docs)
+		e.during = func(context.Context, []string) error { return down }
+		return s, err
+	}
+	got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index}, `{"query":"weather"}`)
+	assert.NoError(t, err)
+	if assert.NotEmpty(t, got) {
+		assert.Equal(t, "get_weather", got[0])
+	}
+	assert.ErrorIs(t, event.Err, down)
+	assert.ErrorContains(t, event.Err, "Embedding")
+}
+
+// Parts are built at the same time, and asked at the same time: these wait for each other.
+func TestHybridAtOnce(t *testing.T) {
+	var building, searching sync.WaitGroup
+	building.Add(3)
+	searching.Add(3)
+	meet := func(w *sync.WaitGroup) { w.Done(); w.Wait() }
+	index := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+		meet(&building)
+		return testtools.Canned{Hits: scoredHits(1), During: func() { meet(&searching) }}, nil
+	}
+	s := searcherOf(t, search.Hybrid(index, index, index), numberedScores(1)...)
+	hits, err := s.Search(context.Background(), search.ParseQuery("anything"))
+	assert.NoError(t, err)
+	assert.Len(t, hits, 1)
+}
+
+func TestHybridMistakes(t *testing.T) {
+	down := errors.New("down")
+	good := part(1)
+	tests := []struct {
+		name    string
+		options search.HybridOptions
+		want    string
+	}{
+		{"no parts", search.HybridOptions{}, "no parts"},
+		{"nil", search.HybridOptions{Parts: []search.Indexer{good, nil}}, "part 2 of the hybrid is nil"},
+		{"weights", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{1, 2}}, "1 parts has 2 weights"},
+		{"negative", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{-1}}, "the weight -1"},
+		{"no number", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{math.NaN()}}, "the weight NaN"},
+		{"fails", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+			return nil, down
+		}}}, "part 2 of the hybrid: down"},
+		{"panics", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+			panic("oh")
+		}}}, "part 2 of the hybrid: panic: oh"},
+		{"nothing", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+			return nil, nil
+		}}}, "returned no Searcher"},
+		{"waits for ever", search.HybridOptions{Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, func(context.Context, []search.Document) (search.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
+	}
+	for _, test := range tests {
+		_, err := test.options.Index(context.Background(), numberedScores(2))
+		assert.ErrorContains(t, err, test.want, "%s", test.name)
+	}
+}
