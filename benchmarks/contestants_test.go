@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -18,31 +20,28 @@ func TestToolsAreTheSameEveryTime(t *testing.T) {
 	for _, size := range []int{1, 60, 1000} {
 		infos, questions := Tools(size)
 		again, questionsAgain := Tools(size)
-		if !slices.Equal(questions, questionsAgain) || len(questions) != 25 || len(infos) != size {
-			t.Errorf("%d tools: %d of them and %d questions, then %d questions", size, len(infos), len(questions), len(questionsAgain))
-		}
+		assert.Equal(t, questions, questionsAgain, "%d tools", size)
+		assert.Len(t, questions, 25, "%d tools", size)
+		assert.Len(t, infos, size)
+		require.Len(t, again, len(infos))
 		names := make(map[string]bool)
 		parameters := 0
 		for i, info := range infos {
 			names[info.Name] = true
 			one, two := schemaOf(t, info), schemaOf(t, again[i])
-			if info.Name != again[i].Name || info.Desc != again[i].Desc || one != two {
-				t.Errorf("tool %d is %q %s, then %q %s", i, info.Name, one, again[i].Name, two)
-			}
+			assert.Equal(t, info.Name, again[i].Name, "tool %d of %d", i, size)
+			assert.Equal(t, info.Desc, again[i].Desc, "tool %d of %d", i, size)
+			assert.Equal(t, one, two, "tool %d of %d", i, size)
 			if one != "null" {
 				parameters++
 			}
 		}
-		if len(names) != size {
-			t.Errorf("%d names for %d tools", len(names), size)
-		}
-		if size > 10 && parameters < size/2 {
-			t.Errorf("%d of %d tools have parameters", parameters, size)
+		assert.Len(t, names, size)
+		if size > 10 {
+			assert.GreaterOrEqual(t, parameters, size/2, "tools with parameters, of %d", size)
 		}
 		for _, q := range questions {
-			if !names[q.Tool] {
-				t.Errorf("%q is about %q, which is not in the catalog", q.Text, q.Tool)
-			}
+			assert.Contains(t, names, q.Tool, "what %q is about is not in the catalog", q.Text)
 		}
 	}
 }
@@ -50,49 +49,35 @@ func TestToolsAreTheSameEveryTime(t *testing.T) {
 func schemaOf(t *testing.T, info *schema.ToolInfo) string {
 	t.Helper()
 	parameters, err := info.ParamsOneOf.ToJSONSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
 // The comparison is fair only if everyone finds what is asked for.
 func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 	f, err := newField(t.Context(), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range Contestants {
 		t.Run(c.Name, func(t *testing.T) {
 			searcher, err := c.Index(t.Context(), f.docs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if closer, ok := searcher.(io.Closer); ok {
 				defer closer.Close()
 			}
 			door, err := f.door(t.Context(), searcher)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, q := range f.questions {
 				limit := 5
 				if c.Name == "Similarity" {
 					limit = 25 // it measures whole texts, and a server's tools are much alike
 				}
 				names, err := ask(t.Context(), door, arguments(c.words(q), limit))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(names) == 0 {
-					t.Errorf("%q finds nothing", c.words(q))
-				}
-				if q.Named && !slices.Contains(names, q.Tool) {
-					t.Errorf("%q finds %q, without %q", c.words(q), names, q.Tool)
+				require.NoError(t, err)
+				assert.NotEmpty(t, names, "found by %q", c.words(q))
+				if q.Named {
+					assert.Contains(t, names, q.Tool, "found by %q", c.words(q))
 				}
 			}
 		})
@@ -124,23 +109,18 @@ func TestBleve(t *testing.T) {
 	for name, index := range map[string]toolsearch.Indexer{"one field": Bleve, "fields": BleveFields} {
 		t.Run(name, func(t *testing.T) {
 			searcher, err := index(t.Context(), docs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer searcher.(io.Closer).Close()
 			for _, test := range tests {
 				hits, total, err := searcher.(toolsearch.Counter).SearchCount(t.Context(), toolsearch.ParseQuery(test.query))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				var got []int
 				for _, hit := range hits {
 					got = append(got, hit.Doc)
 				}
 				slices.Sort(got)
-				if !slices.Equal(got, test.want) || total != len(test.want) {
-					t.Errorf("%q finds %v, %d in all, want %v", test.query, got, total, test.want)
-				}
+				assert.Equal(t, test.want, got, "%q", test.query)
+				assert.Equal(t, len(test.want), total, "%q", test.query)
 			}
 		})
 	}
@@ -153,9 +133,7 @@ func TestUsual(t *testing.T) {
 		{Name: "x"},
 	}
 	searcher, err := Usual(t.Context(), docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mean := (5 + 5 + 1) / 3.0
 	score := func(df, tf, length float64) float64 {
 		return math.Log(1+(3-df+0.5)/(df+0.5)) * tf * 2.2 / (tf + 1.2*(1-0.75+0.75*length/mean))
@@ -171,11 +149,13 @@ func TestUsual(t *testing.T) {
 	}
 	for _, test := range tests {
 		got, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
-		same := slices.EqualFunc(got, test.want, func(a, b toolsearch.Hit) bool {
-			return a.Doc == b.Doc && math.Abs(a.Score-b.Score) < 1e-9
-		})
-		if err != nil || !same {
-			t.Errorf("%q: %v, %v, want %v", test.query, got, err, test.want)
+		assert.NoError(t, err, "%q", test.query)
+		if !assert.Len(t, got, len(test.want), "%q", test.query) {
+			continue
+		}
+		for i, hit := range got {
+			assert.Equal(t, test.want[i].Doc, hit.Doc, "%q: hit %d", test.query, i)
+			assert.InDelta(t, test.want[i].Score, hit.Score, 1e-9, "%q: hit %d", test.query, i)
 		}
 	}
 }
@@ -189,13 +169,10 @@ func TestUsualOnPublicSets(t *testing.T) {
 	}
 	for set, want := range map[string]float64{"azure_mcp": 95.6, "ultratool_en": 38.9, "ultratool_zh": 51.1} {
 		catalog, queries, err := loadSet(filepath.Join(dir, set))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := qualityOf(t.Context(), catalog, queries, Usual)
-		if err != nil || math.Abs(100*got.Recall5-want) > 1 {
-			t.Errorf("%s: recall at 5 of %.1f, %v, want %.1f", set, 100*got.Recall5, err, want)
-		}
+		assert.NoError(t, err, set)
+		assert.InDelta(t, want, 100*got.Recall5, 1, "%s: recall at 5", set)
 	}
 }
 
@@ -206,8 +183,6 @@ func TestWords(t *testing.T) {
 		"日历.get2":                    "日历 get2",
 		"":                           "",
 	} {
-		if got := words(name); got != want {
-			t.Errorf("words(%q) = %q, want %q", name, got, want)
-		}
+		assert.Equal(t, want, words(name), "words(%q)", name)
 	}
 }

@@ -3,47 +3,50 @@ package benchmarks
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMeasureSpeed(t *testing.T) {
 	const size = 100
 	steps := 0
 	prepare, speeds, err := MeasureSpeed(t.Context(), size, func(string) { steps++ })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if prepare.Tools != size || prepare.Time <= 0 || steps == 0 {
-		t.Errorf("%+v, %d steps", prepare, steps)
-	}
-	if len(speeds) != len(Contestants) {
-		t.Fatalf("%d of %d contestants", len(speeds), len(Contestants))
-	}
+	require.NoError(t, err)
+	assert.Equal(t, size, prepare.Tools)
+	assert.Positive(t, prepare.Time)
+	assert.NotZero(t, steps)
+	require.Len(t, speeds, len(Contestants))
 	for i, s := range speeds {
-		if s.Searcher != Contestants[i].Name || s.Tools != size ||
-			s.Query <= 0 || s.Slowest < s.Query || s.Build <= 0 || s.Allocs <= 0 || s.Bytes < 0 {
-			t.Errorf("%s: %+v", Contestants[i].Name, s)
-		}
+		name := Contestants[i].Name
+		assert.Equal(t, name, s.Searcher)
+		assert.Equal(t, size, s.Tools, name)
+		assert.Positive(t, s.Query, name)
+		assert.GreaterOrEqual(t, s.Slowest, s.Query, name)
+		assert.Positive(t, s.Build, name)
+		assert.Positive(t, s.Allocs, name)
+		assert.GreaterOrEqual(t, s.Bytes, 0.0, name)
 	}
 }
 
 func TestMeasureQuality(t *testing.T) {
 	list, err := MeasureQuality(t.Context(), "..", filepath.Join(t.TempDir(), "none"), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) != len(finders()) {
-		t.Fatalf("%d of %d searchers", len(list), len(finders()))
-	}
+	require.NoError(t, err)
+	require.Len(t, list, len(finders()))
 	of := make(map[string]Quality)
 	for _, q := range list {
 		of[q.Searcher] = q
-		if q.Set != ownSet || q.Tools < 150 || q.Queries < 200 || !(0 < q.Recall1 && q.Recall1 <= q.MRR && q.MRR <= 1 && q.Recall1 <= q.Recall5 && q.Recall5 <= 1) {
-			t.Errorf("%+v", q)
-		}
+		assert.Equal(t, ownSet, q.Set, q.Searcher)
+		assert.GreaterOrEqual(t, q.Tools, 150, q.Searcher)
+		assert.GreaterOrEqual(t, q.Queries, 200, q.Searcher)
+		assert.Positive(t, q.Recall1, q.Searcher)
+		assert.GreaterOrEqual(t, q.MRR, q.Recall1, q.Searcher)
+		assert.LessOrEqual(t, q.MRR, 1.0, q.Searcher)
+		assert.GreaterOrEqual(t, q.Recall5, q.Recall1, q.Searcher)
+		assert.LessOrEqual(t, q.Recall5, 1.0, q.Searcher)
 	}
 	// Keyword is Eino's scorer, so it has to find the same.
 	eino, keyword := of[Baseline], of["Keyword"]
-	if keyword.Searcher = eino.Searcher; eino != keyword {
-		t.Errorf("Eino %+v, Keyword %+v", eino, keyword)
-	}
+	keyword.Searcher = eino.Searcher
+	assert.Equal(t, eino, keyword)
 }

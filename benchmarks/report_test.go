@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -53,33 +56,24 @@ func TestGolden(t *testing.T) {
 	} {
 		path := filepath.Join("testdata", name)
 		if *update {
-			if err := os.WriteFile(path, got, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, got, 0o666))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what was written; go test -run Golden -update . rewrites it. Now:\n%s", path, got)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), "%s is not what was written; go test -run Golden -update . rewrites it", path)
 		if filepath.Ext(name) == ".svg" {
 			checkXML(t, name, got)
 		}
-		if bytes.Contains(got, []byte("NaN")) || bytes.Contains(got, []byte("Inf")) {
-			t.Errorf("%s holds what is no number", name)
-		}
+		assert.NotContains(t, string(got), "NaN", "%s holds what is no number", name)
+		assert.NotContains(t, string(got), "Inf", "%s holds what is no number", name)
 	}
 }
 
 func checkXML(t *testing.T, name string, text []byte) {
 	t.Helper()
 	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Errorf("%s: %v", name, err)
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) || !assert.NoError(t, err, name) {
 			return
 		}
 	}
@@ -90,22 +84,12 @@ func TestNumbers(t *testing.T) {
 		7: "7.0 ns", 8300: "8.3 µs", 41 * time.Microsecond: "41 µs", 551 * time.Microsecond: "551 µs",
 		1350 * time.Microsecond: "1.4 ms", 12 * time.Second: "12 s", 0: "0 ns",
 	} {
-		if got := duration(d); got != want {
-			t.Errorf("duration(%d) = %q, want %q", d, got, want)
-		}
+		assert.Equal(t, want, duration(d), "duration(%d)", d)
 	}
 	for x, want := range map[float64]string{0.04: "0.04", 0.62: "0.6", 9.94: "9.9", 9.96: "10", 1234567: "1,234,567", 999: "999"} {
-		if got := ratio(x); got != want {
-			t.Errorf("ratio(%v) = %q, want %q", x, got, want)
-		}
+		assert.Equal(t, want, ratio(x), "ratio(%v)", x)
 	}
-	if got := median([]float64{5, 1, 9, 2}); got != 2 {
-		t.Errorf("median %v", got)
-	}
-	if got := cpuModel("processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"); got != "Some CPU: 3 GHz" {
-		t.Errorf("model %q", got)
-	}
-	if got := cpuModel("Processor : ARM\n"); got != "" {
-		t.Errorf("model %q", got)
-	}
+	assert.Equal(t, 2.0, median([]float64{5, 1, 9, 2}))
+	assert.Equal(t, "Some CPU: 3 GHz", cpuModel("processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"))
+	assert.Empty(t, cpuModel("Processor : ARM\n"))
 }

@@ -1,34 +1,28 @@
 package benchmarks
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What stands in the repository was written from results.json, not by hand.
 func TestReportIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile("results.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	results := &Results{}
-	if err := json.Unmarshal(text, results); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, results))
 	for path, want := range map[string][]byte{
 		"BENCHMARKS.md":        Markdown(results, "docs/img/latency.svg", "docs/img/recall.svg"),
 		"docs/img/latency.svg": LatencyPlot(results),
 		"docs/img/recall.svg":  RecallPlot(results),
 	} {
 		got, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not that of results.json; go run ./cmd/report -from results.json writes it", path)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), "%s is not that of results.json; go run ./cmd/report -from results.json writes it", path)
 	}
 }
