@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestWords(t *testing.T) {
@@ -16,9 +19,7 @@ func TestWords(t *testing.T) {
 		"été_ÉTÉ":                      "été été",
 		"":                             "",
 	} {
-		if got := strings.Join(words(text), " "); got != want {
-			t.Errorf("words(%q) = %q, want %q", text, got, want)
-		}
+		assert.Equal(t, want, strings.Join(words(text), " "), "words(%q)", text)
 	}
 }
 
@@ -58,9 +59,8 @@ func TestNearSetsMissesNothing(t *testing.T) {
 		}
 		slices.Sort(got)
 		slices.Sort(want)
-		if !all || !slices.Equal(got, want) {
-			t.Fatalf("got %q, want %q", got, want)
-		}
+		require.True(t, all)
+		require.Equal(t, want, got)
 	}
 }
 
@@ -71,7 +71,6 @@ func TestAlikeIsBounded(t *testing.T) {
 		tools[i] = definition{Name: fmt.Sprint("t", i), Description: fmt.Sprint("one two three four five six seven eight nine ten", i)}
 	}
 	list, all := alikeDescriptions(tools)
-	if len(list) != maxPairs || all {
-		t.Errorf("%d likenesses, all %v; want %d and not all", len(list), all, maxPairs)
-	}
+	assert.Len(t, list, maxPairs)
+	assert.False(t, all)
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // inspectLive inspects a server in this process.
@@ -27,9 +30,7 @@ func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdo
 func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Setenv(fakeServer, kind)
 	return inspectLive(t, flags, self)
 }
@@ -37,26 +38,18 @@ func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, 
 func TestInspectLiveServer(t *testing.T) {
 	code, stdout, stderr := inspectFake(t, "good", "-json")
 	var r report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != toFix || stderr != "" {
-		t.Fatalf("exit status %d, %v\n%s%s", code, err, stdout, stderr)
-	}
-	if got, want := *r.Server, (serverInfo{"fake", "1.2", "2025-06-18", 2}); got != want {
-		t.Errorf("server %+v, want %+v", got, want)
-	}
+	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
+	require.Empty(t, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	assert.Equal(t, &serverInfo{"fake", "1.2", "2025-06-18", 2}, r.Server)
 	var names []string
 	for _, tool := range r.Tools {
 		names = append(names, tool.Name)
 	}
-	if got, want := strings.Join(names, " "), "first_tool second_tool third_tool"; got != want {
-		t.Errorf("tools %s, want those of both pages: %s", got, want)
-	}
+	require.Equal(t, []string{"first_tool", "second_tool", "third_tool"}, names, "tools of both pages")
 	definition := `{"name":"first_tool","description":"Does <what> is first","parameters":{"type":"object"}}`
-	if got, want := r.Tools[0].Bytes, len(definition); got != want {
-		t.Errorf("%d bytes, want %d, those of %s", got, want, definition)
-	}
-	if got, want := r.Tools[0].Tokens, (len(definition)+3)/4; got != want {
-		t.Errorf("%d tokens, want %d", got, want)
-	}
+	assert.Equal(t, len(definition), r.Tools[0].Bytes, "bytes of %s", definition)
+	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
 }
 
 // A server that is not well costs an error that says what is wrong, and no more than
@@ -82,16 +75,15 @@ func TestInspectBadServers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.kind, func(t *testing.T) {
 			code, stdout, stderr := inspectFake(t, test.kind, "-timeout", test.timeout)
-			if code != failed || stdout != "" || !strings.Contains(stderr, test.want) {
-				t.Errorf("exit status %d, printed %q, %q; want %q", code, stdout, stderr, test.want)
-			}
+			assert.Equal(t, failed, code, "exit status")
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, test.want)
 		})
 	}
 	t.Run("missing", func(t *testing.T) {
 		code, _, stderr := inspectLive(t, nil, filepath.Join(t.TempDir(), "server"))
-		if code != failed || !strings.Contains(stderr, "starting the server") {
-			t.Errorf("exit status %d, %q", code, stderr)
-		}
+		assert.Equal(t, failed, code, "exit status")
+		assert.Contains(t, stderr, "starting the server")
 	})
 }
 
@@ -105,9 +97,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 		t.Skip("no sh to start a server by")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakeServer, "deaf")
 	script := fmt.Sprintf("'%s' & echo $! > '%s'; wait", self, pidFile)
@@ -120,15 +110,13 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	for len(pid) == 0 {
 		select {
 		case code := <-ended:
-			t.Fatalf("exit status %d before the server had started", code)
+			require.FailNow(t, "it ended before the server had started", "exit status %d", code)
 		case <-time.After(10 * time.Millisecond):
 			pid, _ = os.ReadFile(pidFile)
 		}
 	}
 	cancel() // as an interrupt does
-	if code := <-ended; code != failed {
-		t.Errorf("exit status %d, want %d", code, failed)
-	}
+	assert.Equal(t, failed, <-ended, "exit status")
 	// A killed process is there until it is waited for, by whoever inherited it.
 	for range 100 {
 		if exec.Command(shell, "-c", "kill -0 "+string(pid)).Run() != nil {
@@ -140,7 +128,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Errorf("process %s is still running", pid)
+	assert.Fail(t, "what the server started is still running", "process %s", pid)
 }
 
 // everything is the reference server of the protocol.
@@ -161,17 +149,14 @@ func TestInspectEverything(t *testing.T) {
 	}
 	code, stdout, stderr := inspectLive(t, []string{"-json"}, "npx", "--no-install", "--prefix", dir, "mcp-server-everything", "stdio")
 	var r report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code == failed {
-		t.Fatalf("exit status %d, %v\n%s%s", code, err, stdout, stderr)
-	}
-	if r.Server.Name == "" || r.Server.Protocol != protocolVersion {
-		t.Errorf("server %+v", *r.Server)
-	}
+	require.NotEqual(t, failed, code, "exit status; stderr %s", stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	require.NotNil(t, r.Server)
+	assert.NotEmpty(t, r.Server.Name)
+	assert.Equal(t, protocolVersion, r.Server.Protocol)
 	found := false
 	for _, tool := range r.Tools {
 		found = found || tool.Name == "echo" && tool.Parameters == 1 && tool.Tokens > 0 && tool.RankByName == 1
 	}
-	if !found {
-		t.Errorf("no tool echo with its parameter, found by its name, in\n%s", stdout)
-	}
+	assert.True(t, found, "no tool echo with its parameter, found by its name, in\n%s", stdout)
 }

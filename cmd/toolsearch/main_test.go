@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 )
 
@@ -49,9 +52,7 @@ func TestMain(m *testing.M) {
 
 func TestCommands(t *testing.T) {
 	catalog, err := os.ReadFile(mcp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tests := []struct {
 		golden string
 		args   []string
@@ -123,11 +124,9 @@ func TestCommands(t *testing.T) {
 		t.Run(test.golden, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			code := run(t.Context(), test.args, strings.NewReader(test.stdin), &stdout, &stderr)
-			if code != test.code {
-				t.Errorf("exit status %d, want %d", code, test.code)
-			}
-			if slices.Contains(test.args, "-json") && !json.Valid(stdout.Bytes()) {
-				t.Error("not JSON")
+			assert.Equal(t, test.code, code, "exit status")
+			if slices.Contains(test.args, "-json") {
+				assert.True(t, json.Valid(stdout.Bytes()), "not JSON")
 			}
 			got := stdout.String()
 			if stderr.Len() > 0 {
@@ -135,17 +134,11 @@ func TestCommands(t *testing.T) {
 			}
 			golden := filepath.Join("testdata", test.golden+".golden")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s\n(go test ./cmd/toolsearch -update rewrites it)", got, want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got, "go test ./cmd/toolsearch -update rewrites it")
 		})
 	}
 }
@@ -156,21 +149,14 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"search", tools, "book"}, strings.NewReader(""), fullDisk{}, &stderr); code != failed {
-		t.Errorf("exit status %d, want %d", code, failed)
-	}
-	if got := stderr.String(); got != "toolsearch: no space left\n" {
-		t.Errorf("stderr %q", got)
-	}
+	code := run(t.Context(), []string{"search", tools, "book"}, strings.NewReader(""), fullDisk{}, &stderr)
+	assert.Equal(t, failed, code, "exit status")
+	assert.Equal(t, "toolsearch: no space left\n", stderr.String())
 }
 
 func TestForeignTextFitsACell(t *testing.T) {
-	if got, want := oneLine("a\tb\n\x1b[31mc  d", 40), "a b [31mc d"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := oneLine("天气预报", 3), "天气…"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, "a b [31mc d", oneLine("a\tb\n\x1b[31mc  d", 40))
+	assert.Equal(t, "天气…", oneLine("天气预报", 3))
 }
 
 func TestColor(t *testing.T) {
@@ -180,32 +166,23 @@ func TestColor(t *testing.T) {
 	numbers.row("score", "tool", "text")
 	numbers.row("5", "查", "")
 	numbers.row("12.5", "abc", "x")
-	if err := c.print(&numbers); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.print(&numbers))
 	want := "\x1b[1mscore\x1b[0m  \x1b[1mtool\x1b[0m  \x1b[1mtext\x1b[0m\n" +
 		"    5  \x1b[36m查\x1b[0m\n" +
 		" 12.5  \x1b[36mabc\x1b[0m   x\n"
-	if got := out.String(); got != want {
-		t.Errorf("got\n%q, want\n%q", got, want)
-	}
+	assert.Equal(t, want, out.String())
 }
 
 func TestColorIsForTerminalsAlone(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer file.Close()
 	none := func(string) string { return "" }
-	if colored(file, none) || colored(&bytes.Buffer{}, none) {
-		t.Error("a file or a buffer gets color")
-	}
+	assert.False(t, colored(file, none), "a file gets color")
+	assert.False(t, colored(&bytes.Buffer{}, none), "a buffer gets color")
 	// The null device is what a test has of character devices everywhere.
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer null.Close()
 	env := func(values ...string) func(string) string {
 		return func(key string) string {
@@ -220,18 +197,13 @@ func TestColorIsForTerminalsAlone(t *testing.T) {
 	if !isTerminal(null) {
 		t.Skip("the null device is no character device here")
 	}
-	if !colored(null, env("TERM", "xterm")) {
-		t.Error("a terminal gets no color")
-	}
-	if colored(null, env("TERM", "xterm", "NO_COLOR", "1")) || colored(null, env("TERM", "dumb")) {
-		t.Error("color in spite of NO_COLOR or a dumb terminal")
-	}
+	assert.True(t, colored(null, env("TERM", "xterm")), "a terminal gets no color")
+	assert.False(t, colored(null, env("TERM", "xterm", "NO_COLOR", "1")), "color in spite of NO_COLOR")
+	assert.False(t, colored(null, env("TERM", "dumb")), "color in spite of a dumb terminal")
 }
 
 func TestColumns(t *testing.T) {
 	for text, want := range map[string]int{"abc": 3, "天气": 4, "e\u0301": 1, "ｆｕ": 4, "": 0} {
-		if got := columns(text); got != want {
-			t.Errorf("columns(%q) = %d, want %d", text, got, want)
-		}
+		assert.Equal(t, want, columns(text), "columns(%q)", text)
 	}
 }

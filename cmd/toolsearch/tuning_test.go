@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
@@ -14,13 +17,9 @@ import (
 // golden files of the commands it shows.
 func TestTuningHints(t *testing.T) {
 	catalog, err := eval.LoadCatalog("testdata/tuning/after.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queries, err := eval.LoadQueries("testdata/tuning/queries.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hints := map[string]string{
 		"ship__track":         "shipment shipping",
 		"ship__rate":          "postage shipping cost",
@@ -43,16 +42,12 @@ func TestTuningHints(t *testing.T) {
 		{"with hints", hinted, "R@1 100.0, R@5 100.0, MRR 100.0"},
 	} {
 		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: test.index, Resamples: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		percent := func(metric string) float64 {
 			mean, _ := report.Mean(metric)
 			return 100 * mean.Value
 		}
 		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
-		if got != test.want {
-			t.Errorf("%s: %s, want %s, as docs/tuning.md has it", test.name, got, test.want)
-		}
+		assert.Equal(t, test.want, got, "%s, as docs/tuning.md has it", test.name)
 	}
 }
