@@ -9,12 +9,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -41,30 +42,20 @@ func TestValues(t *testing.T) {
 	for _, test := range tests {
 		got := values(test.ranks, []int{1, 5})
 		for i := range got {
-			if math.Abs(got[i]-test.want[i]) > 1e-12 {
-				t.Errorf("%s: %s is %g, want %g", test.name, metricNames([]int{1, 5})[i], got[i], test.want[i])
-			}
+			assert.InDelta(t, test.want[i], got[i], 1e-12, "%s: %s", test.name, metricNames([]int{1, 5})[i])
 		}
 	}
 	// More groups than nDCG looks at: the ideal holds ten of them.
 	twelve := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
-	if got := ndcg(twelve); got != 1 {
-		t.Errorf("nDCG of twelve groups at the first twelve ranks is %g, want 1", got)
-	}
+	assert.Equal(t, 1.0, ndcg(twelve), "nDCG of twelve groups at the first twelve ranks")
 }
 
 func TestRanks(t *testing.T) {
 	found := []string{"a", "b", "c", "d"}
 	groups := [][]string{{"c"}, {"x", "d", "b"}, {"x"}, {"b"}}
-	if got, want := ranks(found, groups), []int{3, 2, 0, 2}; !slices.Equal(got, want) {
-		t.Errorf("ranks %v, want %v", got, want)
-	}
-	if got := (QueryResult{Ranks: []int{0, 3, 2}}).Rank(); got != 2 {
-		t.Errorf("Rank %d, want 2", got)
-	}
-	if got := (QueryResult{Ranks: []int{0, 0}}).Rank(); got != 0 {
-		t.Errorf("Rank %d, want 0", got)
-	}
+	assert.Equal(t, []int{3, 2, 0, 2}, ranks(found, groups))
+	assert.Equal(t, 2, QueryResult{Ranks: []int{0, 3, 2}}.Rank())
+	assert.Zero(t, QueryResult{Ranks: []int{0, 0}}.Rank())
 }
 
 // The standard error of a mean of ones and zeros is known; the interval is about 1.96 of
@@ -76,28 +67,23 @@ func TestInterval(t *testing.T) {
 	}
 	got := estimates(rows, 2, Options{Resamples: 4000, Seed: 1})
 	half := 1.96 * math.Sqrt(0.25*0.75/400)
-	if e := got[0]; e.Value != 0.25 || math.Abs(e.Low-(0.25-half)) > 0.006 || math.Abs(e.High-(0.25+half)) > 0.006 {
-		t.Errorf("got %+v, want 0.25 from about %.4f to about %.4f", e, 0.25-half, 0.25+half)
-	}
-	if got[1] != (Estimate{1, 1, 1}) {
-		t.Errorf("where all queries are alike: %+v, want no spread", got[1])
-	}
-	if again := estimates(rows, 2, Options{Resamples: 4000, Seed: 1}); !slices.Equal(again, got) {
-		t.Errorf("the same seed gives %+v, then %+v", got, again)
-	}
-	if other := estimates(rows, 2, Options{Resamples: 4000, Seed: 2}); slices.Equal(other, got) {
-		t.Error("another seed gives the same intervals")
-	}
-	if none := estimates(rows, 2, Options{Resamples: -1}); none[0] != (Estimate{0.25, 0.25, 0.25}) {
-		t.Errorf("without resamples %+v", none[0])
-	}
+	require.Len(t, got, 2)
+	assert.Equal(t, 0.25, got[0].Value)
+	assert.InDelta(t, 0.25-half, got[0].Low, 0.006)
+	assert.InDelta(t, 0.25+half, got[0].High, 0.006)
+	assert.Equal(t, Estimate{1, 1, 1}, got[1], "where all queries are alike")
+	assert.Equal(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 1}), "the same seed")
+	assert.NotEqual(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 2}), "another seed")
+	none := estimates(rows, 2, Options{Resamples: -1})
+	require.NotEmpty(t, none)
+	assert.Equal(t, Estimate{0.25, 0.25, 0.25}, none[0], "without resamples")
 	hundred := make([]float64, 100)
 	for i := range hundred {
 		hundred[i] = float64(i)
 	}
-	if low, high := middle95(hundred); low != 2 || high != 97 {
-		t.Errorf("middle of 0 to 99: %g to %g, want 2 to 97", low, high)
-	}
+	low, high := middle95(hundred)
+	assert.Equal(t, 2.0, low, "middle of 0 to 99")
+	assert.Equal(t, 97.0, high, "middle of 0 to 99")
 }
 
 const tools = `{"name": "mail__send", "description": "Send a letter", "parameters": {"type": "object", "properties": {"to": {"type": ["string", "null"], "description": "Recipient"}}}, "server": "post"}
@@ -126,24 +112,16 @@ func TestCatalogFormats(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			catalog, err := parseCatalog("file", []byte(test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			docs, _, err := catalog.searcher(t.Context(), toolsearch.Keyword)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, doc := range docs {
 				got = append(got, fmt.Sprintf("%s|%s|%s", doc.Name, doc.Description, doc.Namespace))
 			}
 			want := []string{"mail__send|Send a letter|" + test.namespace, "mail__read|Read a letter|mail", "weather||"}
-			if !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			if got, want := docs[0].Parameters, []toolsearch.Parameter{{Name: "to", Description: "Recipient", Enum: []string{}}}; !reflect.DeepEqual(got, want) {
-				t.Errorf("parameters %+v, want %+v", got, want)
-			}
+			require.Equal(t, want, got)
+			assert.Equal(t, []toolsearch.Parameter{{Name: "to", Description: "Recipient", Enum: []string{}}}, docs[0].Parameters)
 		})
 	}
 }
@@ -165,9 +143,14 @@ func TestCatalogErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := parseCatalog("f", []byte(test.text))
-		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
-		}
+		wantErrorPrefix(t, err, test.want, test.name)
+	}
+}
+
+func wantErrorPrefix(t *testing.T, err error, want, name string) {
+	t.Helper()
+	if assert.Error(t, err, name) {
+		assert.True(t, strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", name, err, want)
 	}
 }
 
@@ -180,9 +163,8 @@ func TestQueries(t *testing.T) {
 		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", File: "f", Line: 1},
 		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, File: "f", Line: 3},
 	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, error %v, want %+v", got, err, want)
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, want, got)
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", `eval: f: no queries`},
 		{"a list", "[]", `eval: f:1: want an object`},
@@ -194,20 +176,16 @@ func TestQueries(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := parseQueries("f", []byte(test.text))
-		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
-		}
+		wantErrorPrefix(t, err, test.want, test.name)
 	}
 }
 
 func TestLoadNamesTheFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.json")
-	if _, err := LoadCatalog(missing); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("LoadCatalog: error %v, want one of no such file", err)
-	}
-	if _, err := LoadQueries(missing); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("LoadQueries: error %v, want one of no such file", err)
-	}
+	_, err := LoadCatalog(missing)
+	assert.ErrorIs(t, err, os.ErrNotExist, "LoadCatalog")
+	_, err = LoadQueries(missing)
+	assert.ErrorIs(t, err, os.ErrNotExist, "LoadQueries")
 }
 
 // listed finds the same tools, in the same order, whatever is asked.
@@ -244,39 +222,30 @@ func TestRun(t *testing.T) {
 		Index: listed(2, 0), K: []int{1, 2},
 		Progress: func(done, total int) { progress = append(progress, fmt.Sprint(done, "/", total)) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"1/3", "2/3", "3/3"}; !slices.Equal(progress, want) {
-		t.Errorf("progress %q, want %q", progress, want)
-	}
-	if want := []string{"R@1", "R@2", "complete@1", "complete@2", "MRR", "nDCG@10"}; !slices.Equal(report.Metrics, want) {
-		t.Fatalf("metrics %q, want %q", report.Metrics, want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1/3", "2/3", "3/3"}, progress)
+	require.Equal(t, []string{"R@1", "R@2", "complete@1", "complete@2", "MRR", "nDCG@10"}, report.Metrics)
 	wantRanks := [][]int{{2}, {0, 1}, {1}}
+	require.Len(t, report.Queries, len(wantRanks))
 	for i, result := range report.Queries {
-		if !slices.Equal(result.Ranks, wantRanks[i]) || !slices.Equal(result.Found, []string{"c", "a"}) {
-			t.Errorf("query %d: found %q at %v, want [c a] at %v", i, result.Found, result.Ranks, wantRanks[i])
-		}
+		assert.Equal(t, wantRanks[i], result.Ranks, "query %d", i)
+		assert.Equal(t, []string{"c", "a"}, result.Found, "query %d", i)
 	}
 	for metric, want := range map[string]float64{
 		"R@1": (0 + 1./2 + 1) / 3, "R@2": (1 + 1./2 + 1) / 3,
 		"complete@1": (0 + 0 + 1) / 3., "complete@2": (1 + 0 + 1) / 3., "MRR": (1./2 + 1 + 1) / 3,
 	} {
 		got, ok := report.Mean(metric)
-		if !ok || math.Abs(got.Value-want) > 1e-12 || got.Low > want || got.High < want {
-			t.Errorf("%s is %+v, want %g", metric, got, want)
-		}
+		assert.True(t, ok, metric)
+		assert.InDelta(t, want, got.Value, 1e-12, metric)
+		assert.LessOrEqual(t, got.Low, want, metric)
+		assert.GreaterOrEqual(t, got.High, want, metric)
 	}
-	if _, ok := report.Mean("F1"); ok {
-		t.Error("a mean of what was not measured")
-	}
-	if got := report.Kinds(); !slices.Equal(got, []string{"x", "y"}) {
-		t.Errorf("kinds %q", got)
-	}
-	if got, _ := report.OfKind("x").Mean("R@1"); got.Value != (0+1)/2. {
-		t.Errorf("R@1 of kind x is %g, want 1/2", got.Value)
-	}
+	_, ok := report.Mean("F1")
+	assert.False(t, ok, "a mean of what was not measured")
+	assert.Equal(t, []string{"x", "y"}, report.Kinds())
+	got, _ := report.OfKind("x").Mean("R@1")
+	assert.Equal(t, (0+1)/2., got.Value, "R@1 of kind x")
 }
 
 func TestRunErrors(t *testing.T) {
@@ -304,15 +273,11 @@ func TestRunErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := Run(t.Context(), catalog, test.queries, test.options)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %s", test.name, err, test.want)
-		}
+		assert.ErrorContains(t, err, test.want, test.name)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Run(ctx, catalog, queries, Options{Progress: func(int, int) { cancel() }})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: error %v", err)
-	}
+	assert.ErrorIs(t, err, context.Canceled, "cancelled")
 }
 
 func TestCompare(t *testing.T) {
@@ -320,55 +285,43 @@ func TestCompare(t *testing.T) {
 	run := func(queries []Query, options Options) *Report {
 		t.Helper()
 		report, err := Run(t.Context(), catalog, queries, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return report
 	}
 	a := run(queries, Options{Index: listed(2, 0)}) // R@1 0, 1/2, 1
 	b := run(queries, Options{Index: listed(0, 1)}) // R@1 1, 0, 1
 	comparison, err := Compare(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := comparison.Changes[slices.Index(comparison.Metrics, "R@1")]
-	if math.Abs(got.Mean.Value-(1-0.5+0)/3) > 1e-12 || got.Wins != 1 || got.Losses != 1 || got.Ties != 1 || got.Certain() {
-		t.Errorf("R@1 changes by %+v, want by 1/6 with one each", got)
-	}
-	if got.Mean.Low != -0.5 || got.Mean.High != 1 {
-		t.Errorf("interval %+v, want all that can be drawn from three queries", got.Mean)
-	}
+	assert.InDelta(t, (1-0.5+0)/3, got.Mean.Value, 1e-12)
+	assert.Equal(t, 1, got.Wins)
+	assert.Equal(t, 1, got.Losses)
+	assert.Equal(t, 1, got.Ties)
+	assert.False(t, got.Certain())
+	// The interval is all that can be drawn from three queries.
+	assert.Equal(t, -0.5, got.Mean.Low)
+	assert.Equal(t, 1.0, got.Mean.High)
 	self, err := Compare(a, a)
-	if err != nil || self.Changes[0] != (Difference{Ties: 3}) {
-		t.Errorf("with itself: %+v, error %v", self.Changes[0], err)
-	}
-	if _, err := Compare(a, run(queries[:2], Options{})); err == nil {
-		t.Error("reports on other numbers of queries compare")
-	}
-	if _, err := Compare(a, run(queries, Options{K: []int{3}})); err == nil {
-		t.Error("reports on other metrics compare")
-	}
-	if _, err := Compare(a, run([]Query{queries[1], queries[0], queries[2]}, Options{})); err == nil {
-		t.Error("reports on other queries compare")
-	}
+	require.NoError(t, err)
+	assert.Equal(t, Difference{Ties: 3}, self.Changes[0], "with itself")
+	_, err = Compare(a, run(queries[:2], Options{}))
+	assert.Error(t, err, "reports on other numbers of queries compare")
+	_, err = Compare(a, run(queries, Options{K: []int{3}}))
+	assert.Error(t, err, "reports on other metrics compare")
+	_, err = Compare(a, run([]Query{queries[1], queries[0], queries[2]}, Options{}))
+	assert.Error(t, err, "reports on other queries compare")
 }
 
 // What a whole evaluation of the files in testdata says, and that it says it twice.
 func TestGoldenReport(t *testing.T) {
 	catalog, err := LoadCatalog(filepath.Join("testdata", "tools.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queries, err := LoadQueries(filepath.Join("testdata", "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var texts [2]bytes.Buffer
 	for i := range texts {
 		report, err := Run(t.Context(), catalog, queries, Options{Seed: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for m, metric := range report.Metrics {
 			fmt.Fprintf(&texts[i], "%-12s %.4f  %.4f to %.4f\n", metric, report.Means[m].Value, report.Means[m].Low, report.Means[m].High)
 		}
@@ -376,20 +329,12 @@ func TestGoldenReport(t *testing.T) {
 			fmt.Fprintf(&texts[i], "%-4s %v\n", result.Query.ID, result.Ranks)
 		}
 	}
-	if !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()) {
-		t.Error("two runs differ")
-	}
+	assert.Equal(t, texts[0].String(), texts[1].String(), "two runs differ")
 	golden := filepath.Join("testdata", "report.golden")
 	if *update {
-		if err := os.WriteFile(golden, texts[0].Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(golden, texts[0].Bytes(), 0o666))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(texts[0].Bytes(), want) {
-		t.Errorf("got\n%s\nwant\n%s\n(go test ./eval -update rewrites it)", &texts[0], want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(want), texts[0].String(), "go test ./eval -update rewrites it")
 }

@@ -1,10 +1,12 @@
 package eval
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -26,17 +28,11 @@ func publicSets(t *testing.T) string {
 func measure(t *testing.T, dir, set string, options Options) *Report {
 	t.Helper()
 	catalog, err := LoadCatalog(filepath.Join(dir, set, "tools.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queries, err := LoadQueries(filepath.Join(dir, set, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	report, err := Run(t.Context(), catalog, queries, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return report
 }
 
@@ -58,9 +54,8 @@ func TestKeywordOnPublicSets(t *testing.T) {
 		t.Run(test.set, func(t *testing.T) {
 			report := measure(t, dir, test.set, Options{Depth: 1000, Resamples: -1})
 			for metric, want := range map[string]float64{"R@5": test.recall, "MRR": test.mrr} {
-				if got, _ := report.Mean(metric); math.Abs(100*got.Value-want) > 0.4 {
-					t.Errorf("%s is %.2f, want %.1f", metric, 100*got.Value, want)
-				}
+				got, _ := report.Mean(metric)
+				assert.InDelta(t, want, 100*got.Value, 0.4, metric)
 			}
 		})
 	}
@@ -90,21 +85,14 @@ func TestBM25OnPublicSets(t *testing.T) {
 		report := measure(t, dir, s.set, Options{Index: toolsearch.BM25, Resamples: -1})
 		for metric, usual := range map[string]float64{"R@5": s.recall, "MRR": s.mrr} {
 			mean, _ := report.Mean(metric)
-			gain := 100*mean.Value - usual
-			if gain <= 0 {
-				t.Errorf("%s: %s is %.1f, want more than %.1f", s.set, metric, 100*mean.Value, usual)
-			}
-			gains[metric] += gain / float64(len(sets))
+			assert.Greater(t, 100*mean.Value, usual, "%s: %s", s.set, metric)
+			gains[metric] += (100*mean.Value - usual) / float64(len(sets))
 			got[s.set+metric] = mean.Value
 		}
 	}
 	for _, metric := range []string{"R@5", "MRR"} {
 		t.Logf("%s: %+.2f points in the mean", metric, gains[metric])
-		if gains[metric] < 17 {
-			t.Errorf("%s: %.1f points in the mean, want 17", metric, gains[metric])
-		}
-		if english, chinese := got["ultratool_en"+metric], got["ultratool_zh"+metric]; chinese < english {
-			t.Errorf("%s: %.3f in Chinese, %.3f in English", metric, chinese, english)
-		}
+		assert.GreaterOrEqual(t, gains[metric], 17.0, "%s: points in the mean", metric)
+		assert.GreaterOrEqual(t, got["ultratool_zh"+metric], got["ultratool_en"+metric], "%s: in Chinese and in English", metric)
 	}
 }
