@@ -4,22 +4,19 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestREADME keeps the program in the README the one that is compiled.
 func TestREADME(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, code, _ := strings.Cut(string(program), "package main\n")
-	if !strings.Contains(string(readme), "```go\npackage main\n"+code+"```\n") {
-		t.Error("the README's program differs from main.go")
-	}
+	assert.Contains(t, string(readme), "```go\npackage main\n"+code+"```\n", "the README's program differs from main.go")
 }
 
 func TestProgramRuns(*testing.T) { main() }

@@ -6,24 +6,19 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestREADME keeps the numbers in the README true: they are the end of what the program
 // prints.
 func TestREADME(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(context.Background(), &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(context.Background(), &out))
 	_, summary, found := strings.Cut(out.String(), "\nSpent on tools")
-	if !found {
-		t.Fatalf("no summary in\n%s", out.String())
-	}
+	require.True(t, found, "no summary in\n%s", out.String())
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "Spent on tools" + summary; !strings.Contains(string(readme), want) {
-		t.Errorf("the README does not have what the program prints:\n%s", want)
-	}
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "Spent on tools"+summary, "the README does not have what the program prints")
 }

@@ -3,35 +3,26 @@ package services
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestCatalog(t *testing.T) {
-	if n := len(Tools()); n < 130 {
-		t.Errorf("%d tools, want at least 130", n)
-	}
+	assert.GreaterOrEqual(t, len(Tools()), 130)
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	seen := map[string]bool{}
 	for _, b := range Tools() {
 		info, err := b.Info(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !legal.MatchString(info.Name) {
-			t.Errorf("%q is no legal tool name", info.Name)
-		}
-		if seen[info.Name] {
-			t.Errorf("%s is there twice", info.Name)
-		}
+		require.NoError(t, err)
+		assert.Regexp(t, legal, info.Name)
+		assert.False(t, seen[info.Name], "%s is there twice", info.Name)
 		seen[info.Name] = true
-		if len(info.Desc) < 30 {
-			t.Errorf("%s: description %q is too short", info.Name, info.Desc)
-		}
+		assert.GreaterOrEqual(t, len(info.Desc), 30, "%s: description %q is too short", info.Name, info.Desc)
 		checkProperties(t, info.Name, schemaOf(t, b))
 	}
 }
@@ -43,24 +34,19 @@ func checkProperties(t *testing.T, at string, s jsonSchema) {
 		checkProperties(t, at+"[]", *s.Items)
 	}
 	for name, p := range s.Properties {
-		if p.Description == "" || p.Type == "" {
-			t.Errorf("%s.%s: type %q, description %q; want both", at, name, p.Type, p.Description)
-		}
+		assert.NotEmpty(t, p.Type, "%s.%s", at, name)
+		assert.NotEmpty(t, p.Description, "%s.%s", at, name)
 		checkProperties(t, at+"."+name, p)
 	}
 }
 
 func TestToolsIsStable(t *testing.T) {
 	first, second := Tools(), Tools()
-	if len(first) != len(second) {
-		t.Fatalf("%d tools, then %d", len(first), len(second))
-	}
+	require.Len(t, second, len(first))
 	for i := range first {
 		a, _ := first[i].Info(context.Background())
 		b, _ := second[i].Info(context.Background())
-		if !reflect.DeepEqual(a, b) {
-			t.Errorf("tool %d is %+v, then %+v", i, a, b)
-		}
+		assert.Equal(t, a, b, "tool %d", i)
 	}
 }
 
@@ -75,23 +61,17 @@ func TestEveryToolRuns(t *testing.T) {
 		for param, p := range s.Properties {
 			every[param] = sample(param, p)
 		}
-		if result := mustRun(t, b, every); null.MatchString(result) {
-			t.Errorf("%s has a null although it got all arguments: %s", name, result)
-		}
+		assert.NotRegexp(t, null, mustRun(t, b, every), "%s has a null although it got all arguments", name)
 
 		needed := map[string]any{}
 		for _, param := range s.Required {
 			needed[param] = every[param]
 		}
 		result := mustRun(t, b, needed)
-		if null.MatchString(strings.ReplaceAll(result, `:null`, "")) {
-			t.Errorf("%s splices an argument without a default into a text: %s", name, result)
-		}
-		if again := mustRun(t, b, needed); again != result {
-			t.Errorf("%s returns %s, then %s", name, result, again)
-		}
-		if len(s.Required) > 0 && !strings.Contains(result, "sample") && !strings.Contains(result, "4711") {
-			t.Errorf("%s echoes none of its arguments: %s", name, result)
+		assert.NotRegexp(t, null, strings.ReplaceAll(result, `:null`, ""), "%s splices an argument without a default into a text", name)
+		assert.Equal(t, result, mustRun(t, b, needed), name)
+		if len(s.Required) > 0 {
+			assert.Regexp(t, `sample|4711`, result, "%s echoes none of its arguments", name)
 		}
 
 		// Models do send values of the wrong type, and text is what people write.
@@ -123,9 +103,7 @@ func TestEveryToolRuns(t *testing.T) {
 func wantComplaint(t *testing.T, result string, missing ...string) {
 	t.Helper()
 	for _, param := range missing {
-		if want := `missing required parameter "` + param + `"`; !strings.Contains(result, want) {
-			t.Errorf("result %q does not say %s", result, want)
-		}
+		assert.Contains(t, result, `missing required parameter "`+param+`"`)
 	}
 }
 
@@ -164,9 +142,7 @@ func TestRun(t *testing.T) {
 			`mcp__s3__list_buckets: the arguments must be a JSON object`,
 		},
 	} {
-		if got := run(t, find(t, tc.name), tc.arguments); got != tc.want {
-			t.Errorf("%s(%s)\n got %s\nwant %s", tc.name, tc.arguments, got, tc.want)
-		}
+		assert.Equal(t, tc.want, run(t, find(t, tc.name), tc.arguments), "%s(%s)", tc.name, tc.arguments)
 	}
 }
 
@@ -175,9 +151,8 @@ func TestCreatedThingsDiffer(t *testing.T) {
 	first := run(t, create, `{"owner": "acme", "repo": "gateway", "title": "One"}`)
 	second := run(t, create, `{"owner": "acme", "repo": "gateway", "title": "Two"}`)
 	reordered := run(t, create, `{ "title": "One", "repo": "gateway", "owner": "acme" }`)
-	if first == second || first != reordered {
-		t.Errorf("want the first to differ from the second and equal the third:\n%s\n%s\n%s", first, second, reordered)
-	}
+	assert.NotEqual(t, first, second)
+	assert.Equal(t, first, reordered)
 }
 
 type jsonSchema struct {
@@ -193,24 +168,14 @@ type jsonSchema struct {
 func schemaOf(t *testing.T, b tool.BaseTool) jsonSchema {
 	t.Helper()
 	info, err := b.Info(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	converted, err := info.ToJSONSchema()
-	if err != nil {
-		t.Fatalf("%s: %v", info.Name, err)
-	}
+	require.NoError(t, err, info.Name)
 	text, err := json.Marshal(converted)
-	if err != nil {
-		t.Fatalf("%s: %v", info.Name, err)
-	}
+	require.NoError(t, err, info.Name)
 	var s jsonSchema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatalf("%s: %v in %s", info.Name, err, text)
-	}
-	if s.Type != "object" {
-		t.Fatalf("%s: schema %s is not that of an object", info.Name, text)
-	}
+	require.NoError(t, json.Unmarshal(text, &s), "%s: %s", info.Name, text)
+	require.Equal(t, "object", s.Type, "%s: schema %s", info.Name, text)
 	return s
 }
 
@@ -237,9 +202,7 @@ func sample(name string, s jsonSchema) any {
 func nameOf(t *testing.T, b tool.BaseTool) string {
 	t.Helper()
 	info, err := b.Info(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return info.Name
 }
 
@@ -250,37 +213,30 @@ func find(t *testing.T, name string) tool.BaseTool {
 			return b
 		}
 	}
-	t.Fatalf("no tool %s", name)
+	require.FailNow(t, "no such tool", name)
 	return nil
 }
 
 func run(t *testing.T, b tool.BaseTool, arguments string) string {
 	t.Helper()
 	invokable, ok := b.(tool.InvokableTool)
-	if !ok {
-		t.Fatalf("%s cannot be invoked", nameOf(t, b))
-	}
+	require.True(t, ok, "%s cannot be invoked", nameOf(t, b))
 	result, err := invokable.InvokableRun(context.Background(), arguments)
-	if err != nil {
-		t.Fatalf("%s(%s): %v", nameOf(t, b), arguments, err)
-	}
+	require.NoError(t, err, "%s(%s)", nameOf(t, b), arguments)
 	return result
 }
 
 func mustRun(t *testing.T, b tool.BaseTool, arguments map[string]any) string {
 	t.Helper()
 	result := run(t, b, encode(t, arguments))
-	if !strings.HasPrefix(result, "{") || !json.Valid([]byte(result)) {
-		t.Errorf("%s returns no JSON object: %s", nameOf(t, b), result)
-	}
+	assert.True(t, strings.HasPrefix(result, "{"), "%s returns no JSON object: %s", nameOf(t, b), result)
+	assert.True(t, json.Valid([]byte(result)), "%s returns no JSON: %s", nameOf(t, b), result)
 	return result
 }
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
