@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -43,20 +46,16 @@ func anchors(text string) (list []string) {
 // Links to other places are for a reader to follow; those within the repository resolve.
 func TestLinksResolve(t *testing.T) {
 	documents, err := filepath.Glob(root + "/docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"} {
 		documents = append(documents, filepath.Join(root, name))
 	}
 	for _, document := range documents {
 		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range links.FindAllStringSubmatch(prose(string(text)), -1) {
-			if !strings.Contains(m[1], "://") && !resolves(document, m[1]) {
-				t.Errorf("%s: %s leads nowhere", document, m[1])
+			if !strings.Contains(m[1], "://") {
+				assert.True(t, resolves(document, m[1]), "%s: %s leads nowhere", document, m[1])
 			}
 		}
 	}
@@ -96,15 +95,11 @@ func TestREADMEsAgree(t *testing.T) {
 		what      string
 		want, got []string
 	}{{"headings", levels, zhLevels}, {"links", targets, zhTargets}, {"code blocks", code, zhCode}} {
-		if !slices.Equal(c.want, c.got) {
-			t.Errorf("%s differ:\nREADME.md    %q\nREADME.zh.md %q", c.what, c.want, c.got)
-		}
+		assert.Equal(t, c.want, c.got, "%s of README.md and README.zh.md differ", c.what)
 	}
 }
 
 func TestAnchors(t *testing.T) {
 	got := anchors("# What is *it*, and why?\n```sh\n# no heading\n```\n## 默认模式\n<a id=\"one\"></a>")
-	if want := []string{"one", "what-is-it-and-why", "默认模式"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, []string{"one", "what-is-it-and-why", "默认模式"}, got)
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -18,24 +20,16 @@ var readmes = []string{"README.md", "README.zh.md"}
 func readREADME(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(root + "/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
 func TestPictureIsUpToDate(t *testing.T) {
 	want, err := drawPicture(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := os.ReadFile(root + "/" + picturePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date: go run ./internal/readme", picturePath)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got), "%s is out of date: go run ./internal/readme", picturePath)
 }
 
 // A row of a measured table begins with what was measured and ends with the numbers.
@@ -47,9 +41,7 @@ func checkRow(t *testing.T, start, end string) {
 			line = strings.TrimSpace(line)
 			found = found || strings.HasPrefix(line, start) && strings.HasSuffix(line, end)
 		}
-		if !found {
-			t.Errorf("%s has no row %s ... %s", name, start, end)
-		}
+		assert.True(t, found, "%s has no row %s ... %s", name, start, end)
 	}
 }
 
@@ -60,9 +52,7 @@ func TestCostsOfProtocols(t *testing.T) {
 		toolsearch.ProtocolDispatch: "ProtocolDispatch",
 	} {
 		c, err := costOf(context.Background(), toolsearch.Config{Protocol: protocol})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkRow(t, "| `"+name+"`", fmt.Sprintf("| %d | %d | %d | %d | %d |", c.turns, c.meta, c.list, c.found, c.loaded))
 	}
 }
@@ -81,23 +71,17 @@ func TestCostsOfSettings(t *testing.T) {
 		"| `AlwaysLoaded: []string{\"github:*\"}`": {AlwaysLoaded: []string{"github:*"}},
 	} {
 		c, err := costOf(context.Background(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkRow(t, row, fmt.Sprintf("| %d | %d |", c.list, c.loaded))
 	}
 }
 
 func TestNumbersOfSearchers(t *testing.T) {
 	r, err := readResults(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, searcher := range []string{"Keyword", "BM25", "Fuzzy", "Similarity"} {
 		percent, err := r.recall(searcher)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkRow(t, "| `"+searcher+"`", fmt.Sprintf("| %s | %s |", percent, r.latency(t, searcher)))
 	}
 	checkRow(t, "| `Regexp`", fmt.Sprintf("| – | %s |", r.latency(t, "Regexp")))
@@ -114,6 +98,6 @@ func (r results) latency(t *testing.T, searcher string) string {
 			return fmt.Sprintf("%.0f µs", float64(s.Query)/1000)
 		}
 	}
-	t.Fatalf("benchmarks/results.json has no time of %s", searcher)
+	require.FailNow(t, "benchmarks/results.json has no time of it", searcher)
 	return ""
 }
