@@ -11,10 +11,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // An endpoint speaks OpenAI's chat completions on loopback. It streams the next of its
@@ -99,9 +101,7 @@ func talk(t *testing.T, e *endpoint, input string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	args = append([]string{"-model", "m", "-base-url", e.URL + "/v1"}, args...)
-	if err := run(t.Context(), args, noEnv, strings.NewReader(input), &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), args, noEnv, strings.NewReader(input), &out, io.Discard))
 	return out.String()
 }
 
@@ -126,38 +126,28 @@ func TestChat(t *testing.T) {
 		`[calls mcp__sentry__lst_errors {"project":"shop"}]`, "\n[gets ", `"suggestions":["mcp__sentry__list_errors",`,
 		`[calls mcp__sentry__list_errors {"project":"shop"}]` + "\n[gets ", "The same there.\n\n> ",
 	} {
-		_, after, found := strings.Cut(got, want)
-		if !found {
-			t.Fatalf("no %q, in that place, before\n%s", want, got)
-		}
-		got = after
+		require.Contains(t, got, want, "in that place")
+		_, got, _ = strings.Cut(got, want)
 	}
-	if got != "" {
-		t.Errorf("after an empty line came %q", got)
-	}
+	assert.Empty(t, got, "after an empty line")
 
 	loaded := []string{"tool_search", "mcp__sentry__list_errors"}
 	wantTools := [][]string{loaded[:1], loaded, loaded, loaded, loaded, loaded, loaded}
 	wantMessages := []int{3, 5, 7, 9, 9, 11, 13} // the question that failed is not in the history
-	if len(e.seen) != len(wantTools) {
-		t.Fatalf("the model was called %d times, want %d", len(e.seen), len(wantTools))
-	}
+	require.Len(t, e.seen, len(wantTools), "calls of the model")
 	for i, s := range e.seen {
-		if s.key != "Bearer secret" || s.model != "m" || !strings.HasPrefix(s.first, "<available-deferred-tools>") {
-			t.Errorf("request %d: %+v", i, s)
-		}
-		if !slices.Equal(s.tools, wantTools[i]) || s.messages != wantMessages[i] {
-			t.Errorf("request %d had %d messages and the tools %q, want %d and %q", i, s.messages, s.tools, wantMessages[i], wantTools[i])
-		}
+		assert.Equal(t, "Bearer secret", s.key, "request %d", i)
+		assert.Equal(t, "m", s.model, "request %d", i)
+		assert.True(t, strings.HasPrefix(s.first, "<available-deferred-tools>"), "request %d: %s", i, s.first)
+		assert.Equal(t, wantTools[i], s.tools, "request %d", i)
+		assert.Equal(t, wantMessages[i], s.messages, "messages of request %d", i)
 	}
 }
 
 func TestCatalogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tools.jsonl")
 	lines := `{"name":"open_door","description":"Opens a door","server":"house"}` + "\n" + `{"name":"buy_milk","description":"Buys milk","server":"shop"}` + "\n"
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
 	e := serve(t, `tool_search {"query":"+house door"}`, `open_door {"which":"front"}`, "It would be opened.")
 	got := talk(t, e, "Open the door.", "-catalog", path)
 	const want = `m with 2 tools to find. An empty line ends the chat.
@@ -170,9 +160,7 @@ It would be opened.
 
 > 
 `
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, want, got)
 }
 
 func TestOptions(t *testing.T) {
@@ -192,9 +180,12 @@ func TestOptions(t *testing.T) {
 		{"-wrong", env, options{}, "not defined"},
 	} {
 		got, err := parse(strings.Fields(c.args), func(name string) string { return c.env[name] }, io.Discard)
-		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%q: got %+v, %v; want %+v, %q", c.args, got, err, c.want, c.err)
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err, "%q", c.args)
+			continue
 		}
+		assert.NoError(t, err, "%q", c.args)
+		assert.Equal(t, c.want, got, "%q", c.args)
 	}
 }
 
@@ -209,14 +200,10 @@ func TestInterrupt(t *testing.T) {
 		ended <- run(ctx, []string{"-model", "m", "-base-url", "http://127.0.0.1:1/v1"}, noEnv, in, screen, io.Discard)
 		screen.Close()
 	}()
-	if _, err := bufio.NewReader(out).ReadString('>'); err != nil {
-		t.Fatal(err)
-	}
+	_, err := bufio.NewReader(out).ReadString('>')
+	require.NoError(t, err)
 	cancel()
-	if _, err := io.Copy(io.Discard, out); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	assert.NoError(t, <-ended)
 }
