@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -21,6 +20,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/elastic/go-elasticsearch/v8/typedapi/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/elasticsearch/loopback"
@@ -40,9 +41,7 @@ func everywhere(t *testing.T, test func(t *testing.T, client *elasticsearch.Clie
 			t.Skip("ELASTICSEARCH_URL is not set")
 		}
 		client, _, err := connect()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		test(t, client)
 	})
 }
@@ -52,51 +51,47 @@ func startLoopback(t *testing.T) (*loopback.Server, *elasticsearch.Client) {
 	server := loopback.Start()
 	t.Cleanup(server.Close)
 	client, err := elasticsearch.NewClient(elasticsearch.Config{Addresses: []string{server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return server, client
 }
 
 // newEngine makes an index that is deleted after the test.
 func newEngine(t *testing.T, client *elasticsearch.Client, embedder embedding.Embedder) *engine {
 	t.Helper()
+	e, err := createEngine(t, client, embedder)
+	require.NoError(t, err)
+	return e
+}
+
+// createEngine is newEngine where the test must not be ended.
+func createEngine(t *testing.T, client *elasticsearch.Client, embedder embedding.Embedder) (*engine, error) {
+	t.Helper()
 	e := &engine{client: client, index: throwAway(), embedder: embedder, dims: hashedDims}
 	if err := e.create(t.Context()); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
-		if err := e.drop(context.Background()); err != nil {
-			t.Errorf("dropping the index: %v", err)
-		}
-	})
-	return e
+	t.Cleanup(func() { assert.NoError(t, e.drop(context.Background()), "dropping the index") })
+	return e, nil
 }
 
 func (e *engine) retrieverFor(t *testing.T) retriever.Retriever {
 	t.Helper()
 	r, err := e.retriever(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
 func catalogOf(t *testing.T, infos []*schema.ToolInfo, index toolsearch.Indexer) *toolsearch.Catalog {
 	t.Helper()
 	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return catalog
 }
 
 func (e *engine) mustSync(t *testing.T, infos []*schema.ToolInfo) toolsearch.Stored {
 	t.Helper()
 	stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return stored
 }
 
@@ -104,9 +99,7 @@ func serviceInfos(t *testing.T) (infos []*schema.ToolInfo) {
 	t.Helper()
 	for _, tl := range services.Tools() {
 		info, err := tl.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		infos = append(infos, info)
 	}
 	return infos
@@ -115,9 +108,7 @@ func serviceInfos(t *testing.T) (infos []*schema.ToolInfo) {
 func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []string) {
 	t.Helper()
 	result, err := catalog.Search(t.Context(), query, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, match := range result.Matches {
 		names = append(names, match.Info.Name)
 	}
@@ -171,14 +162,10 @@ func TestFindsTools(t *testing.T) {
 				e := newEngine(t, client, tt.embedder)
 				e.mustSync(t, infos)
 				r, err := tt.retriever(e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				catalog := catalogOf(t, infos, toolsearch.Retriever(r))
 				for _, request := range requests {
-					if names := found(t, catalog, request.query); !slices.Contains(names, request.want) {
-						t.Errorf("%q finds %q, and not %s", request.query, names, request.want)
-					}
+					assert.Contains(t, found(t, catalog, request.query), request.want, "found by %q", request.query)
 				}
 			})
 		}
@@ -190,7 +177,10 @@ func TestFindsTools(t *testing.T) {
 func TestKeepsTheContract(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		toolsearchtest.TestSearcher(t, func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-			e := newEngine(t, client, nil)
+			e, err := createEngine(t, client, nil)
+			if err != nil {
+				return nil, err
+			}
 			ix, err := e.indexer(ctx)
 			if err != nil {
 				return nil, err
@@ -201,7 +191,11 @@ func TestKeepsTheContract(t *testing.T) {
 			if err := e.refresh(ctx); err != nil {
 				return nil, err
 			}
-			searcher, err := toolsearch.Retriever(e.retrieverFor(t))(ctx, docs)
+			r, err := e.retriever(ctx)
+			if err != nil {
+				return nil, err
+			}
+			searcher, err := toolsearch.Retriever(r)(ctx, docs)
 			if err != nil {
 				return nil, err
 			}
@@ -215,43 +209,33 @@ func TestWritesWhatChanged(t *testing.T) {
 		infos := serviceInfos(t)
 		e := newEngine(t, client, nil)
 		first := e.mustSync(t, infos)
-		if first.Written != len(infos) {
-			t.Errorf("first: %d of %d written", first.Written, len(infos))
-		}
-		if again := e.mustSync(t, infos); again.Written != 0 || again.Unchanged != len(infos) {
-			t.Errorf("again: %d written, %d unchanged", again.Written, again.Unchanged)
-		}
+		assert.Equal(t, len(infos), first.Written)
+		again := e.mustSync(t, infos)
+		assert.Zero(t, again.Written)
+		assert.Equal(t, len(infos), again.Unchanged)
 
 		// Without knowing what is there, everything is written again, and nothing twice.
 		ix, err := e.indexer(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := catalogOf(t, infos, nil).Store(t.Context(), ix, toolsearch.StoreOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if held := e.mustHold(t); !maps.Equal(held, first.Hashes) {
-			t.Errorf("after writing twice the index holds %d documents, want %d", len(held), len(infos))
-		}
+		require.NoError(t, err)
+		_, err = catalogOf(t, infos, nil).Store(t.Context(), ix, toolsearch.StoreOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, first.Hashes, e.mustHold(t), "after writing twice")
 
 		changed := *infos[7]
 		changed.Desc = "Summons the plumber"
 		later := e.mustSync(t, append([]*schema.ToolInfo{&changed}, infos[10:]...))
-		if later.Written != 1 || len(later.Gone) != 9 || !maps.Equal(e.mustHold(t), later.Hashes) {
-			t.Errorf("later: %d written, %d gone", later.Written, len(later.Gone))
-		}
-		if names := found(t, catalogOf(t, infos, toolsearch.Retriever(e.retrieverFor(t))), "plumber"); !slices.Equal(names, []string{changed.Name}) {
-			t.Errorf("a changed tool: found %q", names)
-		}
+		assert.Equal(t, 1, later.Written)
+		assert.Len(t, later.Gone, 9)
+		assert.Equal(t, later.Hashes, e.mustHold(t))
+		names := found(t, catalogOf(t, infos, toolsearch.Retriever(e.retrieverFor(t))), "plumber")
+		assert.Equal(t, []string{changed.Name}, names)
 	})
 }
 
 func (e *engine) mustHold(t *testing.T) map[string]string {
 	t.Helper()
 	held, err := e.hashes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return held
 }
 
@@ -263,25 +247,19 @@ func TestForeignDocuments(t *testing.T) {
 		foreign := []*schema.ToolInfo{{Name: "elsewhere__create_issue", Desc: "create issue create issue create issue"}}
 		e.mustSync(t, append(foreign, infos...))
 		ix, err := e.indexer(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		unnamed := &schema.Document{ID: "no-tool", Content: "create issue create issue", MetaData: map[string]any{toolsearch.MetaHash: "1"}}
-		if _, err := ix.Store(t.Context(), []*schema.Document{unnamed}); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err = ix.Store(t.Context(), []*schema.Document{unnamed})
+		require.NoError(t, err)
+		require.NoError(t, e.refresh(t.Context()))
 		r := e.retrieverFor(t)
 		documents, err := r.Retrieve(t.Context(), "create issue", retriever.WithTopK(2))
-		if err != nil || len(documents) != 2 || documents[0].ID != "no-tool" && documents[1].ID != "no-tool" {
-			t.Fatalf("the engine finds %v, error %v; want what is foreign among its first", documents, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, documents, 2)
+		require.Contains(t, []string{documents[0].ID, documents[1].ID}, "no-tool", "want what is foreign among the engine's first")
 		names := found(t, catalogOf(t, infos, toolsearch.Retriever(r)), "create issue")
-		if len(names) != 5 || !slices.Contains(names, "mcp__github__create_issue") {
-			t.Errorf("found %q", names)
-		}
+		assert.Len(t, names, 5)
+		assert.Contains(t, names, "mcp__github__create_issue")
 	})
 }
 
@@ -306,13 +284,10 @@ func TestNamespaces(t *testing.T) {
 			return searcher, err
 		})
 		hits, err := searcher.Search(t.Context(), toolsearch.Query{Text: "create", Keywords: []string{"create"}, Namespace: "stripe"})
-		if err != nil || len(hits) < 10 {
-			t.Fatalf("%d hits, error %v", len(hits), err)
-		}
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(hits), 10)
 		for _, hit := range hits {
-			if docs[hit.Doc].Namespace != "stripe" {
-				t.Errorf("found %s", docs[hit.Doc].Name)
-			}
+			assert.Equal(t, "stripe", docs[hit.Doc].Namespace, "found %s", docs[hit.Doc].Name)
 		}
 	})
 }
@@ -329,19 +304,21 @@ func TestManyTools(t *testing.T) {
 		e := newEngine(t, client, nil)
 		var progress []int
 		stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), func(written, total int) { progress = append(progress, written) })
-		if err != nil || stored.Written != 2000 || len(progress) != 20 || progress[19] != 2000 {
-			t.Fatalf("%d written, progress %v, error %v", stored.Written, progress, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 2000, stored.Written)
+		require.Len(t, progress, 20)
+		require.Equal(t, 2000, progress[19])
 		catalog := catalogOf(t, infos, toolsearch.Retriever(e.retrieverFor(t)))
 		for i := 0; i < 2000; i += 37 {
 			query := infos[i].Desc
-			if names := found(t, catalog, query); len(names) == 0 || names[0] != infos[i].Name {
-				t.Errorf("%q finds %q first, want %s", query, names, infos[i].Name)
+			if names := found(t, catalog, query); assert.NotEmpty(t, names, "found by %q", query) {
+				assert.Equal(t, infos[i].Name, names[0], "found first by %q", query)
 			}
 		}
-		if fewer := e.mustSync(t, infos[:500]); fewer.Written != 0 || len(fewer.Gone) != 1500 || len(e.mustHold(t)) != 500 {
-			t.Errorf("%d written, %d gone, %d left", fewer.Written, len(fewer.Gone), len(e.mustHold(t)))
-		}
+		fewer := e.mustSync(t, infos[:500])
+		assert.Zero(t, fewer.Written)
+		assert.Len(t, fewer.Gone, 1500)
+		assert.Len(t, e.mustHold(t), 500)
 	})
 }
 
@@ -359,21 +336,22 @@ func TestSearchesWhileItIsWritten(t *testing.T) {
 				defer wait.Done()
 				for j := range 2 * len(requests) {
 					request := requests[(i+j)%len(requests)]
-					if result, err := catalog.Search(t.Context(), request.query, 5); err != nil || !slices.ContainsFunc(result.Matches,
-						func(m toolsearch.Match) bool { return m.Info.Name == request.want }) {
-						t.Errorf("%q: %v, error %v", request.query, result, err)
+					result, err := catalog.Search(t.Context(), request.query, 5)
+					if !assert.NoError(t, err, "%q", request.query) {
+						continue
 					}
+					assert.True(t, slices.ContainsFunc(result.Matches, func(m toolsearch.Match) bool { return m.Info.Name == request.want }),
+						"%q finds %v, and not %s", request.query, result, request.want)
 				}
 			}()
 		}
 		changed := *infos[slices.IndexFunc(infos, func(info *schema.ToolInfo) bool { return strings.Contains(info.Name, "zendesk") })]
 		for i := range 5 {
 			changed.Desc = fmt.Sprintf("Version %d", i)
-			if stored, err := e.sync(t.Context(), catalogOf(t, append(slices.DeleteFunc(slices.Clone(infos), func(info *schema.ToolInfo) bool {
-				return info.Name == changed.Name
-			}), &changed), nil), nil); err != nil || stored.Written != 1 {
-				t.Errorf("%d written, error %v", stored.Written, err)
-			}
+			others := slices.DeleteFunc(slices.Clone(infos), func(info *schema.ToolInfo) bool { return info.Name == changed.Name })
+			stored, err := e.sync(t.Context(), catalogOf(t, append(others, &changed), nil), nil)
+			assert.NoError(t, err, changed.Desc)
+			assert.Equal(t, 1, stored.Written, changed.Desc)
 		}
 		wait.Wait()
 	})
@@ -422,27 +400,21 @@ func TestDegrades(t *testing.T) {
 				o.Timeout = 50 * time.Millisecond
 			}
 			event := searchInAgent(t, o.Index)
-			if event.Err == nil || !strings.Contains(event.Err.Error(), tt.want) {
-				t.Errorf("the event has the error %v, want one with %q", event.Err, tt.want)
-			}
-			if !slices.Contains(event.Matches, "mcp__github__create_issue") {
-				t.Errorf("found %q", event.Matches)
-			}
+			assert.ErrorContains(t, event.Err, tt.want)
+			assert.Contains(t, event.Matches, "mcp__github__create_issue")
 
 			server.Break(nil)
 			o.Timeout = 0
-			if event := searchInAgent(t, o.Index); event.Err != nil {
-				t.Errorf("once it is well again: %v", event.Err)
-			}
+			assert.NoError(t, searchInAgent(t, o.Index).Err, "once it is well again")
 		})
 	}
 	t.Run("no server", func(t *testing.T) {
 		server, client := startLoopback(t)
 		server.Close()
 		e := &engine{client: client, index: throwAway()}
-		if event := searchInAgent(t, toolsearch.Retriever(e.retrieverFor(t))); event.Err == nil || len(event.Matches) == 0 {
-			t.Errorf("found %q, error %v", event.Matches, event.Err)
-		}
+		event := searchInAgent(t, toolsearch.Retriever(e.retrieverFor(t)))
+		assert.Error(t, event.Err)
+		assert.NotEmpty(t, event.Matches)
 	})
 }
 
@@ -451,25 +423,17 @@ func searchInAgent(t *testing.T, index toolsearch.Indexer) (event toolsearch.Sea
 	t.Helper()
 	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index, OnSearch: func(_ context.Context, e toolsearch.SearchEvent) { event = e }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	model := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool(toolsearch.DefaultToolName, `{"query":"create github issue"}`), toolsearchtest.Say("Found it."))
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Query(t.Context(), "Report this.")
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
-		if e.Err != nil {
-			t.Fatalf("the run ended: %v", e.Err)
-		}
+		require.NoError(t, e.Err, "the run ended")
 	}
-	if got := model.Requests()[1].ToolNames()[1:]; !slices.Equal(got, event.Matches) {
-		t.Errorf("the model saw %q, the event has %q", got, event.Matches)
-	}
+	assert.Equal(t, event.Matches, model.Requests()[1].ToolNames()[1:], "what the event has, and what the model saw")
 	return event
 }
 
@@ -487,43 +451,35 @@ func TestWritingFails(t *testing.T) {
 	}
 	server.Break(bulkFails)
 	stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), nil)
-	if err == nil || !strings.Contains(err.Error(), "documents 1 to 100 of 166: the document of "+infos[0].Name+" was not stored") || len(stored.Hashes) > 0 {
-		t.Errorf("no bulk gets through: %d stored, error %v", len(stored.Hashes), err)
-	}
+	assert.ErrorContains(t, err, "documents 1 to 100 of 166: the document of "+infos[0].Name+" was not stored")
+	assert.Empty(t, stored.Hashes, "no bulk gets through")
 	ix, err := e.indexer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids, err := ix.(*checkedIndexer).Indexer.Store(t.Context(), []*schema.Document{{ID: "1"}})
-	if err != nil || len(ids) != 1 {
-		t.Errorf("the es8 indexer returns %v, error %v, for a bulk that failed: it has been mended, and checkedIndexer can go", ids, err)
-	}
+	const mended = "what the es8 indexer returns for a bulk that failed: it has been mended, and checkedIndexer can go"
+	assert.NoError(t, err, mended)
+	assert.Len(t, ids, 1, mended)
 	server.Break(nil)
 	e.mustSync(t, infos)
 
 	// One document among many is refused: its name is longer than a keyword may be.
 	long := &schema.ToolInfo{Name: strings.Repeat("long_", 10_000), Desc: "Too long"}
 	stored, err = e.sync(t.Context(), catalogOf(t, append(slices.Clone(infos), long), nil), nil)
-	if err == nil || stored.Written != 0 || stored.Unchanged != len(infos) {
-		t.Errorf("one document refused: %d written, error %.100v", stored.Written, err)
-	}
+	assert.Error(t, err, "one document refused")
+	assert.Zero(t, stored.Written, "one document refused")
+	assert.Equal(t, len(infos), stored.Unchanged, "one document refused")
 }
 
 func TestProgram(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), &out))
 	rest := out.String()
 	for _, want := range []string{
 		"first time: 166 tools written, 0 unchanged\n", "second time: 0 tools written, 166 unchanged\n",
 		"model call 1 saw tool_search\n", "mcp__slack__send_message", "The index is gone.",
 		"by keywords, since", "index_not_found_exception", "model call 3 saw tool_search, ",
 	} {
-		_, after, there := strings.Cut(rest, want)
-		if !there {
-			t.Fatalf("no %q (in that place) in\n%s", want, out.String())
-		}
-		rest = after
+		require.Contains(t, rest, want, "in that place of\n%s", out.String())
+		_, rest, _ = strings.Cut(rest, want)
 	}
 }

@@ -8,6 +8,7 @@ require (
 	github.com/cloudwego/eino-ext/components/retriever/es8 v0.0.0-20260106124928-46864ab11d94
 	github.com/eino-toolsearch/toolsearch v0.0.0-00010101000000-000000000000
 	github.com/elastic/go-elasticsearch/v8 v8.16.0
+	github.com/stretchr/testify v1.11.1
 )
 
 require (
@@ -17,6 +18,7 @@ require (
 	github.com/bytedance/sonic v1.15.0 // indirect
 	github.com/bytedance/sonic/loader v0.5.0 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
+	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
 	github.com/elastic/elastic-transport-go/v8 v8.6.0 // indirect
@@ -33,6 +35,7 @@ require (
 	github.com/nikolalohinski/gonja v1.5.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.0.9 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/slongfield/pyfmt v0.0.0-20220222012616-ea85ff4c361f // indirect

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const mapping = `{"settings":{"number_of_shards":1},"mappings":{"dynamic":"strict","properties":{
@@ -16,22 +19,14 @@ const mapping = `{"settings":{"number_of_shards":1},"mappings":{"dynamic":"stric
 func send(t *testing.T, s *Server, method, path, body string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response.Header.Get("X-Elastic-Product") != "Elasticsearch" {
-		t.Errorf("%s %s: no product", method, path)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "Elasticsearch", response.Header.Get("X-Elastic-Product"), "%s %s", method, path)
 	return response.StatusCode, string(text)
 }
 
@@ -50,9 +45,9 @@ func started(t *testing.T) *Server {
 `},
 		{"POST", "/tools/_refresh", ""},
 	} {
-		if status, answer := send(t, s, request[0], request[1], request[2]); status != 200 || strings.Contains(answer, `"error"`) {
-			t.Fatalf("%s %s: %d %s", request[0], request[1], status, answer)
-		}
+		status, answer := send(t, s, request[0], request[1], request[2])
+		require.Equal(t, 200, status, "%s %s: %s", request[0], request[1], answer)
+		require.NotContains(t, answer, `"error"`, "%s %s", request[0], request[1])
 	}
 	return s
 }
@@ -110,9 +105,8 @@ func TestRefusesWhatElasticsearchRefuses(t *testing.T) {
 		{"POST", "/tools/_mget", `{"id":[]}`, 400, "unknown field [id]"},
 	} {
 		status, answer := send(t, s, tt.method, tt.path, tt.body)
-		if status != tt.status || !strings.Contains(answer, tt.want) {
-			t.Errorf("%s %s %.60s: %d %.300s; want %d and %q", tt.method, tt.path, tt.body, status, answer, tt.status, tt.want)
-		}
+		assert.Equal(t, tt.status, status, "%s %s %.60s", tt.method, tt.path, tt.body)
+		assert.Contains(t, answer, tt.want, "%s %s %.60s", tt.method, tt.path, tt.body)
 	}
 }
 
@@ -128,9 +122,8 @@ func scoresOf(t *testing.T, s *Server, body string) map[string]float64 {
 			} `json:"hits"`
 		} `json:"hits"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != 200 {
-		t.Fatalf("%s: %d %s, error %v", body, status, text, err)
-	}
+	require.Equal(t, 200, status, "%s: %s", body, text)
+	require.NoError(t, json.Unmarshal([]byte(text), &answer), "%s: %s", body, text)
 	scores := make(map[string]float64)
 	for _, hit := range answer.Hits.Hits {
 		scores[hit.ID] = math.NaN()
@@ -166,15 +159,8 @@ func TestScores(t *testing.T) {
 		{`{"query":{"match_all":{}},"min_score":1.5}`, map[string]float64{}},
 		{`{"sort":[{"name":"asc"}],"search_after":["a"],"size":1}`, map[string]float64{"2": math.NaN()}},
 	} {
-		got := scoresOf(t, s, tt.body)
-		if len(got) != len(tt.want) {
-			t.Errorf("%s: %v, want %v", tt.body, got, tt.want)
-		}
-		for id, want := range tt.want {
-			if score, found := got[id]; !found || math.Abs(score-want) > 1e-9 || math.IsNaN(score) != math.IsNaN(want) {
-				t.Errorf("%s: %s has %v, want %v", tt.body, id, got[id], want)
-			}
-		}
+		// A document without a score has NaN, which only NaN is near to.
+		assert.InDeltaMapValues(t, tt.want, scoresOf(t, s, tt.body), 1e-9, tt.body)
 	}
 }
 
@@ -183,15 +169,14 @@ func TestRefresh(t *testing.T) {
 	s := started(t)
 	send(t, s, "POST", "/tools/_bulk", "{\"index\":{\"_id\":\"4\"}}\n{\"content\":\"new\",\"name\":\"d\"}\n{\"delete\":{\"_id\":\"1\"}}\n")
 	const query = `{"query":{"match":{"content":{"query":"new mail"}}}}`
-	if got := scoresOf(t, s, query); len(got) != 1 || got["1"] == 0 {
-		t.Errorf("before a refresh: %v", got)
-	}
+	got := scoresOf(t, s, query)
+	assert.Len(t, got, 1, "before a refresh")
+	assert.NotZero(t, got["1"], "before a refresh")
 	want := `{"docs":[{"_id":"4","_index":"tools","_source":{"name":"d"},"found":true},{"_id":"1","_index":"tools","found":false}]}`
-	if _, got := send(t, s, "POST", "/tools/_mget?_source_includes=name", `{"ids":["4","1"]}`); strings.TrimSpace(got) != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	_, documents := send(t, s, "POST", "/tools/_mget?_source_includes=name", `{"ids":["4","1"]}`)
+	assert.Equal(t, want, strings.TrimSpace(documents))
 	send(t, s, "POST", "/tools/_refresh", "")
-	if got := scoresOf(t, s, query); len(got) != 1 || got["4"] == 0 {
-		t.Errorf("after a refresh: %v", got)
-	}
+	got = scoresOf(t, s, query)
+	assert.Len(t, got, 1, "after a refresh")
+	assert.NotZero(t, got["4"], "after a refresh")
 }
