@@ -11,11 +11,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/components/embedding"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
@@ -50,13 +53,9 @@ func running(t *testing.T) (*server, embedding.Embedder) {
 		t.Skip(err)
 	}
 	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, err := s.embedder(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, e
 }
 
@@ -79,20 +78,14 @@ func rankingSet(t *testing.T) (*eval.Catalog, []eval.Query) {
 	t.Helper()
 	folder := filepath.Join("..", "..", "testdata", "ranking")
 	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tool := range services.Tools() {
 		info, err := tool.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		catalog.Tools = append(catalog.Tools, info)
 	}
 	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return catalog, queries
 }
 
@@ -110,9 +103,7 @@ func measure(t *testing.T, catalog *eval.Catalog, queries []eval.Query, meaning 
 	t.Helper()
 	for i, index := range []toolsearch.Indexer{toolsearch.BM25, meaning, toolsearch.Hybrid(toolsearch.BM25, meaning)} {
 		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: index, Resamples: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reports[i] = report
 	}
 	return reports
@@ -141,9 +132,8 @@ func TestHybridOnRankingSet(t *testing.T) {
 	}
 	line("all", all)
 	for i, part := range []string{"BM25", "Embedding"} {
-		if all[2].recall <= all[i].recall || all[2].mrr <= all[i].mrr {
-			t.Errorf("the hybrid has %.1f, %s %.1f", all[2], part, all[i])
-		}
+		assert.Greater(t, all[2].recall, all[i].recall, "recall of the hybrid and of %s", part)
+		assert.Greater(t, all[2].mrr, all[i].mrr, "MRR of the hybrid and of %s", part)
 	}
 }
 
@@ -155,27 +145,20 @@ func TestRestart(t *testing.T) {
 	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
 		counter := &counting{Embedder: e}
 		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), toolsearch.EmbeddingOptions{
-			Embedder: counter, Model: model, Store: toolsearch.NewFileStore(path), OnStoreError: func(err error) { t.Error(err) },
+			Embedder: counter, Model: model, Store: toolsearch.NewFileStore(path), OnStoreError: func(err error) { assert.NoError(t, err) },
 		}.Index)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if counter.n != wantEmbedded {
-			t.Errorf("%d tools embedded, want %d", counter.n, wantEmbedded)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")
 		result, err := catalog.Search(t.Context(), "tell my colleagues", 5)
-		if err != nil || len(result.Matches) != 5 {
-			t.Fatalf("%v, %v", result, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, result.Matches, 5)
 		answer := ""
 		for _, m := range result.Matches {
 			answer += fmt.Sprintln(m.Info.Name, m.Score)
 		}
 		answers = append(answers, answer)
 	}
-	if answers[0] != answers[1] {
-		t.Errorf("before the restart\n%s\nafter it\n%s", answers[0], answers[1])
-	}
+	assert.Equal(t, answers[0], answers[1], "before the restart and after it")
 }
 
 // The whole program: its agent's second search is without the server, which was stopped,
@@ -185,41 +168,34 @@ func TestProgram(t *testing.T) {
 		t.Skip(err)
 	}
 	folder, err := cacheFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, folder); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), &out, folder))
 	_, after, stopped := strings.Cut(out.String(), "(the embedding server is stopped)")
-	if !stopped || !strings.Contains(after, "mcp__slack__send_message") || !strings.Contains(after, "degraded: toolsearch: failed in part: Embedding") ||
-		!strings.Contains(after, "Assistant: The team has the balance.") {
-		t.Errorf("the search did not go on without the server:\n%s", out.String())
+	assert.True(t, stopped, "the server was not stopped:\n%s", out.String())
+	for _, want := range []string{"mcp__slack__send_message", "degraded: toolsearch: failed in part: Embedding", "Assistant: The team has the balance."} {
+		assert.Contains(t, after, want, "the search did not go on without the server:\n%s", out.String())
 	}
-	if strings.Count(out.String(), "degraded") != 1 {
-		t.Errorf("it degraded before the server was stopped:\n%s", out.String())
-	}
+	assert.Equal(t, 1, strings.Count(out.String(), "degraded"), "it degraded before the server was stopped:\n%s", out.String())
 	// In every row the hybrid, the last column, is among the first five, and in some the
 	// parts are not.
+	firstFive := []string{"1", "2", "3", "4", "5"}
 	misses := [2]int{}
 	for _, question := range questions {
 		_, row, _ := strings.Cut(out.String(), question.query+" ")
 		row, _, _ = strings.Cut(row, "\n")
 		places := strings.Fields(row) // Keyword, BM25, Embedding, Hybrid
-		if len(places) != 4 || len(places[3]) > 1 || places[3] > "5" || places[3] == "-" {
-			t.Errorf("%q: places %q", question.query, places)
+		if !assert.Len(t, places, 4, "%q", question.query) || !assert.Contains(t, firstFive, places[3], "%q", question.query) {
 			continue
 		}
 		for i, place := range places[1:3] {
-			if len(place) > 1 || place > "5" || place == "-" {
+			if !slices.Contains(firstFive, place) {
 				misses[i]++
 			}
 		}
 	}
-	if misses[0] == 0 || misses[1] == 0 {
-		t.Errorf("BM25 misses %d, the embedding %d; want some of each", misses[0], misses[1])
-	}
+	assert.NotZero(t, misses[0], "misses of BM25")
+	assert.NotZero(t, misses[1], "misses of the embedding")
 }
 
 // A server that is killed, not stopped, is the same to the search.
@@ -228,31 +204,19 @@ func TestKilledServer(t *testing.T) {
 		t.Skip(err)
 	}
 	folder, err := cacheFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := startServer(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.stop()
 	e, err := s.embedder(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out bytes.Buffer
 	kill := func() {
-		if err := s.process.Process.Kill(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.process.Process.Kill())
 		s.process.Wait()
 	}
-	if err := ask(t.Context(), &out, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(e)), kill); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "degraded: toolsearch: failed in part: Embedding") {
-		t.Errorf("no event says that the server is gone:\n%s", out.String())
-	}
+	require.NoError(t, ask(t.Context(), &out, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(e)), kill))
+	assert.Contains(t, out.String(), "degraded: toolsearch: failed in part: Embedding", "no event says that the server is gone")
 }
 
 // The server speaks the API as its clients do, and refuses the rest in words.
@@ -282,20 +246,16 @@ func TestServer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), test.method, s.url+test.path, strings.NewReader(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			response, err := client.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer response.Body.Close()
 			body, err := io.ReadAll(response.Body)
-			if err != nil || response.StatusCode != test.status || !strings.Contains(string(body), test.want) {
-				t.Errorf("got %d %.200s, %v, want %d with %q", response.StatusCode, body, err, test.status, test.want)
-			}
-			if test.status != 200 && !strings.Contains(string(body), `{"error":{"message":`) {
-				t.Errorf("the error is %.200s", body)
+			assert.NoError(t, err)
+			assert.Equal(t, test.status, response.StatusCode)
+			assert.Contains(t, string(body), test.want)
+			if test.status != 200 {
+				assert.Contains(t, string(body), `{"error":{"message":`)
 			}
 		})
 	}
@@ -358,9 +318,7 @@ func TestHybridOnPublicSets(t *testing.T) {
 	}
 	_, e := running(t)
 	folder, err := cacheFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	store := toolsearch.NewFileStore(filepath.Join(folder, "public-sets"))
 	meaning := toolsearch.EmbeddingOptions{Embedder: storing{e, store}}.Index
 	sets := []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
@@ -368,13 +326,9 @@ func TestHybridOnPublicSets(t *testing.T) {
 	var mean [3]score
 	for _, set := range sets {
 		catalog, err := eval.LoadCatalog(filepath.Join(dir, set, "tools.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		queries, err := eval.LoadQueries(filepath.Join(dir, set, "queries.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := fmt.Sprintf("%-16s", set)
 		for i, report := range measure(t, catalog, queries, meaning) {
 			s := scoreOf(report)
@@ -386,8 +340,7 @@ func TestHybridOnPublicSets(t *testing.T) {
 	}
 	t.Logf("%-16s  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f  %5.1f", "mean", mean[0].recall, mean[0].mrr, mean[1].recall, mean[1].mrr, mean[2].recall, mean[2].mrr)
 	for i, part := range []string{"BM25", "Embedding"} {
-		if mean[2].recall <= mean[i].recall || mean[2].mrr <= mean[i].mrr {
-			t.Errorf("the hybrid has %.1f in the mean, %s %.1f", mean[2], part, mean[i])
-		}
+		assert.Greater(t, mean[2].recall, mean[i].recall, "mean recall of the hybrid and of %s", part)
+		assert.Greater(t, mean[2].mrr, mean[i].mrr, "mean MRR of the hybrid and of %s", part)
 	}
 }
