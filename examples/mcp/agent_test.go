@@ -11,6 +11,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -47,13 +49,9 @@ func TestFindsTools(t *testing.T) {
 
 func findsTools[M adk.MessageType](t *testing.T, tools []tool.BaseTool) {
 	search, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{DynamicTools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	names := namesOf(t, tools)
-	if len(names) != 82 {
-		t.Fatalf("got %d tools, want 82", len(names))
-	}
+	require.Len(t, names, 82)
 	for _, r := range requests {
 		t.Run(r.want, func(t *testing.T) { findsTool(t, search, names, r) })
 	}
@@ -64,9 +62,7 @@ func namesOf(t *testing.T, tools []tool.BaseTool) []string {
 	names := make([]string, len(tools))
 	for i, tl := range tools {
 		info, err := tl.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		names[i] = info.Name
 	}
 	return names
@@ -75,32 +71,23 @@ func namesOf(t *testing.T, tools []tool.BaseTool) []string {
 // findsTool has a model search once, and looks at what it was shown before and after.
 func findsTool[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], names []string, r request) {
 	arguments, err := json.Marshal(map[string]string{"query": r.query})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shown := converse(t, search, r.question,
 		toolsearchtest.CallTool(toolsearch.DefaultToolName, string(arguments)),
 		toolsearchtest.Say("Found it."),
 	)
 	before, after := shown[0], shown[1]
 
-	if got, want := before.ToolNames(), []string{toolsearch.DefaultToolName}; !slices.Equal(got, want) {
-		t.Errorf("before the search the model saw %q, want %q", got, want)
-	}
+	assert.Equal(t, []string{toolsearch.DefaultToolName}, before.ToolNames(), "before the search")
 	for _, request := range shown {
-		if missing := without(names, listed(t, request)); len(missing) > 0 {
-			t.Errorf("the reminder doesn't list %q", missing)
-		}
+		assert.Empty(t, without(names, listed(t, request)), "not in the reminder")
 	}
 
 	found := matches(t, after)
 	// Five is what a search returns by default; a tool beyond that wouldn't be loaded.
-	if len(found) > 5 || !slices.Contains(found, r.want) {
-		t.Errorf("%q found %q, want %s among at most five", r.query, found, r.want)
-	}
-	if got, want := after.ToolNames(), append(before.ToolNames(), found...); !slices.Equal(got, want) {
-		t.Errorf("after the search the model saw %q, want %q", got, want)
-	}
+	assert.LessOrEqual(t, len(found), 5, "%q found %q", r.query, found)
+	assert.Contains(t, found, r.want, "found by %q", r.query)
+	assert.Equal(t, append(before.ToolNames(), found...), after.ToolNames(), "after the search")
 }
 
 // converse runs an agent whose model plays turns, and returns what the model was shown in
@@ -114,18 +101,12 @@ func converse[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMid
 		Name: "assistant", Description: "Helps with GitHub", Model: model,
 		Handlers: []adk.TypedChatModelAgentMiddleware[M]{search},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	events := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, question)
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			t.Fatal(event.Err)
-		}
+		require.NoError(t, event.Err)
 	}
-	if got := len(model.Requests()); got != len(turns) {
-		t.Fatalf("the model was called %d times, want %d", got, len(turns))
-	}
+	require.Len(t, model.Requests(), len(turns), "calls of the model")
 	return model.Requests()
 }
 
@@ -137,7 +118,7 @@ func listed(t *testing.T, request toolsearchtest.Request) []string {
 			return strings.Split(message.Text, "\n")
 		}
 	}
-	t.Fatal("the model got no <available-deferred-tools>")
+	require.FailNow(t, "the model got no <available-deferred-tools>")
 	return nil
 }
 
@@ -149,12 +130,10 @@ func matches(t *testing.T, request toolsearchtest.Request) []string {
 			continue
 		}
 		var result struct{ Matches []string }
-		if err := json.Unmarshal([]byte(message.Text), &result); err != nil {
-			t.Fatalf("search result %q: %v", message.Text, err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(message.Text), &result), "search result %q", message.Text)
 		return result.Matches
 	}
-	t.Fatal("the model got no search result")
+	require.FailNow(t, "the model got no search result")
 	return nil
 }
 
@@ -166,19 +145,14 @@ func without(names, list []string) []string {
 // mainShowsRun checks that what the program does after it connected goes as it says.
 func mainShowsRun(t *testing.T, tools []tool.BaseTool) {
 	var out strings.Builder
-	if err := ask(t.Context(), &out, func(context.Context) ([]tool.BaseTool, error) { return tools, nil }, "Rerun it."); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ask(t.Context(), &out, func(context.Context) ([]tool.BaseTool, error) { return tools, nil }, "Rerun it."))
 	rest := out.String()
 	for _, want := range []string{
 		"Model call 1:", "sees  tool_search\n",
 		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "The tool failed: ", "127.0.0.1", // but the run goes on
 		"Model call 3:", "Assistant: ", "showing all 82 tools",
 	} {
-		_, after, found := strings.Cut(rest, want)
-		if !found {
-			t.Fatalf("no %q (in that place) in\n%s", want, out.String())
-		}
-		rest = after
+		require.Contains(t, rest, want, "in that place of\n%s", out.String())
+		_, rest, _ = strings.Cut(rest, want)
 	}
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -21,13 +22,10 @@ func changing(t *testing.T, names ...string) (*mcp.Server, *live) {
 		addTool(server, name)
 	}
 	ours, theirs := mcp.NewInMemoryTransports()
-	if _, err := server.Connect(t.Context(), theirs, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := server.Connect(t.Context(), theirs, nil)
+	require.NoError(t, err)
 	l, err := follow(t.Context(), ours, "changing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.session.Close() }) // a test may have closed it
 	return server, l
 }
@@ -43,13 +41,13 @@ func addTool(server *mcp.Server, name string) {
 func (l *live) await(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if tools, err := l.Tools(t.Context()); err != nil {
-			t.Fatal(err)
-		} else if len(tools) == n {
+		tools, err := l.Tools(t.Context())
+		require.NoError(t, err)
+		if len(tools) == n {
 			return
 		}
 	}
-	t.Fatalf("the server did not announce %d tools", n)
+	require.FailNow(t, "the server did not announce its tools", "want %d", n)
 }
 
 // TestListChanged: a tool that the server announces is found by the next run, one that it
@@ -64,9 +62,7 @@ func TestListChanged(t *testing.T) {
 		return toolsearch.BM25(ctx, docs)
 	}}
 	search, err := toolsearch.New(t.Context(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	find := toolsearchtest.CallTool("tool_search", `{"query":"mow lawn"}`)
 	run := func(turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 		t.Helper()
@@ -74,27 +70,17 @@ func TestListChanged(t *testing.T) {
 	}
 
 	for range 2 {
-		if found := matches(t, run(find)[1]); len(found) != 0 {
-			t.Errorf("found %q before there was such a tool", found)
-		}
+		assert.Empty(t, matches(t, run(find)[1]), "found before there was such a tool")
 	}
 	addTool(server, "mow_lawn")
 	l.await(t, 3)
 	shown := run(find, toolsearchtest.CallTool("mow_lawn", `{}`))
-	if found := matches(t, shown[1]); !slices.Equal(found, []string{"mow_lawn"}) {
-		t.Errorf("found %q, want mow_lawn", found)
-	}
-	if got := answer(shown); !strings.Contains(got, "mow_lawn ran") {
-		t.Errorf("mow_lawn answered %s", got)
-	}
+	assert.Equal(t, []string{"mow_lawn"}, matches(t, shown[1]))
+	assert.Contains(t, answer(shown), "mow_lawn ran")
 	server.RemoveTools("mow_lawn")
 	l.await(t, 2)
-	if found := matches(t, run(find)[1]); len(found) != 0 {
-		t.Errorf("found %q after it was withdrawn", found)
-	}
-	if built != 3 {
-		t.Errorf("the index was built %d times, want 3: at first, and after each of two changes", built)
-	}
+	assert.Empty(t, matches(t, run(find)[1]), "found after it was withdrawn")
+	assert.Equal(t, 3, built, "the index is built at first, and after each of two changes")
 }
 
 // TestServerLost: a server that is gone when it should be asked leaves the last good catalog.
@@ -105,18 +91,13 @@ func TestServerLost(t *testing.T) {
 		Source:  l.Tools,
 		OnError: func(_ context.Context, err error) { told = append(told, err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	find := toolsearchtest.CallTool("tool_search", `{"query":"water"}`)
 	for lost := range 2 {
 		shown := converse(t, search, "Water the plants.", find, toolsearchtest.Say("Done."))
-		if found := matches(t, shown[1]); !slices.Equal(found, []string{"water_plants"}) || len(told) != lost {
-			t.Errorf("servers lost: %d; found %q, told %v", lost, found, told)
-		}
-		if err := l.session.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, []string{"water_plants"}, matches(t, shown[1]), "servers lost: %d", lost)
+		assert.Len(t, told, lost, "servers lost: %d", lost)
+		require.NoError(t, l.session.Close())
 		l.mu.Lock()
 		l.changes++ // as if the last it said was that its tools changed
 		l.mu.Unlock()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -11,12 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -90,26 +90,20 @@ func startNPM(t *testing.T, name string, args ...string) *live {
 		}
 	}
 	folder, err := npmServers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	program := filepath.Join(folder, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
 	// Nothing of the user's environment: server-everything has a tool that tells it.
 	env := []string{"PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot")}
 	server, stop, err := start(ctx, env, name, node, append([]string{program}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		// server-everything goes on when its stdin is closed, until it is killed.
-		if err := stop(); err != nil && name != "everything" {
-			t.Error(err)
+		if err := stop(); name != "everything" {
+			assert.NoError(t, err)
 		}
 	})
 	return server
@@ -119,9 +113,7 @@ func startNPM(t *testing.T, name string, args ...string) *live {
 func play(t *testing.T, config toolsearch.Config, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 	t.Helper()
 	search, err := toolsearch.New(t.Context(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return converse[*schema.Message](t, search, "Please.", append(turns, toolsearchtest.Say("Done."))...)
 }
 
@@ -134,9 +126,7 @@ func answer(requests []toolsearchtest.Request) string {
 func quoted(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -145,25 +135,15 @@ func TestServerEverything(t *testing.T) {
 	shown := play(t, toolsearch.Config{Source: server.Tools},
 		toolsearchtest.CallTool("tool_search", `{"query":"+sum numbers","max_results":1}`),
 		toolsearchtest.CallTool("get-sum", `{"a":2,"b":40}`))
-	if got, want := strings.Join(shown[1].ToolNames(), " "), "tool_search get-sum"; got != want {
-		t.Errorf("after the search the model saw %q, want %q", got, want)
-	}
-	if got := answer(shown); !strings.Contains(got, "42") {
-		t.Errorf("get-sum answered %s, want 42 in it", got)
-	}
-	if list := strings.Join(listed(t, shown[0]), "\n"); !strings.Contains(list, "\necho\n") || !strings.Contains(list, "\nget-sum\n") {
-		t.Errorf("the reminder is\n%s\nwant echo and get-sum in it", list)
-	}
+	assert.Equal(t, []string{"tool_search", "get-sum"}, shown[1].ToolNames(), "after the search")
+	assert.Contains(t, answer(shown), "42", "what get-sum answered")
+	assert.Subset(t, listed(t, shown[0]), []string{"echo", "get-sum"}, "the reminder's lines")
 }
 
 func TestServerFilesystem(t *testing.T) {
 	folder, err := filepath.EvalSymlinks(t.TempDir()) // the server allows the real path only
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "note.txt"), []byte("old words"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "note.txt"), []byte("old words"), 0o600))
 	server := startNPM(t, "filesystem", folder)
 	path := quoted(t, filepath.Join(folder, "note.txt"))
 	shown := play(t, toolsearch.Config{Source: server.Tools, Index: toolsearch.BM25},
@@ -171,13 +151,9 @@ func TestServerFilesystem(t *testing.T) {
 		toolsearchtest.CallTool("read_text_file", `{"path":`+path+`}`),
 		toolsearchtest.CallTool("tool_search", `{"query":"select:write_file"}`),
 		toolsearchtest.CallTool("write_file", `{"path":`+path+`,"content":"new words"}`))
-	if found := matches(t, shown[1]); !strings.Contains(strings.Join(found, " "), "read_text_file") {
-		t.Errorf("the search found %q, want read_text_file among them", found)
-	}
-	if got := answer(shown[:3]); !strings.Contains(got, "old words") {
-		t.Errorf("read_text_file answered %s, want the file's text", got)
-	}
-	if data, err := os.ReadFile(filepath.Join(folder, "note.txt")); err != nil || !bytes.Equal(data, []byte("new words")) {
-		t.Errorf("write_file left %q, %v", data, err)
-	}
+	assert.Contains(t, matches(t, shown[1]), "read_text_file")
+	assert.Contains(t, answer(shown[:3]), "old words", "what read_text_file answered")
+	data, err := os.ReadFile(filepath.Join(folder, "note.txt"))
+	assert.NoError(t, err)
+	assert.Equal(t, "new words", string(data), "what write_file left")
 }

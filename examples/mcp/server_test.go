@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // silentServer makes the test program a server that never answers.
@@ -30,18 +30,12 @@ func serverTools(t *testing.T) []tool.BaseTool {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // downloads and a cold build included
 	defer cancel()                                                 // the server must outlive this context
 	server, stop, err := connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, stop())
 	})
 	tools, err := server.Tools(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tools
 }
 
@@ -50,79 +44,55 @@ func TestServerTools(t *testing.T) {
 	t.Setenv("GITHUB_READ_ONLY", "true")
 
 	tools := serverTools(t)
-	if len(tools) != 82 {
-		t.Errorf("got %d tools, want 82", len(tools))
-	}
+	assert.Len(t, tools, 82)
 	byName := map[string]tool.BaseTool{}
 	for _, tl := range tools {
 		info, err := tl.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		byName[info.Name] = tl
-		if info.Name == "" || info.Desc == "" {
-			t.Errorf("tool %q is described as %q, want both", info.Name, info.Desc)
-		}
+		assert.NotEmpty(t, info.Name, "described as %q", info.Desc)
+		assert.NotEmpty(t, info.Desc, info.Name)
 		schema, err := info.ParamsOneOf.ToJSONSchema()
-		if err != nil || schema == nil {
-			t.Errorf("%s: schema %v, error %v", info.Name, schema, err)
+		if !assert.NoError(t, err, info.Name) || !assert.NotNil(t, schema, info.Name) {
 			continue
 		}
-		if schema.Type != "object" {
-			t.Errorf("%s: the schema's type is %q, want object", info.Name, schema.Type)
-		}
-		if _, err := json.Marshal(schema); err != nil {
-			t.Errorf("%s: schema: %v", info.Name, err)
-		}
+		assert.Equal(t, "object", schema.Type, info.Name)
+		_, err = json.Marshal(schema)
+		assert.NoError(t, err, info.Name)
 	}
-	if len(byName) != len(tools) {
-		t.Errorf("%d tools have %d names", len(tools), len(byName))
-	}
+	assert.Len(t, byName, len(tools))
 	for _, name := range []string{"create_pull_request", "get_me"} {
-		if byName[name] == nil {
-			t.Errorf("no tool %s", name)
-		}
+		assert.NotNil(t, byName[name], "no tool %s", name)
 	}
 
 	// A call reaches the server, which finds nobody at the other end.
 	me, ok := byName["get_me"].(tool.InvokableTool)
-	if !ok {
-		t.Fatalf("get_me is a %T, want an InvokableTool", byName["get_me"])
-	}
-	if out, err := me.InvokableRun(t.Context(), `{}`); err == nil || !strings.Contains(err.Error(), "127.0.0.1") {
-		t.Errorf("get_me: result %q, error %v, want an error about 127.0.0.1", out, err)
-	}
+	require.True(t, ok, "get_me is a %T, want an InvokableTool", byName["get_me"])
+	out, err := me.InvokableRun(t.Context(), `{}`)
+	assert.ErrorContains(t, err, "127.0.0.1", "the result of get_me is %q", out)
 }
 
 func TestConnectHonoursDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, _, err := connect(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the deadline exceeded", err)
-	}
+	_, _, err := connect(ctx)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestStartEndsSilentServer(t *testing.T) {
 	bin, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, _, err = start(ctx, append(os.Environ(), silentServer+"=1"), "silent", bin)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "I say nothing") {
-		t.Errorf("got %v, want the deadline exceeded and what the server said", err)
-	}
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, "I say nothing")
 }
 
 func TestStartShowsWhyServerEnded(t *testing.T) {
 	bin, remove, err := buildServer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer remove()
 	_, _, err = start(t.Context(), []string{}, "github", bin, "stdio")
-	if err == nil || !strings.Contains(err.Error(), "GITHUB_PERSONAL_ACCESS_TOKEN not set") {
-		t.Errorf("got %v, want what the server said", err)
-	}
+	assert.ErrorContains(t, err, "GITHUB_PERSONAL_ACCESS_TOKEN not set")
 }
