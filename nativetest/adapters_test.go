@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
@@ -58,8 +59,6 @@ func (a adapter[M]) skipRace(t *testing.T, stream bool) {
 func (a adapter[M]) model(t *testing.T, server *provider.Server) model.BaseModel[M] {
 	t.Helper()
 	m, err := a.new(context.Background(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }

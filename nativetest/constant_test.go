@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -40,27 +42,22 @@ func TestConstantTools(t *testing.T) {
 func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, turns []turn, says string) {
 	t.Helper()
 	server := provider.New(t, a.api, turns...)
-	if _, err := run(t, a.model(t, server), s); err != nil {
-		t.Fatal(err)
-	}
+	_, err := run(t, a.model(t, server), s)
+	require.NoError(t, err)
 	requests := server.Requests()
 	checkCached(t, requests, a.api)
 	var first []string
 	for i, r := range requests {
-		if r.Refused != "" {
-			t.Errorf("request %d was refused: %s", i, r.Refused)
-		}
+		assert.Empty(t, r.Refused, "request %d was refused", i)
 		tools := promptTools(t, r)
 		if i == 0 {
 			first = tools
 		}
-		if !slices.Equal(tools, first) || len(tools) < 2 {
-			t.Errorf("request %d has the tools\n %s\nthe first had\n %s", i, strings.Join(tools, "\n "), strings.Join(first, "\n "))
-		}
+		assert.Equal(t, first, tools, "the tools of the first request, and of request %d", i)
+		assert.GreaterOrEqual(t, len(tools), 2, "tools of request %d", i)
 	}
-	if len(requests) != len(turns) || !strings.Contains(lastBody(requests), says) {
-		t.Errorf("%d requests, the last without %q: %s", len(requests), says, lastBody(requests))
-	}
+	assert.Len(t, requests, len(turns))
+	assert.Contains(t, lastBody(requests), says)
 }
 
 // promptTools returns the tools of a request that are part of the prompt: not the deferred

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -149,17 +151,13 @@ func testConversations[M adk.MessageType](t *testing.T, a adapter[M], d dialect,
 		t.Run(c.name, func(t *testing.T) {
 			server := provider.New(t, a.api, c.turns...)
 			_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream})
-			if err != nil {
-				t.Errorf("the run ended with %v", err)
-			}
+			assert.NoError(t, err)
 			requests := server.Requests()
 			checkRequests(t, requests, d, static, c.loaded)
 			checkCached(t, requests, a.api)
 			last := lastBody(requests)
 			for _, want := range c.says {
-				if !strings.Contains(last, want) {
-					t.Errorf("%q is not in the last request\n%s", want, last)
-				}
+				assert.Contains(t, last, want, "the last request")
 			}
 			checkGolden(t, golden(a.name, d, static, c.name), stream, requests)
 		})
@@ -189,19 +187,13 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 		calls(selecting("send_mail"), calling("send_male"), provider.Call{Name: "delete_all", Arguments: `{}`}),
 		calls(calling("send_mail")), provider.Say("Done."))
 	s := setup{config: d.config, static: static, stream: stream, store: &memoryStore{}}
-	if _, err := run(t, a.model(t, server), s, adk.WithCheckPointID("1")); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(server.Requests()); n != 2 {
-		t.Fatalf("%d requests before the interrupt, want 2", n)
-	}
+	_, err := run(t, a.model(t, server), s, adk.WithCheckPointID("1"))
+	require.NoError(t, err)
+	require.Len(t, server.Requests(), 2, "requests before the interrupt")
 	events, err := newRunner(t, a.model(t, server), s).Resume(context.Background(), "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := drain(events); err != nil {
-		t.Errorf("the resumed run ended with %v", err)
-	}
+	require.NoError(t, err)
+	_, err = drain(events)
+	assert.NoError(t, err, "the resumed run")
 	requests := server.Requests()
 	after := "get_weather delete_all send_mail"
 	checkRequests(t, requests, d, static, []string{"", "get_weather", after, after})
@@ -224,15 +216,12 @@ func testSecondRun[M adk.MessageType](t *testing.T, a adapter[M], d dialect, sta
 	history := []M{question}
 	for range 2 {
 		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		history = append(append(history, inCallOrder(events)...), question)
 	}
 	first, second := "get_weather list_stocks", "get_weather list_stocks send_mail"
 	requests := server.Requests()
 	checkRequests(t, requests, d, static, []string{"", "get_weather", first, first, second, second})
-	if results := strings.Count(string(requests[5].Body), "ran with"); results != 4 {
-		t.Errorf("%d results in the last request, want 4", results)
-	}
+	require.Len(t, requests, 6)
+	assert.Equal(t, 4, strings.Count(string(requests[5].Body), "ran with"), "results in the last request")
 }

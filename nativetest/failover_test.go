@@ -2,11 +2,11 @@ package nativetest
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -52,19 +52,14 @@ func testFailover[M adk.MessageType](t *testing.T, first, second adapter[M], d d
 			return fallback, nil, nil
 		},
 	}
-	if _, err := runWith(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover }); err != nil {
-		t.Errorf("the run ended with %v", err)
-	}
-	if n := len(one.Requests()); n != 3 {
-		t.Errorf("%d requests to the first model, want 3", n)
-	}
+	_, err := runWith(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover })
+	assert.NoError(t, err)
+	assert.Len(t, one.Requests(), 3, "requests to the first model")
 	requests := two.Requests()
 	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
 	d.hidden = false // the second model searches with an ordinary tool
 	checkRequests(t, requests, d, false, []string{before, after, after})
 	for _, want := range []string{"get_weather ran with", "send_mail ran with", "list_stocks ran with"} {
-		if !strings.Contains(lastBody(requests), want) {
-			t.Errorf("%q is not in the last request", want)
-		}
+		assert.Contains(t, lastBody(requests), want, "the last request")
 	}
 }

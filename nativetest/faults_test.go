@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino-ext/components/model/claude"
@@ -14,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -120,9 +121,8 @@ func TestOpenAIFaults(t *testing.T) {
 		body: `"model":"gpt"`,
 	}}
 	check := func(t *testing.T, body string) {
-		if strings.Contains(body, "get_weather") || strings.Contains(body, searchTool) {
-			t.Errorf("the tools are there: %s", body)
-		}
+		assert.NotContains(t, body, "get_weather")
+		assert.NotContains(t, body, searchTool)
 	}
 	for _, body := range append(
 		playFaults(t, messageAdapters[1], append(table, fault{
@@ -168,20 +168,30 @@ func playFaults[M adk.MessageType](t *testing.T, a adapter[M], table []fault) (b
 				m = any(patchedClaude(t, server.URL, f.cache)).(model.BaseModel[M])
 			}
 			_, err := ask(m, f.messages, f.stream, f.options()...)
-			if f.err == "" && err != nil || f.err != "" && (err == nil || !strings.Contains(err.Error(), f.err)) {
-				t.Errorf("error %v, want %q", err, f.err)
-			}
+			checkError(t, err, f.err)
 			body := ""
 			for _, r := range server.Requests() {
 				body += string(r.Body)
 			}
-			if (f.body == "") != (body == "") || !strings.Contains(body, f.body) {
-				t.Errorf("%s went over the wire, want %q in it", body, f.body)
+			if f.body == "" {
+				assert.Empty(t, body, "what went over the wire")
+			} else {
+				assert.Contains(t, body, f.body, "what went over the wire")
 			}
 			bodies = append(bodies, body)
 		})
 	}
 	return bodies
+}
+
+// checkError checks what an error says; "" where there is to be none.
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" {
+		assert.NoError(t, err)
+	} else {
+		assert.ErrorContains(t, err, want)
+	}
 }
 
 // ask calls a model once.
@@ -241,9 +251,7 @@ func patchedClaude(t *testing.T, url string, cache bool) model.BaseModel[*schema
 		config.AutoCacheControl = &claude.CacheControl{}
 	}
 	m, err := claude.NewChatModel(context.Background(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -274,9 +282,8 @@ func TestToolWithoutParameters(t *testing.T) {
 	a := messageAdapters[0]
 	server := provider.New(t, a.api, calls(selecting("ping")), calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
 	s := setup{dynamic: []tool.BaseTool{echo{&schema.ToolInfo{Name: "ping", Desc: "Answers"}}}}
-	if _, err := run(t, a.model(t, server), s); err != nil {
-		t.Errorf("the run ended with %v", err)
-	}
+	_, err := run(t, a.model(t, server), s)
+	assert.NoError(t, err)
 	checkRequests(t, server.Requests(), dialects[0], false, []string{"", "ping", "ping"})
 }
 
@@ -287,12 +294,8 @@ func TestBrokenInput(t *testing.T) {
 	a.skipRace(t, true)
 	server := provider.New(t, a.api, calls(search(`{"query":`)), provider.Say("Hello."))
 	_, err := run(t, a.model(t, server), setup{stream: true})
-	if err == nil || !strings.Contains(err.Error(), "could not parse the JSON body") {
-		t.Errorf("error %v", err)
-	}
-	if body := lastBody(server.Requests()); !strings.Contains(body, `"input":{"query":,`) {
-		t.Errorf("%s went over the wire", body)
-	}
+	assert.ErrorContains(t, err, "could not parse the JSON body")
+	assert.Contains(t, lastBody(server.Requests()), `"input":{"query":,`, "what went over the wire")
 }
 
 // TestBrokenInputOfReferences: where the adapter is known to be claude's, such a call is
@@ -302,12 +305,11 @@ func TestBrokenInputOfReferences(t *testing.T) {
 	a.skipRace(t, true)
 	server := provider.New(t, a.api, calls(search(`{"query":`)), calls(selecting("get_weather")), provider.Say("Hello."))
 	config := toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences}
-	if _, err := run(t, a.model(t, server), setup{config: config, stream: true}); err != nil {
-		t.Errorf("the run ended with %v", err)
-	}
-	if body := lastBody(server.Requests()); !strings.Contains(body, "could not be read") || !strings.Contains(body, `"tool_reference"`) {
-		t.Errorf("%s went over the wire", body)
-	}
+	_, err := run(t, a.model(t, server), setup{config: config, stream: true})
+	assert.NoError(t, err)
+	body := lastBody(server.Requests())
+	assert.Contains(t, body, "could not be read", "what went over the wire")
+	assert.Contains(t, body, `"tool_reference"`, "what went over the wire")
 }
 
 // silent is a tool that has nothing to say.
@@ -329,8 +331,6 @@ func testEmptyResult[M adk.MessageType](t *testing.T, a adapter[M], want string)
 	t.Run(a.name, func(t *testing.T) {
 		server := provider.New(t, a.api, calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
 		_, err := run(t, a.model(t, server), setup{dynamic: []tool.BaseTool{silent{echo{infos("ping")[0]}}}})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		checkError(t, err, want)
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
@@ -35,18 +38,13 @@ var streamed = regexp.MustCompile(`"index":\d+,("id":"call_)|"annotations":\[\],
 func fields(t *testing.T, body []byte) (all []field) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(body))
-	if _, err := dec.Token(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := dec.Token()
+	require.NoError(t, err)
 	for dec.More() {
 		key, err := dec.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dec.Decode(&value))
 		f := field{key: key.(string), value: string(value)}
 		if f.key == "stream" || f.key == "stream_options" {
 			continue
@@ -155,31 +153,19 @@ func checkGolden(t *testing.T, name string, stream bool, requests []provider.Req
 	got := transcript(t, requests)
 	path := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
 	if *update && !stream {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update writes it", err)
-	}
-	if got != string(want) {
-		gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-		n := commonPrefix(gotLines, wantLines)
-		t.Errorf("%s, line %d is\n %s\nwant\n %s", path, n+1, at(gotLines, n), at(wantLines, n))
-	}
+	require.NoError(t, err, "go test -update writes it")
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	n := commonPrefix(gotLines, wantLines) // one line tells more than both files
+	assert.Equal(t, at(wantLines, n), at(gotLines, n), "%s, line %d", path, n+1)
 }
 
-func at(lines []string, n int) string {
-	if n < len(lines) {
-		return lines[n]
-	}
-	return "(nothing)"
-}
+// at is the nth of some lines, or nothing.
+func at(lines []string, n int) []string { return append([]string{}, lines[n:min(n+1, len(lines))]...) }
 
 // checkPrefix checks that in every request a list begins with what it was in the request
 // before, byte for byte: a provider's prompt cache holds what it has of it. Deferred tools
@@ -197,7 +183,7 @@ func checkPrefix(t *testing.T, requests []provider.Request, key string) {
 				return key == "tools" && (strings.Contains(e, `"defer_loading":true`) || strings.Contains(e, `"type":"tool_search"`))
 			})
 			if n := commonPrefix(before, now); n < len(before) {
-				t.Errorf("request %d: %s[%d] is\n %s\nand was\n %s", i, key, n, at(now, n), before[n])
+				assert.Equal(t, at(before, n), at(now, n), "request %d: what %s[%d] was, and is", i, key, n)
 			}
 			before = now
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -94,9 +96,7 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 		s.config.DynamicTools = catalog()
 	}
 	middleware, err := toolsearch.NewTyped[M](ctx, &s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config := &adk.TypedChatModelAgentConfig[M]{
 		Name: "helper", Description: "Helps", Instruction: "Be brief.", Model: m,
 		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware},
@@ -108,9 +108,7 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 		c(config)
 	}
 	agent, err := adk.NewTypedChatModelAgent(ctx, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: s.stream, CheckPointStore: s.store})
 }
 
@@ -207,9 +205,7 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 		before = append(before, searchTool)
 	}
 	for i, r := range got {
-		if r.Refused != "" {
-			t.Errorf("request %d was refused: %s\n%s", i, r.Refused, r.Body)
-		}
+		assert.Empty(t, r.Refused, "request %d was refused\n%s", i, r.Body)
 		if i >= len(loaded) {
 			continue
 		}
@@ -219,13 +215,9 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 			slices.Sort(want)
 			slices.Sort(callable)
 		}
-		if !slices.Equal(callable, want) {
-			t.Errorf("request %d: the model could call %q, want %q", i, callable, want)
-		}
+		assert.Equal(t, want, callable, "what the model could call at request %d", i)
 	}
-	if len(got) != len(loaded) {
-		t.Errorf("%d requests, want %d", len(got), len(loaded))
-	}
+	assert.Len(t, got, len(loaded))
 }
 
 // lastBody is the body of the last request, if there was one.

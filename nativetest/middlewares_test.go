@@ -9,6 +9,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/adk/middlewares/summarization"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -43,22 +45,14 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, a adapter[M], d diale
 						slices.Reverse(c.Handlers)
 					}
 				})
-				if err != nil {
-					t.Errorf("the run ended with %v", err)
-				}
+				assert.NoError(t, err)
 				requests := server.Requests()
-				if len(requests) != 5 {
-					t.Errorf("%d requests, want 5", len(requests))
-				}
+				assert.Len(t, requests, 5)
 				for i, loaded := range []string{"", "get_weather", "get_weather send_mail", "get_weather send_mail", "get_weather send_mail list_stocks"}[:len(requests)] {
 					r := requests[i]
-					if r.Refused != "" {
-						t.Errorf("request %d was refused: %s\n%s", i, r.Refused, r.Body)
-					}
+					assert.Empty(t, r.Refused, "request %d was refused\n%s", i, r.Body)
 					for _, name := range strings.Fields(loaded) {
-						if !slices.Contains(r.Callable, name) {
-							t.Errorf("request %d: %s cannot be called: %q", i, name, r.Callable)
-						}
+						assert.Contains(t, r.Callable, name, "what the model could call at request %d", i)
 					}
 				}
 			})
@@ -74,9 +68,7 @@ func summarizer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddlewa
 	middleware, err := summarization.NewTyped(context.Background(), &summarization.TypedConfig[M]{
 		Model: model, Trigger: &summarization.TriggerCondition{ContextMessages: 4},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return middleware
 }
 
@@ -84,8 +76,6 @@ func reducer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[
 	middleware, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[M]{
 		SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return middleware
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -57,9 +59,7 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 	history := []M{question}
 	for range 2 {
 		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		history = append(append(history, inCallOrder(events)...), question)
 	}
 	one, two := "get_weather send_mail", "get_weather send_mail list_stocks"
@@ -69,12 +69,9 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 	// paid for twice, and every call of a tool would void the prompt cache.
 	checkPrefix(t, requests, "tools")
 	for i, r := range requests {
-		if n := ordinaryTools(t, r); n != map[bool]int{true: 1}[static] {
-			t.Errorf("request %d: %d tools are not deferred: %s", i, n, r.Body)
-		}
-		if strings.Contains(string(r.Body), `"name":"tool_search"`) || strings.Contains(string(r.Body), `"execution":"client"`) {
-			t.Errorf("request %d offers the middleware's own search: %s", i, r.Body)
-		}
+		assert.Equal(t, map[bool]int{true: 1}[static], ordinaryTools(t, r), "tools of request %d that are not deferred: %s", i, r.Body)
+		assert.NotContains(t, string(r.Body), `"name":"tool_search"`, "request %d offers the middleware's own search", i)
+		assert.NotContains(t, string(r.Body), `"execution":"client"`, "request %d offers the middleware's own search", i)
 	}
 	checkCached(t, requests, a.api)
 	checkGolden(t, golden(a.name, dialect{name: "server"}, static, "search by the provider"), stream, requests)

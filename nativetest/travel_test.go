@@ -7,6 +7,8 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
@@ -69,14 +71,11 @@ func TestTravel(t *testing.T) {
 			}
 			play := func(d dialect, static bool, requests []provider.Request, err error) {
 				t.Helper()
-				if err != nil {
-					t.Errorf("the run ended with %v", err)
-				}
+				assert.NoError(t, err)
 				before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
 				checkRequests(t, requests, d, static, []string{before, after, after})
-				if last := lastBody(requests); !strings.Contains(last, "list_stocks ran with") || !strings.Contains(last, "Rome") {
-					t.Errorf("results are missing in %s", last)
-				}
+				assert.Contains(t, lastBody(requests), "list_stocks ran with", "the last request")
+				assert.Contains(t, lastBody(requests), "Rome", "the last request")
 			}
 			inDialects(t, messageAdapters, func(t *testing.T, a adapter[*schema.Message], d dialect, static, stream bool) {
 				if d.name == row.dialect {
@@ -117,21 +116,18 @@ func TestTurnedOff(t *testing.T) {
 				question := toolsearchtest.Encode[*schema.AgenticMessage](message{Role: toolsearchtest.User, Text: "What is new?"})
 				history := []*schema.AgenticMessage{question}
 				events, err := drain(newRunner(t, native.model(t, server), s).Run(context.Background(), history))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				history = append(append(history, inCallOrder(events)...), question)
 
 				server = provider.New(t, then.api, goOn...)
 				s.config.UseModelToolSearch = false
-				if _, err := drain(newRunner(t, then.model(t, server), s).Run(context.Background(), history)); err != nil {
-					t.Errorf("the second run ended with %v", err)
-				}
+				_, err = drain(newRunner(t, then.model(t, server), s).Run(context.Background(), history))
+				assert.NoError(t, err, "the second run")
 				before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
 				checkRequests(t, server.Requests(), dialect{}, false, []string{before, after, after})
-				if last := lastBody(server.Requests()); strings.Contains(last, `"type":"tool_search`) || strings.Contains(last, "defer_loading") {
-					t.Errorf("something native is left in %s", last)
-				}
+				last := lastBody(server.Requests())
+				assert.NotContains(t, last, `"type":"tool_search`, "something native is left")
+				assert.NotContains(t, last, "defer_loading", "something native is left")
 			})
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
@@ -146,19 +149,14 @@ func TestRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
-			if strings.Count(good[tt.api], tt.old) == 0 {
-				t.Fatalf("the good request has no %s", tt.old)
-			}
+			require.Contains(t, good[tt.api], tt.old, "the good request")
 			status, answer := post(t, tt.api, strings.Replace(good[tt.api], tt.old, tt.new, 1))
 			if tt.want == "" {
-				if status != http.StatusOK {
-					t.Errorf("refused: %s", answer)
-				}
+				assert.Equal(t, http.StatusOK, status, "refused: %s", answer)
 				return
 			}
-			if status != http.StatusBadRequest || !strings.Contains(answer, tt.want) {
-				t.Errorf("%d %s\nwant %s", status, answer, tt.want)
-			}
+			assert.Equal(t, http.StatusBadRequest, status)
+			assert.Contains(t, answer, tt.want)
 		})
 	}
 }
@@ -166,17 +164,15 @@ func TestRules(t *testing.T) {
 func TestAllDeferred(t *testing.T) {
 	status, answer := post(t, provider.Messages, `{"model": "claude", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}],
 		"tools": [{"name": "mail", "input_schema": {"type": "object"}, "defer_loading": true}]}`)
-	if status != http.StatusBadRequest || !strings.Contains(answer, "All tools cannot be deferred") {
-		t.Errorf("%d %s", status, answer)
-	}
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "All tools cannot be deferred")
 }
 
 func TestTooMany(t *testing.T) {
 	tools := strings.Repeat(`{"type": "function", "function": {"name": "x"}},`, 129)
 	status, answer := post(t, provider.Chat, `{"model": "gpt", "messages": [{"role": "user", "content": "Hi"}], "tools": [`+strings.TrimSuffix(tools, ",")+`]}`)
-	if status != http.StatusBadRequest || !strings.Contains(answer, "maximum length 128") {
-		t.Errorf("%d %s", status, answer)
-	}
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "maximum length 128")
 }
 
 // TestErrorForm: an error has the provider's form, which SDKs read.
@@ -185,9 +181,8 @@ func TestErrorForm(t *testing.T) {
 		provider.Messages:  `{"error":{"message":"model: Field required","type":"invalid_request_error"},"request_id":"req_1","type":"error"}`,
 		provider.Responses: `{"error":{"code":"missing_required_parameter","message":"Missing required parameter: 'model'.","param":"model","type":"invalid_request_error"}}`,
 	} {
-		if _, got := post(t, api, `{}`); strings.TrimSpace(got) != want {
-			t.Errorf("%s: %s\nwant %s", api, got, want)
-		}
+		_, got := post(t, api, `{}`)
+		assert.Equal(t, want, strings.TrimSpace(got), api)
 	}
 }
 
@@ -196,23 +191,21 @@ func TestCallable(t *testing.T) {
 	for api, want := range map[provider.API]string{provider.Messages: "clock mail", provider.Chat: "clock mail", provider.Responses: "clock mail"} {
 		server := provider.New(t, api, provider.Say("noon"))
 		send(t, server, api, good[api])
-		if got := strings.Join(server.Requests()[0].Callable, " "); got != want {
-			t.Errorf("%s: %q, want %q", api, got, want)
-		}
+		assert.Equal(t, want, strings.Join(server.Requests()[0].Callable, " "), api)
 	}
 	server := provider.New(t, provider.Responses, provider.Say("noon"))
 	send(t, server, provider.Responses, `{"model": "gpt", "input": "Hi", "tools": [{"type": "tool_search"}, {"type": "function", "name": "mail", "parameters": {"type": "object"}, "defer_loading": true}]}`)
-	if got := server.Requests()[0]; len(got.Callable) > 0 || got.Refused != "" {
-		t.Errorf("%q is callable before it was found; %s", got.Callable, got.Refused)
-	}
+	got := server.Requests()[0]
+	assert.Empty(t, got.Callable, "callable before it was found")
+	assert.Empty(t, got.Refused)
 }
 
 // TestScriptOver: a request more than the script has turns is a failure that shows.
 func TestScriptOver(t *testing.T) {
 	server := provider.New(t, provider.Chat)
-	if status, answer := send(t, server, provider.Chat, goodChat); status != http.StatusBadRequest || !strings.Contains(answer, "the script has 0 turns") {
-		t.Errorf("%d %s", status, answer)
-	}
+	status, answer := send(t, server, provider.Chat, goodChat)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "the script has 0 turns")
 }
 
 func post(t *testing.T, api provider.API, body string) (status int, answer string) {
@@ -222,18 +215,12 @@ func post(t *testing.T, api provider.API, body string) (status int, answer strin
 
 func send(t *testing.T, server *provider.Server, api provider.API, body string) (status int, answer string) {
 	t.Helper()
-	if !json.Valid([]byte(body)) {
-		t.Fatalf("not JSON: %s", body)
-	}
+	require.True(t, json.Valid([]byte(body)), "not JSON: %s", body)
 	base := strings.TrimSuffix(server.URL, "/v1")
 	resp, err := http.Post(base+string(api), "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(data)
 }
