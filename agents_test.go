@@ -94,14 +94,12 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 		// A refusal is not the tool's result, so it does not end the run.
 		{"refused first", toolsearch.UnloadedRefuse, []turn{callIt, find, callIt}, []string{"tool_search", "tool_search", "tool_search get_weather"}},
 	} {
-		var loaded []string
-		config := with(newMiddleware[M](t, toolsearch.Config{
-			DynamicTools: testtools.NewsTools(), Unloaded: tt.unloaded, OnLoaded: func(_ context.Context, names []string) { loaded = names },
-		}))
+		session := toolsearch.NewSession()
+		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Unloaded: tt.unloaded}))
 		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-		o := converse(context.Background(), t, w, config, tt.turns...)
+		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, tt.turns...)
 		checkSaw(t, tt.name, o, tt.saw...)
-		assert.Equal(t, []string{"get_weather"}, loaded, "%s: what OnLoaded was told", tt.name)
+		assert.Equal(t, []string{"get_weather"}, session.Loaded(), "%s: what the session has", tt.name)
 		require.Len(t, o.events, 2*len(tt.turns), tt.name)
 		assert.Equal(t, "get_weather ran with {}", o.events[len(o.events)-1].Text, "%s: the end of the run", tt.name)
 	}
@@ -300,16 +298,15 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		{true, true, "tool_search", "tool_search send_mail", "tool_search send_mail"},
 		{false, true, "tool_search", "tool_search send_mail", "tool_search send_mail"},
 	} {
-		loaded := map[string][]string{}
+		session := toolsearch.NewSession()
 		build := func(name string, native bool, specs ...string) adk.TypedChatModelAgentMiddleware[M] {
-			return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), ToolName: name, UseModelToolSearch: native,
-				OnLoaded: func(_ context.Context, names []string) { loaded[name] = names }})
+			return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), ToolName: name, UseModelToolSearch: native})
 		}
 		config := with(build("", false, "get_weather: Weather", "send_mail: Sends"), build("find", tt.native, "cut_grass: Mows", "water_plants: Waters"))
 		if !tt.newsFirst {
 			slices.Reverse(config.Handlers)
 		}
-		o := converse(context.Background(), t, w, config,
+		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config,
 			selecting("send_mail"),
 			toolsearchtest.CallTool("find", `{"query":"select:cut_grass"}`),
 			toolsearchtest.CallTools(call{Name: "cut_grass", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
@@ -338,14 +335,14 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			}
 		}
 		checkCallAsMade(t, o, called("call_7", "cut_gras", "{}"))
-		assert.Equal(t, map[string][]string{"": {"send_mail"}, "find": {"cut_grass"}}, loaded, "what OnLoaded was told")
+		assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has")
 
 		// The next run starts from what the caller kept: the events.
-		clear(loaded)
+		session = toolsearch.NewSession()
 		scripted := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
 		config.Model = scripted
 		history := append(append(slices.Clone(question), o.events...), message{Role: toolsearchtest.User, Text: "And now?"})
-		_, err := runAgent(context.Background(), newAgent(t, config), w, history)
+		_, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, config), w, history)
 		next := outcome{scripted.Requests(), nil, err}
 		want := strings.Fields(tt.next)
 		if w.agentic && tt.native { // whose result is a text to an adapter that has not marked the call
@@ -354,7 +351,7 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		require.NoError(t, err, "the next run")
 		assert.ElementsMatch(t, want, next.requests[0].ToolNames(), "what the next run's model saw")
 		checkReminded(t, "the next run's model", next, garden, news)
-		assert.Equal(t, map[string][]string{"": {"send_mail"}, "find": {"cut_grass"}}, loaded, "what OnLoaded was told in the next run")
+		assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has in the next run")
 	}
 }
 
@@ -487,12 +484,11 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			}
 			return testtools.EchoTools(specs...), nil
 		},
-		Filter: func(ctx context.Context, info *schema.ToolInfo) bool {
-			return strings.Contains(info.Name, ctx.Value(allowedKey{}).(string)) || info.Name == "clock"
+		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
+			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock"
 		},
 		AlwaysLoaded: []string{"clock"}, MaxLoaded: 2, Preselect: 1, SendEvents: true,
-		OnError:  func(_ context.Context, err error) { assert.Fail(t, "OnError was called", "%v", err) },
-		OnLoaded: func(context.Context, []string) {},
+		OnEvent: onFailure(func(err error) { assert.Fail(t, "a failure was told", "%v", err) }),
 	})
 	var group sync.WaitGroup
 	for i := range runs {

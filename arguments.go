@@ -214,3 +214,137 @@ func standInOf(object map[string]any) *standIn {
 	}
 	return s
 }
+
+// standIn is the call the middleware itself puts in the place of one that cannot be run,
+// so that the model gets a tool result for it: see intercept.go.
+type standIn struct {
+	UnknownTool  string   `json:"unknown_tool,omitempty"`
+	UnloadedTool string   `json:"unloaded_tool,omitempty"`
+	MisusedTool  string   `json:"misused_tool,omitempty"` // of a dispatched call
+	Problem      string   `json:"problem,omitempty"`      // with its arguments
+	Suggestions  []string `json:"suggestions,omitempty"`
+}
+
+func (s *standIn) String() string { return toJSON(s) }
+
+// dispatch is what a call of call_tool asks for.
+type dispatch struct {
+	Name      string
+	Arguments string // JSON; "{}" if there are none
+	ok        bool   // it can be read
+}
+
+// readDispatch reads the arguments of call_tool, as leniently as those of a search. What it
+// passes on is the model's own text where the model wrote it as the schema asks.
+func readDispatch(arguments string) dispatch {
+	var exact struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
+		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments), strings.TrimSpace(exact.Name) != ""}
+	}
+	value, ok := readValue(arguments)
+	object, isObject := value.(map[string]any)
+	if !ok || !isObject {
+		return dispatch{}
+	}
+	name, _ := firstOf(object, "name", "tool_name", "tool").(string)
+	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}", ok: strings.TrimSpace(name) != ""}
+	switch given := firstOf(object, "arguments", "args", "parameters", "params", "input").(type) {
+	case nil:
+	case string:
+		if strings.TrimSpace(given) != "" {
+			d.Arguments = unfence(given)
+		}
+	default:
+		d.Arguments = toJSON(given)
+	}
+	return d
+}
+
+// toJSON writes what always marshals, escaping <, > and & as encoding/json does.
+func toJSON(v any) string {
+	text, err := sonic.ConfigStd.MarshalToString(v)
+	if err != nil {
+		return "{}"
+	}
+	return text
+}
+
+// readResult calls yield with each name that the result of a meta-tool, of whichever
+// protocol, loads or unloads.
+func readResult(text string, yield func(name string, unloads bool)) {
+	if readPlainMatches(text, func(name string) { yield(name, false) }) {
+		return
+	}
+	// A ranked result is text, and JSON in its last line.
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	}
+	var result struct {
+		Matches       []namedMatch `json:"matches"`
+		SelectedTools []string     `json:"selectedTools"`
+		Added         []string     `json:"added"`
+		AlreadyLoaded []string     `json:"already_loaded"`
+		Removed       []string     `json:"removed"`
+	}
+	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
+		return
+	}
+	for _, m := range result.Matches {
+		yield(string(m), false)
+	}
+	for _, names := range [...][]string{result.SelectedTools, result.Added, result.AlreadyLoaded} {
+		for _, name := range names {
+			yield(name, false)
+		}
+	}
+	for _, name := range result.Removed {
+		yield(name, true)
+	}
+}
+
+// namedMatch is a match that is a name, or an object that has one.
+type namedMatch string
+
+// UnmarshalJSON implements json.Unmarshaler. What is neither is no name.
+func (m *namedMatch) UnmarshalJSON(text []byte) error {
+	var name string
+	if sonic.ConfigStd.Unmarshal(text, &name) == nil {
+		*m = namedMatch(name)
+		return nil
+	}
+	var object struct {
+		Name string `json:"name"`
+	}
+	_ = sonic.ConfigStd.Unmarshal(text, &object)
+	*m = namedMatch(object.Name)
+	return nil
+}
+
+// readPlainMatches reads the form searchAnswer writes, as long as no name needs escaping.
+// Histories hold hundreds of results and every one is read before each model call.
+func readPlainMatches(text string, yield func(name string)) bool {
+	rest, ok := strings.CutPrefix(text, `{"matches":[`)
+	if !ok {
+		return false
+	}
+	list, _, ok := strings.Cut(rest, "]")
+	if !ok || strings.IndexByte(list, '\\') >= 0 || strings.Count(list, `"`)%2 != 0 {
+		return false // an escape, or a bracket inside a name
+	}
+	for list != "" {
+		var name string
+		if list, ok = strings.CutPrefix(list, `"`); !ok {
+			return false
+		}
+		if name, list, ok = strings.Cut(list, `"`); !ok {
+			return false
+		}
+		list = strings.TrimPrefix(list, ",")
+		yield(name)
+	}
+	return true
+}

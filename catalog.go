@@ -25,12 +25,6 @@ import (
 // The middleware works with one catalog per edition (source.go); without a middleware it is
 // built by NewCatalog, and searched by Catalog.Search or by a model through Catalog.Tool.
 
-// Defaults of Config.MaxResults and Config.MaxResultsCap.
-const (
-	DefaultMaxResults    = 5
-	DefaultMaxResultsCap = 50
-)
-
 // A Catalog is a set of tools compiled for search. It never changes once it is built and
 // is safe for concurrent use.
 type Catalog struct {
@@ -73,11 +67,15 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	if err != nil {
 		return nil, err
 	}
+	prompt, err := config.prompt()
+	if err != nil {
+		return nil, err
+	}
 	c := &Catalog{
 		docs:          make([]search.Document, len(infos)),
 		byName:        make(map[string]int, len(infos)),
 		byFolded:      make(map[string][]int, len(infos)),
-		prompt:        config.prompt(),
+		prompt:        prompt,
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
 	}

@@ -18,162 +18,171 @@ import (
 
 // What a user sets, what its zero means, and what New refuses.
 
-// DefaultToolName is the default of Config.ToolName.
-const DefaultToolName = "tool_search"
+// Defaults of a Config.
+const (
+	// DefaultToolName is the default of Config.ToolName.
+	DefaultToolName = toolSearchName
+	// DefaultMaxResults is the default of Config.MaxResults.
+	DefaultMaxResults = 5
+	// DefaultMaxResultsCap is the default of Config.MaxResultsCap.
+	DefaultMaxResultsCap = 50
+
+	defaultRankedCap = 10 // of ProtocolRanked
+)
 
 // Config configures the middleware. The zero value of every field but DynamicTools is a
 // good default. New copies what it needs; the functions may be called concurrently.
 type Config struct {
-	// DynamicTools is the hidden catalog: tools the model finds by searching. Required,
-	// unless there is a Source. The middleware gives them to the agent; do not list them in
-	// ToolsConfig as well.
+	// WHAT THERE IS
+
+	// DynamicTools is the hidden catalog: tools the model finds by searching. It is required,
+	// unless there is a Source. The middleware gives the tools to the agent; do not list them
+	// in ToolsConfig as well.
 	DynamicTools []tool.BaseTool
 
-	// Source adds tools that may change. It is asked at the start of every run and when one
-	// is resumed; a run keeps the answer to its end. An answer with the same definitions
-	// costs no new index, in whichever order they come. When it fails, returns nothing, or
-	// what it returns cannot be used, the last good catalog stays and OnError is told; until
-	// there was a good one, that is DynamicTools alone. A tool of it that is named like one
-	// of the agent's own is left out, and OnError is told. It should not depend on who asks:
-	// that is for Filter. Nil: none.
+	// Source adds tools that may change. It is asked at the start of every run and when a run
+	// is resumed; a run keeps the answer to its end. An answer with the same definitions, in
+	// whichever order, costs no new index. When Source fails, returns nothing, or returns what
+	// cannot be used, the last good catalog stays and a FailureEvent says so; until there was a
+	// good answer, the catalog is DynamicTools alone. A tool of Source that is named like a tool
+	// of the agent's own is left out, and a FailureEvent says so. Source should not depend on
+	// who asks: that is for Filter. Nil means that there is none.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
+	// Annotate tells what is known of a tool beyond its definition: its namespace and words to
+	// find it by. Nil means the function Annotate.
+	Annotate func(*schema.ToolInfo) Annotation
+
+	// WHO MAY SEE IT
+
 	// Filter tells whether the user of a request may have a tool. It is asked about every
-	// dynamic tool at the start of each run and when one is resumed. What does not pass is,
-	// for that run, as if it were not in the catalog: not announced, found, suggested or
-	// callable, even if it was loaded before. One that panics does not let the tool pass.
-	// FilterTools makes one of lists. Nil: every tool passes.
-	Filter func(ctx context.Context, info *schema.ToolInfo) bool
+	// dynamic tool at the start of each run and when a run is resumed. For that run, a tool that
+	// does not pass is as if it were not in the catalog: it is not announced, found, suggested
+	// or callable, even if it was loaded before. When Filter panics, the tool does not pass.
+	// The Document's Parameters may be missing and its Info is shared: it must not be changed.
+	// FilterTools makes a Filter of lists. Nil means that every tool passes.
+	Filter func(ctx context.Context, doc Document) bool
 
-	// UseModelToolSearch hands the catalog to a model that searches tools natively: the
-	// tools go to it as deferred tools and tool_search as its search tool. Only some
-	// model adapters read these options; with any other one the model is left without
-	// the catalog. False: the middleware itself decides what the model sees.
-	UseModelToolSearch bool
+	// HOW IT IS SEARCHED
 
-	// Native says how the model's adapter takes tools that are searched natively; it counts
-	// with UseModelToolSearch alone. NativeSupport tells it of an adapter it knows. Zero:
-	// NativeDeferred.
-	Native NativeDialect
-
-	// Protocol is the meta-tools the model sees and how they answer. Zero:
-	// ProtocolToolSearch. UseModelToolSearch takes no other.
+	// Protocol is the meta-tools the model sees and how they answer, or the native way in which
+	// the model searches by itself: ProtocolFor(model) tells which. Zero means
+	// ProtocolToolSearch.
 	Protocol Protocol
 
-	// Index builds the searcher. Nil: that of the protocol, which is Keyword for
-	// ProtocolToolSearch, Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for
-	// ProtocolRanked and BM25 for ProtocolDispatch.
-	Index search.Indexer
+	// UseModelToolSearch is how Eino's own package spells ProtocolNativeDeferred. Only some
+	// model adapters take deferred tools; with any other adapter the model is left without the
+	// catalog. It takes no other Protocol. False means that Protocol alone decides.
+	UseModelToolSearch bool
 
-	// Fallback builds a searcher that is asked when Index's finds nothing or fails. Nil:
+	// Index builds the searcher. Nil means that of the protocol: Keyword for
+	// ProtocolToolSearch and the native protocols, Regexp for ProtocolRegexp and
+	// ProtocolSearchAdd, Similarity for ProtocolRanked and BM25 for ProtocolDispatch.
+	Index Indexer
+
+	// Fallback builds a searcher that is asked when Index's finds nothing or fails. Nil means
 	// none, but Fuzzy for ProtocolSearchAdd without an Index. When every searcher fails,
 	// keyword search answers.
-	Fallback search.Indexer
+	Fallback Indexer
 
-	// Annotate tells what is known of a tool beyond its definition: namespace, words to
-	// find it by. Nil: the function Annotate.
-	Annotate func(*schema.ToolInfo) search.Annotation
+	// MaxResults is how many tools a search returns when the model does not say. A search by
+	// the patterns of ProtocolRegexp and ProtocolSearchAdd, which say what is wanted, returns
+	// up to MaxResultsCap. Zero means DefaultMaxResults.
+	MaxResults int
+
+	// MaxResultsCap is the most the model may ask for. It does not limit selection by name.
+	// Zero means DefaultMaxResultsCap, 10 for ProtocolRanked, or MaxResults where that is more.
+	MaxResultsCap int
+
+	// WHAT IS SHOWN WHEN
 
 	// AlwaysLoaded names dynamic tools that the model sees from the first call on and that
 	// are never hidden: "get_weather", "get_*", "github:*" for a namespace,
-	// "*:list_*" for names within any, "tag:human" for a tag. An asterisk stands for any
-	// text. They can still be found, and do not count towards MaxLoaded. What no tool
-	// matches is ignored, since a server may lack it today. Nil: none.
+	// "*:list_*" for names within any namespace, "tag:human" for a tag. An asterisk stands for
+	// any text. These tools can still be found, and do not count towards MaxLoaded. A pattern
+	// that no tool matches is ignored, since a server may lack the tool today. Nil means none.
 	AlwaysLoaded []string
 
 	// DeferFrom is the number of dynamic tools from which on any are hidden. With fewer, the
 	// model sees them all, and no meta-tool and no reminder, as long as they are no more than
-	// MaxLoaded. Those a Filter drops do not count. Zero: always hide.
+	// MaxLoaded. Tools that a Filter drops do not count. Zero means that tools are always
+	// hidden.
 	DeferFrom int
 
-	// MaxLoaded is the most loaded tools to be visible at once: the least recently found or
+	// MaxLoaded is the most loaded tools to be visible at once. The least recently found or
 	// called are hidden again, but for those whose call is under way. Found again, they come
-	// back. A model that searches natively keeps what it found. Zero: no limit.
+	// back. A model that searches natively keeps what it found. Zero means no limit.
 	MaxLoaded int
 
 	// Preselect is how many tools, the best for what the user said last, are loaded before
-	// the model answers it: for models that do not search by themselves. They are ranked by
-	// Index or, if that is nil or Regexp, by BM25; when that fails, none is loaded and OnError
-	// is told. ProtocolDispatch shows no loaded tool, and so none of these. Zero: none.
+	// the model answers: for models that do not search by themselves. They are ranked by
+	// Index or, if that is nil or reads patterns, by BM25. When the searcher fails, no tool is
+	// loaded and a FailureEvent says so. ProtocolDispatch shows no loaded tool, and so none of
+	// these. Zero means none.
 	Preselect int
 
-	// MaxResults is how many tools a search returns when the model does not say. A search by
-	// the patterns of ProtocolRegexp and ProtocolSearchAdd, which say what is wanted, returns
-	// up to MaxResultsCap. Zero: DefaultMaxResults.
-	MaxResults int
-
-	// MaxResultsCap is the most the model may ask for. Zero: DefaultMaxResultsCap, 10 for
-	// ProtocolRanked, or MaxResults where that is more. It does not limit selection by name.
-	MaxResultsCap int
-
-	// Unloaded says what happens to a call to a tool that was not loaded yet. Zero:
+	// Unloaded says what happens to a call to a tool that was not loaded yet. Zero means
 	// UnloadedLoadAndRun.
 	Unloaded UnloadedPolicy
 
-	// Unknown says what happens to a call to a name no tool has. Zero: UnknownExplain.
+	// Unknown says what happens to a call to a name no tool has. Zero means UnknownExplain.
 	Unknown UnknownPolicy
 
-	// OnLoaded is called at the end of a successful run with the dynamic tools loaded by
-	// then, in the order in which they were first loaded. WithLoaded carries them into
-	// the next run when the caller does not keep the messages that show them. Nil: none.
-	OnLoaded func(ctx context.Context, names []string)
+	// HOW IT IS SAID
 
-	// Reminder configures the message that lists the hidden tools. Zero: all their names,
-	// before the first message that is not a system one.
-	Reminder ReminderConfig
-
-	// ToolName is the name of the search tool. Two middlewares in one agent need
-	// different ones. Letters, digits, "_" and "-", at most 64; the other tools of a
-	// protocol get it as a prefix, and may be no longer. "": DefaultToolName, or search_tools
-	// for ProtocolSearchAdd.
+	// ToolName is the name of the search tool. Two middlewares in one agent need different
+	// names. It takes letters, digits, "_" and "-", at most 64; the other tools of a protocol
+	// get it as a prefix, and may be no longer. "" means DefaultToolName, or search_tools for
+	// ProtocolSearchAdd.
 	ToolName string
 
-	// Language is the language of what the middleware tells the model. Zero: English.
+	// Reminder configures the message that lists the hidden tools. Zero means all their names,
+	// before the first message that is not a system message.
+	Reminder ReminderConfig
+
+	// Language is the language of what the middleware tells the model. Zero means English.
 	Language Language
 
-	// OnSearch is told about every search of the model's, after it and on the goroutine that
-	// made it; of Preselect it is not. Nil: nobody is.
-	OnSearch func(ctx context.Context, e SearchEvent)
+	// Texts replaces texts the model reads. The keys are the headings of prompt/en.md, such as
+	// "description" and "no-match"; placeholders in braces are filled in as they are there. New
+	// fails on a key that is no heading. Nil means that the library's own texts stand.
+	Texts map[string]string
 
-	// OnError is told of failures that a run goes on after, and that no SearchEvent tells:
-	// those of Source and of Preselect. Nil: nobody is.
-	OnError func(ctx context.Context, err error)
+	// WHAT YOU ARE TOLD
 
-	// SendEvents sends the agent's caller an event whenever tools were loaded, hidden again
-	// or refused since the run's first model call: its Output.CustomizedOutput is a
-	// LoadEvent. False: none.
+	// OnEvent is told, after the fact and on the goroutine where it happened, of every search of
+	// the model's, of tools loaded, hidden again or refused, of a changed catalog, and of
+	// failures that a run goes on after. Nil means that nobody is told.
+	OnEvent func(ctx context.Context, e Event)
+
+	// SendEvents sends the same events to the agent's caller, as the Output.CustomizedOutput of
+	// events without a MessageOutput. What happens before the run's first model call is not
+	// sent. False means that none are sent.
 	SendEvents bool
-}
-
-// LoadEvent tells the caller of an agent what became of tools; see Config.SendEvents.
-type LoadEvent struct {
-	Loaded   []string // visible to the model from its next call on
-	Unloaded []string // not any more
-	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 }
 
 // ReminderConfig configures the <available-deferred-tools> message.
 type ReminderConfig struct {
-	// Disabled leaves the message out: the model searches without knowing any name. False:
-	// it is there.
+	// Disabled leaves the message out: the model searches without knowing any name. False means
+	// that the message is there.
 	Disabled bool
 
 	// MaxTokens is the most the message may take, counted as 4 bytes each. What does not fit
 	// is said in less: names by namespace, then namespaces with counts, then one line, which
-	// is there in any case. Zero: every name is listed. For ProtocolSearchAdd the list begins
-	// with the namespaces, whatever the bound.
+	// is there in any case. For ProtocolSearchAdd the list begins with the namespaces, whatever
+	// the bound. Zero means that every name is listed.
 	MaxTokens int
 
-	// Position is where the message stands. Zero: ReminderFirst.
+	// Position is where the message stands. Zero means ReminderFirst.
 	Position ReminderPosition
 
-	// Describe puts a short description behind each name while MaxTokens allows it. There is
-	// no place for any where names are listed by namespace, as with Namespaces, or not at
-	// all, as for ProtocolSearchAdd. False: none.
+	// Describe puts a short description behind each name while MaxTokens allows it. Names
+	// that are listed by namespace, as with Namespaces, have none, and neither do the
+	// namespaces of ProtocolSearchAdd. False means none.
 	Describe bool
 
 	// Namespaces says in a line what the tools of a namespace are for. With it, names are
-	// listed by namespace. Nil: nothing is said.
+	// listed by namespace. Nil means that nothing is said.
 	Namespaces map[string]string
 }
 
@@ -181,7 +190,7 @@ type ReminderConfig struct {
 type ReminderPosition int
 
 const (
-	// ReminderFirst is before the first message that is not a system one; it never moves.
+	// ReminderFirst is before the first message that is not a system message; it never moves.
 	ReminderFirst ReminderPosition = iota
 	// ReminderLast is directly before the newest user's message, and moves with it.
 	ReminderLast
@@ -221,13 +230,19 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, errors.New("toolsearch: no config")
 	}
 	filled := *config
-	if filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolDispatch {
+	switch {
+	case filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolNativeServer:
 		return nil, fmt.Errorf("toolsearch: no Protocol %d", filled.Protocol)
+	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch && filled.Protocol != ProtocolNativeDeferred:
+		return nil, fmt.Errorf("toolsearch: UseModelToolSearch means %v, but Protocol is %v; set Protocol alone", ProtocolNativeDeferred, filled.Protocol)
+	case filled.UseModelToolSearch:
+		filled.Protocol = ProtocolNativeDeferred
 	}
 	filled.ToolName = cmp.Or(filled.ToolName, filled.Protocol.defaultToolName())
 	filled.AlwaysLoaded = slices.Clone(filled.AlwaysLoaded)
 	filled.DynamicTools = slices.Clone(filled.DynamicTools)
 	filled.Reminder.Namespaces = maps.Clone(filled.Reminder.Namespaces)
+	filled.Texts = maps.Clone(filled.Texts)
 	if filled.Annotate == nil {
 		filled.Annotate = search.Annotate
 	}
@@ -238,7 +253,10 @@ func (config *Config) withDefaults() (*Config, error) {
 		}
 	}
 	if filled.MaxResultsCap == 0 {
-		filled.MaxResultsCap = max(filled.Protocol.resultsCap(), filled.MaxResults)
+		filled.MaxResultsCap = max(DefaultMaxResultsCap, filled.MaxResults)
+		if filled.Protocol == ProtocolRanked {
+			filled.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
+		}
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
@@ -253,12 +271,6 @@ func (config *Config) withDefaults() (*Config, error) {
 	case filled.DeferFrom < 0 || filled.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
 		return nil, fmt.Errorf("toolsearch: DeferFrom %d, MaxLoaded %d, Preselect %d and Reminder.MaxTokens %d must not be negative",
 			filled.DeferFrom, filled.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
-	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch:
-		return nil, fmt.Errorf("toolsearch: UseModelToolSearch has a protocol of its own, and takes no Protocol %v", filled.Protocol)
-	case filled.Native < NativeDeferred || filled.Native > NativeServer:
-		return nil, fmt.Errorf("toolsearch: no NativeDialect %d", filled.Native)
-	case filled.Native != NativeDeferred && !filled.UseModelToolSearch:
-		return nil, fmt.Errorf("toolsearch: Native is %v, but UseModelToolSearch is false", filled.Native)
 	case filled.Reminder.Position < ReminderFirst || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
@@ -269,13 +281,6 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("toolsearch: no Language %d", filled.Language)
 	}
 	return &filled, nil
-}
-
-func (config *Config) nativeForm() nativeForm {
-	if !config.UseModelToolSearch {
-		return textForm
-	}
-	return deferredForm + nativeForm(config.Native)
 }
 
 // index and fallback are the searchers, the protocol's own where none is given.
@@ -303,9 +308,9 @@ func (config *Config) fair() bool {
 }
 
 // prompt returns the texts the model reads.
-func (config *Config) prompt() *prompt {
+func (config *Config) prompt() (*prompt, error) {
 	names := config.Protocol.names(config.ToolName)
-	return promptIn(config.Language, config.Protocol, !config.Reminder.Disabled,
+	return newPrompt(config.Language, config.Protocol.String(), !config.Reminder.Disabled, config.Texts,
 		"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
 		"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap))
 }

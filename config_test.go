@@ -375,7 +375,7 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-var saysZero = regexp.MustCompile(`(Zero|Nil|False|""): |Required`)
+var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
 
 // TestConfigFieldsSayWhatZeroMeans: every field is documented, its zero value too.
 func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
@@ -394,5 +394,5 @@ func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
 		}
 		return false
 	})
-	assert.GreaterOrEqual(t, fields, 28, "fields found")
+	assert.GreaterOrEqual(t, fields, 27, "fields found")
 }

@@ -3,11 +3,14 @@ package toolsearch_test
 import (
 	"bytes"
 	"context"
+	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
@@ -19,7 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What the caller is told of: SendEvents, OnLoaded; and what is loaded for the question:
+// What the program and the caller are told: OnEvent, SendEvents; and what is loaded for the question:
 // Preselect, WithLoaded.
 
 // loadEvents returns the LoadEvents among the events of a run, and its errors.
@@ -164,14 +167,14 @@ func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config t
 func TestPreselectFails(t *testing.T) {
 	var told []error
 	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(), Preselect: 2, OnError: func(_ context.Context, err error) { told = append(told, err) },
+		DynamicTools: testtools.NewsTools(), Preselect: 2, OnEvent: onFailure(func(err error) { told = append(told, err) }),
 		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
 			return failingSearcher{}, nil
 		},
 	}
 	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), search(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
-	require.NotEmpty(t, told, "what OnError was told")
+	require.NotEmpty(t, told, "the failures told")
 	assert.ErrorIs(t, told[0], errMower)
 	assert.ErrorContains(t, told[0], "Preselect")
 }
@@ -182,20 +185,47 @@ func (failingSearcher) Search(context.Context, toolsearch.Query) ([]toolsearch.H
 	return nil, errMower
 }
 
-// Queries may quote what a user said, and errors may quote queries.
-func TestLoggerKeepsTextsToItself(t *testing.T) {
-	for _, texts := range []bool{false, true} {
+// Queries may quote what a user said, and errors may quote queries: neither is logged. The
+// keys are the same whatever the event has to say.
+func TestEventsLogThemselves(t *testing.T) {
+	secret := errors.New("secret")
+	for _, tt := range []struct {
+		event toolsearch.Event
+		want  string
+	}{
+		{toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Duration: time.Second, Err: secret},
+			`{"event":"search","tool":"tool_search","matches":1,"total":7,"not_found":0,"searcher":"index","duration":1000000000,"error_type":"*errors.errorString"}`},
+		{toolsearch.SearchEvent{NotFound: []string{"secret"}},
+			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","duration":0,"error_type":""}`},
+		{toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}},
+			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1}`},
+		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Duration: time.Second},
+			`{"event":"catalog","tools":3,"added":2,"removed":1,"duration":1000000000}`},
+		{toolsearch.FailureEvent{Part: "Source", Err: secret},
+			`{"event":"failure","part":"Source","error_type":"*errors.errorString"}`},
+	} {
 		var out bytes.Buffer
-		log := toolsearch.Logger{To: slog.New(slog.NewJSONHandler(&out, nil)), Texts: texts}
-		log.Search(context.Background(), toolsearch.SearchEvent{
-			Tool: "tool_search", Query: "secret query", Matches: []string{"get_weather"}, Total: 7, Err: errors.New("secret query failed")})
-		log.Error(context.Background(), errors.New("secret source"))
-		log.Search(context.Background(), toolsearch.SearchEvent{Tool: "tool_search"})
-		for _, always := range []string{`"matches":1`, `"total":7`, `"level":"WARN"`, `"level":"INFO"`} {
-			assert.Contains(t, out.String(), always, "texts %v", texts)
-		}
-		for _, text := range []string{"secret query", "get_weather", "secret source"} {
-			assert.Equal(t, texts, strings.Contains(out.String(), text), "whether %q is in the log", text)
-		}
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("told", "e", tt.event)
+		var line struct{ E json.RawMessage }
+		require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+		assert.JSONEq(t, tt.want, string(line.E))
+	}
+}
+
+// TestEventsSurviveGob: Eino keeps sent events in a checkpoint.
+func TestEventsSurviveGob(t *testing.T) {
+	for _, event := range []toolsearch.Event{
+		toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
+		toolsearch.SearchEvent{},
+		toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}},
+		toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
+		toolsearch.FailureEvent{Part: "Source", Err: errors.New("down")},
+		toolsearch.FailureEvent{Part: "Source"},
+	} {
+		var b bytes.Buffer
+		require.NoError(t, gob.NewEncoder(&b).Encode(&event))
+		var got toolsearch.Event
+		require.NoError(t, gob.NewDecoder(&b).Decode(&got))
+		assert.Equal(t, event, got)
 	}
 }

@@ -2,6 +2,7 @@ package toolsearch_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -139,8 +140,8 @@ type userKey struct{}
 func ExampleConfig_filter() {
 	config := toolsearch.Config{
 		DynamicTools: demoTools(),
-		Filter: func(ctx context.Context, info *schema.ToolInfo) bool {
-			return ctx.Value(userKey{}) == "admin" || !strings.Contains(info.Name, "create")
+		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
+			return ctx.Value(userKey{}) == "admin" || !strings.Contains(doc.Name, "create")
 		},
 	}
 	for _, user := range []string{"guest", "admin"} {
@@ -164,7 +165,8 @@ func ExampleConfig_filter() {
 func ExampleFilterTools() {
 	allowed := toolsearch.FilterTools([]string{"slack"}, []string{"github:list_*"})
 	for _, info := range demoInfos() {
-		fmt.Println(info.Name, allowed(context.Background(), info))
+		doc := toolsearch.Document{Name: info.Name, Annotation: toolsearch.Annotate(info)}
+		fmt.Println(doc.Name, allowed(context.Background(), doc))
 	}
 	// Output:
 	// mcp__github__create_issue false
@@ -205,31 +207,33 @@ func ExampleConfig_alwaysLoaded() {
 	// + mcp__slack__send_message
 }
 
-// Loaded tools are carried over to a run that does not have the history of the last one.
-func ExampleWithLoaded() {
-	var kept []string
-	config := toolsearch.Config{
-		DynamicTools: demoTools(),
-		OnLoaded:     func(_ context.Context, names []string) { kept = names },
-	}
-	showRun(context.Background(), config, "Tell the team", toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
-	fmt.Println("the next run")
-	showRun(toolsearch.WithLoaded(context.Background(), kept...), config, "Tell them again")
+// A session carries what was loaded to a run that does not have the history of the last one.
+func ExampleWithSession() {
+	config := toolsearch.Config{DynamicTools: demoTools()}
+	session := toolsearch.NewSession()
+	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell the team", toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
+	stored, err := json.Marshal(session) // until the next request
+	fmt.Println(string(stored), err)
+	fmt.Println(json.Unmarshal(stored, &session))
+	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell them again")
 	// Output:
 	// + tool_search
 	// {"matches":["mcp__slack__send_message"]}
 	// + mcp__slack__send_message
-	// the next run
+	// ["mcp__slack__send_message"] <nil>
+	// <nil>
 	// + tool_search
 	// + mcp__slack__send_message
 }
 
-// OnSearch watches what models look for.
-func ExampleConfig_onSearch() {
+// OnEvent watches what models look for.
+func ExampleConfig_onEvent() {
 	config := toolsearch.Config{
 		DynamicTools: demoTools(),
-		OnSearch: func(_ context.Context, e toolsearch.SearchEvent) {
-			fmt.Printf("searched for %q: %v of %d, by the %s\n", e.Query, e.Matches, e.Total, e.Searcher)
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if e, ok := e.(toolsearch.SearchEvent); ok {
+				fmt.Printf("searched for %q: %v of %d, by the %s\n", e.Query, e.Matches, e.Total, e.Searcher)
+			}
 		},
 	}
 	showRun(context.Background(), config, "Open an issue", toolsearchtest.CallTool("tool_search", `{"query":"issue","max_results":1}`))

@@ -42,7 +42,7 @@ var protocols = []struct {
 // secrets are tools some users may not have.
 func isSecret(name string) bool { return strings.Contains(name, "secret") }
 
-func hideSecrets(_ context.Context, info *schema.ToolInfo) bool { return !isSecret(info.Name) }
+func hideSecrets(_ context.Context, doc toolsearch.Document) bool { return !isSecret(doc.Name) }
 
 func toolsWithSecrets() []tool.BaseTool {
 	return testtools.EchoTools(
@@ -134,9 +134,8 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 // was loaded at its end.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
 	t.Helper()
-	var loaded, errs []string
-	config.OnLoaded = func(_ context.Context, names []string) { loaded = names }
-	config.OnError = func(_ context.Context, err error) { errs = append(errs, err.Error()) }
+	var errs []string
+	config.OnEvent = onFailure(func(err error) { errs = append(errs, err.Error()) })
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), toolsearchtest.Say("done"))...)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
 		Model: scripted, Instruction: "Be brief.",
@@ -147,11 +146,12 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	if withHistory {
 		history = pryingHistory()
 	}
-	ctx := toolsearch.WithLoaded(context.Background(), "secret_mail", "get_weather")
+	session := toolsearch.NewSession("secret_mail", "get_weather")
+	ctx := toolsearch.WithSession(context.Background(), session)
 	events, err := runAgent(ctx, agent, w, append(history, question...))
 	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "too few model calls; the run ended with %v", err)
 	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
-	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", loaded, "\nerrors ", errs)
+	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded(), "\nerrors ", errs)
 }
 
 // TestFilterChangesBetweenRuns: what an earlier run had loaded is out of reach of one
@@ -163,9 +163,9 @@ func TestFilterChangesBetweenRuns(t *testing.T) {
 // allowedKey is the context key of a pattern of the tools a user may have.
 type allowedKey struct{}
 
-func byUser(ctx context.Context, info *schema.ToolInfo) bool {
+func byUser(ctx context.Context, doc toolsearch.Document) bool {
 	allowed, _ := ctx.Value(allowedKey{}).(string)
-	return strings.Contains(allowed, info.Name)
+	return strings.Contains(allowed, doc.Name)
 }
 
 func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
@@ -230,8 +230,8 @@ func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 func TestFilterThatPanics(t *testing.T) {
 	playAll(t, []conversation{{
 		name: "over one tool",
-		config: toolsearch.Config{Filter: func(_ context.Context, info *schema.ToolInfo) bool {
-			if info.Name == "send_mail" {
+		config: toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool {
+			if doc.Name == "send_mail" {
 				panic("no such user")
 			}
 			return true
@@ -271,12 +271,11 @@ func TestFilterTools(t *testing.T) {
 			filter := toolsearch.FilterTools(tt.servers, tt.tools)
 			var got []string
 			for _, name := range all {
-				if filter(context.Background(), &schema.ToolInfo{Name: name}) {
+				if filter(context.Background(), named(name)) {
 					got = append(got, name)
 				}
 			}
 			assert.Equal(t, tt.want, strings.Join(got, " "))
-			assert.False(t, filter(context.Background(), nil), "no tool at all passes")
 		})
 	}
 }
@@ -317,7 +316,7 @@ func TestPatternsAreGlobs(t *testing.T) {
 	for range 20_000 {
 		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
 		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
-		if got := toolsearch.FilterTools(nil, []string{pattern})(context.Background(), &schema.ToolInfo{Name: name}); got != want {
+		if got := toolsearch.FilterTools(nil, []string{pattern})(context.Background(), named(name)); got != want {
 			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
 		}
 		if want {
@@ -329,5 +328,10 @@ func TestPatternsAreGlobs(t *testing.T) {
 
 func TestPatternsOfNothingButAsterisksEnd(t *testing.T) {
 	filter := toolsearch.FilterTools(nil, []string{strings.Repeat("*a", 1<<12)})
-	assert.False(t, filter(context.Background(), &schema.ToolInfo{Name: strings.Repeat("a", 1<<12-1) + "b"}))
+	assert.False(t, filter(context.Background(), named(strings.Repeat("a", 1<<12-1)+"b")))
+}
+
+// named is a document of that name, annotated as it is by default.
+func named(name string) toolsearch.Document {
+	return toolsearch.Document{Name: name, Annotation: toolsearch.Annotate(&schema.ToolInfo{Name: name})}
 }

@@ -245,3 +245,21 @@ func called(id, name, arguments string) call {
 func isReminderTag(line string) bool {
 	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
 }
+
+// onSearch is the Config.OnEvent of tests that look at searches.
+func onSearch(told func(e toolsearch.SearchEvent)) func(context.Context, toolsearch.Event) {
+	return func(_ context.Context, e toolsearch.Event) {
+		if search, ok := e.(toolsearch.SearchEvent); ok {
+			told(search)
+		}
+	}
+}
+
+// onFailure is the Config.OnEvent of tests that look at failures.
+func onFailure(told func(err error)) func(context.Context, toolsearch.Event) {
+	return func(_ context.Context, e toolsearch.Event) {
+		if failure, ok := e.(toolsearch.FailureEvent); ok {
+			told(failure.Err)
+		}
+	}
+}

@@ -1,260 +1,167 @@
 package toolsearch
 
-import (
-	"cmp"
-	"strings"
-	"sync"
-)
+import "slices"
 
-// What a history shows: which tools its searches loaded and its calls used, and what has to
-// be changed in it.
+// A history in rounds. A round is a message that calls tools and the results that follow it,
+// up to the next message that does.
+//
+// Which call does a result answer? One rule, here and nowhere else: the call of its id in its
+// round. Where several calls of a round share an id, or have none, they are answered in
+// their order, unless the name of one of these results fits no such call: then no result of
+// that id is taken for an answer. A result without a name that answers no call of its round
+// is named after the nearest call of its id in one of the rounds before, since stores may
+// reorder results.
 
-// effect is what the result of a meta-tool does to the loaded tools, as documents.
-type effect struct{ loads, unloads []int }
-
-// reader is how a middleware reads a history.
-type reader struct {
-	catalog    *Catalog
-	names      metaNames
-	countCalls bool // a call to a hidden tool loads it
-	native     nativeForm
-	memo       effectMemo
+// round is the calls of one view and what follows them.
+type round struct {
+	caller   int // the view that calls; -1 for results before any call
+	from, to int // its answers
 }
 
-func newReader(c *Catalog, names metaNames, config *Config) *reader {
-	for _, name := range foreignNames {
-		if _, dynamic := c.byName[name]; dynamic {
-			names.taken = append(names.taken, name)
+// answer is a tool result.
+type answer struct {
+	view, result int       // of its first part
+	caller       int       // the view of its call; -1 if there is none
+	call         *callView // nil if there is none
+	called       string    // the name the model called; "" if that is unknown
+}
+
+// maxRoundsBack is how many rounds a result may stand behind its call.
+const maxRoundsBack = 8
+
+// pair fills in the rounds and the answers of the transcript. A stand-in of these names
+// counts as the call it stands in for.
+func (t *transcript) pair(names *metaNames) {
+	t.rounds, t.answers, t.misnamed = t.rounds[:0], t.answers[:0], false
+	current := round{caller: -1}
+	for i := range t.views {
+		v := &t.views[i]
+		if len(v.calls) > 0 {
+			t.finish(current, names)
+			current = round{caller: i, from: len(t.answers)}
 		}
-	}
-	return &reader{catalog: c, names: names, countCalls: config.Unloaded == UnloadedLoadAndRun && config.nativeForm() != serverForm, native: config.nativeForm()}
-}
-
-// effectMemo remembers what results do. The same results are read again before every
-// model call of a conversation, by runs that share nothing else.
-type effectMemo struct {
-	mu      sync.RWMutex
-	effects map[string]effect // by the text of the result
-}
-
-// Bounds on the memo, which is emptied when it is full.
-const (
-	maxMemoTexts = 4096
-	maxMemoBytes = 2 << 10 // a longer text is not remembered
-)
-
-// effectOf returns what the result of a meta-tool does.
-func (r *reader) effectOf(text string) effect {
-	r.memo.mu.RLock()
-	e, known := r.memo.effects[text]
-	r.memo.mu.RUnlock()
-	if known {
-		return e
-	}
-	readResult(text, func(name string, unloads bool) {
-		doc, ok := r.catalog.byName[name]
-		switch {
-		case !ok:
-		case unloads:
-			e.unloads = append(e.unloads, doc)
-		default:
-			e.loads = append(e.loads, doc)
-		}
-	})
-	if len(text) > maxMemoBytes {
-		return e
-	}
-	r.memo.mu.Lock()
-	defer r.memo.mu.Unlock()
-	if r.memo.effects == nil || len(r.memo.effects) >= maxMemoTexts {
-		r.memo.effects = make(map[string]effect)
-	}
-	r.memo.effects[strings.Clone(text)] = e
-	return e
-}
-
-// docsOf turns the names of an effect into documents.
-func (r *reader) docsOf(e nameEffect) effect {
-	docs := func(names []string) (docs []int) {
-		for _, name := range names {
-			if doc, ok := r.catalog.byName[name]; ok {
-				docs = append(docs, doc)
-			}
-		}
-		return docs
-	}
-	return effect{docs(e.loads), docs(e.unloads)}
-}
-
-// calledDoc returns the dynamic tool that a call runs: the one of its name, or the one it
-// dispatches to.
-func (r *reader) calledDoc(name, arguments string) (doc int, ok bool) {
-	if name == r.names.search { // by far the most, and no dynamic tool's
-		return 0, false
-	}
-	if doc, ok = r.catalog.byName[name]; !ok && r.names.dispatches(name) {
-		doc, ok = r.catalog.byName[readDispatch(arguments).Name]
-	}
-	return doc, ok
-}
-
-// history is what one pass over the messages finds.
-type history struct {
-	reminder reminderFacts
-	repair   bool   // restore may have something to do
-	native   bool   // it holds native search results
-	question string // what the user said last, while the model has not answered
-}
-
-// read goes over the messages once: it loads what they show, in their order, and finds
-// what is to be changed in them.
-func read[M message](r *reader, codec codec[M], reminder *reminder, notebook *notebook, messages []M, loaded *loadedSet) history {
-	var v view
-	var open openCalls
-	h := history{reminder: noReminder}
-	for i, msg := range messages {
-		codec.read(msg, &v)
-		h.reminder.note(reminder, i, &v)
-		switch {
-		case v.assistant:
-			h.question = ""
-		case v.user && !reminder.is(&v):
-			h.question = v.said()
-		}
-		if len(v.calls) > 0 && loaded.settle != nil {
-			// What the model saw when it made these calls: one to a tool hidden again by
-			// then was refused, or brings the tool back at the end of the list.
-			loaded.busy = open.busy(r)
-			loaded.settle()
-		}
-		open.begin(v.calls)
-		for _, call := range v.calls {
-			name, arguments := call.name, call.args
-			if call.standIn {
-				h.repair = true
-				name, arguments = call.wanted, call.wantArg // what restore makes of it
-			}
-			if doc, ok := r.calledDoc(name, arguments); ok && (r.countCalls || loaded.has.Has(doc)) {
-				loaded.use(doc)
-			}
-		}
-		var call *callView
-		called := ""
-		for j, result := range v.results {
-			if j == 0 || result.at != v.results[j-1].at {
-				call, called = open.answer(result.callID), ""
-				switch {
-				case call != nil && call.standIn:
-					called = call.wanted
-				case call != nil:
-					called = call.name
-				case result.name == "":
-					called = calledName(codec, messages[:i], result.callID)
-				}
-			}
-			h.repair = h.repair || r.names.dispatches(called) && result.name != called
-			if !r.names.reads(cmp.Or(result.name, called)) {
-				continue
-			}
-			if !result.native {
-				h.repair = h.repair || called != "" && result.name != "" && called != result.name
-				e := r.effectOf(result.text)
-				loaded.apply(e)
-				if r.native.isText(codec.wordless) {
-					loaded.noteNative(e.loads...)
-				}
-				continue
-			}
-			h.native = true
-			kept := r.native.isText(codec.wordless) || r.native == deferredForm && (isMarkedSearch(call) || notebook.made(result.callID))
-			for _, info := range result.foundTools {
-				if info == nil {
-					continue
-				}
-				if doc, ok := r.catalog.byName[info.Name]; ok {
-					loaded.use(doc)
-					if kept {
-						loaded.noteNative(doc)
-					}
-				}
+		for j := range v.results {
+			if v.results[j].part == 0 {
+				t.answers = append(t.answers, answer{view: i, result: j, caller: -1})
 			}
 		}
 	}
-	loaded.busy = open.busy(r)
-	return h
+	t.finish(current, names)
 }
 
-// openCalls are the calls of the latest message that has any, and which were answered.
-type openCalls struct {
-	calls    []callView
-	answered []bool
-}
-
-func (o *openCalls) begin(calls []callView) {
-	if len(calls) == 0 {
+// finish ends a round: it finds the call of each of its answers.
+func (t *transcript) finish(r round, names *metaNames) {
+	r.to = len(t.answers)
+	if r.caller < 0 && r.from == r.to {
 		return
 	}
-	o.calls = append(o.calls[:0], calls...)
-	o.answered = append(o.answered[:0], make([]bool, len(calls))...)
+	t.rounds = append(t.rounds, r)
+	var calls []callView
+	if r.caller >= 0 {
+		calls = t.views[r.caller].calls
+		for i := range calls {
+			t.misnamed = t.misnamed || calls[i].standIn
+		}
+	}
+	answers := t.answers[r.from:r.to]
+	var refused map[string]bool // ids whose results fit no calls
+	for i := range answers {
+		a := &answers[i]
+		result := t.result(a)
+		call, shared := nextCall(calls, result.callID)
+		if call != nil {
+			call.answered = true
+			a.call, a.caller = call, r.caller
+		}
+		if shared && (call == nil || !names.fits(result.name, call)) {
+			if refused == nil {
+				refused = make(map[string]bool)
+			}
+			refused[result.callID] = true
+		}
+	}
+	for i := range answers {
+		a := &answers[i]
+		result := t.result(a)
+		if refused[result.callID] {
+			a.call, a.caller = nil, -1
+		}
+		switch {
+		case a.call != nil:
+			a.called = names.asked(a.call)
+			t.misnamed = t.misnamed || a.called != result.name
+		case result.name == "":
+			a.called = t.calledBefore(result.callID, names)
+		}
+	}
 }
 
-// busy returns the dynamic tools whose calls were not answered.
-func (o *openCalls) busy(r *reader) (docs []int) {
-	for i, call := range o.calls {
-		if o.answered[i] {
+// nextCall returns the call that the next result of an id answers, and whether order alone
+// tells so. All results of an id that one call has answer that call.
+func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
+	var first, open *callView
+	same := 0
+	for i := range calls {
+		c := &calls[i]
+		if c.id != id {
 			continue
 		}
-		if call.standIn {
-			call.name, call.args = call.wanted, call.wantArg
+		same++
+		if first == nil {
+			first = c
 		}
-		if doc, ok := r.calledDoc(call.name, call.args); ok {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
-}
-
-// answer returns the first call with that id that was not answered, or nil.
-func (o *openCalls) answer(id string) *callView {
-	for i := range o.calls {
-		if o.calls[i].id == id && !o.answered[i] {
-			o.answered[i] = true
-			return &o.calls[i]
+		if open == nil && !c.answered {
+			open = c
 		}
 	}
-	return nil
+	if same == 1 && id != "" {
+		return first, false
+	}
+	return open, same > 0
 }
 
-// calledName returns the name of the tool that was called with that id, in the nearest
-// message that calls tools and, since stores may reorder results, a few before it.
-func calledName[M message](codec codec[M], before []M, id string) string {
-	var v view
-	for i, rounds := len(before)-1, 0; i >= 0 && rounds < 8; i-- {
-		codec.read(before[i], &v)
-		for _, call := range v.calls {
-			if call.id == id {
-				if call.standIn {
-					return call.wanted
-				}
-				return call.name
+// result returns the first part of an answer.
+func (t *transcript) result(a *answer) *resultView { return &t.views[a.view].results[a.result] }
+
+// calledBefore returns the name of the tool that was called with an id in the latest rounds.
+func (t *transcript) calledBefore(id string, names *metaNames) string {
+	for i := len(t.rounds) - 1; i >= max(0, len(t.rounds)-maxRoundsBack); i-- {
+		if t.rounds[i].caller < 0 {
+			continue
+		}
+		for j := range t.views[t.rounds[i].caller].calls {
+			if call := &t.views[t.rounds[i].caller].calls[j]; call.id == id {
+				return names.asked(call)
 			}
-		}
-		if len(v.calls) > 0 {
-			rounds++
 		}
 	}
 	return ""
 }
 
-// called returns the dynamic tools that the message calls.
-func called[M message](r *run, codec codec[M], msg M) *loadedSet {
-	set := newLoadedSet(r.scope.Catalog)
-	var v view
-	codec.read(msg, &v)
-	for _, call := range v.calls {
-		if doc, ok := r.scope.byName[call.name]; ok && r.scope.sees(doc) {
-			set.add(doc)
-		}
+// unanswered returns the calls of a round that have no result.
+func (t *transcript) unanswered(r round) []callView {
+	if r.caller < 0 {
+		return nil
 	}
-	return set
+	return slices.DeleteFunc(slices.Clone(t.views[r.caller].calls), func(c callView) bool { return c.answered })
+}
+
+// asked is the name the model called: a stand-in of these names is known by the call it
+// stands in for.
+func (n *metaNames) asked(c *callView) string {
+	if n.stoodIn(c) {
+		return c.wanted
+	}
+	return c.name
+}
+
+// stoodIn reports whether the call is a stand-in that a middleware of these names made.
+func (n *metaNames) stoodIn(c *callView) bool {
+	return c.standIn && (c.name == n.search || n.call != "" && c.wanted == n.call)
+}
+
+// fits reports whether a result of that name may answer the call.
+func (n *metaNames) fits(name string, c *callView) bool {
+	asked := n.asked(c)
+	return name == "" || name == asked || n.answers(name) || n.dispatches(asked)
 }

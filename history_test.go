@@ -523,11 +523,8 @@ func TestCarryOver(t *testing.T) {
 }
 
 func testCarryOver[M adk.MessageType](t *testing.T, w way) {
-	var loaded []string
-	middleware := newMiddleware[M](t, toolsearch.Config{
-		DynamicTools: testtools.NewsTools(),
-		OnLoaded:     func(_ context.Context, names []string) { loaded = names },
-	})
+	session := toolsearch.NewSession()
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()})
 	run := func(ctx context.Context, turns ...turn) []request {
 		t.Helper()
 		model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
@@ -536,9 +533,9 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 		require.NoError(t, err)
 		return model.Requests()
 	}
-	run(context.Background(), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
-	require.Equal(t, []string{"send_mail", "get_weather"}, loaded, "what OnLoaded was told")
-	requests := run(toolsearch.WithLoaded(context.Background(), append(loaded, "no_such_tool")...), search(`{"query":"select:list_stocks"}`))
+	run(toolsearch.WithSession(context.Background(), session), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
+	require.Equal(t, []string{"send_mail", "get_weather"}, session.Loaded(), "what the session has")
+	requests := run(toolsearch.WithLoaded(context.Background(), append(session.Loaded(), "no_such_tool")...), search(`{"query":"select:list_stocks"}`))
 	require.Len(t, requests, 2)
 	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
 		assert.Equal(t, want, strings.Join(requests[i].ToolNames(), " "), "call %d: what the model saw", i)

@@ -95,7 +95,7 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		}
 		config := p.config
 		config.Source = func(context.Context) ([]tool.BaseTool, error) { return specs, nil }
-		config.OnError = func(_ context.Context, err error) { assert.Fail(t, "OnError was called", "%s: %v", p.name, err) }
+		config.OnEvent = onFailure(func(err error) { assert.Fail(t, "a failure was told", "%s: %v", p.name, err) })
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
 			toolsearchtest.CallTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),

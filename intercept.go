@@ -33,8 +33,8 @@ type callable struct {
 }
 
 // replacement returns the call to be run in the place of one that cannot be run as it is.
-func (k *callable) replacement(call callView) (name, arguments string, replaced bool) {
-	names := &k.run.reader.names
+func (k *callable) replacement(call *callView) (name, arguments string, replaced bool) {
+	names := &k.run.names
 	if call.name != "" && call.name == names.call {
 		d := readDispatch(call.args)
 		if s := k.dispatchProblem(d); s != nil {
@@ -56,15 +56,15 @@ func (k *callable) standInFor(name string) *standIn {
 		}
 		return nil
 	}
-	if !k.explain || len(k.all) == 0 || k.run.reader.names.has(name) || containsName(k.all, name) {
+	if !k.explain || len(k.all) == 0 || k.run.names.has(name) || containsName(k.all, name) {
 		return nil
 	}
 	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
 // asked is the name of the tool that a call means.
-func (k *callable) asked(call callView) string {
-	if d := readDispatch(call.args); call.name != "" && call.name == k.run.reader.names.call && d.Name != "" {
+func (k *callable) asked(call *callView) string {
+	if d := readDispatch(call.args); call.name != "" && call.name == k.run.names.call && d.Name != "" {
 		return naming.Cut(d.Name, naming.MaxBytes)
 	}
 	return naming.Cut(call.name, naming.MaxBytes)
@@ -73,13 +73,13 @@ func (k *callable) asked(call callView) string {
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	loaded, _ := k.run.notebook.wasLoaded(name)
-	return loaded || k.run.plain || containsName(k.visible, name) || k.foundNatively(doc)
+	return loaded || k.run.hidesNone || containsName(k.visible, name) || k.foundNatively(doc)
 }
 
 func (k *callable) foundNatively(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	return slices.ContainsFunc(k.native, func(t *schema.ToolInfo) bool {
-		return t != nil && t.Name == name && isMarked(t, k.run.reader.names.search)
+		return t != nil && t.Name == name && isMarked(t, k.run.names.search)
 	})
 }
 
@@ -111,160 +111,119 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// intercept returns messages with other calls in the place of those of the last one that
-// cannot be run as they are, messages itself if there are none, and the names of the tools
-// that are not run at all.
-func intercept[M message](codec codec[M], k *callable, messages []M) (rewritten []M, refused []string) {
-	if len(messages) == 0 {
-		return messages, nil
+// dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil.
+func (k *callable) dispatchProblem(d dispatch) *standIn {
+	c, names := k.run.scope, &k.run.names
+	misuse := func(key string) *standIn {
+		return &standIn{MisusedTool: names.call, Problem: c.prompt.text(key)}
 	}
-	var v view
-	last := messages[len(messages)-1]
-	codec.read(last, &v)
-	var replaced []callView
-	for _, call := range v.calls {
-		if name, arguments, ok := k.replacement(call); ok {
-			replaced = append(replaced, callView{
-				at: call.at, name: name, args: arguments,
-				standIn: true, wanted: call.name, wantArg: call.args,
-			})
-			if name == k.run.reader.names.search {
-				refused = append(refused, k.asked(call))
-			}
+	doc, dynamic := k.dispatched(d.Name)
+	switch {
+	case !d.ok:
+		return misuse("bad-dispatch")
+	case names.has(d.Name):
+		return misuse("dispatch-meta")
+	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
+		return nil // left to Eino, or a tool the model sees, called the long way
+	case !dynamic:
+		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
+	case k.refuse && !k.isLoaded(doc):
+		return &standIn{UnloadedTool: c.docs[doc].Name}
+	}
+	if problem := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
+		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
+	}
+	return nil
+}
+
+// dispatched returns the dynamic tool that a dispatched call means. A tool of the agent's own
+// that has exactly that name comes before one that has it in another spelling.
+func (k *callable) dispatched(name string) (doc int, ok bool) {
+	if doc, ok = k.run.scope.byName[name]; ok && k.run.scope.sees(doc) {
+		return doc, true
+	}
+	if containsName(k.all, name) {
+		return 0, false
+	}
+	return k.run.scope.lookup(name)
+}
+
+// dispatchedName is the exact name of the tool a dispatched call means.
+func (k *callable) dispatchedName(name string) string {
+	if doc, ok := k.dispatched(name); ok {
+		return k.run.scope.docs[doc].Name
+	}
+	return name
+}
+
+// intercept puts other calls in the place of those of a view that cannot be run as they are,
+// and returns the names of the tools that are not run at all.
+func intercept(k *callable, v *view) (refused []string) {
+	for i := range v.calls {
+		call := &v.calls[i]
+		name, arguments, ok := k.replacement(call)
+		if !ok {
+			continue
 		}
+		if name == k.run.names.search {
+			refused = append(refused, k.asked(call))
+		}
+		call.standIn, call.wanted, call.wantArg = true, call.name, call.args
+		v.setCall(i, name, arguments)
 	}
-	if len(replaced) == 0 {
-		return messages, nil
-	}
-	rewritten = slices.Clone(messages)
-	rewritten[len(messages)-1] = codec.setCalls(last, replaced)
-	return rewritten, refused
+	return refused
 }
 
 // restore puts the model's own calls back in the place of those that were run instead, and
-// names the results after the tool the model called. It returns messages itself where there
-// is nothing to do.
-func restore[M message](codec codec[M], names *metaNames, messages []M) []M {
-	restored := messages
-	change := func(i int, msg M) {
-		if &restored[0] == &messages[0] {
-			restored = slices.Clone(messages)
-		}
-		restored[i] = msg
+// names the results after the tool the model called.
+func restore(t *transcript, names *metaNames) {
+	if !t.misnamed {
+		return
 	}
-	var v view
-	var round answeredRound
-	finish := func() {
-		for _, r := range round.misnamed(names) {
-			change(r.message, codec.nameResults(restored[r.message], []resultView{r.resultView}))
+	for _, round := range t.rounds {
+		for i := round.from; i < round.to; i++ {
+			restoreName(t, &t.answers[i], names)
 		}
-		round = answeredRound{}
-	}
-	for i, msg := range messages {
-		codec.read(msg, &v)
-		if len(v.calls) > 0 {
-			finish()
+		if round.caller < 0 {
+			continue
 		}
-		var standIns []callView
-		for _, call := range v.calls {
-			if call.standIn && (call.name == names.search || names.call != "" && call.wanted == names.call) {
-				call = callView{at: call.at, id: call.id, name: call.wanted, args: call.wantArg}
-				standIns = append(standIns, call)
-			}
-			round.calls = append(round.calls, call)
-		}
-		if standIns != nil {
-			change(i, codec.setCalls(msg, standIns))
-		}
-		for j, result := range v.results {
-			if j == 0 || result.at != v.results[j-1].at { // one of several texts of a result
-				round.results = append(round.results, answeringResult{result, i})
+		v := &t.views[round.caller]
+		for i := range v.calls {
+			if call := &v.calls[i]; names.stoodIn(call) {
+				call.standIn = false
+				v.setCall(i, call.wanted, call.wantArg)
 			}
 		}
 	}
-	finish()
-	return restored
+}
+
+// restoreName names a result of the search tool that answers a call of another name, and a
+// result of any tool that answers a dispatching call, after the tool that was called.
+func restoreName(t *transcript, a *answer, names *metaNames) {
+	result := t.result(a)
+	if a.call == nil || result.native || !names.answers(result.name) && !names.dispatches(a.called) {
+		return
+	}
+	if a.called == "" || a.called == result.name {
+		return
+	}
+	v := &t.views[a.view]
+	result.name, result.renamed, v.edited = a.called, true, true
+	for i := a.result + 1; i < len(v.results) && v.results[i].part > 0; i++ {
+		v.results[i].name = a.called
+	}
 }
 
 // mendCalls gives calls of the meta-tools whose arguments are no JSON, as when a stream broke
 // off, empty ones: the claude adapter makes a request of them that is no JSON either. They
-// were answered already. It returns messages itself where there is nothing to do.
-func mendCalls[M message](codec codec[M], names *metaNames, messages []M) []M {
-	mended := messages
-	var v view
-	for i, msg := range messages {
-		codec.read(msg, &v)
-		var calls []callView
-		for _, call := range v.calls {
-			if names.has(call.name) && !call.standIn && !isJSON(call.args) {
-				call.args = "{}"
-				calls = append(calls, call)
+// were answered already.
+func mendCalls(t *transcript, names *metaNames) {
+	for i := range t.views {
+		v := &t.views[i]
+		for j := range v.calls {
+			if call := &v.calls[j]; names.has(call.name) && !call.standIn && !isJSON(call.args) {
+				v.setCall(j, call.name, "{}")
 			}
 		}
-		if calls == nil {
-			continue
-		}
-		if &mended[0] == &messages[0] {
-			mended = slices.Clone(messages)
-		}
-		mended[i] = codec.setCalls(msg, calls)
 	}
-	return mended
-}
-
-// answeredRound is the calls of one message and the results that answer them.
-type answeredRound struct {
-	calls   []callView
-	results []answeringResult
-}
-
-type answeringResult struct {
-	resultView
-	message int
-}
-
-// misnamed returns the results of the search tool that answer a call of another name, and
-// those of any tool that answer a dispatching call, with the name that was called. Calls are
-// told apart by id or, where several share one or have none, by their order; where that does
-// not fit the names either, nothing is said.
-func (r *answeredRound) misnamed(names *metaNames) []answeringResult {
-	var list []answeringResult
-	for i, result := range r.results {
-		if result.native || !names.answers(result.name) && names.call == "" && !names.others {
-			continue
-		}
-		name := r.calledName(i, names)
-		if name != "" && name != result.name && (names.answers(result.name) || names.dispatches(name)) {
-			result.name = name
-			list = append(list, result)
-		}
-	}
-	return list
-}
-
-func (r *answeredRound) calledName(i int, meta *metaNames) string {
-	id := r.results[i].callID
-	var names []string
-	for _, call := range r.calls {
-		if call.id == id {
-			names = append(names, call.name)
-		}
-	}
-	if len(names) == 1 && id != "" {
-		return names[0]
-	}
-	name, place := "", 0
-	for j, result := range r.results {
-		if result.callID != id {
-			continue
-		}
-		if place >= len(names) || result.name != names[place] && !meta.answers(result.name) && !meta.dispatches(names[place]) {
-			return ""
-		}
-		if j == i {
-			name = names[place]
-		}
-		place++
-	}
-	return name
 }

@@ -1,20 +1,22 @@
 package toolsearch
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/cloudwego/eino/components"
-	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// Native mode: the model searches the catalog by means of its own, of which there are three
-// dialects. docs/adapters.md tells which model adapter takes which.
+// Who searches: the middleware, or the model by means of its own. A mode is one of the ways
+// to give a catalog to a model; docs/adapters.md tells which adapter takes which.
+//
+//	mode         tools go to the model as    search results are
+//	text         ordinary, once loaded       texts
+//	deferred     deferred                    native, or texts that become native on the wire
+//	references   ordinary, once loaded       texts that become native on the wire
+//	server       deferred                    the provider's own
 //
 // A tool whose definition a native search result shows to the model is callable for as long
 // as the result stands there. Where the result is gone, or never was one that can be shown
@@ -22,211 +24,215 @@ import (
 // both, and a search does not show one from the ordinary list again: adapters refuse a
 // definition that comes twice.
 
-// NativeDialect is how a model's adapter takes tools that are searched natively.
-type NativeDialect int
+// mode is a way to give the catalog to the model.
+type mode interface {
+	facts() modeFacts
 
-const (
-	// NativeDeferred gives the catalog to the model as deferred tools and tool_search as its
-	// native search tool, whose results are whole definitions: Eino's own way, for the
-	// agentic adapters of Claude and of OpenAI's Responses API. In the history of a chat
-	// model, of *schema.Message, they are plain text, and only the model gets them in native
-	// form, so that other middlewares can read them.
-	NativeDeferred NativeDialect = iota
+	// lists are the tool lists of a model call, by which those loaded are callable.
+	lists(r *run, given lists, loaded *loadedSet) lists
 
-	// NativeReferences is for the Claude chat model: tool_search is an ordinary tool, and no
-	// tool is deferred but by the adapter itself, which makes references of the results. In
-	// the history they are plain text too.
-	NativeReferences
+	// called notes in the lists, after a model call, the tools that it calls.
+	called(r *run, given lists, docs []int) lists
 
-	// NativeServer gives the catalog to the model as deferred tools and leaves the search to
-	// its provider. Nothing is known here of what it finds, so no policy for tools that are
-	// not loaded applies.
-	NativeServer
-)
+	// keeps reports whether a result in the history shows the model what it found.
+	keeps(r *run, result *resultView, call *callView) bool
 
-// String returns the dialect's name.
-func (d NativeDialect) String() string {
-	names := [...]string{"deferred", "references", "server"}
-	if d < 0 || int(d) >= len(names) {
-		return fmt.Sprintf("NativeDialect(%d)", int(d))
-	}
-	return names[d]
+	// fit returns a search result in the form that the model takes, and whether that is
+	// another form than it has.
+	fit(f *fitter, result resultView, call *callView) (fitted resultView, changed bool)
 }
 
-// NativeSupport tells the dialect for a chat model that it knows by its components.GetType,
-// or false: then stay in default mode, which works with every model that calls tools. It
-// knows the adapters of eino-ext; a model wrapped in a type of another name is unknown.
-//
-//	dialect, ok := toolsearch.NativeSupport(model)
-//	config := toolsearch.Config{UseModelToolSearch: ok, Native: dialect}
-func NativeSupport(chatModel any) (NativeDialect, bool) {
-	if foreign.IsNil(chatModel) {
-		return NativeDeferred, false
-	}
-	name, _ := components.GetType(chatModel)
-	switch name {
-	case "Claude":
-		return NativeReferences, true
-	case "AgenticClaude", "AgenticOpenAI/Responses":
-		return NativeDeferred, true
-	}
-	return NativeDeferred, false
+// modeFacts are what the wiring has to know of a mode.
+type modeFacts struct {
+	native     bool // the model searches
+	searchTool bool // the search tool is the model's native one
+	defers     bool // tools that are not loaded are deferred
+	onWire     bool // results are texts in the history, and native in what the model gets
+	server     bool // the provider searches, and nothing is known of what it finds
+	mendsCalls bool // the adapter cannot take calls whose arguments are no JSON
 }
 
-// nativeForm is what search results are to the model: texts, or one of the dialects.
-type nativeForm int
-
-const (
-	textForm nativeForm = iota
-	deferredForm
-	referencesForm
-	serverForm
-)
-
-// isText reports whether search results are texts in the history, and native only in what the
-// model gets. So they are for chat models, since Eino's reduction ends a run over a
-// *schema.Message with a native result; an agentic message has it as one block among others.
-func (f nativeForm) isText(wordless bool) bool {
-	return f == referencesForm || f == deferredForm && !wordless
+// modeOf returns the mode of a protocol for a message type. In the history of a chat model
+// native results would end Eino's reduction; an agentic message has them as blocks among
+// others, and its adapters take nothing else.
+func modeOf(p Protocol, wordless bool) mode {
+	switch p {
+	case ProtocolNativeDeferred:
+		return deferredMode{onWire: !wordless}
+	case ProtocolNativeReferences:
+		return referencesMode{}
+	case ProtocolNativeServer:
+		return serverMode{}
+	default:
+		return textMode{}
+	}
 }
 
-// deferred splits the tools for a native model call: the ordinary list, without the
-// search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
-// visible it is idempotent, and it passes over deferred tools of others.
-func deferred(r *run, tools, others []*schema.ToolInfo, loaded *loadedSet) (ordinary, hidden []*schema.ToolInfo) {
-	catalog, searchTool := r.reader.catalog, r.reader.names.search
-	references := r.reader.native == referencesForm
-	moved := newLoadedSet(catalog)
-	for _, doc := range loaded.docs {
-		// What stands in the ordinary list already, or always does, stays there.
-		if !loaded.native.Has(doc) || r.plain || r.isAlways(doc) || containsMarked(tools, catalog.docs[doc].Name, searchTool) {
-			moved.add(doc)
+// isMarkedSearch reports whether the adapter itself marked the call as a native search.
+func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
+
+// fitter puts search results into the form that a model takes.
+type fitter struct {
+	run    *run
+	loaded *loadedSet
+	given  map[string]bool // names the model has a definition of
+	other  string          // the name of another middleware's native search tool
+}
+
+// newFitter returns a fitter for a model that is given these tools.
+func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
+	f := &fitter{run: r, loaded: loaded, given: make(map[string]bool, len(given))}
+	for _, t := range given {
+		if t != nil {
+			f.given[t.Name] = true
 		}
 	}
-	ordinary = make([]*schema.ToolInfo, 0, 8)
-	for _, t := range visible(r, tools, moved) {
-		if t.Name != searchTool || references {
-			ordinary = append(ordinary, t)
+	return f
+}
+
+// fitResults puts the results of the search tool into the form that the model takes. given is
+// what the model gets besides.
+func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) {
+	f := newFitter(r, given.Tools, loaded)
+	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
+		f.other = search.Name
+	}
+	t.rewriteResults(r.names.reads, f.fit)
+}
+
+// shownOnWire returns the loaded tools whose definitions fitResults will show to the model,
+// beside those in its tool list.
+func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadedSet) docset.Set {
+	shown := docset.New(len(r.scope.docs))
+	f := newFitter(r, nil, loaded)
+	for _, t := range tools {
+		if isMarked(t, r.names.search) {
+			f.given[t.Name] = true
 		}
 	}
-	if references {
-		return ordinary, undeferred(r, others)
-	}
+	t.eachResult(r.names.reads, func(result *resultView, a *answer) {
+		fitted, _ := f.fit(*result, a.call)
+		for _, t := range fitted.found {
+			if doc, ok := r.scope.byName[t.Name]; ok && fitted.native {
+				shown.Add(doc)
+			}
+		}
+	})
+	return shown
+}
 
-	hidden = make([]*schema.ToolInfo, 0, len(catalog.docs))
-	for _, t := range others {
+// eachResult calls yield for the first part of every result of a tool whose name reads tells.
+func (t *transcript) eachResult(reads func(name string) bool, yield func(result *resultView, a *answer)) {
+	for i := range t.answers {
+		a := &t.answers[i]
+		result := t.result(a)
+		name := result.name
+		if name == "" && a.call != nil { // one of another round would not be taken for its answer
+			name = a.called
+		}
+		if reads(name) {
+			yield(result, a)
+		}
+	}
+}
+
+// rewriteResults replaces results by what fit makes of them, if it says that this is another
+// one. A call marked as a native search whose result is none any more loses its mark.
+func (t *transcript) rewriteResults(reads func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) {
+	t.eachResult(reads, func(result *resultView, a *answer) {
+		fitted, changed := fit(*result, a.call)
+		if !changed {
+			return
+		}
+		fitted.replaced = true
+		*result = fitted
+		t.views[a.view].edited = true
+		if isMarkedSearch(a.call) && !fitted.native {
+			a.call.ordinary = true
+			t.views[a.caller].edited = true
+		}
+	})
+}
+
+// fit returns a result in the form the model takes. Those of another middleware stay.
+func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
+	if f.isForeign(result, call) {
+		return result, false
+	}
+	return f.run.mode.fit(f, result, call)
+}
+
+// isForeign reports whether a result is one of another middleware that is at work in the same
+// run, and has a search tool of that name.
+func (f *fitter) isForeign(result resultView, call *callView) bool {
+	name := result.name
+	if name == "" && call != nil {
+		name = call.name
+	}
+	if !result.native || name == "" {
+		return false
+	}
+	return name == f.other || slices.Contains(f.run.foreign, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+		if t == nil {
+			return false
+		}
+		_, ours := f.run.scope.byName[t.Name]
+		return ours
+	})
+}
+
+// fresh makes a native result of the loaded tools that no earlier one held and the model has
+// no definition of, or a text where nothing is left.
+func (f *fitter) fresh(result resultView) (resultView, bool) {
+	c := f.run.scope
+	found := result.found
+	if !result.native {
+		found = nil
+		for _, doc := range f.run.reader.effectOf(result.text).loads {
+			found = append(found, c.docs[doc].Info)
+		}
+	}
+	seen := f.seen(found)
+	var fresh []*schema.ToolInfo
+	for _, t := range seen {
+		if !f.given[t.Name] && f.loaded.has.Has(c.byName[t.Name]) {
+			f.given[t.Name] = true
+			fresh = append(fresh, t)
+		}
+	}
+	switch {
+	case len(fresh) == 0 && !result.native:
+		return result, false
+	case len(fresh) == 0:
+		return result.asText(seen), true
+	case result.native && len(fresh) == len(result.found):
+		return result, false
+	}
+	result.native, result.found = true, fresh
+	return result, true
+}
+
+// seen returns the tools that the request may see, as the catalog defines them now.
+func (f *fitter) seen(tools []*schema.ToolInfo) []*schema.ToolInfo {
+	list := make([]*schema.ToolInfo, 0, len(tools))
+	for _, t := range tools {
 		if t == nil {
 			continue
 		}
-		if _, own := r.owns(t.Name); !own && !isOurs(t, searchTool) {
-			hidden = append(hidden, t)
-		}
-	}
-	for doc := range catalog.docs {
-		switch info := catalog.docs[doc].Info; {
-		case moved.has.Has(doc) || !r.scope.sees(doc):
-		case loaded.has.Has(doc):
-			hidden = append(hidden, marked(info, searchTool))
-		default:
-			hidden = append(hidden, r.deferred[doc])
-		}
-	}
-	return ordinary, hidden
-}
-
-// deferredMark is the key, in the Extra of a deferred definition, of the name of the search
-// tool it is deferred for. After a checkpoint it tells a tool that is gone from the catalog
-// from one that another middleware defers.
-const deferredMark = "_toolsearch_deferred"
-
-// deferredCopies are the definitions of a catalog with that mark.
-func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
-	copies := make([]*schema.ToolInfo, len(c.docs))
-	for i := range c.docs {
-		copied := *c.docs[i].Info
-		copied.Extra = maps.Clone(copied.Extra)
-		if copied.Extra == nil {
-			copied.Extra = make(map[string]any, 1)
-		}
-		copied.Extra[deferredMark] = searchTool
-		copies[i] = &copied
-	}
-	return copies
-}
-
-// isOurs reports whether the middleware of that search tool put t into a list.
-func isOurs(t *schema.ToolInfo, searchTool string) bool {
-	return isMarked(t, searchTool) || len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
-}
-
-func containsMarked(tools []*schema.ToolInfo, name, searchTool string) bool {
-	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name && isMarked(t, searchTool) })
-}
-
-// markDeferred returns tools with the given ones marked as loaded; tools
-// itself if there are none.
-func markDeferred(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	list := tools
-	for i, t := range tools {
-		if t == nil || isMarked(t, r.names.search) {
-			continue
-		}
-		if doc, ok := r.catalog.byName[t.Name]; ok && loaded.has.Has(doc) {
-			if &list[0] == &tools[0] {
-				list = slices.Clone(tools)
-			}
-			list[i] = marked(t, r.names.search)
+		if doc, ok := f.run.scope.byName[t.Name]; ok && f.run.scope.sees(doc) {
+			list = append(list, f.run.scope.docs[doc].Info)
 		}
 	}
 	return list
 }
 
-// nativeSearchTool is tool_search for agentic models in native mode: an enhanced tool whose
-// result holds the definitions of what it found. A mistake or a miss is an empty one.
-type nativeSearchTool struct {
-	*host
-	info     *schema.ToolInfo
-	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
-}
-
-// Info implements tool.BaseTool.
-func (t *nativeSearchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
-
-// InvokableRun implements tool.EnhancedInvokableTool.
-func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
-	text := ""
-	if argument != nil {
-		text = argument.Text
+// asText returns the result as the text in which tool_search answers with these tools.
+func (r resultView) asText(tools []*schema.ToolInfo) resultView {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
 	}
-	answer, matches, err := t.search(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	known := t.ordinary(ctx)
-	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
-	for _, m := range matches {
-		if !known[m.Info.Name] {
-			found.Tools = append(found.Tools, m.Info)
-		}
-	}
-	if len(found.Tools) == 0 && readRequest(text, "query").stand != nil {
-		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
-	}
-	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
-		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
-	}}}, nil
-}
-
-// undeferred returns the deferred tools of others: a run that is resumed may have been
-// native before.
-func undeferred(r *run, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		if _, own := r.owns(t.Name); !own && !isOurs(t, r.reader.names.search) {
-			others = append(others, t)
-		}
-	}
-	return others
+	r.native, r.found = false, nil
+	r.text = searchAnswer{Matches: names}.String()
+	return r
 }

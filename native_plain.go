@@ -54,13 +54,17 @@ func (p *plainModel[M]) IsCallbacksEnabled() bool { return components.IsCallback
 func (p *plainModel[M]) plain(messages []M, opts []model.Option) ([]M, []model.Option) {
 	given := model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
-	messages = rewriteResults(p.codec, messages, func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+	t := readTranscript(p.codec, messages)
+	defer t.release()
+	t.pair(&metaNames{})
+	t.rewriteResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
 		}
-		found = append(found, r.foundTools...)
-		return textOf(r, r.foundTools), true
+		found = append(found, r.found...)
+		return r.asText(r.found), true
 	})
+	messages = apply(p.codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts
 	}

@@ -177,7 +177,7 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 	config := toolsearch.Config{UseModelToolSearch: true, MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse}
 	playAll(t, []conversation{{name: "deferred", config: config, turns: turns, check: check}})
 
-	config.Native = toolsearch.NativeReferences
+	config.UseModelToolSearch, config.Protocol = false, toolsearch.ProtocolNativeReferences
 	c := conversation{name: "references", config: config, turns: turns}
 	check(t, play[*schema.Message](t, c, way{}))
 }
@@ -216,9 +216,9 @@ func TestNativeTexts(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
+		for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
-				config := toolsearch.Config{UseModelToolSearch: true, Native: dialect}
+				config := toolsearch.Config{Protocol: dialect}
 				o := play[*schema.Message](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
 				require.NoError(t, o.err)
 				want := 0
@@ -256,11 +256,11 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 			message{Role: toolsearchtest.Tool, CallID: name, ToolName: name, Text: "ran"})
 	}
 	_, agentic := any(*new(M)).(*schema.AgenticMessage)
-	for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
-		if agentic && dialect == toolsearch.NativeReferences {
+	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
+		if agentic && dialect == toolsearch.ProtocolNativeReferences {
 			continue
 		}
-		config := toolsearch.Config{UseModelToolSearch: true, Native: dialect, MaxLoaded: 1}
+		config := toolsearch.Config{Protocol: dialect, MaxLoaded: 1}
 		o := play[M](t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
 		var saw []string
 		for _, r := range o.requests {
@@ -274,8 +274,8 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 // TestNativeSearchForTheOrdinary: a tool that stands in the ordinary list does not escape
 // MaxLoaded by being searched for.
 func TestNativeSearchForTheOrdinary(t *testing.T) {
-	for _, dialect := range []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences} {
-		config := toolsearch.Config{UseModelToolSearch: true, Native: dialect, MaxLoaded: 1}
+	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
+		config := toolsearch.Config{Protocol: dialect, MaxLoaded: 1}
 		o := play[*schema.Message](t, conversation{config: config, turns: []turn{
 			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
 		}}, way{})
@@ -310,14 +310,14 @@ func TestNativeBesideAnotherProtocol(t *testing.T) {
 }
 
 func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
-	dialects := []toolsearch.NativeDialect{toolsearch.NativeDeferred, toolsearch.NativeReferences}
+	dialects := []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences}
 	if w.agentic {
 		dialects = dialects[:1]
 	}
 	for _, dialect := range dialects {
 		for _, reversed := range []bool{false, true} {
 			config := with(
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), UseModelToolSearch: true, Native: dialect}),
+				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), Protocol: dialect}),
 				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
 			if reversed {
 				slices.Reverse(config.Handlers)

@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Patterns that name tools: Config.AlwaysLoaded and FilterTools.
@@ -61,23 +58,24 @@ func parseToolPatterns(texts []string) ([]toolPattern, error) {
 	return patterns, nil
 }
 
-func (p *toolPattern) matches(name string, a *search.Annotation) bool {
+func (p *toolPattern) matches(doc *Document) bool {
+	name := doc.Name
 	if name == p.text {
 		return true
 	}
 	switch p.kind {
 	case patternTag:
-		return slices.ContainsFunc(a.Tags, func(tag string) bool { return glob(p.tag, tag) })
+		return slices.ContainsFunc(doc.Tags, func(tag string) bool { return glob(p.tag, tag) })
 	case patternScoped:
-		return glob(naming.Fold(p.namespace), naming.Fold(a.Namespace)) && (glob(p.tool, name) || glob(p.tool, naming.Bare(name, a.Namespace)))
+		return glob(naming.Fold(p.namespace), naming.Fold(doc.Namespace)) && (glob(p.tool, name) || glob(p.tool, naming.Bare(name, doc.Namespace)))
 	default:
 		return glob(p.text, name)
 	}
 }
 
-func matchesAny(patterns []toolPattern, name string, a *search.Annotation) bool {
+func matchesAny(patterns []toolPattern, doc *Document) bool {
 	for i := range patterns {
-		if patterns[i].matches(name, a) {
+		if patterns[i].matches(doc) {
 			return true
 		}
 	}
@@ -113,9 +111,9 @@ func glob(pattern, text string) bool {
 // "github:create_issue", "get_weather" or "tag:read". Two empty lists let nothing pass, so
 // that a user with no permissions has none; for no filter at all leave Config.Filter nil.
 //
-// Namespaces and tags are those that Config.Annotate tells; outside of a middleware those
-// of Annotate. A pattern that is malformed matches nothing.
-func FilterTools(servers, tools []string) func(ctx context.Context, info *schema.ToolInfo) bool {
+// Namespaces and tags are those that Config.Annotate tells. A pattern that is malformed
+// matches nothing.
+func FilterTools(servers, tools []string) func(ctx context.Context, doc Document) bool {
 	var patterns []toolPattern
 	for _, server := range servers {
 		server = strings.TrimSuffix(strings.TrimSpace(server), ":*")
@@ -128,23 +126,5 @@ func FilterTools(servers, tools []string) func(ctx context.Context, info *schema
 			patterns = append(patterns, p)
 		}
 	}
-	return func(ctx context.Context, info *schema.ToolInfo) bool {
-		if info == nil {
-			return false
-		}
-		annotation := annotationOf(ctx, info)
-		return matchesAny(patterns, info.Name, &annotation)
-	}
-}
-
-// filteredKey is the context key of the catalog whose tools a Filter is asked about.
-type filteredKey struct{}
-
-func annotationOf(ctx context.Context, info *schema.ToolInfo) search.Annotation {
-	if c, ok := ctx.Value(filteredKey{}).(*Catalog); ok {
-		if doc, known := c.byName[info.Name]; known {
-			return c.docs[doc].Annotation
-		}
-	}
-	return search.Annotate(info)
+	return func(_ context.Context, doc Document) bool { return matchesAny(patterns, &doc) }
 }

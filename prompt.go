@@ -2,6 +2,9 @@ package toolsearch
 
 import (
 	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -27,13 +30,14 @@ var chineseTexts string
 // prompt is the texts of one language for one search tool.
 type prompt struct {
 	texts    map[string]string
-	protocol Protocol
-	listed   bool // the model is shown the names of the hidden tools
+	protocol string // its own texts come before those of all
+	listed   bool   // the model is shown the names of the hidden tools
 }
 
-// promptIn returns the texts in a language, with values, pairs of a placeholder and what
-// to put there, filled in.
-func promptIn(language Language, protocol Protocol, listed bool, values ...string) *prompt {
+// newPrompt returns the texts in a language, with own texts in the place of those under
+// their headings, and with values, pairs of a placeholder and what to put there, filled in. It
+// fails on a heading that does not exist.
+func newPrompt(language Language, protocol string, listed bool, own map[string]string, values ...string) (*prompt, error) {
 	source := englishTexts
 	if language == Chinese {
 		source = chineseTexts
@@ -42,17 +46,26 @@ func promptIn(language Language, protocol Protocol, listed bool, values ...strin
 	p := &prompt{texts: make(map[string]string), protocol: protocol, listed: listed}
 	for section := range strings.SplitSeq(source, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
+		if text, replaced := own[key]; replaced {
+			p.texts[key] = fill.Replace(text)
+			continue
+		}
 		p.texts[key] = fill.Replace(strings.TrimSpace(text))
 	}
-	return p
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		if _, known := p.texts[key]; !known {
+			return nil, fmt.Errorf("toolsearch: Texts: no text is named %q; prompt/en.md has their names as headings", key)
+		}
+	}
+	return p, nil
 }
 
 // text returns the text under a heading: the protocol's own, where it has one, in the
 // variant for a model that sees no list of names, where there is one. The values are filled
-// in as in promptIn.
+// in as in newPrompt.
 func (p *prompt) text(key string, values ...string) string {
 	text := p.texts[key]
-	for _, prefix := range [...]string{p.protocol.String() + " ", ""} {
+	for _, prefix := range [...]string{p.protocol + " ", ""} {
 		own, found := p.texts[prefix+key]
 		if variant, ok := p.texts[prefix+key+"-unlisted"]; ok && !p.listed {
 			own, found = variant, true

@@ -1,15 +1,18 @@
 package toolsearch
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
+	"github.com/cloudwego/eino/components"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Protocol is the meta-tools the model sees and the shape of their results. What was loaded
-// under one protocol is understood under all: a conversation may go on under another.
+// Protocol is the meta-tools the model sees and the shape of their results, or the native way
+// in which the model searches. What was loaded under one protocol is understood under all: a
+// conversation may go on under another.
 type Protocol int
 
 const (
@@ -35,14 +38,54 @@ const (
 	// ProtocolDispatch never changes the tool list, so that a cached prompt stays valid:
 	// tool_search answers with definitions, and call_tool(name, arguments) runs a tool.
 	ProtocolDispatch
+
+	// ProtocolNativeDeferred hands the catalog to a model that searches by itself. The tools
+	// go to it as deferred tools and tool_search as its search tool, whose results are whole
+	// definitions: Eino's own way, for the agentic adapters of Claude and of OpenAI's Responses
+	// API. In the history of a chat model, of *schema.Message, results are plain text, and only
+	// the model gets them in native form, so that other middlewares can read them.
+	ProtocolNativeDeferred
+
+	// ProtocolNativeReferences is for the Claude chat model: tool_search is an ordinary tool,
+	// and no tool is deferred but by the adapter itself, which makes references of the results.
+	// In the history they are plain text too.
+	ProtocolNativeReferences
+
+	// ProtocolNativeServer gives the catalog to the model as deferred tools and leaves the
+	// search to its provider. Nothing is known here of what the provider finds, so that no
+	// policy for tools that are not loaded applies.
+	ProtocolNativeServer
 )
+
+// ProtocolFor returns the native protocol for a chat model whose adapter is known to take it,
+// and otherwise ProtocolToolSearch, which works with every model that calls tools. It knows
+// the adapters of eino-ext by their components.GetType; it does not know a model that is
+// wrapped in a type of another name.
+//
+//	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
+func ProtocolFor(chatModel any) Protocol {
+	if foreign.IsNil(chatModel) {
+		return ProtocolToolSearch
+	}
+	switch name, _ := components.GetType(chatModel); name {
+	case "Claude":
+		return ProtocolNativeReferences
+	case "AgenticClaude", "AgenticOpenAI/Responses":
+		return ProtocolNativeDeferred
+	default:
+		return ProtocolToolSearch
+	}
+}
+
+// isNative reports whether the model searches by itself.
+func (p Protocol) isNative() bool { return p >= ProtocolNativeDeferred }
 
 // metaNames are the names of a middleware's meta-tools; "" where the protocol has none.
 type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
-	others               bool     // results of the other protocols' tools are its own as well
+	foreign              bool     // results of the other protocols' tools are its own as well
 	taken                []string // of those tools' names, the ones that dynamic tools have
 }
 
@@ -54,7 +97,7 @@ func (p Protocol) names(toolName string) metaNames {
 	if !own {
 		prefix = toolName + "_"
 	}
-	n := metaNames{search: toolName, others: own}
+	n := metaNames{search: toolName, foreign: own}
 	switch p {
 	case ProtocolSearchAdd:
 		n.add, n.showAll, n.remove = prefix+"add_tool", prefix+"show_all_tools", prefix+"remove_tool"
@@ -68,7 +111,7 @@ func (p Protocol) defaultToolName() string {
 	if p == ProtocolSearchAdd {
 		return "search_tools"
 	}
-	return DefaultToolName
+	return toolSearchName
 }
 
 // all returns the names there are.
@@ -95,21 +138,24 @@ func (n *metaNames) reads(name string) bool {
 	case n.search, n.add, n.remove:
 		return true
 	}
-	return n.others && slices.Contains(foreignNames, name) && !slices.Contains(n.taken, name)
+	return n.foreign && slices.Contains(foreignNames, name) && !slices.Contains(n.taken, name)
 }
 
+// toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
+const toolSearchName = "tool_search"
+
 // foreignNames are the tools of all protocols that load or unload.
-var foreignNames = []string{DefaultToolName, "search_tools", "add_tool", "remove_tool"}
+var foreignNames = []string{toolSearchName, "search_tools", "add_tool", "remove_tool"}
 
 // dispatches reports whether calls of that name may have run the tool they name.
 func (n *metaNames) dispatches(name string) bool {
-	return name != "" && (name == n.call || n.others && name == "call_tool")
+	return name != "" && (name == n.call || n.foreign && name == "call_tool")
 }
 
 // answers reports whether results of the tool of that name may answer calls of other tools,
 // which a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
-	return name != "" && (name == n.search || n.others && (name == DefaultToolName || name == "search_tools"))
+	return name != "" && (name == n.search || n.foreign && (name == toolSearchName || name == "search_tools"))
 }
 
 // index is the searcher of the protocol when Config.Index is nil.
@@ -136,35 +182,12 @@ func (p Protocol) fallback() search.Indexer {
 	return nil
 }
 
-// resultsCap is the default of Config.MaxResultsCap.
-func (p Protocol) resultsCap() int {
-	if p == ProtocolRanked {
-		return 10
-	}
-	return DefaultMaxResultsCap
-}
-
 // String returns the protocol's name.
 func (p Protocol) String() string {
-	names := [...]string{"tool_search", "regexp", "search_add", "ranked", "dispatch"}
+	names := [...]string{"tool_search", "regexp", "search_add", "ranked", "dispatch",
+		"native_deferred", "native_references", "native_server"}
 	if p < 0 || int(p) >= len(names) {
 		return fmt.Sprintf("Protocol(%d)", int(p))
 	}
 	return names[p]
 }
-
-// host is where a meta-tool works: the run that its call belongs to, or a catalog alone.
-type host struct {
-	names  metaNames
-	prompt *prompt
-	scope  func(ctx context.Context) (scope, error)
-	note   func(ctx context.Context, e nameEffect)  // told what a call loads; nil: nobody
-	event  func(ctx context.Context, e SearchEvent) // Config.OnSearch; nil: nobody
-
-	// Of a run; only ProtocolSearchAdd asks.
-	wasLoaded func(ctx context.Context, name string) (loaded, known bool) // at the last model call
-	isPinned  func(ctx context.Context, name string) bool                 // always loaded
-}
-
-// nameEffect is effect by names.
-type nameEffect struct{ loads, unloads []string }

@@ -64,11 +64,10 @@ func TestConversationsGoOnUnderAnotherProtocol(t *testing.T) {
 
 func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 	for _, unloaded := range []toolsearch.UnloadedPolicy{toolsearch.UnloadedLoadAndRun, toolsearch.UnloadedRefuse} {
-		var loaded []string
+		session := toolsearch.NewSession()
 		config := func(d dialect) *adk.TypedChatModelAgentConfig[M] {
 			return with(newMiddleware[M](t, toolsearch.Config{
 				DynamicTools: testtools.NewsTools(), Protocol: d.protocol, Unloaded: unloaded,
-				OnLoaded: func(_ context.Context, names []string) { loaded = names },
 			}))
 		}
 		turns := []turn{from.load("get_weather"), from.run("get_weather"), from.load("list_stocks"), from.run("nothing")}
@@ -81,9 +80,9 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 			turns = append(turns, from.unload("list_stocks"))
 			want = strings.Replace(want, " list_stocks", "", 1)
 		}
-		first := converse(context.Background(), t, w, config(from), turns...)
+		first := converse(toolsearch.WithSession(context.Background(), session), t, w, config(from), turns...)
 		require.NoError(t, first.err)
-		require.Equal(t, want, strings.Join(loaded, " "), "what the first run loaded")
+		require.Equal(t, want, strings.Join(session.Loaded(), " "), "what the first run loaded")
 
 		// The runs' calls have ids of their own, as with a provider.
 		for i := range first.events {
@@ -101,13 +100,15 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		again.Calls[0].ID = "again"
 		scripted := toolsearchtest.NewModel[M](again, to.load("get_forecast"), toolsearchtest.Say("done"))
 		second.Model = scripted
-		events, err := runAgent(context.Background(), newAgent(t, second), w, slices.Concat(question, first.events, question))
+		session = toolsearch.NewSession()
+		events, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, second), w, slices.Concat(question, first.events, question))
 		o := outcome{scripted.Requests(), events, err}
 		checkSaw(t, "the second run's model", o, to.shows(want), to.shows(want), to.shows(want+" get_forecast"))
 		assert.Equal(t, "get_weather ran with {}", o.result(t, "again"))
 		checkResultNames(t, o)
+		loaded := session.Loaded()
 		if to.protocol == toolsearch.ProtocolDispatch { // where no tool list shows the order
-			slices.Sort(loaded)
+			loaded = sortedSet(loaded)
 			want = strings.Join(slices.Sorted(slices.Values(strings.Fields(want+" get_forecast"))), " ")
 		} else {
 			want += " get_forecast"
@@ -417,7 +418,7 @@ func TestProtocolConfigs(t *testing.T) {
 			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
-	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolDispatch + 1} {
+	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolNativeServer + 1} {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: p})
 		assert.Error(t, err, "Protocol %d", p)
 	}

@@ -155,12 +155,12 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 			}
 			return testtools.EchoTools(specs...), nil
 		},
-		Filter:       func(_ context.Context, info *schema.ToolInfo) bool { return !w.forbidden[info.Name] },
+		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return !w.forbidden[doc.Name] },
 		AlwaysLoaded: []string{"always_*"},
 		MaxLoaded:    []int{0, 1, 2, 3}[seed%4],
 		Unloaded:     toolsearch.UnloadedPolicy(seed / 4 % 2),
 		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[seed/8%2],
-		OnError:      func(_ context.Context, err error) { assert.Fail(t, "an error was reported", "%v", err) },
+		OnEvent:      onFailure(func(err error) { assert.Fail(t, "an error was reported", "%v", err) }),
 	}
 	w.middleware = newMiddleware[M](t, w.config)
 	w.ref = reference{maxLoaded: w.config.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}

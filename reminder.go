@@ -23,19 +23,16 @@ type reminder struct {
 	position ReminderPosition
 }
 
-// newReminder makes the reminder of a run.
-func newReminder(r *run, config *Config) reminder {
+// newReminder makes the reminder that announces the tools. None announces nothing.
+func newReminder(c *Catalog, announced []int, config *Config) reminder {
 	rem := reminder{tool: config.ToolName, open: "<available-deferred-tools>", position: config.Reminder.Position}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
-	if config.Reminder.Disabled || r.plain {
+	if config.Reminder.Disabled || len(announced) == 0 {
 		return rem
 	}
-	list := newToolList(r, config)
-	if len(list.docs) == 0 {
-		return rem
-	}
+	list := newToolList(c, announced, config)
 	rem.text = rem.open + "\n" + list.text(len(rem.open)+len(reminderClose)+2) + "\n" + reminderClose
 	return rem
 }
@@ -90,10 +87,7 @@ type reminderFacts struct {
 	kept   int  // the first reminder; -1: there is none
 	system int  // the first system message that holds a reminder; -1: there is none
 	stale  bool // something has to be changed or removed
-	native bool // there are native search results
 }
-
-var noReminder = reminderFacts{first: -1, newest: -1, kept: -1, system: -1}
 
 func (f *reminderFacts) note(r *reminder, i int, v *view) {
 	if v.system {
@@ -175,82 +169,78 @@ func (r *reminder) splitSystem(text string) (own, block string) {
 	return before + behind, text[at:]
 }
 
-func findReminder[M message](codec codec[M], r *reminder, messages []M) reminderFacts {
-	facts := noReminder
-	var v view
-	for i, msg := range messages {
-		codec.read(msg, &v)
-		facts.note(r, i, &v)
-		for _, result := range v.results {
-			facts.native = facts.native || result.native
-		}
+// find looks for the reminder in a history.
+func (r *reminder) find(views []view) reminderFacts {
+	facts := reminderFacts{first: -1, newest: -1, kept: -1, system: -1}
+	for i := range views {
+		facts.note(r, i, &views[i])
 	}
 	return facts
 }
 
-// ensureReminder returns messages with the reminder in its place, once and current. It
-// returns messages itself where nothing is to be done, and never writes to it.
-func ensureReminder[M message](codec codec[M], r *reminder, messages []M, facts reminderFacts) []M {
+// ensure puts the reminder into its place, once and current.
+func (r *reminder) ensure(t *transcript) {
+	facts := r.find(t.views)
 	if facts.inPlace(r) {
-		return messages
+		return
 	}
 	inSystem := r.position == ReminderInstruction && r.text != ""
 	at := facts.place(r)
 	placed := r.text == ""
-	rewritten := make([]M, 0, len(messages)+1)
-	var v view
-	for i, msg := range messages {
-		codec.read(msg, &v)
-		isReminder := v.user && r.is(&v)
+	for i := range t.views {
+		v := &t.views[i]
+		isReminder := v.user && r.is(v)
 		switch {
 		case placed:
 		case inSystem && v.system && v.text != "":
 			placed = true
-			rewritten = append(rewritten, intoSystem(codec, r, msg, &v))
+			r.intoSystem(v)
 			continue
 		case inSystem && !v.system:
 			placed = true
-			rewritten = append(rewritten, codec.system(r.text, nil))
+			t.insert(i, &view{system: true, text: r.text})
 		case !inSystem && i == at:
 			placed = true
 			if isReminder && v.text == r.text {
-				rewritten = append(rewritten, msg)
-			} else {
-				rewritten = append(rewritten, codec.user(r.text, r.extra()))
+				continue
 			}
+			t.insert(i, r.view())
 		}
 		switch {
-		case isReminder: // in its place already, one too many, or stale
+		case isReminder: // stale, or one too many
+			v.dropped = true
 		case v.system:
-			switch own, block := r.splitSystem(v.text); {
+			own, block := r.splitSystem(v.text)
+			switch {
 			case block == "":
-				rewritten = append(rewritten, msg)
-			case own != "":
-				rewritten = append(rewritten, codec.setText(msg, own, v.extra))
+			case own == "":
+				v.dropped = true
+			default:
+				v.setText(own)
 			}
-		case v.user && r.quoted(&v):
-			rewritten = append(rewritten, codec.setText(msg, r.unquote(v.text), v.extra))
-		default:
-			rewritten = append(rewritten, msg)
+		case v.user && r.quoted(v):
+			v.setText(r.unquote(v.text))
 		}
 	}
 	switch {
 	case placed:
 	case inSystem:
-		rewritten = append(rewritten, codec.system(r.text, nil))
+		t.insert(len(t.views), &view{system: true, text: r.text})
 	default:
-		rewritten = append(rewritten, codec.user(r.text, r.extra()))
+		t.insert(len(t.views), r.view())
 	}
-	return rewritten
 }
 
-// intoSystem returns a system message with the reminder at its end.
-func intoSystem[M message](codec codec[M], r *reminder, msg M, v *view) M {
+// intoSystem puts the reminder at the end of a system message.
+func (r *reminder) intoSystem(v *view) {
 	own, _ := r.splitSystem(v.text)
 	if own != "" {
 		own += "\n\n"
 	}
-	return codec.setText(msg, own+r.text, v.extra)
+	v.setText(own + r.text)
 }
 
-func (r *reminder) extra() map[string]any { return map[string]any{reminderMark: r.tool} }
+// view is the reminder as a user's message.
+func (r *reminder) view() *view {
+	return &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
+}

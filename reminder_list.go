@@ -35,15 +35,8 @@ type toolList struct {
 	separated bool // the protocol searches and loads apart: only namespaces are told
 }
 
-func newToolList(r *run, config *Config) *toolList {
-	l := &toolList{catalog: r.reader.catalog, config: &config.Reminder, separated: config.Protocol == ProtocolSearchAdd}
-	l.docs = make([]int, 0, len(l.catalog.docs))
-	for doc := range l.catalog.docs {
-		if r.listed.Has(doc) && r.scope.sees(doc) {
-			l.docs = append(l.docs, doc)
-		}
-	}
-	return l
+func newToolList(c *Catalog, announced []int, config *Config) *toolList {
+	return &toolList{catalog: c, docs: announced, config: &config.Reminder, separated: config.Protocol == ProtocolSearchAdd}
 }
 
 // text returns the list, for a reminder that has that many bytes besides.

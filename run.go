@@ -1,172 +1,212 @@
 package toolsearch
 
 import (
-	"context"
-	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // A run is what one run of an agent works with from its start, or its resumption, to its
-// end: the edition that was current, the part of it that this request may see, and a
-// notebook. Two runs share nothing that changes.
+// end: the edition that was current, the part of it that this request may see, a session and
+// a notebook. Two runs share nothing that changes but a session they were given.
 type run struct {
 	*edition
-	scope    scope
-	tools    []tool.BaseTool // dynamic tools the agent can run
-	reminder reminder
-	plain    bool            // too few tools to hide any: the model sees all of them and no meta-tool
-	others   map[string]bool // names of the catalog that are those of the agent's own tools in this run
-	held     []string        // names of other protocols' tools that are those of the agent's own tools
+	config *Config
+	mode   mode
+	teller *teller
+
+	scope     scope
+	tools     []tool.BaseTool // dynamic tools the agent can run
+	reminder  reminder
+	hidesNone bool            // too few tools to hide any: the model sees all of them and no meta-tool
+	yielded   map[string]bool // names of the catalog that are those of the agent's own tools in this run
+	foreign   []string        // names of other protocols' tools that are those of the agent's own tools
+
+	session  *Session // nil: the run has none
 	notebook notebook
-}
-
-// newRun asks Source and Filter. others are the names of the agent's own tools.
-func (m *middleware[M]) newRun(ctx context.Context, others []string) (*run, error) {
-	edition, tools, err := m.editions.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := edition.reader.catalog
-	r := &run{edition: edition, tools: tools, scope: scope{Catalog: c, fair: m.config.fair()}}
-	if m.config.Filter != nil {
-		r.scope.allowed = allowedBy(ctx, c, m.config.Filter)
-	}
-	for i, name := range others {
-		if slices.Contains(foreignNames, name) {
-			r.held = append(r.held, name)
-		}
-		if err := m.yield(ctx, r, i, name); err != nil {
-			return nil, err
-		}
-	}
-	if r.scope.allowed != nil {
-		r.tools = make([]tool.BaseTool, 0, len(tools))
-		for i, t := range tools {
-			if r.scope.sees(i) {
-				r.tools = append(r.tools, t)
-			}
-		}
-	}
-	shown := len(r.tools)
-	counted := shown // towards MaxLoaded
-	for _, doc := range r.always {
-		if r.scope.sees(doc) {
-			counted--
-		}
-	}
-	r.plain = shown == 0 || shown < m.config.DeferFrom && (m.config.MaxLoaded == 0 || counted <= m.config.MaxLoaded)
-	if r.scope.allowed == nil {
-		edition.announce.Do(func() { edition.announced = newReminder(r, m.config) })
-		r.reminder = edition.announced
-	} else {
-		r.reminder = newReminder(r, m.config)
-	}
-	return r, nil
-}
-
-// yield leaves a name to the agent's tool i. It fails if a dynamic tool has it, but for one
-// that the request may not see, and one of Source's: a server must not be able to stop an
-// agent by the name of a tool.
-func (m *middleware[M]) yield(ctx context.Context, r *run, i int, name string) error {
-	doc, clash := r.scope.byName[name]
-	if !clash {
-		return nil
-	}
-	if r.scope.sees(doc) {
-		err := fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, name)
-		if doc < len(m.config.DynamicTools) {
-			return err
-		}
-		if m.config.OnError != nil {
-			m.config.OnError(ctx, fmt.Errorf("%w; the one of Source is left out", err))
-		}
-	}
-	if r.scope.allowed == nil {
-		r.scope.allowed = docset.New(len(r.scope.docs))
-		for doc := range r.scope.docs {
-			r.scope.allowed.Add(doc)
-		}
-	}
-	r.scope.allowed.Remove(doc)
-	if r.others == nil {
-		r.others = make(map[string]bool)
-	}
-	r.others[name] = true
-	return nil
 }
 
 // owns returns the dynamic tool of that name, unless the agent has a tool of its own by it.
 func (r *run) owns(name string) (doc int, ok bool) {
 	doc, ok = r.scope.byName[name]
-	return doc, ok && !r.others[name]
+	return doc, ok && !r.yielded[name]
 }
 
-// allowedBy asks a Filter about every tool. One that panics lets the tool not pass.
-func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, *schema.ToolInfo) bool) docset.Set {
-	ctx = context.WithValue(ctx, filteredKey{}, c)
-	allowed := docset.New(len(c.docs))
-	for i := range c.docs {
-		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i].Info), nil })
-		if passes && err == nil {
-			allowed.Add(i)
+// calledBy returns the dynamic tools that a message calls by their names.
+func (r *run) calledBy(v *view) (docs []int) {
+	for _, call := range v.calls {
+		if doc, ok := r.scope.byName[call.name]; ok && r.scope.sees(doc) && !slices.Contains(docs, doc) {
+			docs = append(docs, doc)
 		}
 	}
-	return allowed
-}
-
-// Eino keeps the events of a run in its checkpoint, by gob.
-func init() { schema.Register[LoadEvent]() }
-
-// runKey is the context key of a run. It names the middleware, since an agent can have
-// several and agents can run inside one another.
-type runKey struct{ owner any }
-
-// run returns the run ctx belongs to. A hook that is called outside of one gets a run of
-// its own.
-func (m *middleware[M]) run(ctx context.Context) (*run, error) {
-	if r, ok := ctx.Value(runKey{m}).(*run); ok {
-		return r, nil
-	}
-	return m.newRun(ctx, nil)
+	return docs
 }
 
 // isAlways reports whether the document is one of AlwaysLoaded's.
 func (r *run) isAlways(doc int) bool { return !r.listed.Has(doc) }
 
-// restrict takes what the request may not see out of the loaded tools, and the least
-// recently used beyond limit; 0 is no limit. What a native search showed to the model stays
-// callable there, and so loaded.
-func (r *run) restrict(loaded *loadedSet, limit int) {
-	if r.scope.allowed != nil {
-		loaded.keep(r.scope.sees)
-	}
-	if limit > 0 && !r.plain {
-		loaded.evict(limit, func(doc int) bool { return r.isAlways(doc) || loaded.native.Has(doc) })
-	}
+// nameEffect is what a call of a meta-tool does to the loaded tools, by names.
+type nameEffect struct{ loads, unloads []string }
+
+// notebook is what one run has learnt that may be gone from the history before the next
+// model call: another middleware may remove a search result before this one reads it. It
+// takes part in what the model sees of the very next call.
+type notebook struct {
+	mu       sync.Mutex
+	calls    []string                // ids of the calls of meta-tools, in the order the model made them
+	effects  map[string][]nameEffect // call id -> what the call loads and unloads
+	searches map[string]bool         // ids of all calls of the search tool in this run
+	seen     map[string]bool         // loaded at the last model call; nil: there was none
+	ordinary map[string]bool         // native mode: the names in the ordinary tool list
 }
 
-// everything loads all tools of the scope, for a run that hides none.
-func (r *run) everything(loaded *loadedSet) {
-	for doc := range r.scope.docs {
-		if r.scope.sees(doc) {
-			loaded.add(doc)
+// expect notes the calls of the meta-tools among these.
+func (n *notebook) expect(calls []callView, names *metaNames) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, call := range calls {
+		if names.has(call.name) {
+			n.calls = append(n.calls, call.id)
+			if n.searches == nil {
+				n.searches = make(map[string]bool)
+			}
+			n.searches[call.id] = true
 		}
 	}
 }
 
-// loadedNames returns the names of the loaded tools but for those that are always there.
-func (r *run) loadedNames(loaded *loadedSet) []string {
-	names := make([]string, 0, len(loaded.docs))
-	for _, doc := range loaded.docs {
-		if !r.isAlways(doc) {
-			names = append(names, r.scope.docs[doc].Name)
-		}
+func (n *notebook) note(callID string, e nameEffect) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.effects == nil {
+		n.effects = make(map[string][]nameEffect)
 	}
-	return slices.Clip(names)
+	n.effects[callID] = append(n.effects[callID], e)
+}
+
+// take returns the effects since the last take, in the order of the calls.
+func (n *notebook) take() (effects []nameEffect) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, id := range n.calls {
+		effects = append(effects, n.effects[id]...)
+		delete(n.effects, id)
+	}
+	// A resumed run carries out calls that an earlier one made.
+	for _, id := range slices.Sorted(maps.Keys(n.effects)) {
+		effects = append(effects, n.effects[id]...)
+	}
+	n.calls, n.effects = nil, nil
+	return effects
+}
+
+// setSeen notes the tools loaded at a model call, and returns what was noted at the one
+// before; nil at the first.
+func (n *notebook) setSeen(names []string) (before map[string]bool) {
+	now := nameSet(names)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, n.seen = n.seen, now
+	return before
+}
+
+// wasLoaded reports whether the tool was loaded at the last model call, and whether there was
+// one: a resumed run may begin with the tools. The calls of one round may run at the same
+// time, so none goes by what another does.
+func (n *notebook) wasLoaded(name string) (loaded, known bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen[name], n.seen != nil
+}
+
+func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {
+	names := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		names[t.Name] = true
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ordinary = names
+}
+
+func (n *notebook) ordinaryNames() map[string]bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ordinary
+}
+
+// made reports whether a call of a meta-tool with that id was made in this run.
+func (n *notebook) made(callID string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.searches[callID]
+}
+
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// effect is what the result of a meta-tool does to the loaded tools, as documents.
+type effect struct{ loads, unloads []int }
+
+// reader reads the results of meta-tools. It remembers what they do: the same results are
+// read again before every model call of a conversation, by runs that share nothing else.
+type reader struct {
+	catalog    *Catalog
+	countCalls bool // a call to a hidden tool loads it
+
+	mu      sync.RWMutex
+	effects map[string]effect // by the text of the result
+}
+
+// Bounds on what a reader remembers. It forgets all when it is full.
+const (
+	maxMemoTexts = 4096
+	maxMemoBytes = 2 << 10 // a longer text is not remembered
+)
+
+// effectOf returns what the result of a meta-tool does.
+func (r *reader) effectOf(text string) effect {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.effectOfLocked(text)
+}
+
+// effectOfLocked is effectOf for whoever holds the lock for reading: a replay takes it once
+// for hundreds of results. It is let go of while a new text is read.
+func (r *reader) effectOfLocked(text string) effect {
+	e, known := r.effects[text]
+	if known {
+		return e
+	}
+	r.mu.RUnlock()
+	defer r.mu.RLock()
+	readResult(text, func(name string, unloads bool) {
+		doc, ok := r.catalog.byName[name]
+		switch {
+		case !ok:
+		case unloads:
+			e.unloads = append(e.unloads, doc)
+		default:
+			e.loads = append(e.loads, doc)
+		}
+	})
+	if len(text) > maxMemoBytes {
+		return e
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.effects == nil || len(r.effects) >= maxMemoTexts {
+		r.effects = make(map[string]effect)
+	}
+	r.effects[strings.Clone(text)] = e
+	return e
 }

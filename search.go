@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -335,17 +334,4 @@ type Result struct {
 type Match struct {
 	Info  *schema.ToolInfo // shared: not to be changed
 	Score float64          // 0 for a tool selected by name
-}
-
-// SearchEvent tells Config.OnSearch about one search.
-type SearchEvent struct {
-	Tool     string        // name of the meta-tool
-	Query    string        // what the model asked for, cut to the bound on its length
-	Matches  []string      // names found, in the order returned
-	NotFound []string      // names asked for that no tool has
-	Scores   []float64     // of Matches, in their order; 0 for a tool selected by name
-	Total    int           // number of tools that matched before the limit
-	Searcher string        // what answered: "index", "fallback", "keyword" when both failed; "" for a selection or no match
-	Duration time.Duration // of the search alone
-	Err      error         // a searcher's failure the search recovered from, or the one it ended with
 }

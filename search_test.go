@@ -123,7 +123,7 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	t.Helper()
 	var events []toolsearch.SearchEvent
 	config.DynamicTools = testtools.NewsTools()
-	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
+	config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { events = append(events, e) })
 	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
@@ -360,7 +360,7 @@ func TestRetrieverFailureDegrades(t *testing.T) {
 
 func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
 	var events []toolsearch.SearchEvent
-	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { events = append(events, e) }
+	config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { events = append(events, e) })
 	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
 	require.NoError(t, o.err)
 	require.Len(t, events, 1)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
@@ -24,32 +25,36 @@ import (
 // and a changed answer makes a new one for the runs to come.
 
 type edition struct {
-	reader *reader // has the catalog
-	tools  []tool.BaseTool
-	prints [][sha256.Size]byte // of the definitions of Source's tools
-	always []int               // documents of Config.AlwaysLoaded, in their order
-	listed docset.Set          // those that the reminder names: all but always
+	catalog *Catalog
+	names   metaNames
+	reader  *reader
+	tools   []tool.BaseTool
+	prints  [][sha256.Size]byte // of the definitions of Source's tools
+	always  []int               // documents of Config.AlwaysLoaded, in their order
+	listed  docset.Set          // those that the reminder names: all but always
 
-	announce  sync.Once
-	announced reminder           // of a run without a Filter, once it is needed
-	deferred  []*schema.ToolInfo // native mode: the definitions as they are deferred
+	announcement func() reminder    // of all of these; made when it is needed
+	deferred     []*schema.ToolInfo // the definitions as they are deferred, in modes that do
 }
 
 // editions keeps the current edition.
 type editions struct {
 	config *Config
+	teller *teller
+	defers bool               // the mode takes deferred definitions
 	fixed  []*schema.ToolInfo // of DynamicTools
 	lock   chan struct{}      // held while current is read or replaced; a channel, to wait with a context
 	last   *edition
 	tools  []tool.BaseTool // the newest values for the tools of last: a source may have reconnected
+	took   time.Duration   // what compiling last took
 }
 
-func newEditions(ctx context.Context, config *Config) (*editions, error) {
+func newEditions(ctx context.Context, config *Config, teller *teller, defers bool) (*editions, error) {
 	infos, err := toolInfos(ctx, config.DynamicTools)
 	if err != nil {
 		return nil, err
 	}
-	e := &editions{config: config, fixed: infos, lock: make(chan struct{}, 1)}
+	e := &editions{config: config, teller: teller, defers: defers, fixed: infos, lock: make(chan struct{}, 1)}
 	if e.last, err = e.compile(ctx, config.DynamicTools, infos); err != nil {
 		return nil, err
 	}
@@ -72,22 +77,43 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
-	ed := &edition{
-		reader: newReader(catalog, names, e.config),
-		tools:  wrapAll(tools, catalog),
-		listed: docset.New(len(catalog.docs)),
+	for _, name := range foreignNames {
+		if _, dynamic := catalog.byName[name]; dynamic {
+			names.taken = append(names.taken, name)
+		}
 	}
-	if e.config.UseModelToolSearch {
+	ed := &edition{
+		catalog: catalog,
+		names:   names,
+		reader:  &reader{catalog: catalog, countCalls: e.config.Unloaded == UnloadedLoadAndRun && e.config.Protocol != ProtocolNativeServer},
+		tools:   wrapAll(tools, catalog),
+		listed:  docset.New(len(catalog.docs)),
+	}
+	if e.defers {
 		ed.deferred = deferredCopies(catalog, names.search)
 	}
 	for i := range catalog.docs {
-		if d := &catalog.docs[i]; matchesAny(patterns, d.Name, &d.Annotation) {
+		if matchesAny(patterns, &catalog.docs[i]) {
 			ed.always = append(ed.always, i)
 		} else {
 			ed.listed.Add(i)
 		}
 	}
+	ed.announcement = sync.OnceValue(func() reminder {
+		return newReminder(catalog, ed.announced(func(int) bool { return true }), e.config)
+	})
 	return ed, nil
+}
+
+// announced returns the documents that the reminder names, of those that are seen.
+func (ed *edition) announced(sees func(doc int) bool) []int {
+	docs := make([]int, 0, len(ed.catalog.docs))
+	for doc := range ed.catalog.docs {
+		if ed.listed.Has(doc) && sees(doc) {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
 }
 
 func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
@@ -110,36 +136,52 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
+	before := e.last
 	if sourceErr == nil {
 		// guard, since Annotate and Index read what a stranger wrote.
 		_, sourceErr = foreign.Guard(func() (any, error) { return nil, e.accept(ctx, answer) })
 	}
-	last, tools := e.last, e.tools
+	last, tools, took := e.last, e.tools, e.took
 	<-e.lock
+	// Whoever is told may do anything, so nothing is locked.
 	if sourceErr == nil {
+		if last != before && e.teller.listens() {
+			e.teller.tell(ctx, changeOf(before.catalog, last.catalog, took))
+		}
 		return last, tools, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if e.config.OnError != nil { // which may do anything, so nothing is locked
-		e.config.OnError(ctx, fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(tools)))
-	}
+	e.teller.fail(ctx, "Source", fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(tools)))
 	return last, tools, nil
+}
+
+// changeOf tells what became of a catalog.
+func changeOf(before, after *Catalog, took time.Duration) CatalogEvent {
+	e := CatalogEvent{Tools: len(after.docs), Duration: took}
+	for name := range after.byName {
+		if _, known := before.byName[name]; !known {
+			e.Added++
+		}
+	}
+	e.Removed = len(before.docs) + e.Added - len(after.docs)
+	return e
 }
 
 // accept makes the answer the current edition, unless it is already.
 func (e *editions) accept(ctx context.Context, a *answered) error {
 	if slices.Equal(a.prints, e.last.prints) {
-		e.tools = wrapAll(a.tools, e.last.reader.catalog)
+		e.tools = wrapAll(a.tools, e.last.catalog)
 		return nil
 	}
+	start := time.Now()
 	next, err := e.compile(ctx, a.tools, a.infos)
 	if err != nil {
 		return err
 	}
 	next.prints = a.prints
-	e.last, e.tools = next, next.tools
+	e.last, e.tools, e.took = next, next.tools, time.Since(start)
 	return nil
 }
 

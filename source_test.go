@@ -64,7 +64,7 @@ func (s *server) config() toolsearch.Config {
 	return toolsearch.Config{
 		DynamicTools: testtools.EchoTools("get_weather: Current weather of a city"),
 		Source:       s.source, Index: s.index,
-		OnError: func(_ context.Context, err error) { s.errs = append(s.errs, err.Error()) },
+		OnEvent: onFailure(func(err error) { s.errs = append(s.errs, err.Error()) }),
 	}
 }
 
@@ -105,7 +105,7 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "a call to a tool that is gone")
 	s.serve("list_stocks: Prices of shares and bonds")
 	step("another description", 4, "get_weather list_stocks", []turn{search(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
-	assert.Empty(t, s.errs, "what OnError was told")
+	assert.Empty(t, s.errs, "the failures told")
 }
 
 // TestSourceChangesWithinAConversation: a second run goes on with the history of the
@@ -214,7 +214,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 	told := func(name, want string) {
 		t.Helper()
-		if assert.Len(t, s.errs, 1, "%s: what OnError was told", name) {
+		if assert.Len(t, s.errs, 1, "%s: the failures told", name) {
 			assert.Contains(t, s.errs[0], want, name)
 			assert.Contains(t, s.errs[0], "Source", name)
 		}
@@ -264,7 +264,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	indexed := s.indexed.Load()
 	check("the same again", "get_weather", "send_mail")
 	assert.Equal(t, indexed, s.indexed.Load(), "the last good answer is not indexed again")
-	assert.Empty(t, s.errs, "what OnError was told")
+	assert.Empty(t, s.errs, "the failures told")
 }
 
 // session is a tool that can be called only while its connection is open.
@@ -318,11 +318,11 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 		o := converse(context.Background(), t, way{}, with(middleware))
 		checkAnnounced(t, o, "get_weather", name)
 	}
-	assert.Empty(t, s.errs, "what OnError was told")
+	assert.Empty(t, s.errs, "the failures told")
 }
 
-// TestOnErrorMayRunAnAgent: nothing is locked while the user's functions are called.
-func TestOnErrorMayRunAnAgent(t *testing.T) {
+// TestOnEventMayRunAnAgent: nothing is locked while the user's functions are called.
+func TestOnEventMayRunAnAgent(t *testing.T) {
 	s := &server{err: errors.New("no route to host")}
 	config := s.config()
 	scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), toolsearchtest.Say("done"))
@@ -331,8 +331,8 @@ func TestOnErrorMayRunAnAgent(t *testing.T) {
 		nested bool
 		within outcome
 	)
-	config.OnError = func(ctx context.Context, _ error) {
-		if !nested {
+	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
+		if _, failed := e.(toolsearch.FailureEvent); failed && !nested {
 			nested = true
 			events, err := runAgent(ctx, agent, way{}, question)
 			within = outcome{scripted.Requests(), events, err}
@@ -381,7 +381,7 @@ func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 	assert.ErrorIs(t, <-second, context.Canceled, "the run that waits")
 	close(build)
 	checkSaw(t, "the run that builds", <-first, "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "what OnError was told")
+	assert.Empty(t, s.errs, "the failures told")
 }
 
 // TestCancelledBuildIsLeftToTheNext: a run that is cancelled while it builds the index
@@ -402,7 +402,7 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 	assert.ErrorIs(t, err, context.Canceled)
 	checkSaw(t, "the next", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "what OnError was told")
+	assert.Empty(t, s.errs, "the failures told")
 }
 
 // A server cannot stop an agent by naming a tool like one of the agent's own: that one stays
@@ -413,13 +413,13 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 		Source: func(context.Context) ([]tool.BaseTool, error) {
 			return testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
 		},
-		OnError: func(_ context.Context, err error) {
+		OnEvent: onFailure(func(err error) {
 			if strings.Contains(err.Error(), `"clock"`) {
 				told.Add(1)
 			}
-		},
+		}),
 	}
-	filtered := toolsearch.Config{Filter: func(_ context.Context, info *schema.ToolInfo) bool { return info.Name != "clock" }}
+	filtered := toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" }}
 	row := conversation{
 		static: []tool.BaseTool{&ownClock{}},
 		turns:  []turn{search(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
@@ -438,7 +438,7 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	ofFilter.dynamic = testtools.EchoTools("clock: Another clock", "ring: Rings a bell")
 	ofFilter.saw = ofSource.saw
 	playAll(t, []conversation{ofSource, ofFilter})
-	assert.Equal(t, int32(8), told.Load(), "OnError is told once a run")
+	assert.Equal(t, int32(8), told.Load(), "a failure is told once a run")
 }
 
 type ownClock struct{}

@@ -2,6 +2,8 @@ package toolsearch
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,21 +15,16 @@ import (
 
 // What the model sees, worked out before every call from what is always there:
 //
-//	history, tool list, notebook -> loaded -> visible (here) or deferred (native.go)
+//	tool list, session, history, notebook -> loaded -> visible (here) or deferred (native*.go)
 //
-// A dynamic tool is loaded when a search result in the history names it, when the
-// history shows a call to it, when the caller carried it over, or when the tool list
-// holds our copy of its definition: the copy's mark in Extra survives trimming,
-// summarising and a checkpoint where the history does not. Loading is cumulative.
+// A dynamic tool is loaded when a search result in the history names it, when the history
+// shows a call to it, when the session has it, or when the tool list holds our copy of its
+// definition: the copy's mark in Extra survives trimming, summarising and a checkpoint where
+// the history does not. Loading is cumulative.
 
 // loadedMark is the key, in the Extra of our copy of a tool's definition, of the name of
 // the search tool that loaded it. The value is a string: gob takes no unknown types.
 const loadedMark = "_toolsearch_loaded"
-
-// rememberedMark is the key, in the Extra of our copy of the search tool's definition, of
-// the names of the loaded tools, a line each: where these are not in the tool list, it is
-// what survives.
-const rememberedMark = "_toolsearch_remembered"
 
 // loadedSet is the loaded tools, as documents of the catalog, in the order in which they
 // were first loaded.
@@ -40,18 +37,17 @@ type loadedSet struct {
 	// loaded has none. Nil: not kept, since nothing will be evicted.
 	used  map[int]int
 	clock int
-	busy  []int // called, and the call is not answered yet
-
-	settle func() // evicts what is too much; nil: nothing is
 }
 
 func newLoadedSet(c *Catalog) *loadedSet {
 	return &loadedSet{has: docset.New(len(c.docs)), native: docset.New(len(c.docs))}
 }
 
-func (s *loadedSet) add(doc int) {
-	if s.has.Add(doc) {
-		s.docs = append(s.docs, doc)
+func (s *loadedSet) add(docs ...int) {
+	for _, doc := range docs {
+		if s.has.Add(doc) {
+			s.docs = append(s.docs, doc)
+		}
 	}
 }
 
@@ -64,19 +60,6 @@ func (s *loadedSet) use(docs ...int) {
 		if s.used != nil {
 			s.used[doc] = s.clock - i
 		}
-	}
-}
-
-// noteNative notes that a native search result shows the documents to the model.
-func (s *loadedSet) noteNative(docs ...int) {
-	for _, doc := range docs {
-		s.native.Add(doc)
-	}
-}
-
-func (s *loadedSet) remove(doc int) {
-	if s.has.Has(doc) {
-		s.keep(func(other int) bool { return other != doc })
 	}
 }
 
@@ -93,74 +76,259 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 }
 
 // evict removes the least recently used documents beyond limit. Exempt ones do not count;
-// those with a call under way count but stay.
-func (s *loadedSet) evict(limit int, isExempt func(doc int) bool) {
+// those with a call under way, the busy ones, count but stay.
+func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
 	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
 	if len(counted) <= limit {
 		return
 	}
-	isBusy := func(doc int) bool { return slices.Contains(s.busy, doc) }
 	excess := len(counted) - limit
-	counted = slices.DeleteFunc(counted, isBusy)
+	counted = slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
 	slices.SortStableFunc(counted, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
 	evicted := counted[:min(excess, len(counted))]
 	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
 }
 
-// addNames loads the named tools; names the catalog does not have are passed over.
-func (s *loadedSet) addNames(c *Catalog, names []string) {
-	for _, name := range names {
-		if doc, ok := c.byName[name]; ok {
-			s.add(doc)
-		}
-	}
-}
-
-// addMarked loads the tools whose definitions in the list are our copies.
-func (s *loadedSet) addMarked(r *reader, tools []*schema.ToolInfo) {
-	for _, t := range tools {
-		if isMarked(t, r.names.search) {
-			s.addNames(r.catalog, []string{t.Name})
-		}
-		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
-			remembered, _ := t.Extra[rememberedMark].(string)
-			s.addNames(r.catalog, strings.Split(remembered, "\n"))
-		}
-	}
-}
-
-// remember returns tools with the loaded ones noted on the search tool's definition.
-func remember(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	names := make([]string, len(loaded.docs))
-	for i, doc := range loaded.docs {
-		names[i] = r.catalog.docs[doc].Name
-	}
-	remembered := strings.Join(names, "\n")
-	for i, t := range tools {
-		if t == nil || t.Name != r.names.search {
-			continue
-		}
-		if noted, _ := t.Extra[rememberedMark].(string); noted != remembered {
-			copied := *t
-			copied.Extra = maps.Clone(t.Extra)
-			if copied.Extra == nil {
-				copied.Extra = make(map[string]any, 1)
-			}
-			copied.Extra[rememberedMark] = remembered
-			tools = slices.Clone(tools)
-			tools[i] = &copied
-		}
-		break
-	}
-	return tools
-}
-
 // apply does what the result of a meta-tool says.
 func (s *loadedSet) apply(e effect) {
 	s.use(e.loads...)
-	for _, doc := range e.unloads {
-		s.remove(doc)
+	if len(e.unloads) > 0 {
+		s.keep(func(doc int) bool { return !slices.Contains(e.unloads, doc) })
 	}
+}
+
+// lists are the tools of a model call.
+type lists struct {
+	tools    []*schema.ToolInfo // the ordinary ones
+	deferred []*schema.ToolInfo // those the model searches natively
+}
+
+// derive works out the loaded tools from everything that shows them. The order is that of
+// their first loading: what a tool list holds was loaded before what is only now read. Two
+// kinds of calls are told apart: before a model call the run's notebook and session take
+// part too; on the last word, when another middleware may have changed the history once more,
+// the lists hold what these said.
+func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*loadedSet, error) {
+	s := newLoadedSet(r.scope.Catalog)
+	limit := 0
+	if !isLastWord {
+		limit = r.config.MaxLoaded
+		s.add(r.always...)
+	}
+	if limit > 0 {
+		s.used = make(map[int]int)
+	}
+	s.add(r.markedIn(given.tools)...)
+	s.add(r.markedIn(given.deferred)...)
+	listed := slices.Clone(s.has)
+	var busy []int
+	if isLastWord {
+		r.replay(t, s, 0)
+	} else {
+		if r.session != nil {
+			s.add(r.docsNamed(r.session.Loaded())...)
+		}
+		busy = r.replay(t, s, limit)
+		restore(t, &r.names) // a text that is now named after another tool shows nothing
+		for _, e := range r.notebook.take() { // whose results may be gone from the history
+			s.apply(effect{r.docsNamed(e.loads), r.docsNamed(e.unloads)})
+		}
+		s.add(r.always...) // which no call unloads
+	}
+	if question := r.question(t); question != "" && !isLastWord {
+		docs, err := r.scope.preselect(ctx, question, r.config.Preselect)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			r.teller.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
+		}
+		s.use(docs...)
+	}
+	if r.mode.facts().onWire {
+		s.native = shownOnWire(r, t, given.tools, s)
+	}
+	r.restrict(s, limit, busy)
+	if isLastWord && r.config.MaxLoaded > 0 { // what was evicted is loaded no more
+		s.keep(func(doc int) bool { return listed.Has(doc) || s.native.Has(doc) })
+	}
+	return s, nil
+}
+
+// replay loads, round by round, what the history shows. It returns the dynamic tools whose
+// calls are not answered.
+func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
+	r.reader.mu.RLock()
+	defer r.reader.mu.RUnlock()
+	for _, round := range t.rounds {
+		if round.caller >= 0 {
+			if limit > 0 {
+				// What the model saw when it made these calls: one to a tool hidden again by
+				// then was refused, or brings the tool back at the end of the list.
+				r.restrict(s, limit, busy)
+			}
+			for i := range t.views[round.caller].calls {
+				call := &t.views[round.caller].calls[i]
+				if doc, ok := r.calledDoc(call); ok && (r.reader.countCalls || s.has.Has(doc)) {
+					s.use(doc)
+				}
+			}
+		}
+		for i := round.from; i < round.to; i++ {
+			a := &t.answers[i]
+			v := &t.views[a.view]
+			for j := a.result; j < len(v.results) && (j == a.result || v.results[j].part > 0); j++ {
+				if result := &v.results[j]; r.names.reads(cmp.Or(result.name, a.called)) {
+					r.replayResult(s, result, a.call)
+				}
+			}
+		}
+		busy = r.busyIn(t, round)
+	}
+	return busy
+}
+
+func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
+	var e effect
+	if result.native {
+		for _, info := range result.found {
+			if info == nil {
+				continue
+			}
+			if doc, ok := r.scope.byName[info.Name]; ok {
+				e.loads = append(e.loads, doc)
+				s.use(doc) // one after the other
+			}
+		}
+	} else {
+		e = r.reader.effectOfLocked(result.text)
+		s.apply(e)
+	}
+	if len(e.loads) > 0 && r.mode.keeps(r, result, call) {
+		for _, doc := range e.loads {
+			s.native.Add(doc)
+		}
+	}
+}
+
+// question is what the user said last, while the model has not answered and a tool is to be
+// loaded for it; "" otherwise.
+func (r *run) question(t *transcript) string {
+	if r.config.Preselect == 0 || r.hidesNone {
+		return ""
+	}
+	for i := len(t.views) - 1; i >= 0; i-- {
+		switch v := &t.views[i]; {
+		case v.assistant:
+			return ""
+		case v.user && !r.reminder.is(v):
+			return v.said()
+		}
+	}
+	return ""
+}
+
+// busyIn returns the dynamic tools whose calls in a round have no result.
+func (r *run) busyIn(t *transcript, round round) (docs []int) {
+	if round.caller < 0 {
+		return nil
+	}
+	for i := range t.views[round.caller].calls {
+		call := &t.views[round.caller].calls[i]
+		if call.answered {
+			continue
+		}
+		if doc, ok := r.calledDoc(call); ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// restrict takes what the request may not see out of the loaded tools, and the least
+// recently used beyond limit; 0 is no limit. What a native search showed to the model stays
+// callable there, and so loaded.
+func (r *run) restrict(s *loadedSet, limit int, busy []int) {
+	if r.scope.allowed != nil {
+		s.keep(r.scope.sees)
+	}
+	if limit > 0 && !r.hidesNone {
+		s.evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.native.Has(doc) })
+	}
+}
+
+// calledDoc returns the dynamic tool that a call runs: the one of its name, or the one it
+// dispatches to. A stand-in runs what it stands in for.
+func (r *run) calledDoc(call *callView) (doc int, ok bool) {
+	name, args := call.name, call.args
+	if call.standIn {
+		name, args = call.wanted, call.wantArg
+	}
+	if name == r.names.search { // by far the most, and no dynamic tool's
+		return 0, false
+	}
+	if doc, ok = r.scope.byName[name]; !ok && r.names.dispatches(name) {
+		doc, ok = r.scope.byName[readDispatch(args).Name]
+	}
+	return doc, ok
+}
+
+// markedIn returns the tools whose definitions in the list are our copies.
+func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
+	for _, t := range tools {
+		if isMarked(t, r.names.search) {
+			if doc, ok := r.scope.byName[t.Name]; ok {
+				docs = append(docs, doc)
+			}
+		}
+		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
+			remembered, _ := t.Extra[rememberedMark].(string)
+			docs = append(docs, r.docsNamed(strings.Split(remembered, "\n"))...)
+		}
+	}
+	return docs
+}
+
+// docsNamed turns names into documents; names the catalog does not have are passed over.
+func (r *run) docsNamed(names []string) (docs []int) {
+	for _, name := range names {
+		if doc, ok := r.scope.byName[name]; ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// namesOf returns the names of documents.
+func (r *run) namesOf(docs []int) []string {
+	names := make([]string, len(docs))
+	for i, doc := range docs {
+		names[i] = r.scope.docs[doc].Name
+	}
+	return names
+}
+
+// inList returns the loaded tools that are to be in the tool list: all of them, unless the
+// run hides none or the protocol never changes the list.
+func (r *run) inList(s *loadedSet) *loadedSet {
+	if !r.hidesNone && r.config.Protocol != ProtocolDispatch {
+		return s
+	}
+	constant := newLoadedSet(r.scope.Catalog)
+	if r.hidesNone {
+		for doc := range r.scope.docs {
+			if r.scope.sees(doc) {
+				constant.add(doc)
+			}
+		}
+		return constant
+	}
+	for _, doc := range r.always {
+		if r.scope.sees(doc) {
+			constant.add(doc)
+		}
+	}
+	return constant
 }
 
 // doubled returns a name of ours that a tool list holds twice, or "". What is in the list
@@ -169,10 +337,10 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 	var metas []string
 	seen := docset.New(len(r.scope.docs))
 	for _, t := range tools {
-		if t == nil || isMarked(t, r.reader.names.search) {
+		if t == nil || isMarked(t, r.names.search) {
 			continue
 		}
-		if r.reader.names.has(t.Name) {
+		if r.names.has(t.Name) {
 			if slices.Contains(metas, t.Name) {
 				return t.Name
 			}
@@ -188,39 +356,39 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 // visible is the tool list the model is to see: the tools that are not dynamic, then,
 // each in the place it was first given, the loaded ones. It is idempotent.
 func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	catalog, names := r.reader.catalog, &r.reader.names
+	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)
-	shown := docset.New(len(catalog.docs))
+	shown := docset.New(len(docs))
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
 		doc, dynamic := r.owns(t.Name)
 		switch {
-		case dynamic && isMarked(t, names.search) && loaded.has.Has(doc) && shown.Add(doc):
-			if info := catalog.docs[doc].Info; !sameDefinition(t, info) {
-				t = marked(info, names.search) // the catalog changed
+		case dynamic && isMarked(t, r.names.search) && loaded.has.Has(doc) && shown.Add(doc):
+			if info := docs[doc].Info; !sameDefinition(t, info) {
+				t = marked(info, r.names.search) // the catalog changed
 			}
 			list = append(list, t)
-		case dynamic || isMarked(t, names.search): // hidden, or gone from the catalog
-		case r.plain && names.has(t.Name):
+		case dynamic || isMarked(t, r.names.search): // hidden, or gone from the catalog
+		case r.hidesNone && r.names.has(t.Name):
 		default:
 			list = append(list, t)
 		}
 	}
 	for _, doc := range loaded.docs {
 		if !shown.Has(doc) {
-			list = append(list, marked(catalog.docs[doc].Info, names.search))
+			list = append(list, marked(docs[doc].Info, r.names.search))
 		}
 	}
 	return list
 }
 
 // withLoaded is the tool list with more tools loaded; tools itself if they all were.
-func withLoaded(r *reader, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo {
 	list := slices.Clip(tools)
-	for _, doc := range loaded.docs {
-		if info := r.catalog.docs[doc].Info; !containsName(tools, info.Name) {
+	for _, doc := range docs {
+		if info := r.scope.docs[doc].Info; !containsName(list, info.Name) {
 			list = append(list, marked(info, r.names.search))
 		}
 	}

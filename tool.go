@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
@@ -16,6 +15,19 @@ import (
 
 // What all meta-tools share, tool_search itself, and results as JSON: out to the model and,
 // from a history of whichever protocol, in again. Arguments are read in arguments.go.
+
+// host is where a meta-tool works: the run that its call belongs to, or a catalog alone.
+type host struct {
+	names  metaNames
+	prompt *prompt
+	scope  func(ctx context.Context) (scope, error)
+	note   func(ctx context.Context, e nameEffect) // told what a call loads; nil: nobody
+	teller *teller                                 // nil: nobody is told of searches
+
+	// Of a run; only ProtocolSearchAdd asks.
+	wasLoaded func(ctx context.Context, name string) (loaded, known bool) // at the last model call
+	isPinned  func(ctx context.Context, name string) bool                 // always loaded
+}
 
 // metaTool is one of the tools the model sees in the place of the catalog. It answers
 // every call, a mistaken one too, and returns an error only when its context is done.
@@ -122,7 +134,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 	if err == nil && loads && h.note != nil {
 		h.note(ctx, nameEffect{loads: matchNames(result.Matches)})
 	}
-	if h.event == nil {
+	if h.teller == nil || !h.teller.listens() {
 		return result, trace, err
 	}
 	event := SearchEvent{
@@ -135,7 +147,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 			event.Scores = append(event.Scores, m.Score)
 		}
 	}
-	h.event(ctx, event)
+	h.teller.tell(ctx, event)
 	return result, trace, err
 }
 
@@ -168,104 +180,6 @@ func (a searchAnswer) String() string {
 	}
 	return toJSON(a)
 }
-
-// toJSON writes what always marshals, escaping <, > and & as encoding/json does.
-func toJSON(v any) string {
-	text, err := sonic.ConfigStd.MarshalToString(v)
-	if err != nil {
-		return "{}"
-	}
-	return text
-}
-
-// readResult calls yield with each name that the result of a meta-tool, of whichever
-// protocol, loads or unloads.
-func readResult(text string, yield func(name string, unloads bool)) {
-	if readPlainMatches(text, func(name string) { yield(name, false) }) {
-		return
-	}
-	// A ranked result is text, and JSON in its last line.
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "{") {
-		text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-	}
-	var result struct {
-		Matches       []namedMatch `json:"matches"`
-		SelectedTools []string     `json:"selectedTools"`
-		Added         []string     `json:"added"`
-		AlreadyLoaded []string     `json:"already_loaded"`
-		Removed       []string     `json:"removed"`
-	}
-	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
-		return
-	}
-	for _, m := range result.Matches {
-		yield(string(m), false)
-	}
-	for _, names := range [...][]string{result.SelectedTools, result.Added, result.AlreadyLoaded} {
-		for _, name := range names {
-			yield(name, false)
-		}
-	}
-	for _, name := range result.Removed {
-		yield(name, true)
-	}
-}
-
-// namedMatch is a match that is a name, or an object that has one.
-type namedMatch string
-
-// UnmarshalJSON implements json.Unmarshaler. What is neither is no name.
-func (m *namedMatch) UnmarshalJSON(text []byte) error {
-	var name string
-	if sonic.ConfigStd.Unmarshal(text, &name) == nil {
-		*m = namedMatch(name)
-		return nil
-	}
-	var object struct {
-		Name string `json:"name"`
-	}
-	_ = sonic.ConfigStd.Unmarshal(text, &object)
-	*m = namedMatch(object.Name)
-	return nil
-}
-
-// readPlainMatches reads the form searchAnswer writes, as long as no name needs escaping.
-// Histories hold hundreds of results and every one is read before each model call.
-func readPlainMatches(text string, yield func(name string)) bool {
-	rest, ok := strings.CutPrefix(text, `{"matches":[`)
-	if !ok {
-		return false
-	}
-	list, _, ok := strings.Cut(rest, "]")
-	if !ok || strings.IndexByte(list, '\\') >= 0 || strings.Count(list, `"`)%2 != 0 {
-		return false // an escape, or a bracket inside a name
-	}
-	for list != "" {
-		var name string
-		if list, ok = strings.CutPrefix(list, `"`); !ok {
-			return false
-		}
-		if name, list, ok = strings.Cut(list, `"`); !ok {
-			return false
-		}
-		list = strings.TrimPrefix(list, ",")
-		yield(name)
-	}
-	return true
-}
-
-// standIn is the call the middleware itself puts in the place of one that cannot be run,
-// so that the model gets a tool result for it: see intercept.go.
-type standIn struct {
-	UnknownTool  string   `json:"unknown_tool,omitempty"`
-	UnloadedTool string   `json:"unloaded_tool,omitempty"`
-	MisusedTool  string   `json:"misused_tool,omitempty"` // of a dispatched call
-	Problem      string   `json:"problem,omitempty"`      // with its arguments
-	Suggestions  []string `json:"suggestions,omitempty"`
-}
-
-func (s *standIn) String() string { return toJSON(s) }
 
 // answerFor puts a stand-in into words.
 func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {

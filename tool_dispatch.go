@@ -3,9 +3,7 @@ package toolsearch
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
-	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -81,87 +79,6 @@ func (h *host) dispatchTool() *metaTool {
 			return searchAnswer{Message: h.prompt.text("bad-dispatch")}.String(), nil
 		},
 	}
-}
-
-// dispatch is what a call of call_tool asks for.
-type dispatch struct {
-	Name      string
-	Arguments string // JSON; "{}" if there are none
-	ok        bool   // it can be read
-}
-
-// readDispatch reads the arguments of call_tool, as leniently as those of a search. What it
-// passes on is the model's own text where the model wrote it as the schema asks.
-func readDispatch(arguments string) dispatch {
-	var exact struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
-		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments), strings.TrimSpace(exact.Name) != ""}
-	}
-	value, ok := readValue(arguments)
-	object, isObject := value.(map[string]any)
-	if !ok || !isObject {
-		return dispatch{}
-	}
-	name, _ := firstOf(object, "name", "tool_name", "tool").(string)
-	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}", ok: strings.TrimSpace(name) != ""}
-	switch given := firstOf(object, "arguments", "args", "parameters", "params", "input").(type) {
-	case nil:
-	case string:
-		if strings.TrimSpace(given) != "" {
-			d.Arguments = unfence(given)
-		}
-	default:
-		d.Arguments = toJSON(given)
-	}
-	return d
-}
-
-// dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil.
-func (k *callable) dispatchProblem(d dispatch) *standIn {
-	c, names := k.run.scope, &k.run.reader.names
-	misuse := func(key string) *standIn {
-		return &standIn{MisusedTool: names.call, Problem: c.prompt.text(key)}
-	}
-	doc, dynamic := k.dispatched(d.Name)
-	switch {
-	case !d.ok:
-		return misuse("bad-dispatch")
-	case names.has(d.Name):
-		return misuse("dispatch-meta")
-	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
-		return nil // left to Eino, or a tool the model sees, called the long way
-	case !dynamic:
-		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
-	case k.refuse && !k.isLoaded(doc):
-		return &standIn{UnloadedTool: c.docs[doc].Name}
-	}
-	if problem := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
-		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
-	}
-	return nil
-}
-
-// dispatched returns the dynamic tool that a dispatched call means. A tool of the agent's own
-// that has exactly that name comes before one that has it in another spelling.
-func (k *callable) dispatched(name string) (doc int, ok bool) {
-	if doc, ok = k.run.scope.byName[name]; ok && k.run.scope.sees(doc) {
-		return doc, true
-	}
-	if containsName(k.all, name) {
-		return 0, false
-	}
-	return k.run.scope.lookup(name)
-}
-
-// dispatchedName is the exact name of the tool a dispatched call means.
-func (k *callable) dispatchedName(name string) string {
-	if doc, ok := k.dispatched(name); ok {
-		return k.run.scope.docs[doc].Name
-	}
-	return name
 }
 
 // misuse answers a dispatched call that was wrong, with the definition of the tool if it

@@ -21,8 +21,6 @@
 //
 //   - [New] for agents of *schema.Message, [NewTyped] for either message type. That and
 //     [Config] is all most programs need.
-//   - Config.UseModelToolSearch if the model searches tools natively and [NativeSupport]
-//     knows its adapter; otherwise leave it false.
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
 //     in a test, in a command line tool.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
@@ -30,18 +28,21 @@
 //     Korean; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
 //     make good fallbacks, [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
 //     most; [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
-//   - Config.Protocol if the model should search in another way, such as
-//     [ProtocolDispatch] for a tool list that never changes.
+//   - Config.Protocol if the model should search in another way: [ProtocolDispatch] for a
+//     tool list that never changes, [ProtocolFor] for a model that searches by itself.
 //   - Config.Filter for who may see what, Config.Source for tools that change,
 //     Config.AlwaysLoaded, MaxLoaded and Preselect for what is visible when.
-//   - [WithLoaded] and Config.OnLoaded to carry loaded tools from run to run if you do
-//     not keep the messages of tools.
+//   - A [Session] to carry loaded tools from run to run if you do not keep the messages
+//     of tools, and from agent to agent within a run.
+//   - Config.OnEvent to watch and to log what happens.
 //
 // # What holds
 //
 //   - A catalog never changes after it is built.
-//   - What the model sees follows from the tool list, the history and the catalog, and is
-//     worked out anew before every call.
+//   - What the model sees follows from the tool list, the history, the session and what the
+//     run may see of the catalog, and is worked out anew before every call. What the run's own
+//     meta-tools did since the last call takes part, should another middleware have removed
+//     their results from the history.
 //   - A tool once shown keeps its place, so that the prompt's prefix stays cacheable; the
 //     same input gives the same bytes.
 //   - A model's mistake is never a Go error: it gets a tool result that says what to do.
@@ -79,20 +80,9 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if len(config.DynamicTools) == 0 && config.Source == nil {
 		return nil, errors.New("toolsearch: no DynamicTools and no Source")
 	}
-	editions, err := newEditions(ctx, config)
+	m, err := newMiddleware[M](ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	codec := codecOf[M]()
-	if codec.wordless && config.nativeForm() == referencesForm {
-		return nil, errors.New("toolsearch: NativeReferences is for chat models of *schema.Message; agentic adapters take NativeDeferred")
-	}
-	m := &middleware[M]{
-		TypedBaseChatModelAgentMiddleware: &adk.TypedBaseChatModelAgentMiddleware[M]{},
-		config:                            config,
-		codec:                             codec,
-		editions:                          editions,
-	}
-	m.addMetaTools()
 	return m, nil
 }

@@ -31,7 +31,7 @@ func TestConstantTools(t *testing.T) {
 	for _, a := range agenticAdapters {
 		t.Run(a.name+"/dispatch", func(t *testing.T) { testConstantTools(t, a, dispatch, turns, "send_mail ran with") })
 	}
-	references := setup{config: toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences}, static: true}
+	references := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true}
 	t.Run("claude/references", func(t *testing.T) {
 		testConstantTools(t, messageAdapters[0], references, []turn{
 			calls(selecting("get_weather,send_mail")), calls(calling("get_weather"), selecting("list_stocks")), calls(calling("send_mail")), provider.Say("Done."),

@@ -31,7 +31,7 @@ var dialects = []dialect{
 	},
 	{
 		name: "references", adapters: "claude",
-		config: toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences},
+		config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences},
 	},
 }
 

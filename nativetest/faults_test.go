@@ -304,7 +304,7 @@ func TestBrokenInputOfReferences(t *testing.T) {
 	a := messageAdapters[0]
 	a.skipRace(t, true)
 	server := provider.New(t, a.api, calls(search(`{"query":`)), calls(selecting("get_weather")), provider.Say("Hello."))
-	config := toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeReferences}
+	config := toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}
 	_, err := run(t, a.model(t, server), setup{config: config, stream: true})
 	assert.NoError(t, err)
 	body := lastBody(server.Requests())

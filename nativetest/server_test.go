@@ -24,7 +24,7 @@ import (
 // the field of serverConfig out of its comment.
 const noServer = ""
 
-var serverConfig = toolsearch.Config{UseModelToolSearch: true, Native: toolsearch.NativeServer}
+var serverConfig = toolsearch.Config{Protocol: toolsearch.ProtocolNativeServer}
 
 func TestServerSearch(t *testing.T) {
 	if noServer != "" {

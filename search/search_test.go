@@ -262,7 +262,11 @@ func TestSearchersKeepTheContract(t *testing.T) {
 func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event toolsearch.SearchEvent, err error) {
 	t.Helper()
 	config.DynamicTools = testtools.NewsTools()
-	config.OnSearch = func(_ context.Context, e toolsearch.SearchEvent) { event = e }
+	config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+		if e, ok := e.(toolsearch.SearchEvent); ok {
+			event = e
+		}
+	}
 	middleware, err := toolsearch.New(context.Background(), &config)
 	require.NoError(t, err)
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})

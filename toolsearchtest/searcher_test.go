@@ -290,7 +290,7 @@ func TestFailureQuotesTheContract(t *testing.T) {
 // What the clauses quote is what the doc comments say.
 func TestClausesAreQuotations(t *testing.T) {
 	var contract strings.Builder
-	for _, file := range []string{"search.go", "explain.go"} {
+	for _, file := range []string{"search/search.go", "search/explain.go"} {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		if err != nil {
 			t.Fatal(err)

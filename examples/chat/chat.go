@@ -32,24 +32,22 @@ type chat struct {
 	history []*schema.Message
 	shown   []string // loaded tools, as last printed
 
+	session *toolsearch.Session // what the conversation has loaded
+
 	mu       sync.Mutex
 	searches []toolsearch.SearchEvent // not printed yet
-	names    []string                 // loaded tools
 }
 
-// searched is the middleware's OnSearch. The search is printed when its result comes, which is
-// at once, so that it does not get into the middle of what the model says.
-func (c *chat) searched(_ context.Context, e toolsearch.SearchEvent) {
+// told is the middleware's OnEvent. A search is printed when its result comes, which is at
+// once, so that it does not get into the middle of what the model says.
+func (c *chat) told(_ context.Context, e toolsearch.Event) {
+	search, ok := e.(toolsearch.SearchEvent)
+	if !ok {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.searches = append(c.searches, e)
-}
-
-// loaded is the middleware's OnLoaded.
-func (c *chat) loaded(_ context.Context, names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.names = names
+	c.searches = append(c.searches, search)
 }
 
 // talk answers line by line, to an empty line, the end of the input or the end of ctx.
@@ -86,12 +84,12 @@ func (c *chat) talk(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// answer runs the agent. A run that fails leaves the history as it was before the question, so
-// that the user can ask again.
+// answer runs the agent. A run that fails leaves the history and the session as they were
+// before the question, so that the user can ask again.
 func (c *chat) answer(ctx context.Context, question string) {
-	before := c.history
+	before, loaded := c.history, c.session.Loaded()
 	c.history = append(slices.Clip(c.history), schema.UserMessage(question))
-	events := c.runner.Run(ctx, slices.Clip(c.history))
+	events := c.runner.Run(toolsearch.WithSession(ctx, c.session), slices.Clip(c.history))
 	var failure error
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		err := event.Err
@@ -104,13 +102,11 @@ func (c *chat) answer(ctx context.Context, question string) {
 		failure = errors.Join(failure, err)
 	}
 	if failure != nil {
-		c.history = before
+		c.history, c.session = before, toolsearch.NewSession(loaded...)
 		fmt.Fprintf(c.out, "[failed: %s]\n", printable(failure.Error()))
 		return
 	}
-	c.mu.Lock()
-	names := c.names
-	c.mu.Unlock()
+	names := c.session.Loaded()
 	if !slices.Equal(names, c.shown) {
 		c.shown = names
 		fmt.Fprintf(c.out, "[loaded: %s]\n", printable(strings.Join(names, ", ")))

@@ -58,8 +58,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, in io.R
 			return err
 		}
 	}
-	c := &chat{out: out}
-	config.OnSearch, config.OnLoaded = c.searched, c.loaded
+	c := &chat{out: out, session: toolsearch.NewSession()}
+	config.OnEvent = c.told
 	if c.runner, err = newRunner(ctx, o, config); err != nil {
 		return err
 	}

@@ -54,8 +54,12 @@ func main() {
 func run(ctx context.Context, out io.Writer) error {
 	var now state // only this goroutine runs the agent; a server's Source must be safe for concurrent use
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
-		Source:  func(context.Context) ([]tool.BaseTool, error) { return now.tools, now.err },
-		OnError: func(_ context.Context, err error) { fmt.Fprintln(out, "told to OnError:", err) },
+		Source: func(context.Context) ([]tool.BaseTool, error) { return now.tools, now.err },
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if e, failed := e.(toolsearch.FailureEvent); failed {
+				fmt.Fprintln(out, "a failure:", e.Err)
+			}
+		},
 		Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 			if len(docs) > 0 { // New builds the index of the catalog without the Source's tools
 				fmt.Fprintf(out, "an index of %d tools is built\n", len(docs))

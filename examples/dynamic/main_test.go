@@ -30,7 +30,7 @@ func Example() {
 	//   sees   tool_search, mcp__jira__create_ticket
 	//   says   The ticket is filed.
 	// run 4: it cannot be reached
-	// told to OnError: toolsearch: Source: connection refused; the last good catalog of 25 tools stays
+	// a failure: toolsearch: Source: connection refused; the last good catalog of 25 tools stays
 	// model call 7
 	//   sees   tool_search, mcp__jira__create_ticket
 	//   calls  mcp__jira__create_ticket {"project":"SHOP","type":"bug","summary":"Cart is empty"}

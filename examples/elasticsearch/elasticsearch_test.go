@@ -422,7 +422,13 @@ func TestDegrades(t *testing.T) {
 func searchInAgent(t *testing.T, index toolsearch.Indexer) (event toolsearch.SearchEvent) {
 	t.Helper()
 	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{
-		DynamicTools: services.Tools(), Index: index, OnSearch: func(_ context.Context, e toolsearch.SearchEvent) { event = e }})
+		DynamicTools: services.Tools(), Index: index,
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if e, ok := e.(toolsearch.SearchEvent); ok {
+				event = e
+			}
+		},
+	})
 	require.NoError(t, err)
 	model := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool(toolsearch.DefaultToolName, `{"query":"create github issue"}`), toolsearchtest.Say("Found it."))

@@ -98,7 +98,11 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: tools,
 		Index:        toolsearch.Retriever(r),
-		OnSearch: func(_ context.Context, event toolsearch.SearchEvent) {
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			event, ok := e.(toolsearch.SearchEvent)
+			if !ok {
+				return
+			}
 			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
 			if event.Err != nil {
 				fmt.Fprintf(out, "  by keywords, since %.110s...\n", oneLine(event.Err.Error()))

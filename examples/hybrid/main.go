@@ -126,7 +126,11 @@ func compare(ctx context.Context, out io.Writer, meaning toolsearch.Indexer) err
 func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServer func()) error {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index,
-		OnSearch: func(_ context.Context, e toolsearch.SearchEvent) {
+		OnEvent: func(_ context.Context, event toolsearch.Event) {
+			e, ok := event.(toolsearch.SearchEvent)
+			if !ok {
+				return
+			}
 			fmt.Fprintf(out, "  search %q found %v\n", e.Query, e.Matches)
 			if e.Err != nil {
 				fmt.Fprintf(out, "  degraded: %v\n", e.Err)

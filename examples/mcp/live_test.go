@@ -89,7 +89,11 @@ func TestServerLost(t *testing.T) {
 	var told []error
 	search, err := toolsearch.New(t.Context(), &toolsearch.Config{
 		Source:  l.Tools,
-		OnError: func(_ context.Context, err error) { told = append(told, err) },
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if e, failed := e.(toolsearch.FailureEvent); failed {
+				told = append(told, e.Err)
+			}
+		},
 	})
 	require.NoError(t, err)
 	find := toolsearchtest.CallTool("tool_search", `{"query":"water"}`)

@@ -1,9 +1,9 @@
-// Native leaves the search to the model's provider. There are three dialects, each for other
-// model adapters. Watch what the model is given in each: with "deferred" the catalog as tools
+// Native leaves the search to the model's provider. There are three native protocols, each for
+// other model adapters. Watch what the model is given in each: with "native_deferred" the catalog as tools
 // it may find, tool_search as its means, and a search gives whole definitions; with
-// "references" tool_search is an ordinary tool and nothing is deferred, and what it finds
-// goes to the model as definitions, though the history has it as text; with "server" the
-// catalog alone, since the provider finds by itself. What NativeSupport says of an adapter
+// "native_references" tool_search is an ordinary tool and nothing is deferred, and what it finds
+// goes to the model as definitions, though the history has it as text; with "native_server" the
+// catalog alone, since the provider finds by itself. What ProtocolFor says of an adapter
 // comes first. It needs no key: the models are scripts under the adapters' type names.
 package main
 
@@ -35,7 +35,7 @@ var (
 	found    = []toolsearchtest.Turn{forecast, done}
 )
 
-// named is a scripted model under the type name of an adapter, by which NativeSupport knows it.
+// named is a scripted model under the type name of an adapter, by which ProtocolFor knows it.
 type named[M adk.MessageType] struct {
 	*toolsearchtest.Model[M]
 	typeName string
@@ -52,25 +52,21 @@ func main() {
 
 func run(ctx context.Context, out io.Writer) error {
 	for _, typeName := range []string{"Claude", "AgenticClaude", "AgenticOpenAI/Responses", "OpenAI"} {
-		if dialect, ok := toolsearch.NativeSupport(named[*schema.Message]{typeName: typeName}); ok {
-			fmt.Fprintf(out, "%-24s native search, %v\n", typeName, dialect)
-		} else {
-			fmt.Fprintf(out, "%-24s no native search known: stay in default mode\n", typeName)
-		}
+		fmt.Fprintf(out, "%-24s %v\n", typeName, toolsearch.ProtocolFor(named[*schema.Message]{typeName: typeName}))
 	}
-	if err := ask[*schema.AgenticMessage](ctx, out, "AgenticOpenAI/Responses", toolsearch.NativeDeferred, finds); err != nil {
+	if err := ask[*schema.AgenticMessage](ctx, out, "AgenticOpenAI/Responses", toolsearch.ProtocolNativeDeferred, finds); err != nil {
 		return err
 	}
-	if err := ask[*schema.Message](ctx, out, "Claude", toolsearch.NativeReferences, finds); err != nil {
+	if err := ask[*schema.Message](ctx, out, "Claude", toolsearch.ProtocolNativeReferences, finds); err != nil {
 		return err
 	}
-	return ask[*schema.AgenticMessage](ctx, out, "AgenticOpenAI/Responses", toolsearch.NativeServer, found)
+	return ask[*schema.AgenticMessage](ctx, out, "AgenticOpenAI/Responses", toolsearch.ProtocolNativeServer, found)
 }
 
-// ask runs an agent in one of the dialects and prints what its model was given.
-func ask[M adk.MessageType](ctx context.Context, out io.Writer, typeName string, dialect toolsearch.NativeDialect, script []toolsearchtest.Turn) error {
+// ask runs an agent in one of the protocols and prints what its model was given.
+func ask[M adk.MessageType](ctx context.Context, out io.Writer, typeName string, protocol toolsearch.Protocol, script []toolsearchtest.Turn) error {
 	middleware, err := toolsearch.NewTyped[M](ctx, &toolsearch.Config{
-		DynamicTools: services.Tools(), UseModelToolSearch: true, Native: dialect,
+		DynamicTools: services.Tools(), Protocol: protocol,
 	})
 	if err != nil {
 		return err
@@ -84,7 +80,7 @@ func ask[M adk.MessageType](ctx context.Context, out io.Writer, typeName string,
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%v, as for %s\n", dialect, typeName)
+	fmt.Fprintf(out, "\n%v, as for %s\n", protocol, typeName)
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent})
 	if _, _, err := show.New(out, scripted).Run(runner.Query(ctx, question)); err != nil {
 		return err

@@ -3,12 +3,12 @@ package main
 func Example() {
 	main()
 	// Output:
-	// Claude                   native search, references
-	// AgenticClaude            native search, deferred
-	// AgenticOpenAI/Responses  native search, deferred
-	// OpenAI                   no native search known: stay in default mode
+	// Claude                   native_references
+	// AgenticClaude            native_deferred
+	// AgenticOpenAI/Responses  native_deferred
+	// OpenAI                   tool_search
 	//
-	// deferred, as for AgenticOpenAI/Responses
+	// native_deferred, as for AgenticOpenAI/Responses
 	// model call 1
 	//   sees   no tool
 	//   may find 166 deferred tools
@@ -28,7 +28,7 @@ func Example() {
 	//   says   Partly cloudy, 18 degrees.
 	// the model was given the search's result as the definitions of mcp__weather__current_conditions, mcp__weather__air_quality
 	//
-	// references, as for Claude
+	// native_references, as for Claude
 	// model call 1
 	//   sees   tool_search
 	//   calls  tool_search {"query":"weather conditions","max_results":2}
@@ -42,7 +42,7 @@ func Example() {
 	//   says   Partly cloudy, 18 degrees.
 	// the model was given the search's result as the definitions of mcp__weather__current_conditions, mcp__weather__air_quality
 	//
-	// server, as for AgenticOpenAI/Responses
+	// native_server, as for AgenticOpenAI/Responses
 	// model call 1
 	//   sees   no tool
 	//   may find 166 deferred tools

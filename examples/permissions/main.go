@@ -29,16 +29,16 @@ import (
 type userKey struct{}
 
 // grants is what each user may have: whole services, and single tools of others.
-var grants = map[string]func(context.Context, *schema.ToolInfo) bool{
+var grants = map[string]func(context.Context, toolsearch.Document) bool{
 	"Ann": toolsearch.FilterTools([]string{"stripe"}, []string{"zendesk:get_ticket"}),
 	"Ben": toolsearch.FilterTools([]string{"weather"}, []string{"zendesk:*_ticket"}),
 }
 
 // allowed is the Filter: who has no grant has no tools.
-func allowed(ctx context.Context, info *schema.ToolInfo) bool {
+func allowed(ctx context.Context, doc toolsearch.Document) bool {
 	user, _ := ctx.Value(userKey{}).(string)
 	grant := grants[user]
-	return grant != nil && grant(ctx, info)
+	return grant != nil && grant(ctx, doc)
 }
 
 // The scripts are what a model does for each of them.

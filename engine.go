@@ -1,0 +1,364 @@
+package toolsearch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// The engine: what a middleware decides, for whichever message type. Wiring only; how it is
+// decided stands in the files below this one.
+
+// engine holds nothing that changes but the current edition: what a run learns is in its
+// notebook, its session and what the agent keeps.
+type engine struct {
+	config     *Config
+	teller     *teller
+	mode       mode
+	editions   *editions
+	names      metaNames
+	metas      []tool.BaseTool // the one that searches first
+	searchInfo *schema.ToolInfo
+}
+
+// newEngine compiles the catalog and makes the meta-tools. wordless is the codec's.
+func newEngine(ctx context.Context, config *Config, teller *teller, wordless bool) (*engine, error) {
+	if wordless && config.Protocol == ProtocolNativeReferences {
+		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; agentic adapters take ProtocolNativeDeferred")
+	}
+	e := &engine{config: config, teller: teller, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
+	prompt, err := config.prompt()
+	if err != nil {
+		return nil, err
+	}
+	if e.editions, err = newEditions(ctx, config, teller, e.mode.facts().defers); err != nil {
+		return nil, err
+	}
+	e.addMetaTools(prompt)
+	return e, nil
+}
+
+func (e *engine) addMetaTools(prompt *prompt) {
+	h := &host{
+		names:  e.names,
+		prompt: prompt,
+		teller: e.teller,
+		scope: func(ctx context.Context) (scope, error) {
+			r, err := e.run(ctx)
+			if err != nil {
+				return scope{}, err
+			}
+			return r.scope, nil
+		},
+		note: func(ctx context.Context, effect nameEffect) {
+			if r, err := e.run(ctx); err == nil {
+				r.notebook.note(compose.GetToolCallID(ctx), effect)
+			}
+		},
+		wasLoaded: func(ctx context.Context, name string) (loaded, known bool) {
+			r, err := e.run(ctx)
+			if err != nil {
+				return false, false
+			}
+			return r.notebook.wasLoaded(name)
+		},
+		isPinned: func(ctx context.Context, name string) bool {
+			r, err := e.run(ctx)
+			return err == nil && r.isAlways(r.scope.byName[name])
+		},
+	}
+	for _, t := range h.metaTools(e.config.Protocol) {
+		e.metas = append(e.metas, t)
+		e.searchInfo = cmp.Or(e.searchInfo, t.info)
+	}
+	if facts := e.mode.facts(); facts.searchTool && !facts.onWire {
+		e.metas[0] = &nativeSearchTool{
+			host: h, info: e.searchInfo,
+			ordinary: func(ctx context.Context) map[string]bool {
+				r, err := e.run(ctx)
+				if err != nil {
+					return nil
+				}
+				return r.notebook.ordinaryNames()
+			},
+		}
+	}
+}
+
+// runKey is the context key of a run. It names the engine, since an agent can have several
+// and agents can run inside one another.
+type runKey struct{ owner *engine }
+
+// begin begins a run of an agent that has these tools already.
+func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *schema.ToolInfo) (context.Context, *run, error) {
+	if e.mode.facts().searchTool && searchTool != nil {
+		return ctx, nil, fmt.Errorf("toolsearch: the agent has a native search tool already, %q; it can have one", searchTool.Name)
+	}
+	names, err := e.namesOf(ctx, tools)
+	if err != nil {
+		return ctx, nil, err
+	}
+	r, err := e.newRun(ctx, names)
+	if err != nil {
+		return ctx, nil, err
+	}
+	return context.WithValue(ctx, runKey{e}, r), r, nil
+}
+
+// run returns the run ctx belongs to. A hook that is called outside of one gets a run of
+// its own.
+func (e *engine) run(ctx context.Context) (*run, error) {
+	if r, ok := ctx.Value(runKey{e}).(*run); ok {
+		return r, nil
+	}
+	return e.newRun(ctx, nil)
+}
+
+// namesOf returns the names of the tools that the agent has already.
+func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		if foreign.IsNil(t) {
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
+		}
+		info, err := infoOf(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
+		}
+		if info == nil {
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
+		}
+		if e.names.has(info.Name) {
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d is named %q already; "+
+				"if it is another tool search middleware's, give one of them another ToolName", i, info.Name)
+		}
+		names[i] = info.Name
+	}
+	return names, nil
+}
+
+// newRun asks Source and Filter. own are the names of the agent's own tools.
+func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
+	edition, tools, err := e.editions.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		edition: edition, config: e.config, mode: e.mode, teller: e.teller,
+		tools: tools, scope: scope{Catalog: edition.catalog, fair: e.config.fair()}, session: sessionIn(ctx),
+	}
+	if r.session == nil && e.config.Protocol == ProtocolDispatch {
+		r.session = NewSession() // no tool list shows what is loaded
+	}
+	if e.config.Filter != nil {
+		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
+	}
+	for i, name := range own {
+		if slices.Contains(foreignNames, name) {
+			r.foreign = append(r.foreign, name)
+		}
+		if err := e.yield(ctx, r, i, name); err != nil {
+			return nil, err
+		}
+	}
+	if r.scope.allowed != nil {
+		r.tools = make([]tool.BaseTool, 0, len(tools))
+		for i, t := range tools {
+			if r.scope.sees(i) {
+				r.tools = append(r.tools, t)
+			}
+		}
+	}
+	r.hidesNone = e.hidesNone(r)
+	switch {
+	case r.hidesNone:
+		r.reminder = newReminder(edition.catalog, nil, e.config)
+	case r.scope.allowed == nil:
+		r.reminder = edition.announcement()
+	default:
+		r.reminder = newReminder(edition.catalog, edition.announced(r.scope.sees), e.config)
+	}
+	return r, nil
+}
+
+// hidesNone reports whether a run has so few tools that the model is to see them all.
+func (e *engine) hidesNone(r *run) bool {
+	counted := len(r.tools) // towards MaxLoaded
+	for _, doc := range r.always {
+		if r.scope.sees(doc) {
+			counted--
+		}
+	}
+	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.MaxLoaded == 0 || counted <= e.config.MaxLoaded)
+}
+
+// yield leaves a name to the agent's tool i. It fails if a dynamic tool has it, unless the
+// request may not see that tool or Source has it: a server must not be able to stop an agent
+// by the name of a tool.
+func (e *engine) yield(ctx context.Context, r *run, i int, name string) error {
+	doc, clash := r.scope.byName[name]
+	if !clash {
+		return nil
+	}
+	if r.scope.sees(doc) {
+		err := fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, name)
+		if doc < len(e.config.DynamicTools) {
+			return err
+		}
+		e.teller.fail(ctx, "Source", fmt.Errorf("%w; the tool of Source is left out", err))
+	}
+	if r.scope.allowed == nil {
+		r.scope.allowed = docset.New(len(r.scope.docs))
+		for doc := range r.scope.docs {
+			r.scope.allowed.Add(doc)
+		}
+	}
+	r.scope.allowed.Remove(doc)
+	if r.yielded == nil {
+		r.yielded = make(map[string]bool)
+	}
+	r.yielded[name] = true
+	return nil
+}
+
+// allowedBy asks a Filter about every tool. Where it panics the tool does not pass.
+func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Document) bool) docset.Set {
+	allowed := docset.New(len(c.docs))
+	for i := range c.docs {
+		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i]), nil })
+		if passes && err == nil {
+			allowed.Add(i)
+		}
+	}
+	return allowed
+}
+
+// beforeModel works out the tool lists of a model call, and edits the history.
+func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (lists, error) {
+	r, err := e.run(ctx)
+	if err != nil {
+		return lists{}, err
+	}
+	if name := doubled(r, given.tools); name != "" {
+		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
+			"a middleware after this one added a tool of that name", name)
+	}
+	t.pair(&r.names)
+	loaded, err := r.derive(ctx, t, given, false)
+	if err != nil {
+		return lists{}, err
+	}
+	e.note(ctx, r, loaded)
+	r.reminder.ensure(t)
+	return r.mode.lists(r, given, r.inList(loaded)), nil
+}
+
+// note notes what is loaded, in the notebook and in the session, and tells what has changed
+// since the last model call.
+func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
+	names := r.namesOf(loaded.docs)
+	before := r.notebook.setSeen(names)
+	isTold := before != nil && e.teller.listens()
+	if r.session == nil && !isTold {
+		return
+	}
+	var added []string
+	for i, name := range names {
+		if !before[name] && !r.isAlways(loaded.docs[i]) {
+			added = append(added, name)
+		}
+	}
+	for _, name := range names {
+		delete(before, name)
+	}
+	gone := slices.Sorted(maps.Keys(before))
+	if r.session != nil {
+		r.session.update(added, gone)
+	}
+	if isTold && len(added)+len(gone) > 0 {
+		e.teller.tell(ctx, LoadEvent{Loaded: added, Unloaded: gone})
+	}
+}
+
+// lastWord edits the history once more, and returns the options of the model call.
+func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Option) []model.Option {
+	r, err := e.run(ctx)
+	if err != nil {
+		return opts
+	}
+	t.pair(&r.names)
+	options := model.GetCommonOptions(nil, opts...)
+	facts := r.mode.facts()
+	if !facts.native {
+		r.reminder.ensure(t)
+		fitResults(r, t, options, nil)
+		return opts
+	}
+	// A deferred tool whose search result was removed would be out of the model's reach.
+	given := lists{options.Tools, options.DeferredTools}
+	loaded, err := r.derive(ctx, t, given, true)
+	if err != nil {
+		return opts
+	}
+	given = r.mode.lists(r, given, r.inList(loaded))
+	options.Tools, options.DeferredTools = given.tools, given.deferred
+	r.notebook.setOrdinary(given.tools)
+	r.reminder.ensure(t)
+	if facts.mendsCalls {
+		mendCalls(t, &r.names)
+	}
+	fitResults(r, t, options, loaded)
+	return append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
+}
+
+// afterModel replaces the calls of the model's message that cannot be run as they are, and
+// notes in the lists which tools are called. all are the tools that the agent can run.
+func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*schema.ToolInfo) (lists, error) {
+	r, err := e.run(ctx)
+	if err != nil {
+		return given, err
+	}
+	r.notebook.expect(v.calls, &r.names)
+	called := r.calledBy(v)
+	k := &callable{
+		run:     r,
+		all:     all,
+		visible: given.tools,
+		native:  given.deferred,
+		explain: e.config.Unknown == UnknownExplain,
+		refuse:  e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
+	}
+	if refused := intercept(k, v); len(refused) > 0 && e.teller.listens() {
+		e.teller.tell(ctx, LoadEvent{Refused: refused})
+	}
+	if r.reader.countCalls && len(called) > 0 {
+		given = r.mode.called(r, given, called)
+	}
+	return given, nil
+}
+
+// end notes at the end of a run what it has loaded.
+func (e *engine) end(ctx context.Context, t *transcript, given lists) error {
+	r, err := e.run(ctx)
+	if err != nil {
+		return err
+	}
+	t.pair(&r.names)
+	loaded, err := r.derive(ctx, t, given, false)
+	if err != nil {
+		return err
+	}
+	e.note(ctx, r, loaded)
+	return nil
+}

@@ -1,0 +1,167 @@
+package toolsearch
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// The mode of ProtocolNativeDeferred: the model has the catalog as deferred tools and
+// tool_search as its own search tool.
+
+type deferredMode struct {
+	onWire bool // for a chat model
+}
+
+func (m deferredMode) facts() modeFacts {
+	return modeFacts{native: true, searchTool: true, defers: true, onWire: m.onWire}
+}
+
+func (deferredMode) lists(r *run, given lists, loaded *loadedSet) lists {
+	return deferredLists(r, given, loaded)
+}
+
+// called marks the deferred tools that are called as loaded.
+func (deferredMode) called(r *run, given lists, docs []int) lists {
+	list := given.deferred
+	for i, t := range given.deferred {
+		if t == nil || isMarked(t, r.names.search) {
+			continue
+		}
+		if doc, ok := r.scope.byName[t.Name]; ok && slices.Contains(docs, doc) {
+			if &list[0] == &given.deferred[0] {
+				list = slices.Clone(list)
+			}
+			list[i] = marked(t, r.names.search)
+		}
+	}
+	given.deferred = list
+	return given
+}
+
+func (m deferredMode) keeps(r *run, result *resultView, call *callView) bool {
+	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.made(result.callID))
+}
+
+// fit keeps the native results of this run and of marked calls, which the provider demands.
+func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultView, bool) {
+	if m.onWire {
+		return f.fresh(result)
+	}
+	if !result.native {
+		return result, false
+	}
+	seen := f.seen(result.found)
+	if !m.keeps(f.run, &result, call) {
+		return result.asText(seen), true
+	}
+	if len(seen) == len(result.found) {
+		return result, false
+	}
+	result.found = seen
+	return result, true
+}
+
+// deferredLists splits the tools for a native model call: the ordinary list, without the
+// search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
+// visible it is idempotent, and it passes over deferred tools of others.
+func deferredLists(r *run, given lists, loaded *loadedSet) lists {
+	moved := ordinaryOnes(r, given.tools, loaded)
+	next := lists{tools: make([]*schema.ToolInfo, 0, 8), deferred: make([]*schema.ToolInfo, 0, len(r.scope.docs))}
+	for _, t := range visible(r, given.tools, moved) {
+		if t.Name != r.names.search {
+			next.tools = append(next.tools, t)
+		}
+	}
+	next.deferred = append(next.deferred, undeferred(r, given.deferred)...)
+	for doc := range r.scope.docs {
+		switch info := r.scope.docs[doc].Info; {
+		case moved.has.Has(doc) || !r.scope.sees(doc):
+		case loaded.has.Has(doc):
+			next.deferred = append(next.deferred, marked(info, r.names.search))
+		default:
+			next.deferred = append(next.deferred, r.deferred[doc])
+		}
+	}
+	return next
+}
+
+// ordinaryOnes returns the loaded tools that are to be in the ordinary list: those that no
+// native result shows to the model, and those that stand there already or always do.
+func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSet {
+	moved := newLoadedSet(r.scope.Catalog)
+	for _, doc := range loaded.docs {
+		if !loaded.native.Has(doc) || r.hidesNone || r.isAlways(doc) || containsMarked(tools, r.scope.docs[doc].Name, r.names.search) {
+			moved.add(doc)
+		}
+	}
+	return moved
+}
+
+// deferredMark is the key, in the Extra of a deferred definition, of the name of the search
+// tool it is deferred for. After a checkpoint it tells a tool that is gone from the catalog
+// from one that another middleware defers.
+const deferredMark = "_toolsearch_deferred"
+
+// deferredCopies are the definitions of a catalog with that mark.
+func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
+	copies := make([]*schema.ToolInfo, len(c.docs))
+	for i := range c.docs {
+		copied := *c.docs[i].Info
+		copied.Extra = maps.Clone(copied.Extra)
+		if copied.Extra == nil {
+			copied.Extra = make(map[string]any, 1)
+		}
+		copied.Extra[deferredMark] = searchTool
+		copies[i] = &copied
+	}
+	return copies
+}
+
+// isOurs reports whether the middleware of that search tool put t into a list.
+func isOurs(t *schema.ToolInfo, searchTool string) bool {
+	return isMarked(t, searchTool) || len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
+}
+
+func containsMarked(tools []*schema.ToolInfo, name, searchTool string) bool {
+	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name && isMarked(t, searchTool) })
+}
+
+// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result holds the
+// definitions of what it found. A mistake or a miss is an empty result.
+type nativeSearchTool struct {
+	*host
+	info     *schema.ToolInfo
+	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
+}
+
+// Info implements tool.BaseTool.
+func (t *nativeSearchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
+
+// InvokableRun implements tool.EnhancedInvokableTool.
+func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+	text := ""
+	if argument != nil {
+		text = argument.Text
+	}
+	answer, matches, err := t.search(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	known := t.ordinary(ctx)
+	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
+	for _, m := range matches {
+		if !known[m.Info.Name] {
+			found.Tools = append(found.Tools, m.Info)
+		}
+	}
+	if len(found.Tools) == 0 && readRequest(text, "query").stand != nil {
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
+	}
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
+		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
+	}}}, nil
+}

@@ -1,0 +1,59 @@
+package toolsearch
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
+// tool, and the adapter itself makes references of native results. Nothing is deferred here.
+
+type referencesMode struct{}
+
+func (referencesMode) facts() modeFacts {
+	return modeFacts{native: true, onWire: true, mendsCalls: true}
+}
+
+func (referencesMode) lists(r *run, given lists, loaded *loadedSet) lists {
+	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
+	return lists{remember(r, tools, loaded), undeferred(r, given.deferred)}
+}
+
+// called changes nothing: the call of a tool is in the history, or it was remembered.
+func (referencesMode) called(_ *run, given lists, _ []int) lists { return given }
+
+func (referencesMode) keeps(*run, *resultView, *callView) bool { return true }
+
+func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+	return f.fresh(result)
+}
+
+// rememberedMark is the key, in the Extra of our copy of the search tool's definition, of
+// the names of the loaded tools, a line each: where these are not in the tool list, it is
+// what survives.
+const rememberedMark = "_toolsearch_remembered"
+
+// remember returns tools with the loaded ones noted on the search tool's definition.
+func remember(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
+	remembered := strings.Join(r.namesOf(loaded.docs), "\n")
+	for i, t := range tools {
+		if t == nil || t.Name != r.names.search {
+			continue
+		}
+		if noted, _ := t.Extra[rememberedMark].(string); noted != remembered {
+			copied := *t
+			copied.Extra = maps.Clone(t.Extra)
+			if copied.Extra == nil {
+				copied.Extra = make(map[string]any, 1)
+			}
+			copied.Extra[rememberedMark] = remembered
+			tools = slices.Clone(tools)
+			tools[i] = &copied
+		}
+		break
+	}
+	return tools
+}

@@ -1,0 +1,17 @@
+package toolsearch
+
+// The mode of ProtocolNativeServer: the model has the catalog as deferred tools and its
+// provider searches them. Nothing is known here of what it finds, so no policy for tools that
+// are not loaded applies.
+
+type serverMode struct{ textMode }
+
+func (serverMode) facts() modeFacts {
+	return modeFacts{native: true, defers: true, server: true}
+}
+
+func (serverMode) lists(r *run, given lists, loaded *loadedSet) lists {
+	return deferredLists(r, given, loaded)
+}
+
+func (serverMode) called(_ *run, given lists, _ []int) lists { return given }

@@ -1,0 +1,46 @@
+package toolsearch
+
+import "github.com/cloudwego/eino/schema"
+
+// The mode in which the middleware itself searches: every model that calls tools can do it.
+
+type textMode struct{}
+
+func (textMode) facts() modeFacts { return modeFacts{} }
+
+func (textMode) lists(r *run, given lists, loaded *loadedSet) lists {
+	return lists{visible(r, given.tools, loaded), undeferred(r, given.deferred)}
+}
+
+// called shows the tools: the call itself may be gone from the history before the next model
+// call. ProtocolDispatch shows none.
+func (textMode) called(r *run, given lists, docs []int) lists {
+	if r.config.Protocol != ProtocolDispatch {
+		given.tools = withLoaded(r, given.tools, docs)
+	}
+	return given
+}
+
+func (textMode) keeps(*run, *resultView, *callView) bool { return false }
+
+// fit makes texts of native results, which a run in another mode left.
+func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+	if !result.native {
+		return result, false
+	}
+	return result.asText(f.seen(result.found)), true
+}
+
+// undeferred returns the deferred tools of others: a run that is resumed may have been
+// native before.
+func undeferred(r *run, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		if _, own := r.owns(t.Name); !own && !isOurs(t, r.names.search) {
+			others = append(others, t)
+		}
+	}
+	return others
+}
