@@ -50,6 +50,30 @@
 //     and everything a model sends is bounded.
 //   - The middleware and every Searcher are safe for concurrent use; a search ends soon
 //     after its context does.
+//
+// # More
+//
+//   - [Searchers] and [Tuning]: what the model may ask for, and how to make tools easy to find.
+//   - [Protocols] and [Settings]: what the model sees, and what it costs, prompt caches included.
+//   - [Operating] and [Security]: events, and what is trusted and bounded.
+//   - [Migrating] from Eino's package, [Compatibility], [Adapters], [Alternatives] and
+//     [Rough edges].
+//   - [Architecture], [Dependencies] and [Releasing] for those who change the package.
+//
+// [Searchers]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/searchers.md
+// [Tuning]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/tuning.md
+// [Protocols]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/protocols.md
+// [Settings]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/settings.md
+// [Operating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/operating.md
+// [Security]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/security.md
+// [Migrating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/migrating.md
+// [Compatibility]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/compatibility.md
+// [Adapters]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/adapters.md
+// [Alternatives]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/alternatives.md
+// [Rough edges]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/rough-edges.md
+// [Architecture]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/architecture.md
+// [Dependencies]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/dependencies.md
+// [Releasing]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/releasing.md
 package toolsearch
 
 import (

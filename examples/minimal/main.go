@@ -1,4 +1,5 @@
-// Minimal is the whole of what a program needs: tools, the middleware, an agent.
+// Minimal is the whole of what a program needs: tools, the middleware, an agent, and a loop
+// over its events.
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 	ctx := context.Background()
 	weather := must(utils.InferTool("get_weather", "Current weather of a city", getWeather))
 	middleware := must(toolsearch.New(ctx, &toolsearch.Config{DynamicTools: []tool.BaseTool{weather /* and hundreds more */}}))
-	model := toolsearchtest.NewModel[*schema.Message]( // a script; use a chat model of eino-ext
+	model := toolsearchtest.NewModel[*schema.Message]( // a script in the place of a chat model
 		toolsearchtest.CallTool("tool_search", `{"query":"weather"}`),
 		toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
 		toolsearchtest.Say("It is sunny in Rome."))
@@ -27,13 +28,34 @@ func main() {
 		Name: "helper", Description: "Helps", Model: model,
 		Handlers: []adk.ChatModelAgentMiddleware{middleware},
 	}))
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "How is the weather in Rome?")
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true})
+	if err := show(runner.Query(ctx, "How is the weather in Rome?")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func show(events *adk.AsyncIterator[*adk.AgentEvent]) error {
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
-			log.Fatal(event.Err)
+			return event.Err
 		}
-		fmt.Println(event.Output.MessageOutput.Message)
+		if event.Output == nil || event.Output.MessageOutput == nil {
+			continue // an event without a message, such as those of Config.SendEvents
+		}
+		// GetMessage waits for the end of a streamed message. To show it as it comes, read
+		// event.Output.MessageOutput.MessageStream where IsStreaming is true.
+		message, err := event.Output.MessageOutput.GetMessage()
+		if err != nil {
+			return err
+		}
+		for _, call := range message.ToolCalls {
+			fmt.Println("calls", call.Function.Name, call.Function.Arguments)
+		}
+		if message.Content != "" {
+			fmt.Println(message.Role, "says", message.Content)
+		}
 	}
+	return nil
 }
 
 func getWeather(_ context.Context, place struct {

@@ -118,7 +118,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 	// A model that sees every tool need not search, so it makes fewer calls.
 	everything := (calls - searches) * all
-	fmt.Fprintf(out, "\nSpent on tools over the whole conversation:\n")
+	fmt.Fprintf(out, "\nSpent on tools over the whole conversation, without a prompt cache:\n")
 	fmt.Fprintf(out, "  showing all      %3d tools in %d model calls  %6d tokens\n", len(tools), calls-searches, everything)
 	fmt.Fprintf(out, "  tool_search  1 to %2d tools in %d model calls  %6d tokens\n", len(shown), calls, spent)
 	fmt.Fprintf(out, "  saved                                       %6d tokens, %d %%\n", everything-spent, 100*(everything-spent)/everything)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +19,7 @@ var (
 	codeBlocks = regexp.MustCompile("(?ms)^```.*?^```$")
 	headings   = regexp.MustCompile(`(?m)^(#+) (.*)$`)
 	ids        = regexp.MustCompile(`<a id="([^"]+)">`)
+	codeSpans  = regexp.MustCompile("`[^`]+`")
 	links      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
@@ -45,21 +48,49 @@ func anchors(text string) (list []string) {
 
 // Links to other places are for a reader to follow; those within the repository resolve.
 func TestLinksResolve(t *testing.T) {
-	documents, err := filepath.Glob(root + "/docs/*.md")
-	require.NoError(t, err)
-	for _, name := range []string{"README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"} {
-		documents = append(documents, filepath.Join(root, name))
-	}
-	for _, document := range documents {
-		text, err := os.ReadFile(document)
-		require.NoError(t, err)
-		for _, m := range links.FindAllStringSubmatch(prose(string(text)), -1) {
-			if !strings.Contains(m[1], "://") {
-				assert.True(t, resolves(document, m[1]), "%s: %s leads nowhere", document, m[1])
+	for _, name := range documents(t) {
+		for _, link := range linksOf(readDocument(t, name)) {
+			if !strings.Contains(link, "://") {
+				assert.True(t, resolves(filepath.Join(root, filepath.FromSlash(name)), link), "%s: %s leads nowhere", name, link)
 			}
 		}
 	}
 }
+
+func linksOf(text string) (targets []string) {
+	for _, m := range links.FindAllStringSubmatch(prose(text), -1) {
+		targets = append(targets, m[1])
+	}
+	return targets
+}
+
+// What the README leaves out has a page, and every page is found from the README and from the
+// package's documentation.
+func TestREADMEIsShort(t *testing.T) {
+	for _, name := range readmes {
+		assert.LessOrEqual(t, strings.Count(readDocument(t, name), "\n"), maxLines, name)
+	}
+}
+
+func TestEveryPageIsLinked(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), root+"/toolsearch.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	require.NoError(t, err)
+	packageDoc := file.Doc.Text()
+	targets := linksOf(readDocument(t, "README.md"))
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	for _, page := range pages {
+		name := "docs/" + filepath.Base(page)
+		assert.Contains(t, targets, name, "README.md has no link to it")
+		assert.True(t, strings.Contains(packageDoc, "/blob/main/"+name), "the package's documentation does not name %s", name)
+	}
+	for _, name := range repositoryPaths.FindAllStringSubmatch(packageDoc, -1) {
+		assert.FileExists(t, filepath.Join(root, filepath.FromSlash(name[1])), "the package's documentation names it")
+	}
+}
+
+var repositoryPaths = regexp.MustCompile(`/eino-toolsearch/toolsearch/blob/main/(\S+)`)
 
 func resolves(document, link string) bool {
 	path, fragment, _ := strings.Cut(link, "#")
@@ -74,29 +105,43 @@ func resolves(document, link string) bool {
 	return err == nil && slices.Contains(anchors(string(text)), fragment)
 }
 
-// Both READMEs say the same: the same sections, links and code, in the same order.
+// Both READMEs say the same: the same sections, links, code and tables, in the same order. The
+// numbers of the tables are TestNumbers'.
 func TestREADMEsAgree(t *testing.T) {
-	english, chinese := readREADME(t, "README.md"), readREADME(t, "README.zh.md")
-	shapes := func(text string) (levels, targets, code []string) {
-		for _, h := range headings.FindAllStringSubmatch(prose(text), -1) {
-			levels = append(levels, h[1])
-		}
-		for _, m := range links.FindAllStringSubmatch(prose(text), -1) {
-			// Anchors are named in each language; links from one README to the other differ.
-			if target, _, _ := strings.Cut(m[1], "#"); target != "" && !strings.HasPrefix(target, "README") {
-				targets = append(targets, m[1])
-			}
-		}
-		return levels, targets, codeBlocks.FindAllString(text, -1)
+	english, chinese := outlineOf(readDocument(t, "README.md")), outlineOf(readDocument(t, "README.zh.md"))
+	assert.Equal(t, english.headings, chinese.headings, "headings")
+	assert.Equal(t, english.links, chinese.links, "links")
+	assert.Equal(t, english.code, chinese.code, "code blocks")
+	assert.Equal(t, english.cells, chinese.cells, "numbers of cells of the tables' rows")
+	assert.Equal(t, english.names, chinese.names, "names in the tables")
+}
+
+// An outline is what two documents in two languages have in common.
+type outline struct {
+	headings []string // their levels
+	links    []string
+	code     []string
+	cells    []int    // of each row of a table
+	names    []string // code within the tables
+}
+
+func outlineOf(text string) (s outline) {
+	for _, h := range headings.FindAllStringSubmatch(prose(text), -1) {
+		s.headings = append(s.headings, h[1])
 	}
-	levels, targets, code := shapes(english)
-	zhLevels, zhTargets, zhCode := shapes(chinese)
-	for _, c := range []struct {
-		what      string
-		want, got []string
-	}{{"headings", levels, zhLevels}, {"links", targets, zhTargets}, {"code blocks", code, zhCode}} {
-		assert.Equal(t, c.want, c.got, "%s of README.md and README.zh.md differ", c.what)
+	for _, target := range linksOf(text) {
+		if !strings.HasPrefix(target, "README") { // each links to the other
+			s.links = append(s.links, target)
+		}
 	}
+	s.code = codeBlocks.FindAllString(text, -1)
+	for line := range strings.Lines(prose(text)) {
+		if strings.HasPrefix(line, "|") {
+			s.cells = append(s.cells, strings.Count(line, " | "))
+			s.names = append(s.names, codeSpans.FindAllString(line, -1)...)
+		}
+	}
+	return s
 }
 
 func TestAnchors(t *testing.T) {

@@ -2,24 +2,39 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"flag"
 	"os"
-	"strings"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/eino-toolsearch/toolsearch"
 )
 
 const root = "../.."
 
+var update = flag.Bool("update", false, "write the measured numbers into the pages")
+
 var readmes = []string{"README.md", "README.zh.md"}
 
-func readREADME(t *testing.T, name string) string {
+// maxLines is how long the README may be: what does not fit has a page in docs/.
+const maxLines = 250
+
+// documents are the pages that a reader of the repository meets.
+func documents(t *testing.T) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile(root + "/" + name)
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
+	for _, page := range pages {
+		names = append(names, "docs/"+filepath.Base(page))
+	}
+	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md",
+		"cmd/toolsearch/README.md", "examples/README.md")
+}
+
+func readDocument(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	require.NoError(t, err)
 	return string(text)
 }
@@ -32,72 +47,39 @@ func TestPictureIsUpToDate(t *testing.T) {
 	assert.Equal(t, string(want), string(got), "%s is out of date: go run ./internal/readme", picturePath)
 }
 
-// A row of a measured table begins with what was measured and ends with the numbers.
-func checkRow(t *testing.T, start, end string) {
-	t.Helper()
-	for _, name := range readmes {
-		found := false
-		for line := range strings.Lines(readREADME(t, name)) {
-			line = strings.TrimSpace(line)
-			found = found || strings.HasPrefix(line, start) && strings.HasSuffix(line, end)
-		}
-		assert.True(t, found, "%s has no row %s ... %s", name, start, end)
-	}
-}
-
-func TestCostsOfProtocols(t *testing.T) {
-	for protocol, name := range map[toolsearch.Protocol]string{
-		toolsearch.ProtocolToolSearch: "ProtocolToolSearch", toolsearch.ProtocolRegexp: "ProtocolRegexp",
-		toolsearch.ProtocolSearchAdd: "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
-		toolsearch.ProtocolDispatch: "ProtocolDispatch",
-	} {
-		c, err := costOf(context.Background(), toolsearch.Config{Protocol: protocol})
-		require.NoError(t, err)
-		checkRow(t, "| `"+name+"`", fmt.Sprintf("| %d | %d | %d | %d | %d |", c.turns, c.meta, c.list, c.found, c.loaded))
-	}
-}
-
-// Rows of settings end with what the list of names costs in every call, and the
-// definitions that stand beside the search tool's.
-func TestCostsOfSettings(t *testing.T) {
-	for row, config := range map[string]toolsearch.Config{
-		"| nothing":                                {},
-		"| `Reminder.MaxTokens: 300`":              {Reminder: toolsearch.ReminderConfig{MaxTokens: 300}},
-		"| `Reminder.Describe: true`":              {Reminder: toolsearch.ReminderConfig{Describe: true}},
-		"| `Reminder.Disabled: true`":              {Reminder: toolsearch.ReminderConfig{Disabled: true}},
-		"| `MaxResults: 3`":                        {MaxResults: 3},
-		"| `MaxLoaded: 2`":                         {MaxLoaded: 2},
-		"| `Preselect: 3`":                         {Preselect: 3},
-		"| `AlwaysLoaded: []string{\"github:*\"}`": {AlwaysLoaded: []string{"github:*"}},
-	} {
-		c, err := costOf(context.Background(), config)
-		require.NoError(t, err)
-		checkRow(t, row, fmt.Sprintf("| %d | %d |", c.list, c.loaded))
-	}
-}
-
-func TestNumbersOfSearchers(t *testing.T) {
-	r, err := readResults(root)
+// The numbers of the pages are those that are measured here. After a change that is meant:
+//
+//	go test ./internal/readme -run '^TestNumbers$' -update
+func TestNumbers(t *testing.T) {
+	tables, err := measure(context.Background(), root)
 	require.NoError(t, err)
-	for _, searcher := range []string{"Keyword", "BM25", "Fuzzy", "Similarity"} {
-		percent, err := r.recall(searcher)
-		require.NoError(t, err)
-		checkRow(t, "| `"+searcher+"`", fmt.Sprintf("| %s | %s |", percent, r.latency(t, searcher)))
+	found := map[string][]string{}
+	for _, name := range documents(t) {
+		text, rows, err := fillTables(readDocument(t, name), tables)
+		require.NoError(t, err, name)
+		for table := range rows {
+			found[table] = append(found[table], name)
+		}
+		if *update {
+			require.NoError(t, os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644))
+		}
+		assert.Equal(t, text, readDocument(t, name), "%s has other numbers than those measured", name)
 	}
-	checkRow(t, "| `Regexp`", fmt.Sprintf("| – | %s |", r.latency(t, "Regexp")))
+	assert.Equal(t, []string{"docs/protocols.md", "README.md", "README.zh.md"}, found["bills"])
+	assert.Equal(t, readmes, found["searchers"])
+	assert.Equal(t, []string{"docs/protocols.md"}, found["protocols"])
+	assert.Equal(t, []string{"docs/settings.md"}, found["settings"])
 }
 
-// latency is the median query over 1,000 tools, as BENCHMARKS.md writes it.
-func (r results) latency(t *testing.T, searcher string) string {
-	t.Helper()
-	for _, s := range r.Speed {
-		if s.Tools == 1000 && s.Searcher == searcher {
-			if us := float64(s.Query) / 1000; us < 10 {
-				return fmt.Sprintf("%.1f µs", us)
-			}
-			return fmt.Sprintf("%.0f µs", float64(s.Query)/1000)
-		}
-	}
-	require.FailNow(t, "benchmarks/results.json has no time of it", searcher)
-	return ""
+func TestFillTables(t *testing.T) {
+	tables := map[string]map[string][]string{"t": {"a": {"1"}, "a b": {"2", "3"}}}
+	text, rows, err := fillTables("<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 7 | 8 |\n| a | 9 | 9 |\n\n| a | 5 |\n", tables)
+	require.NoError(t, err)
+	assert.Equal(t, "<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 2 | 3 |\n| a | 9 | 1 |\n\n| a | 5 |\n", text)
+	assert.Equal(t, map[string]int{"t": 2}, rows)
+
+	_, _, err = fillTables("<!-- measured: t -->\n| x | y |\n|---|--:|\n| b | 7 |\n", tables)
+	assert.ErrorContains(t, err, "b")
+	_, _, err = fillTables("<!-- measured: u -->\n| x | y |\n|---|--:|\n| a | 7 |\n", tables)
+	assert.ErrorContains(t, err, "u")
 }
