@@ -362,3 +362,35 @@ func (e *engine) end(ctx context.Context, t *transcript, given lists) error {
 	e.note(ctx, r, loaded)
 	return nil
 }
+
+// modeOf returns the mode of a protocol for a message type. In the history of a chat model
+// native results would end Eino's reduction; an agentic message has them as blocks among
+// others, and its adapters take nothing else.
+func modeOf(p Protocol, wordless bool) mode {
+	switch p {
+	case ProtocolNativeDeferred:
+		return deferredMode{onWire: !wordless}
+	case ProtocolNativeReferences:
+		return referencesMode{}
+	case ProtocolNativeServer:
+		return serverMode{}
+	default:
+		return textMode{}
+	}
+}
+
+// metaTools returns the tools of a protocol, the one that searches first.
+func (h *host) metaTools(p Protocol) []*metaTool {
+	switch p {
+	case ProtocolRegexp:
+		return []*metaTool{h.regexpTool()}
+	case ProtocolSearchAdd:
+		return []*metaTool{h.searchOnlyTool(), h.addTool(), h.showAllTool(), h.removeTool()}
+	case ProtocolRanked:
+		return []*metaTool{h.rankedTool()}
+	case ProtocolDispatch:
+		return []*metaTool{h.definitionsTool(), h.dispatchTool()}
+	default:
+		return []*metaTool{h.searchTool()}
+	}
+}

@@ -1,6 +1,10 @@
 package toolsearch
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // A history in rounds. A round is a message that calls tools and the results that follow it,
 // up to the next message that does.
@@ -164,4 +168,61 @@ func (n *metaNames) stoodIn(c *callView) bool {
 func (n *metaNames) fits(name string, c *callView) bool {
 	asked := n.asked(c)
 	return name == "" || name == asked || n.answers(name) || n.dispatches(asked)
+}
+
+// effect is what the result of a meta-tool does to the loaded tools, as documents.
+type effect struct{ loads, unloads []int }
+
+// reader reads the results of meta-tools. It remembers what they do: the same results are
+// read again before every model call of a conversation, by runs that share nothing else.
+type reader struct {
+	catalog    *Catalog
+	countCalls bool // a call to a hidden tool loads it
+
+	mu      sync.RWMutex
+	effects map[string]effect // by the text of the result
+}
+
+// Bounds on what a reader remembers. It forgets all when it is full.
+const (
+	maxMemoTexts = 4096
+	maxMemoBytes = 2 << 10 // a longer text is not remembered
+)
+
+// effectOf returns what the result of a meta-tool does.
+func (r *reader) effectOf(text string) effect {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.effectOfLocked(text)
+}
+
+// effectOfLocked is effectOf for whoever holds the lock for reading: a replay takes it once
+// for hundreds of results. It is let go of while a new text is read.
+func (r *reader) effectOfLocked(text string) effect {
+	e, known := r.effects[text]
+	if known {
+		return e
+	}
+	r.mu.RUnlock()
+	defer r.mu.RLock()
+	readResult(text, func(name string, unloads bool) {
+		doc, ok := r.catalog.byName[name]
+		switch {
+		case !ok:
+		case unloads:
+			e.unloads = append(e.unloads, doc)
+		default:
+			e.loads = append(e.loads, doc)
+		}
+	})
+	if len(text) > maxMemoBytes {
+		return e
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.effects == nil || len(r.effects) >= maxMemoTexts {
+		r.effects = make(map[string]effect)
+	}
+	r.effects[strings.Clone(text)] = e
+	return e
 }

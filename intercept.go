@@ -83,10 +83,6 @@ func (k *callable) foundNatively(doc int) bool {
 	})
 }
 
-func containsName(tools []*schema.ToolInfo, name string) bool {
-	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name })
-}
-
 // maxOtherTools is how many tools besides the dynamic ones a name is compared with.
 const maxOtherTools = 256
 

@@ -52,22 +52,6 @@ type modeFacts struct {
 	mendsCalls bool // the adapter cannot take calls whose arguments are no JSON
 }
 
-// modeOf returns the mode of a protocol for a message type. In the history of a chat model
-// native results would end Eino's reduction; an agentic message has them as blocks among
-// others, and its adapters take nothing else.
-func modeOf(p Protocol, wordless bool) mode {
-	switch p {
-	case ProtocolNativeDeferred:
-		return deferredMode{onWire: !wordless}
-	case ProtocolNativeReferences:
-		return referencesMode{}
-	case ProtocolNativeServer:
-		return serverMode{}
-	default:
-		return textMode{}
-	}
-}
-
 // isMarkedSearch reports whether the adapter itself marked the call as a native search.
 func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
 

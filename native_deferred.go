@@ -2,7 +2,6 @@ package toolsearch
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -99,35 +98,6 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSe
 		}
 	}
 	return moved
-}
-
-// deferredMark is the key, in the Extra of a deferred definition, of the name of the search
-// tool it is deferred for. After a checkpoint it tells a tool that is gone from the catalog
-// from one that another middleware defers.
-const deferredMark = "_toolsearch_deferred"
-
-// deferredCopies are the definitions of a catalog with that mark.
-func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
-	copies := make([]*schema.ToolInfo, len(c.docs))
-	for i := range c.docs {
-		copied := *c.docs[i].Info
-		copied.Extra = maps.Clone(copied.Extra)
-		if copied.Extra == nil {
-			copied.Extra = make(map[string]any, 1)
-		}
-		copied.Extra[deferredMark] = searchTool
-		copies[i] = &copied
-	}
-	return copies
-}
-
-// isOurs reports whether the middleware of that search tool put t into a list.
-func isOurs(t *schema.ToolInfo, searchTool string) bool {
-	return isMarked(t, searchTool) || len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
-}
-
-func containsMarked(tools []*schema.ToolInfo, name, searchTool string) bool {
-	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name && isMarked(t, searchTool) })
 }
 
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result holds the

@@ -31,11 +31,6 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 	return f.fresh(result)
 }
 
-// rememberedMark is the key, in the Extra of our copy of the search tool's definition, of
-// the names of the loaded tools, a line each: where these are not in the tool list, it is
-// what survives.
-const rememberedMark = "_toolsearch_remembered"
-
 // remember returns tools with the loaded ones noted on the search tool's definition.
 func remember(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	remembered := strings.Join(r.namesOf(loaded.docs), "\n")

@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -48,9 +47,6 @@ func (r *run) calledBy(v *view) (docs []int) {
 
 // isAlways reports whether the document is one of AlwaysLoaded's.
 func (r *run) isAlways(doc int) bool { return !r.listed.Has(doc) }
-
-// nameEffect is what a call of a meta-tool does to the loaded tools, by names.
-type nameEffect struct{ loads, unloads []string }
 
 // notebook is what one run has learnt that may be gone from the history before the next
 // model call: another middleware may remove a search result before this one reads it. It
@@ -152,61 +148,4 @@ func nameSet(names []string) map[string]bool {
 		set[name] = true
 	}
 	return set
-}
-
-// effect is what the result of a meta-tool does to the loaded tools, as documents.
-type effect struct{ loads, unloads []int }
-
-// reader reads the results of meta-tools. It remembers what they do: the same results are
-// read again before every model call of a conversation, by runs that share nothing else.
-type reader struct {
-	catalog    *Catalog
-	countCalls bool // a call to a hidden tool loads it
-
-	mu      sync.RWMutex
-	effects map[string]effect // by the text of the result
-}
-
-// Bounds on what a reader remembers. It forgets all when it is full.
-const (
-	maxMemoTexts = 4096
-	maxMemoBytes = 2 << 10 // a longer text is not remembered
-)
-
-// effectOf returns what the result of a meta-tool does.
-func (r *reader) effectOf(text string) effect {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.effectOfLocked(text)
-}
-
-// effectOfLocked is effectOf for whoever holds the lock for reading: a replay takes it once
-// for hundreds of results. It is let go of while a new text is read.
-func (r *reader) effectOfLocked(text string) effect {
-	e, known := r.effects[text]
-	if known {
-		return e
-	}
-	r.mu.RUnlock()
-	defer r.mu.RLock()
-	readResult(text, func(name string, unloads bool) {
-		doc, ok := r.catalog.byName[name]
-		switch {
-		case !ok:
-		case unloads:
-			e.unloads = append(e.unloads, doc)
-		default:
-			e.loads = append(e.loads, doc)
-		}
-	})
-	if len(text) > maxMemoBytes {
-		return e
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.effects == nil || len(r.effects) >= maxMemoTexts {
-		r.effects = make(map[string]effect)
-	}
-	r.effects[strings.Clone(text)] = e
-	return e
 }

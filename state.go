@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,87 +20,6 @@ import (
 // shows a call to it, when the session has it, or when the tool list holds our copy of its
 // definition: the copy's mark in Extra survives trimming, summarising and a checkpoint where
 // the history does not. Loading is cumulative.
-
-// loadedMark is the key, in the Extra of our copy of a tool's definition, of the name of
-// the search tool that loaded it. The value is a string: gob takes no unknown types.
-const loadedMark = "_toolsearch_loaded"
-
-// loadedSet is the loaded tools, as documents of the catalog, in the order in which they
-// were first loaded.
-type loadedSet struct {
-	docs   []int
-	has    docset.Set
-	native docset.Set // those that a native search result shows to the model
-
-	// When each was last used: found or called. Later is more; what is only known to be
-	// loaded has none. Nil: not kept, since nothing will be evicted.
-	used  map[int]int
-	clock int
-}
-
-func newLoadedSet(c *Catalog) *loadedSet {
-	return &loadedSet{has: docset.New(len(c.docs)), native: docset.New(len(c.docs))}
-}
-
-func (s *loadedSet) add(docs ...int) {
-	for _, doc := range docs {
-		if s.has.Add(doc) {
-			s.docs = append(s.docs, doc)
-		}
-	}
-}
-
-// use loads documents that were found or called at once, the best of them first: it is
-// the last to be evicted.
-func (s *loadedSet) use(docs ...int) {
-	s.clock += len(docs)
-	for i, doc := range docs {
-		s.add(doc)
-		if s.used != nil {
-			s.used[doc] = s.clock - i
-		}
-	}
-}
-
-// keep removes the documents of which it is not true.
-func (s *loadedSet) keep(isKept func(doc int) bool) {
-	s.docs = slices.DeleteFunc(s.docs, func(doc int) bool {
-		if isKept(doc) {
-			return false
-		}
-		s.has.Remove(doc)
-		s.native.Remove(doc)
-		return true
-	})
-}
-
-// evict removes the least recently used documents beyond limit. Exempt ones do not count;
-// those with a call under way, the busy ones, count but stay.
-func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
-	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
-	if len(counted) <= limit {
-		return
-	}
-	excess := len(counted) - limit
-	counted = slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
-	slices.SortStableFunc(counted, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
-	evicted := counted[:min(excess, len(counted))]
-	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
-}
-
-// apply does what the result of a meta-tool says.
-func (s *loadedSet) apply(e effect) {
-	s.use(e.loads...)
-	if len(e.unloads) > 0 {
-		s.keep(func(doc int) bool { return !slices.Contains(e.unloads, doc) })
-	}
-}
-
-// lists are the tools of a model call.
-type lists struct {
-	tools    []*schema.ToolInfo // the ordinary ones
-	deferred []*schema.ToolInfo // those the model searches natively
-}
 
 // derive works out the loaded tools from everything that shows them. The order is that of
 // their first loading: what a tool list holds was loaded before what is only now read. Two
@@ -129,7 +47,7 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 			s.add(r.docsNamed(r.session.Loaded())...)
 		}
 		busy = r.replay(t, s, limit)
-		restore(t, &r.names) // a text that is now named after another tool shows nothing
+		restore(t, &r.names)                  // a text that is now named after another tool shows nothing
 		for _, e := range r.notebook.take() { // whose results may be gone from the history
 			s.apply(effect{r.docsNamed(e.loads), r.docsNamed(e.unloads)})
 		}
@@ -393,26 +311,4 @@ func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo
 		}
 	}
 	return list
-}
-
-func isMarked(t *schema.ToolInfo, tool string) bool {
-	return t != nil && len(t.Extra) > 0 && t.Extra[loadedMark] == tool
-}
-
-// sameDefinition reports whether a marked copy is still one of info. After a checkpoint
-// it is equal at most, and made anew.
-func sameDefinition(copied, info *schema.ToolInfo) bool {
-	return copied.Desc == info.Desc && copied.ParamsOneOf == info.ParamsOneOf
-}
-
-// marked is our copy of a definition: it says that the tool was loaded, and by which
-// search tool.
-func marked(info *schema.ToolInfo, tool string) *schema.ToolInfo {
-	copied := *info
-	copied.Extra = maps.Clone(info.Extra)
-	if copied.Extra == nil {
-		copied.Extra = make(map[string]any, 1)
-	}
-	copied.Extra[loadedMark] = tool
-	return &copied
 }

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -10,11 +11,15 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // What all meta-tools share, tool_search itself, and results as JSON: out to the model and,
 // from a history of whichever protocol, in again. Arguments are read in arguments.go.
+
+// nameEffect is what a call of a meta-tool does to the loaded tools, by names.
+type nameEffect struct{ loads, unloads []string }
 
 // host is where a meta-tool works: the run that its call belongs to, or a catalog alone.
 type host struct {
@@ -42,22 +47,6 @@ func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.in
 // InvokableRun implements tool.InvokableTool.
 func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	return t.run(ctx, arguments)
-}
-
-// metaTools returns the tools of a protocol, the one that searches first.
-func (h *host) metaTools(p Protocol) []*metaTool {
-	switch p {
-	case ProtocolRegexp:
-		return []*metaTool{h.regexpTool()}
-	case ProtocolSearchAdd:
-		return []*metaTool{h.searchOnlyTool(), h.addTool(), h.showAllTool(), h.removeTool()}
-	case ProtocolRanked:
-		return []*metaTool{h.rankedTool()}
-	case ProtocolDispatch:
-		return []*metaTool{h.definitionsTool(), h.dispatchTool()}
-	default:
-		return []*metaTool{h.searchTool()}
-	}
 }
 
 // toolInfo describes a meta-tool in the words of the prompt.
@@ -117,7 +106,7 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 		return h.answerFor(ctx, r.stand), true
 	}
 	if r.unreadable {
-		return searchAnswer{Message: h.prompt.text("bad-arguments")}, true
+		return saying(h.prompt.text("bad-arguments")), true
 	}
 	return searchAnswer{}, false
 }
@@ -159,17 +148,27 @@ func matchNames(matches []Match) []string {
 	return names
 }
 
+// saying is an answer of nothing but words.
+func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
+
 func answerOf(r *Result) searchAnswer {
-	return searchAnswer{Matches: matchNames(r.Matches), NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
+	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
 }
 
-// searchAnswer is what the model reads. Keys but matches are there only when they have
-// something to say.
-type searchAnswer struct {
-	Matches     []string `json:"matches"`
+// help is what any answer may add: names that were not found, names that come near, and what
+// to do. Its keys are there only when they have something to say.
+type help struct {
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 	Message     string   `json:"message,omitempty"`
+}
+
+func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} }
+
+// searchAnswer is the answer of tool_search by default.
+type searchAnswer struct {
+	Matches []string `json:"matches"`
+	help
 
 	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the one called with wrong arguments
 }
@@ -188,16 +187,77 @@ func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 		return h.misuse(ctx, s)
 	case s.UnloadedTool != "":
 		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
-		return searchAnswer{Message: h.prompt.text("unloaded-tool", "{name}", naming.Shown(s.UnloadedTool), "{search}", search)}
+		return saying(h.prompt.text("unloaded-tool", "{name}", naming.Shown(s.UnloadedTool), "{search}", search))
 	case len(s.Suggestions) > 0:
-		return searchAnswer{
-			NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
-			Message: h.prompt.text("unknown-tool-near", "{name}", naming.Shown(s.UnknownTool)),
-		}
+		return searchAnswer{help: help{[]string{s.UnknownTool}, s.Suggestions,
+			h.prompt.text("unknown-tool-near", "{name}", naming.Shown(s.UnknownTool))}}
 	default:
-		return searchAnswer{
-			NotFound: []string{s.UnknownTool},
-			Message:  h.prompt.text("unknown-tool", "{name}", naming.Shown(s.UnknownTool)),
-		}
+		return searchAnswer{help: help{[]string{s.UnknownTool}, nil,
+			h.prompt.text("unknown-tool", "{name}", naming.Shown(s.UnknownTool))}}
+	}
+}
+
+// definition is a tool as a model needs it to call it.
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// maxDefinitionBytes bounds the parameters of one tool in an answer.
+const maxDefinitionBytes = 32 << 10
+
+func definitionOf(info *schema.ToolInfo) definition {
+	d := definition{Name: info.Name, Description: naming.Cut(info.Desc, search.MaxDescriptionBytes), Parameters: json.RawMessage(schemacheck.JSON(info))}
+	if len(d.Parameters) > maxDefinitionBytes {
+		d.Parameters = json.RawMessage(`{"type":"object"}`)
+	}
+	return d
+}
+
+// misuse answers a dispatched call that was wrong, with the definition of the tool if it
+// was its arguments.
+func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
+	answer := saying(s.Problem)
+	scope, err := h.scope(ctx)
+	if err != nil {
+		return answer
+	}
+	if doc, ok := scope.byName[s.MisusedTool]; ok && scope.sees(doc) {
+		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
+		tool := definitionOf(scope.docs[doc].Info)
+		answer.Tool = &tool
+	}
+	return answer
+}
+
+// selectedTools is the answer of tool_search of ProtocolRegexp.
+type selectedTools struct {
+	SelectedTools []string `json:"selectedTools"`
+	help
+}
+
+// regexpTool is tool_search of ProtocolRegexp: a pattern in, names out.
+func (h *host) regexpTool() *metaTool {
+	return &metaTool{
+		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
+			"regex_pattern": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+		}),
+		run: func(ctx context.Context, arguments string) (string, error) {
+			request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
+			answer, excused := h.excuse(ctx, request)
+			if !excused {
+				request.limit = unlimited // the ceiling is the limit: a pattern says itself what it wants
+				result, _, err := h.find(ctx, request, true)
+				if err != nil {
+					return "", err
+				}
+				answer = answerOf(result)
+			}
+			if answer.Matches == nil {
+				answer.Matches = []string{}
+			}
+			return toJSON(selectedTools{answer.Matches, answer.help}), nil
+		},
 	}
 }

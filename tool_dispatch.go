@@ -2,13 +2,8 @@ package toolsearch
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
@@ -17,28 +12,8 @@ import (
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
-	Matches     []definition `json:"matches"`
-	NotFound    []string     `json:"not_found,omitempty"`
-	Suggestions []string     `json:"suggestions,omitempty"`
-	Message     string       `json:"message,omitempty"`
-}
-
-// definition is a tool as a model needs it to call it.
-type definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
-}
-
-// maxDefinitionBytes bounds the parameters of one tool in an answer.
-const maxDefinitionBytes = 32 << 10
-
-func definitionOf(info *schema.ToolInfo) definition {
-	d := definition{Name: info.Name, Description: naming.Cut(info.Desc, search.MaxDescriptionBytes), Parameters: json.RawMessage(schemacheck.JSON(info))}
-	if len(d.Parameters) > maxDefinitionBytes {
-		d.Parameters = json.RawMessage(`{"type":"object"}`)
-	}
-	return d
+	Matches []definition `json:"matches"`
+	help
 }
 
 func (h *host) definitionsTool() *metaTool {
@@ -55,10 +30,7 @@ func (h *host) definitionsTool() *metaTool {
 			if answer.Tool != nil {
 				return answer.String(), nil
 			}
-			found := foundDefinitions{
-				Matches:  make([]definition, len(matches)),
-				NotFound: answer.NotFound, Suggestions: answer.Suggestions, Message: answer.Message,
-			}
+			found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
 			for i, m := range matches {
 				found.Matches[i] = definitionOf(m.Info)
 			}
@@ -76,23 +48,7 @@ func (h *host) dispatchTool() *metaTool {
 			"arguments": {Type: schema.Object, Desc: h.prompt.text("call-arguments")},
 		}),
 		run: func(context.Context, string) (string, error) {
-			return searchAnswer{Message: h.prompt.text("bad-dispatch")}.String(), nil
+			return saying(h.prompt.text("bad-dispatch")).String(), nil
 		},
 	}
-}
-
-// misuse answers a dispatched call that was wrong, with the definition of the tool if it
-// was its arguments.
-func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
-	answer := searchAnswer{Message: s.Problem}
-	scope, err := h.scope(ctx)
-	if err != nil {
-		return answer
-	}
-	if doc, ok := scope.byName[s.MisusedTool]; ok && scope.sees(doc) {
-		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
-		tool := definitionOf(scope.docs[doc].Info)
-		answer.Tool = &tool
-	}
-	return answer
 }

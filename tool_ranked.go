@@ -19,13 +19,11 @@ import (
 
 // rankedTools is the last line.
 type rankedTools struct {
-	Query       string       `json:"query"`
-	Limit       int          `json:"limit"` // the one that was applied
-	Total       int          `json:"total"` // candidates: tools that matched before the limit
-	Matches     []rankedTool `json:"matches"`
-	NotFound    []string     `json:"not_found,omitempty"`
-	Suggestions []string     `json:"suggestions,omitempty"`
-	Message     string       `json:"message,omitempty"`
+	Query   string       `json:"query"`
+	Limit   int          `json:"limit"` // the limit that was applied
+	Total   int          `json:"total"` // candidates: tools that matched before the limit
+	Matches []rankedTool `json:"matches"`
+	help
 }
 
 type rankedTool struct {
@@ -45,9 +43,7 @@ func (h *host) rankedTool() *metaTool {
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "query", "queries", "q", "keywords")
 			if answer, excused := h.excuse(ctx, request); excused {
-				return h.rankedText(rankedTools{
-					NotFound: answer.NotFound, Suggestions: answer.Suggestions, Message: answer.Message,
-				}), nil
+				return h.rankedText(rankedTools{help: answer.help}), nil
 			}
 			scope, err := h.scope(ctx)
 			if err != nil {
@@ -59,8 +55,7 @@ func (h *host) rankedTool() *metaTool {
 			}
 			answer := rankedTools{
 				Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
-				Limit: scope.limit(request.limit), Total: result.Total,
-				NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
+				Limit: scope.limit(request.limit), Total: result.Total, help: helpOf(result),
 			}
 			for i, m := range result.Matches {
 				answer.Matches = append(answer.Matches, rankedTool{

@@ -21,11 +21,9 @@ const (
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
-	Found       int         `json:"found"` // number of tools that match, those beyond the limit included
-	Tools       []shownTool `json:"tools"`
-	NotFound    []string    `json:"not_found,omitempty"`
-	Suggestions []string    `json:"suggestions,omitempty"`
-	Message     string      `json:"message"`
+	Found int         `json:"found"` // number of tools that match, those beyond the limit included
+	Tools []shownTool `json:"tools"`
+	help              // which always has a message
 }
 
 type shownTool struct {
@@ -45,9 +43,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "query", "queries", "pattern", "regex_pattern", "q")
 			if answer, excused := h.excuse(ctx, request); excused {
-				return toJSON(foundTools{
-					Tools: []shownTool{}, NotFound: answer.NotFound, Suggestions: answer.Suggestions, Message: answer.Message,
-				}), nil
+				return toJSON(foundTools{Tools: []shownTool{}, help: answer.help}), nil
 			}
 			if request.limit == 0 {
 				request.limit = unlimited
@@ -59,10 +55,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			if trace.wrong != nil && len(result.Matches) == 0 {
 				return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
 			}
-			answer := foundTools{
-				Found: result.Total, Tools: make([]shownTool, len(result.Matches)),
-				NotFound: result.NotFound, Suggestions: result.Suggestions, Message: result.Message,
-			}
+			answer := foundTools{Found: result.Total, Tools: make([]shownTool, len(result.Matches)), help: helpOf(result)}
 			for i, m := range result.Matches {
 				answer.Tools[i] = shown(m.Info)
 			}

@@ -88,7 +88,7 @@ func TestServerLost(t *testing.T) {
 	_, l := changing(t, "water_plants")
 	var told []error
 	search, err := toolsearch.New(t.Context(), &toolsearch.Config{
-		Source:  l.Tools,
+		Source: l.Tools,
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if e, failed := e.(toolsearch.FailureEvent); failed {
 				told = append(told, e.Err)
