@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/schema"
+	"github.com/google/uuid"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -47,10 +47,8 @@ const (
 	maxContentBytes   = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
 )
 
-// documentSpace is the name space of DocumentID:
-// UUID version 5 of https://github.com/eino-toolsearch/toolsearch in the one for URLs.
-var documentSpace = uuid5([16]byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8},
-	"https://github.com/eino-toolsearch/toolsearch")
+// documentSpace is the name space of DocumentID.
+var documentSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/eino-toolsearch/toolsearch"))
 
 // DocumentID is the ID of a tool's document in an engine: a UUID of version 5, which is
 // the same wherever and whenever it is worked out. Names themselves will not do, since
@@ -60,20 +58,7 @@ var documentSpace = uuid5([16]byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd
 //
 // Two catalogs in one index share the documents of tools of the same name: give each
 // catalog an index.
-func DocumentID(name string) string {
-	id := uuid5(documentSpace, name)
-	text := hex.EncodeToString(id[:])
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
-}
-
-// uuid5 is the name-based UUID of RFC 9562, section 5.5.
-func uuid5(space [16]byte, name string) (id [16]byte) {
-	sum := sha1.Sum(append(space[:], name...))
-	copy(id[:], sum[:])
-	id[6] = id[6]&0x0f | 5<<4
-	id[8] = id[8]&0x3f | 1<<7
-	return id
-}
+func DocumentID(name string) string { return uuid.NewSHA1(documentSpace, []byte(name)).String() }
 
 // SchemaDocument is the document of a tool as an engine keeps it: DocumentID as ID, the
 // text to search as Content, and the Meta keys as MetaData. The content is valid UTF-8 of
