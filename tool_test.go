@@ -66,13 +66,13 @@ func TestProtocolRegexp(t *testing.T) {
 			check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`),
 		},
 		{
-			name: "a pattern that is none is answered with what is wrong and where", config: using(toolsearch.ProtocolRegexp),
+			name: "a pattern that is none is answered with what is wrong and in which fragment", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)), pattern(strings.Repeat("x", 300))},
 			saw:   slices.Repeat([]string{"tool_search"}, 6),
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{
-					"missing closing ), at character 5, where `(mail` begins", "missing argument to repetition operator, at character 1, where `*mail` begins",
-					"invalid or unsupported Perl syntax, at character 1, where `(?=mail)` begins", "", "longer than 256 bytes",
+					"missing closing ), in `send(mail`", "missing argument to repetition operator, in `*`",
+					"invalid or unsupported Perl syntax, in `(?=`", "", "longer than 256 bytes",
 				} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
 					if want != "" {
@@ -160,8 +160,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 			name: "a pattern that is none", config: start,
 			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
 			check: func(t *testing.T, o outcome) {
-				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), at character 5, where ` + "`(mail`" +
-					` begins. The syntax is RE2's, without look-around and backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a character that is meant as itself."}`
+				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in ` + "`send(mail`" +
+					`. The syntax is RE2's, without look-around and backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a character that is meant as itself."}`
 				assert.Equal(t, want, o.result(t, "call_1"))
 				got := o.result(t, "call_2")
 				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "one wrong pattern of two was answered %s", got)

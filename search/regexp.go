@@ -1,13 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -56,8 +56,8 @@ type RegexpOptions struct {
 // option. Ties go by name.
 //
 // An expression that is wrong, longer than 256 bytes or too large once its counted
-// repetitions are written out is a QueryError, which tells the model what is wrong and
-// where. Too large is more than 1,000 instructions, and from 268 KB of text to be searched
+// repetitions are written out is a QueryError, which tells the model what is wrong and in
+// which fragment. Too large is more than 1,000 instructions, and from 268 KB of text to be searched
 // on in proportion fewer, though never fewer than 100. Names are read up to 128 bytes, descriptions up to 16 KiB.
 func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 	return RegexpOptions{}.Index(ctx, docs)
@@ -178,7 +178,7 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	}
 	parsed, err := regexpcost.Parse(text)
 	if err != nil {
-		return nil, patternError(text, err)
+		return nil, patternError(err)
 	}
 	if regexpcost.Size(parsed) > x.maxSize {
 		return nil, costlyPattern()
@@ -186,7 +186,7 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	// The flag holds for all that follows, alternatives included.
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
-		return nil, patternError(text, err)
+		return nil, patternError(err)
 	}
 	pattern.Longest()
 	return pattern, nil
@@ -199,8 +199,8 @@ func ReadsPatterns(s Searcher) bool {
 	return ok
 }
 
-// patternError tells the model what is wrong with a pattern and where.
-func patternError(text string, err error) error {
+// patternError tells the model what is wrong with a pattern, and in which fragment of it.
+func patternError(err error) error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
 		return err
@@ -209,92 +209,15 @@ func patternError(text string, err error) error {
 	case syntax.ErrLarge, syntax.ErrNestingDepth:
 		return costlyPattern()
 	}
-	at := errorOffset(text, wrong)
-	position, rest := strconv.Itoa(utf8.RuneCountInString(text[:at])+1), naming.OneLine(text[at:], 40)
+	// Package syntax names no fragment for a pattern that ends in a backslash.
+	problem, fragment := wrong.Code.String(), naming.OneLine(cmp.Or(wrong.Expr, `\`), 40)
 	return &QueryError{
-		Message: fmt.Sprintf("The pattern is not a valid regular expression: %v, at character %s, where `%s` begins.", wrong.Code, position, rest),
+		Message: fmt.Sprintf("The pattern is not a valid regular expression: %s, in `%s`.", problem, fragment),
 		Key:     "bad-pattern",
-		Values:  []string{"{problem}", wrong.Code.String(), "{position}", position, "{rest}", rest},
+		Values:  []string{"{problem}", problem, "{fragment}", fragment},
 	}
 }
 
 func costlyPattern() *QueryError {
 	return &QueryError{Message: "The pattern is too large once its repetitions are written out.", Key: "costly-pattern"}
-}
-
-// errorOffset finds where in a pattern an error is. Package syntax only says which piece
-// of the pattern is wrong, which may stand elsewhere too and be right there: * is wrong in
-// "a*|*b" once.
-func errorOffset(text string, wrong *syntax.Error) int {
-	switch wrong.Code {
-	case syntax.ErrTrailingBackslash:
-		return len(text) - 1
-	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen: // the piece is the whole
-		return unbalanced(text)
-	}
-	if strings.HasSuffix(text, wrong.Expr) && strings.Count(text, wrong.Expr) == 1 {
-		return len(text) - len(wrong.Expr)
-	}
-	for end := len(wrong.Expr); end <= len(text); end++ {
-		var first *syntax.Error
-		_, err := regexpcost.Parse(text[:end])
-		if errors.As(err, &first) && first.Code == wrong.Code && first.Expr == wrong.Expr && strings.HasSuffix(text[:end], wrong.Expr) {
-			return end - len(wrong.Expr)
-		}
-	}
-	return max(strings.Index(text, wrong.Expr), 0)
-}
-
-// unbalanced returns the offset of the first ")" that closes nothing, or else of the last
-// "(" that nothing closes.
-func unbalanced(text string) int {
-	var open []int
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			if rest, quoted := strings.CutPrefix(text[i:], `\Q`); quoted {
-				end := strings.Index(rest, `\E`)
-				if end < 0 {
-					end = len(rest)
-				}
-				i += end + len(`\Q`)
-			}
-			i++
-		case '[':
-			i = endOfClass(text, i)
-		case '(':
-			open = append(open, i)
-		case ')':
-			if len(open) == 0 {
-				return i
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	if len(open) == 0 {
-		return 0
-	}
-	return open[len(open)-1]
-}
-
-// endOfClass returns the offset of the "]" that ends the class which begins at i. A "]"
-// right at the beginning is one of the class.
-func endOfClass(text string, i int) int {
-	i++
-	if i < len(text) && text[i] == '^' {
-		i++
-	}
-	for first := i; i < len(text); i++ {
-		switch {
-		case text[i] == '\\':
-			i++
-		case strings.HasPrefix(text[i:], "[:"):
-			if end := strings.Index(text[i:], ":]"); end > 0 {
-				i += end + 1
-			}
-		case text[i] == ']' && i > first:
-			return i
-		}
-	}
-	return i
 }
