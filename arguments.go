@@ -275,9 +275,6 @@ func toJSON(v any) string {
 // readResult calls yield with each name that the result of a meta-tool, of whichever
 // protocol, loads or unloads.
 func readResult(text string, yield func(name string, unloads bool)) {
-	if readPlainMatches(text, func(name string) { yield(name, false) }) {
-		return
-	}
 	// A ranked result is text, and JSON in its last line.
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -322,29 +319,4 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	_ = sonic.ConfigStd.Unmarshal(text, &object)
 	*m = namedMatch(object.Name)
 	return nil
-}
-
-// readPlainMatches reads the form searchAnswer writes, as long as no name needs escaping.
-// Histories hold hundreds of results and every one is read before each model call.
-func readPlainMatches(text string, yield func(name string)) bool {
-	rest, ok := strings.CutPrefix(text, `{"matches":[`)
-	if !ok {
-		return false
-	}
-	list, _, ok := strings.Cut(rest, "]")
-	if !ok || strings.IndexByte(list, '\\') >= 0 || strings.Count(list, `"`)%2 != 0 {
-		return false // an escape, or a bracket inside a name
-	}
-	for list != "" {
-		var name string
-		if list, ok = strings.CutPrefix(list, `"`); !ok {
-			return false
-		}
-		if name, list, ok = strings.Cut(list, `"`); !ok {
-			return false
-		}
-		list = strings.TrimPrefix(list, ",")
-		yield(name)
-	}
-	return true
 }
