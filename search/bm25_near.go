@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Words of a query that no tool has. Such a word is taken for the terms of the index that
@@ -98,7 +100,7 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 		term := x.terms[near.ids[i]]
 		if isPart && strings.HasPrefix(term, word) {
 			found = append(found, nearTerm{near.ids[i], 0})
-		} else if n := slipsBetween(word, term, slips); n <= slips {
+		} else if n := naming.Edits([]byte(word), []byte(term), slips); n <= slips {
 			found = append(found, nearTerm{near.ids[i], n})
 		}
 	}
@@ -133,25 +135,4 @@ func (x *bm25) split(word string) (first, second int32, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// slipsBetween returns how many slips turn a into b, most+1 if it takes more than most.
-func slipsBetween(a, b string, most int) int {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	switch {
-	case a == "" || b == "":
-		return min(len(a)+len(b), most+1)
-	case most == 0:
-		return 1
-	}
-	least := min(slipsBetween(a[1:], b, most-1), slipsBetween(a, b[1:], most-1), slipsBetween(a[1:], b[1:], most-1))
-	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
-		least = min(least, slipsBetween(a[2:], b[2:], most-1))
-	}
-	return 1 + least
 }

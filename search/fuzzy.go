@@ -212,7 +212,7 @@ func likenessOf(word, part *fuzzyWord, floor float64) float64 {
 	if 1-float64(least)/longer < floor {
 		return 0
 	}
-	return atLeast(naming.Similarity(word.runes, part.runes), floor)
+	return atLeast(naming.SimilarityAbove(word.runes, part.runes, floor), floor)
 }
 
 func atLeast(v, floor float64) float64 {

@@ -171,31 +171,55 @@ func unsafeRune(r rune) bool {
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// editDistance is the number of insertions, deletions, substitutions and swaps of
-// neighbours (optimal string alignment) that turn a into b.
+// Edits returns how many insertions, deletions, substitutions and swaps of neighbours
+// (optimal string alignment) turn a into b, most+1 if it takes more than most.
 // https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
-func editDistance(a, b []rune) int {
-	before := make([]int, len(b)+1) // two rows up
-	above := make([]int, len(b)+1)
-	row := make([]int, len(b)+1)
+func Edits[E byte | rune](a, b []E, most int) int {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	switch shorter, longer := min(len(a), len(b)), max(len(a), len(b)); {
+	case longer-shorter > most || most == 0 && longer > 0:
+		return most + 1
+	case shorter == 0:
+		return longer
+	}
+	var space [3 * 32]int
+	cells := space[:]
+	width := len(b) + 1
+	if 3*width > len(cells) {
+		cells = make([]int, 3*width)
+	}
+	before, above, row := cells[:width], cells[width:2*width], cells[2*width:3*width] // before is two rows up
 	for j := range above {
 		above[j] = j
 	}
+	leastAbove := 0
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
+		least := i
 		for j := 1; j <= len(b); j++ {
-			substitute := above[j-1]
+			edits := above[j-1]
 			if a[i-1] != b[j-1] {
-				substitute++
+				edits++
 			}
-			row[j] = min(substitute, above[j]+1, row[j-1]+1)
+			edits = min(edits, above[j]+1, row[j-1]+1)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+				edits = min(edits, before[j-2]+1)
 			}
+			row[j] = edits
+			least = min(least, edits)
 		}
+		if least > most && leastAbove >= most { // a swap builds on the row above
+			return most + 1
+		}
+		leastAbove = least
 		before, above, row = above, row, before
 	}
-	return above[len(b)]
+	return min(above[len(b)], most+1)
 }
 
 // Bare is a tool's name within its namespace: create_issue for
@@ -236,10 +260,16 @@ func JoinParts(name string) string {
 	return strings.ToLower(strings.Join(Parts(name), "_"))
 }
 
-func Similarity(a, b []rune) float64 {
+// Similarity is 1 for equal texts and 0 for texts that share nothing: one minus the edits
+// over the longer length.
+func Similarity(a, b []rune) float64 { return SimilarityAbove(a, b, 0) }
+
+// SimilarityAbove is Similarity, or something below floor if that is below floor.
+func SimilarityAbove(a, b []rune, floor float64) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 {
 		return 1
 	}
-	return 1 - float64(editDistance(a, b))/float64(longer)
+	most := min(longer, int((1-floor)*float64(longer))+1) // one more, as the product is rounded
+	return 1 - float64(Edits(a, b, max(most, 0)))/float64(longer)
 }
