@@ -1,9 +1,6 @@
 package search
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,295 +8,279 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The file of a FileStore is records, one after another, all numbers little-endian:
+// The file of a FileStore is records, the oldest first, all numbers little-endian:
 //
 //	"tsv1"  key (32 bytes)  dimensions (uint32)  that many float32  CRC-32C of all before
 //
-// A record is written once and never changed, the last of a key counts. Nothing else is in
-// the file, so there is no header to lose: a reader that meets anything but a whole record
-// goes on byte by byte to the next one. What a crash tore costs the vectors it tore, which
-// are embedded again.
+// It is read whole, up to the first record that is damaged, and written whole to a
+// temporary name that then takes its place, so that at any moment there is the old file or
+// the new one.
 
 const (
 	recordMark       = "tsv1"
-	recordHead       = len(recordMark) + sha256Bytes + 4
+	recordHead       = len(recordMark) + len(storeKey{}) + 4
 	recordTail       = 4
-	sha256Bytes      = 32
-	maxRecord        = recordHead + 4*maxDimensions + recordTail
-	defaultStoreSize = 1 << 30
+	defaultStoreSize = 256 << 20
+
+	// A file of up to freeRewrite bytes is written with every Save, a larger one when one
+	// part in unsavedParts is new.
+	freeRewrite  = 1 << 20
+	unsavedParts = 8
+
+	staleTemporary = time.Hour // the age at which nobody is writing a temporary file any more
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A FileStore is a VectorStore in one file. It is safe for concurrent use. Processes may
-// share the file: appends do not mix, and at worst a vector is kept twice, or, where one
-// process shrinks the file while another writes, has to be embedded again.
+// FileStore is a VectorStore in one file. It is safe for concurrent use.
+//
+// It holds the file's vectors in memory from the first Load or Save until Flush, which a
+// build calls when it ends. A file of more than 1 MiB is written when an eighth of it is
+// new, and not with every Save: a crash leaves the file as it was or as it was to become,
+// and costs at most that eighth, to be embedded again.
+//
+// Processes may share the file. Where two write it at the same time, what one of them added
+// may have to be embedded again.
 type FileStore struct {
-	// MaxBytes is how large the file may grow. When it would grow beyond, the newest
-	// vectors are kept that take half of it. Zero: 1 GiB, which is 500,000 vectors of 512
-	// dimensions. It must not be changed while the store is used.
+	// MaxBytes is how large the file may grow; what stands beyond in a larger file is not
+	// read. When the file would grow beyond, the newest vectors are kept that take half of
+	// it. Zero means 256 MiB, which is 125,000 vectors of 512 dimensions. It must not be
+	// changed while the store is used.
 	MaxBytes int64
 
 	path string
 
-	mu     sync.Mutex
-	places map[[sha256Bytes]byte]place
-	file   os.FileInfo // as of when places was read, nil before
-	size   int64       // up to where places knows the file
-	junk   bool        // there is something before or between the records
+	mu      sync.Mutex
+	file    os.FileInfo // as of when it was read or written; nil: it was not
+	vectors map[storeKey][]float32
+	keys    []storeKey // of vectors, the oldest first
+	size    int64      // of the file that vectors make
+	unsaved int64      // how much of size the file does not have
 }
 
-// place is where a record is.
-type place struct {
-	offset int64
-	length int32
-}
+type storeKey [32]byte
 
 // NewFileStore returns the store in the file at path. The file and its folder need not
 // exist; they are made when there is something to keep, readable by their owner alone. A
 // file that is damaged, cut off or something else altogether is a store with less in it.
 func NewFileStore(path string) *FileStore { return &FileStore{path: path} }
 
-// Load implements VectorStore. A vector that cannot be read any more is none.
+// Load implements VectorStore.
 func (s *FileStore) Load(ctx context.Context, keys []string) ([][]float32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
 	vectors := make([][]float32, len(keys))
-	f, err := os.Open(s.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return vectors, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if err := s.read(ctx, f); err != nil {
-		return nil, err
-	}
 	for i, text := range keys {
-		key, err := storeKey(text)
+		key, err := readStoreKey(text)
 		if err != nil {
 			return nil, err
 		}
-		at, known := s.places[key]
-		if !known {
-			continue
-		}
-		record := make([]byte, at.length)
-		if _, err := f.ReadAt(record, at.offset); err != nil {
-			continue
-		}
-		if found, vector := parseRecord(record); vector != nil && found == key {
-			vectors[i] = vector
-		}
+		vectors[i] = slices.Clone(s.vectors[key])
 	}
-	return vectors, ctx.Err()
+	return vectors, nil
 }
 
-// Save implements VectorStore. It writes in one go what the file does not have yet.
+// Save implements VectorStore.
 func (s *FileStore) Save(ctx context.Context, keys []string, vectors [][]float32) error {
 	if len(keys) != len(vectors) {
 		return fmt.Errorf("%d keys for %d vectors", len(keys), len(vectors))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+	if err := s.read(ctx); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
+	added := int64(0)
+	for _, vector := range vectors {
+		if len(vector) == 0 || len(vector) > maxDimensions {
+			return fmt.Errorf("a vector of %d dimensions", len(vector))
+		}
+		added += recordSize(vector)
 	}
-	defer f.Close()
-	if err := s.read(ctx, f); err != nil {
-		return err
+	if added > s.limit() {
+		return fmt.Errorf("%d bytes of vectors in a store of %d", added, s.limit())
 	}
-	var records []byte
 	for i, text := range keys {
-		key, err := storeKey(text)
+		key, err := readStoreKey(text)
 		if err != nil {
 			return err
 		}
-		if len(vectors[i]) == 0 || len(vectors[i]) > maxDimensions {
-			return fmt.Errorf("a vector of %d dimensions", len(vectors[i]))
-		}
-		record := appendRecord(nil, key, vectors[i])
-		if at, known := s.places[key]; !known || !holdsRecord(f, at, record) {
-			records = append(records, record...)
+		if !slices.Equal(s.vectors[key], vectors[i]) {
+			s.put(key, slices.Clone(vectors[i]))
+			s.unsaved += recordSize(vectors[i])
 		}
 	}
-	limit := s.MaxBytes
-	if limit <= 0 {
-		limit = defaultStoreSize
+	if s.size > s.limit() {
+		s.dropOldest(max(s.limit()/2, added))
 	}
-	switch {
-	case int64(len(records)) > limit:
-		return fmt.Errorf("%d bytes of vectors in a store of %d", len(records), limit)
-	case s.file.Size()+int64(len(records)) > limit:
-		return s.rewrite(ctx, f, records, min(limit/2, limit-int64(len(records))))
-	case s.junk: // a damaged file heals
-		return s.rewrite(ctx, f, records, limit-int64(len(records)))
-	}
-	if len(records) == 0 {
+	if s.unsaved == 0 || s.size > freeRewrite && s.unsaved < s.size/unsavedParts {
 		return nil
 	}
-	if _, err := f.Write(records); err != nil {
-		return err
-	}
-	return s.read(ctx, f)
+	return s.write()
 }
 
-func storeKey(text string) (key [sha256Bytes]byte, err error) {
-	if len(text) != 2*sha256Bytes {
-		return key, fmt.Errorf("the key %q is not %d hexadecimal digits", naming.Cut(text, 80), 2*sha256Bytes)
+// Flush writes what the file does not have yet and lets go of the memory. A build calls it
+// when it ends; a program that calls Save itself calls it after the last Save.
+func (s *FileStore) Flush() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsaved > 0 {
+		err = s.write()
+	}
+	s.file, s.vectors, s.keys, s.size, s.unsaved = nil, nil, nil, 0, 0
+	return err
+}
+
+func (s *FileStore) limit() int64 {
+	if s.MaxBytes <= 0 {
+		return defaultStoreSize
+	}
+	return s.MaxBytes
+}
+
+func recordSize(vector []float32) int64 { return int64(recordHead + 4*len(vector) + recordTail) }
+
+func readStoreKey(text string) (key storeKey, err error) {
+	if len(text) != 2*len(key) {
+		return key, fmt.Errorf("the key %q is not %d hexadecimal digits", naming.Cut(text, 80), 2*len(key))
 	}
 	_, err = hex.Decode(key[:], []byte(text))
 	return key, err
 }
 
-func appendRecord(record []byte, key [sha256Bytes]byte, vector []float32) []byte {
-	record = append(record, recordMark...)
-	record = append(record, key[:]...)
-	record = binary.LittleEndian.AppendUint32(record, uint32(len(vector)))
-	for _, v := range vector {
-		record = binary.LittleEndian.AppendUint32(record, math.Float32bits(v))
+func (s *FileStore) put(key storeKey, vector []float32) {
+	if old, known := s.vectors[key]; known {
+		s.size -= recordSize(old)
+	} else {
+		s.keys = append(s.keys, key)
 	}
-	return binary.LittleEndian.AppendUint32(record, crc32.Checksum(record, castagnoli))
+	s.vectors[key] = vector
+	s.size += recordSize(vector)
 }
 
-// recordLength reads from the head of a record how long it is; 0 if it is none.
-func recordLength(head []byte) int {
-	if len(head) < recordHead || string(head[:len(recordMark)]) != recordMark {
-		return 0
+// dropOldest drops vectors until at most limit bytes are left. The file is then to be
+// written again, whatever it has.
+func (s *FileStore) dropOldest(limit int64) {
+	dropped := 0
+	for ; s.size > limit; dropped++ {
+		s.size -= recordSize(s.vectors[s.keys[dropped]])
+		delete(s.vectors, s.keys[dropped])
 	}
-	dimensions := binary.LittleEndian.Uint32(head[recordHead-4:])
-	if dimensions == 0 || dimensions > maxDimensions {
-		return 0
-	}
-	return recordHead + 4*int(dimensions) + recordTail
+	s.keys = slices.Delete(s.keys, 0, dropped)
+	s.unsaved = s.size
 }
 
-// parseRecord returns a record's key and vector, nil if it is not whole.
-func parseRecord(record []byte) (key [sha256Bytes]byte, vector []float32) {
-	if length := recordLength(record); length == 0 || length != len(record) {
-		return key, nil
+// read adds what the file has, unless it is the one that was read or written last.
+func (s *FileStore) read(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	body, sum := record[:len(record)-recordTail], record[len(record)-recordTail:]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(sum) {
-		return key, nil
+	if s.vectors == nil {
+		s.vectors = make(map[storeKey][]float32)
 	}
-	copy(key[:], body[len(recordMark):])
-	numbers := body[recordHead:]
-	vector = make([]float32, len(numbers)/4)
-	for i := range vector {
-		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(numbers[4*i:]))
+	f, err := os.Open(s.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return key, vector
-}
-
-func holdsRecord(f *os.File, at place, record []byte) bool {
-	there := make([]byte, len(record))
-	_, err := f.ReadAt(there, at.offset)
-	return err == nil && bytes.Equal(there, record)
-}
-
-// read learns where the records of the file are: of all the file, or, if it is the one
-// read last, of what was appended since.
-func (s *FileStore) read(ctx context.Context, f *os.File) error {
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if s.file == nil || !os.SameFile(s.file, info) || info.Size() < s.size {
-		s.places, s.size, s.junk = make(map[[sha256Bytes]byte]place), 0, false
+	if s.file != nil && os.SameFile(s.file, info) && s.file.Size() == info.Size() && s.file.ModTime().Equal(info.ModTime()) {
+		return nil
+	}
+	data := make([]byte, min(info.Size(), s.limit()))
+	n, err := io.ReadFull(f, data)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // it may have become shorter
+		return err
 	}
 	s.file = info
-	offset := s.size
-	rest := info.Size() - offset
-	skipped := false
-	r := bufio.NewReaderSize(io.NewSectionReader(f, offset, rest), int(max(int64(recordHead), min(rest+1, int64(maxRecord)))))
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
+	for data = data[:n]; ; {
+		key, vector := parseRecord(data)
+		if vector == nil {
+			return nil
 		}
-		head, err := r.Peek(recordHead)
-		if len(head) == 0 {
-			if err == io.EOF {
-				return nil
-			}
-			return err
+		if _, known := s.vectors[key]; !known {
+			s.put(key, vector)
 		}
-		record, _ := r.Peek(recordLength(head)) // too short if the file ends before
-		if key, vector := parseRecord(record); vector != nil {
-			// What is torn at the end may be a record another process is about to finish.
-			s.junk = s.junk || skipped
-			s.places[key] = place{offset, int32(len(record))}
-			offset += int64(len(record))
-			s.size = offset
-			r.Discard(len(record))
-			continue
-		}
-		skipped = true
-		offset++
-		r.Discard(1)
+		data = data[recordSize(vector):]
 	}
 }
 
-// rewrite writes a new file of the newest records, at most keep bytes of them, and the
-// given ones, and puts it in the place of the old one: there is a whole file at any time.
-func (s *FileStore) rewrite(ctx context.Context, f *os.File, records []byte, keep int64) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*.tmp")
+// parseRecord returns the record that data begins with, and a nil vector if it begins with
+// anything else.
+func parseRecord(data []byte) (key storeKey, vector []float32) {
+	if len(data) < recordHead || string(data[:len(recordMark)]) != recordMark {
+		return key, nil
+	}
+	dimensions := binary.LittleEndian.Uint32(data[recordHead-4:])
+	if dimensions == 0 || dimensions > maxDimensions || len(data) < recordHead+4*int(dimensions)+recordTail {
+		return key, nil
+	}
+	numbers, tail := data[recordHead:][:4*dimensions], data[recordHead+4*int(dimensions):]
+	if crc32.Checksum(data[:len(data)-len(tail)], castagnoli) != binary.LittleEndian.Uint32(tail) {
+		return key, nil
+	}
+	vector = make([]float32, dimensions)
+	_, _ = binary.Decode(numbers, binary.LittleEndian, vector) // they are as many
+	return storeKey(data[len(recordMark):]), vector
+}
+
+// write puts a file of all vectors in the place of the old one.
+func (s *FileStore) write() (err error) {
+	data := make([]byte, 0, s.size)
+	for _, key := range s.keys {
+		from, vector := len(data), s.vectors[key]
+		data = append(append(data, recordMark...), key[:]...)
+		data = binary.LittleEndian.AppendUint32(data, uint32(len(vector)))
+		data, _ = binary.Append(data, binary.LittleEndian, vector) // fails for other types alone
+		data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data[from:], castagnoli))
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	left, _ := filepath.Glob(s.path + ".*.tmp") // by processes that were killed
+	for _, name := range left {
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleTemporary {
+			os.Remove(name)
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*.tmp")
 	if err != nil {
 		return err
 	}
 	defer func() {
-		temporary.Close()
 		if err != nil {
-			os.Remove(temporary.Name())
+			f.Close()
+			os.Remove(f.Name())
 		}
 	}()
-	for _, at := range s.newest(keep) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, err := io.Copy(temporary, io.NewSectionReader(f, at.offset, int64(at.length))); err != nil {
-			return err
-		}
-	}
-	if _, err := temporary.Write(records); err != nil {
+	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := errors.Join(temporary.Sync(), temporary.Close()); err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	f.Close() // some systems replace no open file
-	if err := os.Rename(temporary.Name(), s.path); err != nil {
+	if err := os.Rename(f.Name(), s.path); err != nil {
 		return err
 	}
-	s.file = nil // the next call reads the new one
-	return nil
-}
-
-// newest returns the places of the last records that take at most that many bytes, in
-// their order.
-func (s *FileStore) newest(limit int64) []place {
-	places := slices.SortedFunc(maps.Values(s.places), func(a, b place) int { return cmp.Compare(b.offset, a.offset) })
-	for i, at := range places {
-		if limit -= int64(at.length); limit < 0 {
-			places = places[:i]
-			break
-		}
-	}
-	slices.Reverse(places)
-	return places
+	s.unsaved = 0
+	s.file, err = os.Stat(s.path)
+	return err
 }

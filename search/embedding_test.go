@@ -400,6 +400,29 @@ func TestEmbeddingStore(t *testing.T) {
 }
 
 // A store that fails, or has nothing of use, is not used; the index is built all the same.
+// flushed is a store that counts how often a build said that it had ended.
+type flushed struct {
+	vectorMap
+	flushes int
+	after   int // calls of the store before the last Flush
+}
+
+func (s *flushed) Flush() error {
+	s.flushes++
+	s.after = s.calls
+	return nil
+}
+
+// A build tells the store that it has ended, whether or not it came to its end.
+func TestEmbeddingFlushes(t *testing.T) {
+	for name, e := range map[string]*wordEmbedder{"whole": {}, "broken off": {during: func(context.Context, []string) error { return errors.New("no quota") }}} {
+		store := &flushed{vectorMap: vectorMap{vectors: map[string][]float32{}}}
+		_, _ = search.EmbeddingOptions{Embedder: e, Model: "one", Store: store}.Index(context.Background(), []search.Document{doc("get_weather", "Tells the weather")})
+		assert.Equal(t, 1, store.flushes, name)
+		assert.Equal(t, store.calls, store.after, name)
+	}
+}
+
 func TestBadStores(t *testing.T) {
 	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
 	want := hitsOf(searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), "mail")

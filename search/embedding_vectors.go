@@ -25,6 +25,9 @@ import (
 //
 // One build calls it from one goroutine at a time. A store that several catalogs share must
 // be safe for concurrent use. It is asked with at most 1000 keys at a time.
+//
+// A store may put off writing until the build ends: where it also has a method Flush() error,
+// that is called once after the last Save, of a build that fails too.
 type VectorStore interface {
 	// Load returns the vector under each key, in the order of the keys, nil where there
 	// is none.
@@ -66,6 +69,7 @@ func (o EmbeddingOptions) vectors(ctx context.Context, texts []string) ([][]floa
 		b.Store = nil
 	}
 	err := b.build(ctx)
+	b.flush()
 	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without it
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
 		b = &vectorBuild{EmbeddingOptions: b.EmbeddingOptions, texts: texts}
@@ -132,6 +136,17 @@ func (b *vectorBuild) storeFailed(err error) {
 	b.Store = nil
 	if b.OnStoreError != nil {
 		b.OnStoreError(fmt.Errorf("toolsearch: the vector store: %w", err))
+	}
+}
+
+// flush tells the store that the build has ended.
+func (b *vectorBuild) flush() {
+	store, ok := b.Store.(interface{ Flush() error })
+	if !ok {
+		return
+	}
+	if _, err := foreign.Guard(func() (bool, error) { return true, store.Flush() }); err != nil {
+		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
 	}
 }
 
