@@ -126,7 +126,7 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	case k.refuse && !k.isLoaded(doc):
 		return &standIn{UnloadedTool: c.docs[doc].Name}
 	}
-	if problem := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
+	if problem, _ := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
 		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
 	}
 	return nil

@@ -140,6 +140,11 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&wide, `"p%d":{"type":"string"},`, i)
 	}
+	list := func(n int, part string) string { return strings.Repeat(part+",", n-1) + part }
+	var required strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&required, `"p%d",`, i)
+	}
 	var table []conversation
 	for _, tt := range []struct{ name, schema, arguments, problem string }{
 		{"refers to a file", property(`{"$ref":"file://` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
@@ -166,6 +171,9 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"for numbers that take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
 		{"for large numbers", property(`{"items":{"maximum":1e300}}`), `{"a":[1e299,1e301,-1e308]}`, "/a/1: maximum: got 1"},
 		{"for a list of many, each once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
+		{"requires many names many times", `{"type":"object","allOf":[` + list(4000, `{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required.String() + `"x"]}}}`, `{}`, ""},
+		{"requires many names once", `{"type":"object","required":[` + required.String() + `"x"]}`, `{}`, "missing properties 'p0'"},
+		{"wants each of some large rows once", property(`{"type":"array","uniqueItems":true}`), `{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
 	} {
 		table = append(table, conversation{

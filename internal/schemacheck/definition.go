@@ -1,7 +1,7 @@
 package schemacheck
 
 import (
-	"maps"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,47 +14,118 @@ import (
 
 // The definitions of tools, written out.
 
+const anyObject = `{"type":"object","properties":{}}`
+
 // JSON is the JSON schema of a tool's parameters. One that is none, or too large to be
 // written in a reasonable time, allows any.
 func JSON(info *schema.ToolInfo) string {
-	const any = `{"type":"object","properties":{}}`
-	definition, err := foreign.Guard(info.ToJSONSchema)
-	if err != nil || definition == nil || !IsWritable(definition) {
-		return any
-	}
-	text, err := sonic.ConfigStd.MarshalToString(definition)
-	if err != nil || !strings.HasPrefix(text, "{") { // {} is written as true
-		return any
+	text, err := written(info)
+	if err != nil {
+		return anyObject
 	}
 	return text
 }
 
-// IsWritable reports whether a definition is small enough to be written out. That takes the
-// square of its depth: at 2,000 it is more than a second, and a definition that is part of
-// itself has no end.
+func written(info *schema.ToolInfo) (string, error) {
+	definition, err := foreign.Guard(info.ToJSONSchema)
+	switch {
+	case err != nil:
+		return "", errWrongSchema
+	case definition == nil:
+		return anyObject, nil
+	case !IsWritable(definition):
+		return "", errLargeSchema
+	}
+	text, err := sonic.ConfigStd.MarshalToString(definition)
+	switch {
+	case err != nil:
+		return "", errWrongSchema
+	case !strings.HasPrefix(text, "{"): // {} is written as true
+		return anyObject, nil
+	}
+	return text, nil
+}
+
+// Writing a schema copies what is in it at every level that it stands below.
+const (
+	maxWriting   = 6 << 20 // bytes copied
+	partsWriting = 150     // bytes of a schema with nothing in it
+)
+
+// IsWritable reports whether a definition can be written out in a reasonable time. A
+// definition that is part of itself has no end.
 func IsWritable(root *jsonschema.Schema) bool {
-	parts := 0
-	var walk func(s *jsonschema.Schema, depth int) bool
-	walk = func(s *jsonschema.Schema, depth int) bool {
-		if s == nil {
-			return true
+	w := writing(maxWriting)
+	return w.allows(root, 1)
+}
+
+// writing is how many bytes may still be copied.
+type writing int
+
+func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
+	if s == nil {
+		return true
+	}
+	size := partsWriting + len(s.Title) + len(s.Description) + len(s.Comments) + len(s.Pattern) + len(s.Ref) + len(s.Format) + 8*len(s.Required)
+	for _, name := range s.Required {
+		size += len(name)
+	}
+	for name, list := range s.DependentRequired {
+		size += len(name)
+		for _, name := range list {
+			size += len(name) + 8
 		}
-		if parts++; parts > maxSchemaParts || depth > maxEffortDepth {
-			return false
+	}
+	inner := []*jsonschema.Schema{
+		s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
+	}
+	inner = slices.Concat(inner, s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems)
+	for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
+		for name, schema := range named {
+			size += len(name)
+			inner = append(inner, schema)
 		}
-		inner := []*jsonschema.Schema{
-			s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
+	}
+	if s.Properties != nil {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			size += len(pair.Key)
+			inner = append(inner, pair.Value)
 		}
-		inner = slices.Concat(inner, s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems)
-		for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
-			inner = slices.AppendSeq(inner, maps.Values(named))
-		}
-		if s.Properties != nil {
-			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-				inner = append(inner, pair.Value)
+	}
+	*w -= writing(size * depth)
+	if *w < 0 || depth > maxDepth ||
+		!w.allowsValue(s.Const, depth) || !w.allowsValue(s.Default, depth) || !w.allowsValue(s.Enum, depth) ||
+		!w.allowsValue(s.Examples, depth) || !w.allowsValue(s.Extras, depth) {
+		return false
+	}
+	return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !w.allows(s, depth+1) })
+}
+
+// allowsValue counts a value in a schema, as JSON is read into it. Values of other types,
+// which a program has put there, are its own to bound.
+func (w *writing) allowsValue(value any, depth int) bool {
+	size := 8
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		size += len(v)
+	case json.Number:
+		size += len(v)
+	case []any:
+		for _, inner := range v {
+			if !w.allowsValue(inner, depth) {
+				return false
 			}
 		}
-		return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !walk(s, depth+1) })
+	case map[string]any:
+		for name, inner := range v {
+			size += len(name)
+			if !w.allowsValue(inner, depth) {
+				return false
+			}
+		}
 	}
-	return walk(root, 0)
+	*w -= writing(size * depth)
+	return *w >= 0
 }

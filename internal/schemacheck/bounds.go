@@ -1,0 +1,150 @@
+package schemacheck
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What a schema and arguments may be before anything is compiled or validated. Schemas come
+// from remote servers and arguments from a model, and neither the compiler nor the validator
+// can be stopped. What is beyond a bound is passed on unchecked, and the tool judges for
+// itself: no check takes more than about 100 ms or 64 MB.
+
+const (
+	maxDepth        = 256 // of arguments in one another
+	maxNumberDigits = 400 // written out, the exponent's zeros included; a float64 has 309 at most
+
+	// Of arguments. Marks are commas, braces and brackets, of which values have one each: an
+	// object of one name takes 300 bytes in memory and 8 in the text.
+	maxArgumentBytes = 1 << 20
+	maxArgumentMarks = 1 << 15
+
+	// Of a schema. Compiling takes the square of the number of objects, and time and memory
+	// for where each of them stands, as a path.
+	maxSchemaBytes   = 128 << 10
+	maxSchemaDepth   = 64
+	maxSchemaObjects = 1000 // schemas, and whatever else is an object
+	maxSchemaValues  = 1 << 14
+	maxSchemaPaths   = 512 << 10 // bytes, of all objects together
+	maxReferences    = 500
+	maxOddReferences = 32   // references to anything but a definition; each copies what is known of the schema
+	maxAddresses     = 64   // $id, $anchor and the like
+	maxPatterns      = 200  // the compiler compiles each twice
+	maxPatternSize   = 8000 // instructions, of all patterns together
+)
+
+var (
+	errTooDeep    = fmt.Errorf("it is nested more than %d deep", maxDepth)
+	errLongNumber = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
+
+	errLargeArguments = errors.New("the arguments are too large to be checked")
+	errCostly         = errors.New("the arguments take too long to check against the schema")
+	errWrongSchema    = errors.New("the schema is wrong")
+	errLargeSchema    = errors.New("the schema is too large to be checked against")
+	errDeepSchema     = errors.New("the schema is nested too deep")
+	errReferences     = errors.New("the schema has too many references")
+	errMultiplies     = errors.New("the schema multiplies too much by its references")
+	errPatterns       = errors.New("the schema has too many or too large patterns")
+	errDynamic        = errors.New("the schema has dynamic references")
+	errCircular       = errors.New("the schema refers to itself")
+)
+
+// checkPlain fails on JSON that is nested too deep, or has a number too long to reckon with.
+func checkPlain(value any, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if err := checkPlain(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := checkPlain(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if digits(v) > maxNumberDigits {
+			return errLongNumber
+		}
+	}
+	return nil
+}
+
+// digits is how many digits a number has when it is written out.
+func digits(n json.Number) int {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	zeros, err := strconv.Atoi("0" + strings.TrimLeft(exponent, "+-"))
+	if err != nil {
+		return maxNumberDigits + 1
+	}
+	return len(mantissa) + min(zeros, maxNumberDigits+1)
+}
+
+// document counts what a schema has in it.
+type document struct {
+	objects, values, paths, references, odd, addresses int
+}
+
+// add counts a value of the schema that stands at a path of that many bytes.
+func (d *document) add(value any, depth, path int) error {
+	if depth > maxSchemaDepth {
+		return errDeepSchema
+	}
+	d.values++
+	switch v := value.(type) {
+	case bool: // true and false are schemas too
+		d.objects++
+		d.paths += path
+	case map[string]any:
+		d.objects++
+		d.paths += path
+		for name, inner := range v {
+			d.count(name, inner)
+			if err := d.add(inner, depth+1, path+1+len(name)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := d.add(inner, depth+1, path+4); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if digits(v) > maxNumberDigits {
+			return errLongNumber
+		}
+		d.values += digits(v) / 16
+	}
+	switch {
+	case d.objects > maxSchemaObjects || d.values > maxSchemaValues || d.paths > maxSchemaPaths || d.addresses > maxAddresses:
+		return errLargeSchema
+	case d.references > maxReferences || d.odd > maxOddReferences:
+		return errReferences
+	}
+	return nil
+}
+
+func (d *document) count(name string, value any) {
+	text, _ := value.(string)
+	switch name {
+	case "$ref", "$dynamicRef", "$recursiveRef":
+		d.references++
+		definition := strings.TrimPrefix(strings.TrimPrefix(text, "#/$defs/"), "#/definitions/")
+		if text != "#" && (definition == text || strings.Contains(definition, "/")) {
+			d.odd++
+		}
+	case "$id", "id", "$anchor", "$dynamicAnchor":
+		if text != "" { // a parameter may have that name too
+			d.addresses++
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package schemacheck
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
+)
+
+// What checking arguments against a schema costs. The schemas that apply to one value, with
+// how often each does once references are followed, are a state; a state and the name of a
+// property, or an item, lead to the state of the value that is there. The states of a schema
+// are worked out once, when it is compiled, and none may cost more than maxCost for one
+// value. What arguments cost is then what their values cost in their states.
+//
+// A step is about 0.5 µs and 600 bytes.
+
+const (
+	maxCost     = 100_000 // steps of one check
+	maxStates   = 4096
+	maxWork     = 1 << 18 // of working out the states of a schema
+	shortList   = 20      // the validator compares each item with each in a list of up to so many
+	regexpUnit  = 32      // instructions of a pattern times bytes of a text that are a step
+	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
+	stringUnit  = 128     // bytes of a string that are compared as fast as a value
+	copyUnit    = 256     // bytes of a string that are copied in a step
+	lookups     = 4       // values of an object that are looked up in a step
+	namesInStep = 4
+	depthUnit   = 16 // of a value; each problem takes note of the whole way there
+)
+
+// state is what applies to one value.
+type state struct {
+	visits    int64 // how many schemas, those with references and conditions included
+	cost      int64 // of all of them, without the values inside
+	match     int64 // instructions of the patterns that a string is matched against
+	nameMatch int64 // instructions of the patterns that each name is matched against
+	unique    int64 // how many of the schemas want unique items
+
+	properties map[string]*state
+	other      *state // of properties not named; nil: nothing applies, here as elsewhere
+	items      *state
+	names      *state // of the names themselves
+}
+
+// counts says how often each schema applies.
+type counts map[*jsonschema.Schema]int64
+
+// machine works out the states of a schema.
+type machine struct {
+	states map[string]*state
+	height map[*jsonschema.Schema]int
+	rank   map[*jsonschema.Schema]int // what applies to the same value through a schema has lower ones
+	work   int
+	uneval bool // the validator keeps note of every property for each schema
+}
+
+func statesOf(root *jsonschema.Schema) (*state, error) {
+	m := &machine{states: make(map[string]*state), height: make(map[*jsonschema.Schema]int), rank: make(map[*jsonschema.Schema]int)}
+	st, err := m.state(counts{root: 1})
+	for s := range m.rank {
+		// Old drafts would compile the argument, in a syntax that is not the tool's.
+		if s.Format != nil && s.Format.Name == "regex" {
+			s.Format = nil
+		}
+	}
+	return st, err
+}
+
+// same lists the schemas that apply to a value because s does.
+func same(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+	list = slices.AppendSeq(list, maps.Values(s.DependentSchemas))
+	for _, dependency := range s.Dependencies {
+		if inner, ok := dependency.(*jsonschema.Schema); ok {
+			list = append(list, inner)
+		}
+	}
+	return slices.DeleteFunc(list, func(s *jsonschema.Schema) bool { return s == nil })
+}
+
+const ranking = -1 // the height of a schema that is being ranked
+
+// order ranks s and all that applies through it, and returns its height: how many schemas
+// apply through one another.
+func (m *machine) order(s *jsonschema.Schema) (height int, err error) {
+	switch height, known := m.height[s]; {
+	case height == ranking:
+		return 0, errCircular
+	case known:
+		return height, nil
+	case s.DynamicRef != nil || s.RecursiveRef != nil:
+		return 0, errDynamic // what they refer to is known only on the way
+	}
+	m.height[s] = ranking
+	m.uneval = m.uneval || s.UnevaluatedProperties != nil || s.UnevaluatedItems != nil
+	for _, inner := range same(s) {
+		below, err := m.order(inner)
+		if err != nil {
+			return 0, err
+		}
+		if height = max(height, below+1); height > maxSchemaDepth {
+			return 0, errDeepSchema
+		}
+	}
+	m.height[s], m.rank[s] = height, len(m.rank)
+	return height, nil
+}
+
+// all returns the schemas that apply to a value because those in c do, which it completes.
+func (m *machine) all(c counts) ([]*jsonschema.Schema, error) {
+	for s := range c {
+		if _, err := m.order(s); err != nil {
+			return nil, err
+		}
+	}
+	list := slices.Collect(maps.Keys(c))
+	reached := make(map[*jsonschema.Schema]bool, len(list))
+	for _, s := range list {
+		reached[s] = true
+	}
+	for i := 0; i < len(list); i++ {
+		for _, inner := range same(list[i]) {
+			m.work++
+			if !reached[inner] {
+				reached[inner] = true
+				list = append(list, inner)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *jsonschema.Schema) int { return cmp.Compare(m.rank[b], m.rank[a]) })
+	for _, s := range list {
+		for _, inner := range same(s) {
+			if c[inner] += c[s]; c[inner] > maxCost {
+				return nil, errMultiplies
+			}
+		}
+	}
+	return list, nil
+}
+
+// state returns the state in which the schemas in c apply, nil if there are none.
+func (m *machine) state(c counts) (*state, error) {
+	if len(c) == 0 {
+		return nil, nil
+	}
+	list, err := m.all(c)
+	if err != nil {
+		return nil, err
+	}
+	var key strings.Builder
+	for _, s := range list {
+		fmt.Fprint(&key, m.rank[s], " ", c[s], " ")
+	}
+	if st, known := m.states[key.String()]; known {
+		return st, nil
+	}
+	st := &state{}
+	m.states[key.String()] = st
+	if len(m.states) > maxStates {
+		return nil, errMultiplies
+	}
+	for _, s := range list {
+		n := c[s]
+		st.visits += n
+		st.cost += n * costOf(s)
+		st.match += n * sizeOfPattern(s.Pattern)
+		for pattern := range s.PatternProperties {
+			st.nameMatch += n * sizeOfPattern(pattern)
+		}
+		if s.UniqueItems {
+			st.unique += n
+		}
+	}
+	if m.uneval {
+		st.visits *= 4
+	}
+	if st.cost += st.visits; st.cost > maxCost {
+		return nil, errMultiplies
+	}
+	return st, m.inside(st, list, c)
+}
+
+// inside adds the states of the values in a value.
+func (m *machine) inside(st *state, list []*jsonschema.Schema, c counts) (err error) {
+	properties, other, items, names := make(map[string]counts), make(counts), make(counts), make(counts)
+	add := func(to counts, n int64, inner ...*jsonschema.Schema) {
+		for _, s := range inner {
+			if m.work++; s != nil {
+				to[s] += n
+			}
+		}
+	}
+	for _, s := range list {
+		for name := range s.Properties {
+			properties[name] = make(counts)
+		}
+	}
+	for _, s := range list {
+		n := c[s]
+		every := slices.AppendSeq([]*jsonschema.Schema{s.UnevaluatedProperties}, maps.Values(s.PatternProperties))
+		additional, _ := s.AdditionalProperties.(*jsonschema.Schema)
+		add(other, n, append(every, additional)...)
+		for name, inner := range s.Properties {
+			add(properties[name], n, inner)
+		}
+		if additional != nil || len(every) > 1 || every[0] != nil {
+			for name, to := range properties {
+				add(to, n, every...)
+				if _, named := s.Properties[name]; !named {
+					add(to, n, additional)
+				}
+			}
+		}
+		add(names, n, s.PropertyNames)
+		add(items, n, s.Items2020, s.Contains, s.UnevaluatedItems)
+		add(items, n, s.PrefixItems...)
+		for _, more := range [...]any{s.Items, s.AdditionalItems} {
+			switch more := more.(type) {
+			case *jsonschema.Schema:
+				add(items, n, more)
+			case []*jsonschema.Schema:
+				add(items, n, more...)
+			}
+		}
+		if m.work > maxWork {
+			return errMultiplies
+		}
+	}
+	st.properties = make(map[string]*state, len(properties))
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if st.properties[name], err = m.state(properties[name]); err != nil {
+			return err
+		}
+	}
+	if st.other, err = m.state(other); err != nil {
+		return err
+	}
+	if st.items, err = m.state(items); err != nil {
+		return err
+	}
+	st.names, err = m.state(names)
+	return err
+}
+
+// costOf is what a schema costs on a value besides the visit.
+func costOf(s *jsonschema.Schema) int64 {
+	names := len(s.Required) + len(s.DependentRequired) + len(s.Dependencies)
+	for _, list := range s.DependentRequired {
+		names += len(list)
+	}
+	for _, dependency := range s.Dependencies {
+		if list, ok := dependency.([]string); ok {
+			names += len(list)
+		}
+	}
+	cost := (names + namesInStep - 1) / namesInStep
+	for _, limit := range [...]*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
+		if limit != nil {
+			cost += 2 + (limit.Num().BitLen()+limit.Denom().BitLen())/64
+		}
+	}
+	values := 0
+	if s.Enum != nil {
+		values = sizeOf(s.Enum.Values)
+	}
+	if s.Const != nil {
+		values += sizeOf(*s.Const)
+	}
+	cost += values / lookups
+	if s.Format != nil {
+		cost++
+	}
+	return int64(cost)
+}
+
+func sizeOfPattern(pattern jsonschema.Regexp) int64 {
+	if sized, ok := pattern.(*sizedPattern); ok {
+		return int64(sized.size)
+	}
+	return 0
+}
+
+// sizeOf is how much there is to compare in a value.
+func sizeOf(value any) int {
+	size := 1
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			size += len(name)/stringUnit + sizeOf(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			size += sizeOf(inner)
+		}
+	case string:
+		size += len(v) / stringUnit
+	case json.Number:
+		size = numberSize + digits(v)/16
+	}
+	return size
+}
+
+// check counts what arguments cost.
+type check struct{ cost int64 }
+
+// add counts what a value costs in a state, and returns its size as sizeOf does. It may stop
+// where the cost is beyond maxCost.
+func (c *check) add(st *state, value any, depth int) (size int) {
+	if st == nil {
+		st = &state{}
+	}
+	if c.cost += st.cost * int64(1+depth/depthUnit); c.cost > maxCost {
+		return 0
+	}
+	size = 1
+	switch v := value.(type) {
+	case map[string]any:
+		c.cost += st.visits * int64(len(v)) / lookups
+		for name, inner := range v {
+			c.cost += st.nameMatch * int64(len(name)+16) / regexpUnit
+			if st.names != nil {
+				c.add(st.names, name, depth+1)
+			}
+			next, named := st.properties[name]
+			if !named {
+				next = st.other
+			}
+			size += len(name)/stringUnit + c.add(next, inner, depth+1)
+		}
+	case []any:
+		for _, inner := range v {
+			size += c.add(st.items, inner, depth+1)
+		}
+		compared := 3 // once for the hash of each item, and with one of the same hash
+		if len(v) <= shortList {
+			compared = len(v)
+		}
+		c.cost += st.unique * int64(size) * int64(compared) / lookups
+	case string:
+		size += len(v) / stringUnit
+		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit
+	case json.Number:
+		size = numberSize + digits(v)/16
+		c.cost += st.visits * int64(digits(v)+16) / 32 // a schema of integers or with limits reads it
+	}
+	return size
+}
+
+// sizedPattern is a pattern in a schema, with the number of its instructions.
+type sizedPattern struct {
+	*regexp.Regexp
+	size int
+}
+
+// patterns compiles the patterns of one schema.
+type patterns struct {
+	count, size int
+	beyond      bool // they are too many or too large
+}
+
+// compile is the jsonschema.RegexpEngine. Patterns for which Go has no syntax, such as
+// look-ahead, cannot be compiled, and neither can a schema that has one.
+func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	parsed, err := regexpcost.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	size := regexpcost.Size(parsed)
+	p.count++
+	p.size += size
+	if size > regexpcost.Max || p.count > maxPatterns || p.size > maxPatternSize {
+		p.beyond = true
+		return nil, errPatterns
+	}
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return &sizedPattern{pattern, size}, nil
+}

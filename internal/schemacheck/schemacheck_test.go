@@ -1,0 +1,226 @@
+package schemacheck_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+)
+
+// toolWith is a tool with that JSON schema.
+func toolWith(t testing.TB, definition string) *schema.ToolInfo {
+	t.Helper()
+	parameters := new(jsonschema.Schema)
+	require.NoError(t, json.Unmarshal([]byte(definition), parameters), "%.200s", definition)
+	var all map[string]any
+	require.NoError(t, json.Unmarshal([]byte(definition), &all))
+	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // which the type does not have
+		if value, ok := all[keyword]; ok {
+			parameters.Extras = map[string]any{keyword: value}
+		}
+	}
+	return &schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}
+}
+
+func list(n int, part func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = part(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+func names(n int) string { return list(n, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) }
+
+// referred is a schema that refers n times to a definition.
+func referred(n int, definition string) string {
+	return `{"type":"object","allOf":[` + list(n, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":` + definition + `}}`
+}
+
+func property(definition string) string {
+	return `{"type":"object","properties":{"q":` + definition + `}}`
+}
+
+func rows(n, values int) string {
+	return `{"q":[` + list(n, func(i int) string {
+		return fmt.Sprintf(`{"cells":[%s],"row":%d}`, list(values, func(int) string { return `{"b":[1,"x"]}` }), i)
+	}) + `]}`
+}
+
+func nested(n int, inside string) string {
+	return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n)
+}
+
+// Bounds of a check that even a busy machine keeps, where an attack would take minutes or
+// all the memory there is.
+const (
+	maxDuration = 10 * time.Second
+	maxMemory   = 64 << 20
+)
+
+// TestAttacks: whatever a server sends for a schema and a model for arguments, a check is
+// cheap, and says so where it was not made.
+func TestAttacks(t *testing.T) {
+	const unchecked = "unchecked"
+	draft7 := `{"$schema":"http://json-schema.org/draft-07/schema#",`
+	patterns := func(n, size int) string {
+		return `"properties":{` + list(n, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{%d}$"}`, i, i, size) }) + `}}`
+	}
+	for _, tt := range []struct{ name, schema, arguments, want string }{ // want "": they fit
+		{"names by reference", referred(4000, `{"required":[`+names(20_000)+`]}`), `{}`, unchecked},
+		{"fewer names by fewer references", referred(400, `{"required":[`+names(5000)+`]}`), `{}`, unchecked},
+		{"names by references that double", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(20, func(i int) string {
+			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
+		}) + `,"a20":{"required":["x"]}}}`, `{}`, unchecked},
+		{"names of many items", property(`{"items":{"required":[` + names(5000) + `]}}`), `{"q":[` + list(10_000, func(int) string { return `{}` }) + `]}`, unchecked},
+		{"names of a few items", property(`{"items":{"required":[` + names(500) + `]}}`), `{"q":[{}]}`, "/q/0: missing properties 'p0', 'p1'"},
+		{"dependent names", referred(400, `{"dependentRequired":{"q":[`+names(5000)+`]}}`), `{"q":1}`, unchecked},
+		{"a few dependent names", referred(4, `{"dependentRequired":{"q":[`+names(50)+`]}}`), `{"q":1}`, "properties 'p0', 'p1'"},
+		{"dependencies of old", draft7 + `"allOf":[` + list(400, func(int) string { return `{"$ref":"#/definitions/a"}` }) + `],"definitions":{"a":{"dependencies":{"q":[` + names(5000) + `]}}}}`, `{"q":1}`, unchecked},
+		{"a constant by reference", referred(400, property(`{"const":[`+names(5000)+`]}`)), `{"q":[` + names(5000) + `]}`, unchecked},
+		{"a constant for many items", property(`{"items":{"const":[` + names(5000) + `]}}`), `{"q":[` + list(200, func(int) string { return `[` + names(140) + `]` }) + `]}`, unchecked},
+		{"a list to choose from by reference", referred(400, property(`{"enum":[`+names(5000)+`]}`)), `{"q":"x"}`, unchecked},
+		{"a list to choose from", property(`{"enum":[` + names(3000) + `]}`), `{"q":"x"}`, "/q: value must be one of 'p0'"},
+		{"numbers to choose from", property(`{"items":{"enum":[` + list(1000, func(i int) string { return fmt.Sprint(i) + "e290" }) + `]}}`), `{"q":[` + list(1000, func(i int) string { return fmt.Sprint(i) }) + `]}`, unchecked},
+		{"unique large rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 60_000), unchecked},
+		{"unique rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 400), unchecked},
+		{"unique small rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 10), ""},
+		{"unique in unique", `{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":{"type":"array","uniqueItems":true}}`, nested(100, rows(20, 400)), unchecked},
+		{"unique long numbers", property(`{"uniqueItems":true}`), `{"q":[` + list(20_000, func(i int) string { return fmt.Sprint(i, "e300")[:len(fmt.Sprint(i))] + "e300" }) + `]}`, unchecked},
+		{"thousands of patterns", `{"type":"object",` + patterns(3000, 20), `{"p1":"x"}`, unchecked},
+		{"large patterns", `{"type":"object",` + patterns(90, 900), `{"p1":"x"}`, unchecked},
+		{"some patterns", `{"type":"object",` + patterns(50, 20), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
+		{"a pattern by reference", referred(400, property(`{"pattern":"(x+x+)+y"}`)), `{"q":"` + strings.Repeat("x", 30_000) + `"}`, unchecked},
+		{"patterns of names", `{"type":"object","patternProperties":{` + list(90, func(i int) string { return fmt.Sprintf(`"x{%d}y":{}`, i%20) }) + `}}`, `{` + list(5000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxxxxxxx%d":1`, i) }) + `}`, unchecked},
+		{"a long text by reference", referred(400, property(`{"type":"string"}`)), `{"q":"` + strings.Repeat("x", 1_000_000) + `"}`, unchecked},
+		{"a long text", property(`{"type":"string"}`), `{"q":"` + strings.Repeat("x", 1_000_000) + `"}`, ""},
+		{"a text longer than that", property(`{"type":"number"}`), `{"q":"` + strings.Repeat("x", 2_000_000) + `"}`, unchecked},
+		{"a long text as a pattern", draft7 + `"properties":{"q":{"format":"regex"}}}`, `{"q":"` + strings.Repeat("(?=x)", 100_000) + `"}`, ""},
+		{"many wrong values", property(`{"items":{"type":"string"}}`), `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`, "/q/0: got number, want string; /q/1: got number, want string; /q/10: got number, want string; /q/100: got number, want string; /q/1000: got number, want string"},
+		{"many wrong values, deep", `{"type":"object","additionalProperties":{"$ref":"#"},"items":{"type":"integer"}}`, nested(250, `[`+list(20_000, func(int) string { return `"x"` })+`]`), unchecked},
+		{"many names that are wrong", `{"type":"object","propertyNames":{"enum":[` + names(1000) + `]}}`, `{` + list(10_000, func(i int) string { return fmt.Sprintf(`"q%d":1`, i) }) + `}`, unchecked},
+		{"a name that is wrong", `{"type":"object","propertyNames":{"enum":["a"]}}`, `{"b":1}`, "invalid propertyName 'b': value must be 'a'"},
+		{"what no schema has looked at", `{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":true}}`, i) }) + `],"unevaluatedProperties":false}`,
+			`{` + list(10_000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, unchecked},
+		{"what few schemas have looked at", `{"type":"object","allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "/b: false schema"},
+		{"thousands of properties", `{"type":"object","properties":{` + list(4000, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, unchecked},
+		{"thousands of properties of any type", `{"type":"object","properties":{` + list(5000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`, `{}`, unchecked},
+		{"hundreds of properties", `{"type":"object","properties":{` + list(500, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, "/p1: got number, want string"},
+		{"properties below long names", property(`{"properties":{"` + strings.Repeat("x", 50_000) + `":{"properties":{` + list(300, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}}`), `{}`, unchecked},
+		{"references to what is no definition", `{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"$ref":"#/default/a%d"}`, i) }) + `],"default":{` + list(200, func(i int) string { return fmt.Sprintf(`"a%d":{}`, i) }) + `}}`, `{}`, unchecked},
+		{"nested deep", strings.Repeat(`{"properties":{"a":`, 200) + `{}` + strings.Repeat(`}}`, 200), `{}`, unchecked},
+		{"a long description, nested", strings.Repeat(`{"properties":{"a":`, 200) + `{"description":"` + strings.Repeat("x", 1<<20) + `"}` + strings.Repeat(`}}`, 200), `{}`, unchecked},
+		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, unchecked},
+		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
+			`{"and":[{"or":[{"field":1},{"and":[{"field":2}]}]},{"or":[{"field":3},{"and":[]}]}]}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			info := toolWith(t, tt.schema)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			problem, err := new(schemacheck.Checker).Problem(0, info, tt.arguments)
+			duration := time.Since(start)
+			runtime.ReadMemStats(&after)
+			if tt.want == unchecked {
+				assert.Error(t, err)
+				assert.Empty(t, problem)
+				if err != nil {
+					assert.LessOrEqual(t, len(err.Error()), 100, "bytes of the reason")
+				}
+			} else {
+				assert.NoError(t, err)
+				assert.True(t, strings.HasPrefix(problem, tt.want), "the problem is %.300q", problem)
+				assert.Equal(t, tt.want == "", problem == "", "the problem is %.300q", problem)
+			}
+			assert.Less(t, duration, maxDuration)
+			assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(maxMemory), "bytes allocated")
+		})
+	}
+}
+
+// What is said is the same each time, of however many problems there are.
+func TestProblemsAreInOrder(t *testing.T) {
+	info := toolWith(t, `{"type":"object","properties":{"a":{"type":"integer","minimum":3,"multipleOf":2},"b":{"required":["x"]},"c":{"anyOf":[{"type":"string"},{"type":"array"}]},"d":{"allOf":[{"minLength":3},{"pattern":"^x"},{"enum":["y"]}]}},
+		"required":["z"],"additionalProperties":false,"propertyNames":{"maxLength":1}}`)
+	var c schemacheck.Checker
+	first, err := c.Problem(0, info, `{"a":1,"b":{},"c":1,"d":"q","ee":1,"ff":2}`)
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(first, "; "), first)
+	for range 50 {
+		got, err := c.Problem(0, info, `{"ff":2,"ee":1,"d":"q","c":1,"b":{},"a":1}`)
+		require.NoError(t, err)
+		require.Equal(t, first, got)
+	}
+}
+
+// slow is a value in a schema that takes as long to write as its channel stays open.
+type slow chan struct{}
+
+func (s slow) MarshalJSON() ([]byte, error) {
+	<-s
+	return []byte(`"slow"`), nil
+}
+
+// A schema that takes long holds up no call of another tool.
+func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
+	release := make(slow)
+	stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
+	var c schemacheck.Checker
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			problem, err := c.Problem(0, stuck, `{}`)
+			assert.NoError(t, err)
+			assert.Equal(t, "value must be 'slow'", problem)
+		}()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		problem, err := c.Problem(1, toolWith(t, `{"required":["a"]}`), `{}`)
+		assert.NoError(t, err)
+		assert.Equal(t, "missing property 'a'", problem)
+	}()
+	select {
+	case <-done:
+	case <-time.After(maxDuration):
+		assert.Fail(t, "a call waits for the schema of another tool")
+	}
+	close(release)
+	wait.Wait()
+}
+
+// What is kept of schemas is bounded, however many tools there are.
+func TestMemoryOfSchemas(t *testing.T) {
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	var c schemacheck.Checker
+	for doc := range 400 {
+		info := toolWith(t, `{"type":"object","properties":{`+list(50, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{40}%d$"}`, i, i, doc) })+`}}`)
+		problem, err := c.Problem(doc, info, `{"p1":"x"}`)
+		require.NoError(t, err)
+		require.NotEmpty(t, problem)
+	}
+	assert.Less(t, int64(heap())-int64(before), int64(96<<20), "bytes kept of 400 schemas of 50 patterns")
+	runtime.KeepAlive(&c)
+}
