@@ -165,8 +165,8 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
 	}
 	for i, name := range own {
-		if slices.Contains(foreignNames, name) {
-			r.foreign = append(r.foreign, name)
+		if slices.Contains(loaderNames, name) {
+			r.agentsLoaders = append(r.agentsLoaders, name)
 		}
 		if err := e.yield(ctx, r, i, name); err != nil {
 			return nil, err

@@ -140,15 +140,15 @@ func (t *transcript) rewriteResults(reads func(name string) bool, fit func(resul
 
 // fit returns a result in the form the model takes. Those of another middleware stay.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
-	if f.isForeign(result, call) {
+	if f.isAnothers(result, call) {
 		return result, false
 	}
 	return f.run.mode.fit(f, result, call)
 }
 
-// isForeign reports whether a result is one of another middleware that is at work in the same
+// isAnothers reports whether a result is one of another middleware that is at work in the same
 // run, and has a search tool of that name.
-func (f *fitter) isForeign(result resultView, call *callView) bool {
+func (f *fitter) isAnothers(result resultView, call *callView) bool {
 	name := result.name
 	if name == "" && call != nil {
 		name = call.name
@@ -156,7 +156,7 @@ func (f *fitter) isForeign(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.other || slices.Contains(f.run.foreign, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	return name == f.other || slices.Contains(f.run.agentsLoaders, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}

@@ -85,7 +85,7 @@ type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
-	foreign              bool     // results of the other protocols' tools are its own as well
+	readsAll             bool     // results of the other protocols' tools are its own as well
 	taken                []string // of those tools' names, the ones that dynamic tools have
 }
 
@@ -97,7 +97,7 @@ func (p Protocol) names(toolName string) metaNames {
 	if !own {
 		prefix = toolName + "_"
 	}
-	n := metaNames{search: toolName, foreign: own}
+	n := metaNames{search: toolName, readsAll: own}
 	switch p {
 	case ProtocolSearchAdd:
 		n.add, n.showAll, n.remove = prefix+"add_tool", prefix+"show_all_tools", prefix+"remove_tool"
@@ -138,24 +138,24 @@ func (n *metaNames) reads(name string) bool {
 	case n.search, n.add, n.remove:
 		return true
 	}
-	return n.foreign && slices.Contains(foreignNames, name) && !slices.Contains(n.taken, name)
+	return n.readsAll && slices.Contains(loaderNames, name) && !slices.Contains(n.taken, name)
 }
 
 // toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
 const toolSearchName = "tool_search"
 
-// foreignNames are the tools of all protocols that load or unload.
-var foreignNames = []string{toolSearchName, "search_tools", "add_tool", "remove_tool"}
+// loaderNames are the tools of all protocols that load or unload.
+var loaderNames = []string{toolSearchName, "search_tools", "add_tool", "remove_tool"}
 
 // dispatches reports whether calls of that name may have run the tool they name.
 func (n *metaNames) dispatches(name string) bool {
-	return name != "" && (name == n.call || n.foreign && name == "call_tool")
+	return name != "" && (name == n.call || n.readsAll && name == "call_tool")
 }
 
 // answers reports whether results of the tool of that name may answer calls of other tools,
 // which a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
-	return name != "" && (name == n.search || n.foreign && (name == toolSearchName || name == "search_tools"))
+	return name != "" && (name == n.search || n.readsAll && (name == toolSearchName || name == "search_tools"))
 }
 
 // index is the searcher of the protocol when Config.Index is nil.

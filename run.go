@@ -18,12 +18,12 @@ type run struct {
 	mode   mode
 	teller *teller
 
-	scope     scope
-	tools     []tool.BaseTool // dynamic tools the agent can run
-	reminder  reminder
-	hidesNone bool            // too few tools to hide any: the model sees all of them and no meta-tool
-	yielded   map[string]bool // names of the catalog that are those of the agent's own tools in this run
-	foreign   []string        // names of other protocols' tools that are those of the agent's own tools
+	scope         scope
+	tools         []tool.BaseTool // dynamic tools the agent can run
+	reminder      reminder
+	hidesNone     bool            // too few tools to hide any: the model sees all of them and no meta-tool
+	yielded       map[string]bool // names of the catalog that are those of the agent's own tools in this run
+	agentsLoaders []string        // names of other protocols' tools that are those of the agent's own tools
 
 	session  *Session // nil: the run has none
 	notebook notebook

@@ -77,7 +77,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
-	for _, name := range foreignNames {
+	for _, name := range loaderNames {
 		if _, dynamic := catalog.byName[name]; dynamic {
 			names.taken = append(names.taken, name)
 		}
