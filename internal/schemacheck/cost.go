@@ -2,13 +2,12 @@ package schemacheck
 
 import (
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/big"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -26,7 +25,7 @@ import (
 const (
 	maxCost     = 100_000 // steps of one check
 	maxStates   = 4096
-	maxWork     = 1 << 18 // of working out the states of a schema
+	maxWork     = 1 << 16 // of working out the states of a schema
 	shortList   = 20      // the validator compares each item with each in a list of up to so many
 	regexpUnit  = 32      // instructions of a pattern times bytes of a text that are a step
 	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
@@ -156,15 +155,15 @@ func (m *machine) state(c counts) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key strings.Builder
+	var key []byte
 	for _, s := range list {
-		fmt.Fprint(&key, m.rank[s], " ", c[s], " ")
+		key = binary.AppendVarint(binary.AppendVarint(key, int64(m.rank[s])), c[s])
 	}
-	if st, known := m.states[key.String()]; known {
+	if st, known := m.states[string(key)]; known {
 		return st, nil
 	}
 	st := &state{}
-	m.states[key.String()] = st
+	m.states[string(key)] = st
 	if len(m.states) > maxStates {
 		return nil, errMultiplies
 	}
