@@ -34,10 +34,10 @@ type Catalog struct {
 	prompt   *prompt
 
 	searcher    search.Searcher
-	fallback    search.Searcher                 // nil: none
-	keyword     func() (search.Searcher, error) // the last resort when searchers fail, built when it is needed
-	preselector search.Searcher                 // for whole sentences of users
-	names       func() *nameIndex               // for suggestions, built at the first name that is not found
+	fallback    search.Searcher   // nil: none
+	preselector search.Searcher   // for whole sentences of users
+	narrower    *search.Narrower  // has Keyword too, the last resort when searchers fail
+	names       func() *nameIndex // for suggestions, built at the first name that is not found
 
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 
@@ -88,7 +88,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, err
 		}
 	}
-	c.keyword = sync.OnceValues(func() (search.Searcher, error) { return search.Keyword(context.Background(), c.docs) })
+	c.narrower = search.NewNarrower(c.docs)
 	c.names = sync.OnceValue(func() *nameIndex { return newNameIndex(c.docs) })
 	if c.searcher, err = c.index(ctx, index); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
@@ -98,7 +98,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
-	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || search.ReadsPatterns(c.searcher)) {
+	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || takesPatterns(c.searcher)) {
 		if c.preselector, err = c.index(ctx, search.BM25); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
@@ -137,7 +137,7 @@ func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolIn
 
 func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searcher, error) {
 	if index == nil {
-		return c.keyword()
+		return c.narrower.Keyword(), nil
 	}
 	// A copy, since nothing stops an Indexer from writing to what it is given.
 	docs := slices.Clone(c.docs)
@@ -146,6 +146,16 @@ func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searc
 		err = errors.New("the Indexer returned no Searcher")
 	}
 	return searcher, err
+}
+
+// takesPatterns reports whether a searcher takes a text for a pattern, in which no user speaks.
+func takesPatterns(s search.Searcher) bool {
+	reader, ok := s.(search.QueryReader)
+	if !ok {
+		return false
+	}
+	q, err := foreign.Guard(func() (search.Query, error) { return reader.ReadQuery("word"), nil })
+	return err == nil && len(q.Keywords) == 0
 }
 
 // Search answers a query, keywords or "select:a,b", with at most maxResults tools, and no
@@ -210,8 +220,8 @@ func infoOf(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
-// Explain says how the tool of that name scores for a keyword query. It fails if there is
-// no such tool, if the query selects by name, or if the catalog's searcher is no
+// Explain says how the tool of that name scores for a keyword query, or which demand of the
+// query it does not meet. It fails if there is no such tool, if the query selects by name, or if the catalog's searcher is no
 // Explainer.
 func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Explanation, error) {
 	if _, isSelection := parseSelect(query); isSelection {
@@ -225,7 +235,15 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 	if !ok {
 		return search.Explanation{}, fmt.Errorf("toolsearch: %T does not explain its scores", c.searcher)
 	}
-	return explainer.Explain(ctx, search.ParseQuery(query), doc)
+	q := c.narrower.Narrow(c.narrower.Read(c.searcher, query, ""), nil)
+	if !q.Allows(doc) {
+		why := search.Contribution{Detail: "a required word is missing"}
+		if q.Namespace != "" && naming.Fold(q.Namespace) != naming.Fold(c.docs[doc].Namespace) {
+			why = search.Contribution{Term: q.Namespace, Field: "namespace", Detail: "another namespace was asked for"}
+		}
+		return search.Explanation{Parts: []search.Contribution{why}}, ctx.Err()
+	}
+	return explainer.Explain(ctx, q, doc)
 }
 
 // Store writes the catalog into an engine, for other processes to search in with Retriever.

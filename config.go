@@ -94,6 +94,14 @@ type Config struct {
 	// Zero means DefaultMaxResultsCap, 10 for ProtocolRanked, or MaxResults where that is more.
 	MaxResultsCap int
 
+	// MaxPerNamespace is the most places of a result that the tools of one namespace take
+	// while tools of others match: a server whose tools repeat every word a user may say cannot
+	// keep all others from being found. Tools without a namespace are not limited. The places of
+	// Preselect are shared in the same way. Zero means one less than there are places; but no
+	// limit without an Index where the protocol's own searcher is Keyword, whose order is
+	// Eino's. Negative means no limit.
+	MaxPerNamespace int
+
 	// WHAT IS SHOWN WHEN
 
 	// AlwaysLoaded names dynamic tools that the model sees from the first call on and that
@@ -301,10 +309,13 @@ func (config *Config) fallback() search.Indexer {
 	return config.Protocol.fallback()
 }
 
-// fair reports whether no namespace may take every place of a result. Keyword search over
-// DynamicTools is exactly Eino's, and so is its order.
-func (config *Config) fair() bool {
-	return config.Source != nil || config.index() != nil
+// perNamespace is MaxPerNamespace with its default: keyword search is exactly Eino's, and so is
+// its order.
+func (config *Config) perNamespace() int {
+	if config.MaxPerNamespace == 0 && config.index() == nil {
+		return -1
+	}
+	return config.MaxPerNamespace
 }
 
 // prompt returns the texts the model reads.

@@ -156,7 +156,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, teller: e.teller,
-		tools: tools, scope: scope{Catalog: edition.catalog, fair: e.config.fair()}, session: sessionIn(ctx),
+		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
 	}
 	if r.session == nil && e.config.Protocol == ProtocolDispatch {
 		r.session = NewSession() // no tool list shows what is loaded

@@ -181,8 +181,8 @@ func TestPreselectFails(t *testing.T) {
 
 type failingSearcher struct{}
 
-func (failingSearcher) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
-	return nil, errMower
+func (failingSearcher) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
+	return toolsearch.Hits{}, errMower
 }
 
 // Queries may quote what a user said, and errors may quote queries: neither is logged. The

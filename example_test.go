@@ -124,14 +124,17 @@ func ExampleIndexer() {
 
 type phraseSearcher []toolsearch.Document
 
-func (s phraseSearcher) Search(_ context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
-	var hits []toolsearch.Hit
+func (s phraseSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+	var found toolsearch.Hits
 	for i, doc := range s {
-		if strings.Contains(doc.Description, q.Text) && (q.Limit == 0 || len(hits) < q.Limit) {
-			hits = append(hits, toolsearch.Hit{Doc: i, Score: 1})
+		if q.Text == "" || !strings.Contains(doc.Description, q.Text) || !q.Allows(i) {
+			continue
+		}
+		if found.Total++; q.Limit == 0 || len(found.Hits) < q.Limit {
+			found.Hits = append(found.Hits, toolsearch.Hit{Doc: i, Score: 1})
 		}
 	}
-	return hits, nil
+	return found, ctx.Err()
 }
 
 type userKey struct{}

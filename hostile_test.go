@@ -34,16 +34,16 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		config toolsearch.Config
 		query  string
 	}{
-		{"keyword", toolsearch.Config{}, "mail"},
-		{"keyword, two words", toolsearch.Config{}, "send mail"},
+		{"keyword", toolsearch.Config{MaxPerNamespace: 4}, "mail"},
+		{"keyword, two words", toolsearch.Config{MaxPerNamespace: 4}, "send mail"},
 		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, "send an e-mail"},
 		{"regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, "mail"},
 		{"search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "mail"},
 		{"ranked", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, "send mail"},
 		{"dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, "send mail"},
-		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy}, "maill"},
+		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, MaxPerNamespace: 4}, "maill"},
 		{"search_add, misspelled", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "maill"},
-		{"native", toolsearch.Config{UseModelToolSearch: true}, "mail"},
+		{"native", toolsearch.Config{UseModelToolSearch: true, MaxPerNamespace: 4}, "mail"},
 	} {
 		tt.config.Source = flood
 		tt.config.Reminder.Disabled = true
@@ -78,7 +78,7 @@ func TestFloodIsNotAllThatIsPreselected(t *testing.T) {
 func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool, error), text string) []string {
 	t.Helper()
 	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("done"))
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Source: source, Preselect: 3}))
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Source: source, Preselect: 3, MaxPerNamespace: 2}))
 	config.Model = scripted
 	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{{Role: toolsearchtest.User, Text: text}})
 	require.NoError(t, err)

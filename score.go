@@ -70,9 +70,9 @@ type (
 	Hit          = search.Hit
 	Searcher     = search.Searcher
 	Indexer      = search.Indexer
-	Counter      = search.Counter
+	Hits         = search.Hits
 	QueryError   = search.QueryError
-	PartialError = search.PartialError
+	QueryReader  = search.QueryReader
 	Explainer    = search.Explainer
 	Explanation  = search.Explanation
 	Contribution = search.Contribution

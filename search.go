@@ -3,9 +3,12 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -15,31 +18,47 @@ import (
 
 // The path from what the model typed to what it gets back:
 //
-//	text -> ParseQuery -> select by name | rank by keywords -> Result
+//	text -> select by name                                               -> Result
+//	     -> read, as the searcher asked does -> narrow -> rank -> share  -> Result
 //
 // Everything a model can ask for goes through scope.find, whichever protocol or tool it
 // came in by: which part of the catalog, which searcher, and what is said when nothing is
-// found.
+// found. What a query demands besides a ranking is resolved here and nowhere else: required
+// words and namespaces by search.Narrower, and what the request may see.
 
 // trace is what is to be told of a search besides its result.
 type trace struct {
-	searcher string
+	answered answerer           // the last searcher that found anything
 	failure  error              // a searcher's, which the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
+}
+
+// An answerer is one of a catalog's searchers.
+type answerer struct {
+	search.Searcher
+	role string // in SearchEvent.Searcher, for whoever reads it
 }
 
 // A scope is a catalog as far as one request may see it. What is outside is not found, not
 // suggested and not selected, as if it were not there.
 type scope struct {
 	*Catalog
-	allowed docset.Set // nil: all of it
-	fair    bool       // no namespace takes every place of a result while others match
+	allowed      docset.Set // nil: all of it
+	perNamespace int        // most places of a result for one namespace; 0: one less than there are; negative: any
 }
 
-func (c *Catalog) all() scope { return scope{Catalog: c} }
+func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }
 
 // sees reports whether the document is in the scope.
 func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
+
+// filter is sees for a Query.
+func (c scope) filter() func(doc int) bool {
+	if c.allowed == nil {
+		return nil
+	}
+	return c.allowed.Has
+}
 
 // find answers one or more queries as one result: the best of each, then the second
 // best of each, and so on, every tool once. limit counts for each query; 0 is the
@@ -64,14 +83,12 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 			result.NotFound = append(result.NotFound, missing...)
 			continue
 		}
-		q := search.ParseQuery(text)
-		if len(q.Keywords) == 0 {
+		if !hasWord(text) {
 			continue
 		}
 		blank = false
-		q.Limit, q.Namespace = c.limit(limit), namespace
-		matches, total, err := c.rank(ctx, q, &trace)
-		if mistake := search.AsQueryError(err); mistake != nil {
+		matches, total, err := c.rank(ctx, text, namespace, c.limit(limit), &trace)
+		if mistake := queryError(err); mistake != nil {
 			trace.wrong = cmp.Or(trace.wrong, mistake)
 			continue
 		}
@@ -81,7 +98,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 		lists = append(lists, matches)
 		result.Total += total
 		if len(matches) == 0 {
-			missed = append(missed, q.Keywords...)
+			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
 	}
 	result.Matches = interleave(lists)
@@ -90,6 +107,16 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 		result.Message = c.prompt.of(trace.wrong)
 	}
 	return result, trace, nil
+}
+
+// hasWord reports whether a text has a word at all: whether ParseQuery finds a keyword.
+func hasWord(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if word != "+" {
+			return true
+		}
+	}
+	return false
 }
 
 // unlimited asks for as many tools as the ceiling allows.
@@ -103,40 +130,31 @@ func (c scope) limit(asked int) int {
 	return min(asked, c.maxResultsCap)
 }
 
-// rank answers a keyword query. A QueryError of the catalog's searcher is its error.
-func (c scope) rank(ctx context.Context, q search.Query, t *trace) (matches []Match, total int, err error) {
-	if c.allowed != nil {
-		q.Allowed = c.allowed.Has
+// queryError returns the QueryError that err is, or nil.
+func queryError(err error) *search.QueryError {
+	if err == nil { // not worth the pointer that errors.As takes
+		return nil
 	}
-	matches, total, err = c.ask(ctx, q, t)
-	if err == nil && c.fair {
-		searcher := c.searcher
-		switch t.searcher {
-		case "fallback":
-			searcher = c.fallback
-		case "keyword":
-			searcher, _ = c.keyword() // it has answered
-		}
-		matches = c.share(ctx, searcher, q, matches, total)
-	}
-	return matches, total, err
+	wrong := (*search.QueryError)(nil)
+	errors.As(err, &wrong)
+	return wrong
 }
 
-// ask asks the catalog's searcher, then its fallback if that found nothing. When all that
-// answered was a failure, it asks the keyword scorer, which cannot fail.
-func (c scope) ask(ctx context.Context, q search.Query, t *trace) (matches []Match, total int, err error) {
+// rank asks the catalog's searcher, then its fallback if that found nothing. When all that
+// answered was a failure, it asks the keyword scorer, which cannot fail. A QueryError of the
+// catalog's searcher is its error.
+func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered := false
-	for i, searcher := range []search.Searcher{c.searcher, c.fallback} {
-		if searcher == nil {
+	for i, s := range []answerer{{c.searcher, "index"}, {c.fallback, "fallback"}} {
+		if s.Searcher == nil {
 			continue
 		}
-		matches, total, err := c.count(ctx, searcher, q)
+		a, err := c.ask(ctx, s.Searcher, text, namespace, limit)
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
-		if search.IsPartial(err) {
-			t.failure = cmp.Or(t.failure, err)
-		} else if wrong := search.AsQueryError(err); wrong != nil {
+		t.failure = cmp.Or(t.failure, a.partial)
+		if wrong := queryError(err); wrong != nil {
 			if i == 0 {
 				return nil, 0, wrong
 			}
@@ -145,101 +163,187 @@ func (c scope) ask(ctx context.Context, q search.Query, t *trace) (matches []Mat
 			continue
 		}
 		answered = true
-		if len(matches) > 0 {
-			t.searcher = [...]string{"index", "fallback"}[i]
-			return matches, total, nil
+		if len(a.matches) > 0 {
+			t.answered = s
+			return c.share(ctx, s.Searcher, a), a.total, nil
 		}
 	}
 	if answered {
 		return nil, 0, nil
 	}
-	keyword, err := c.keyword()
-	if err != nil {
-		return nil, 0, err
+	// It stands in for searchers that read the text by the common rule, or by one of their own
+	// that nobody else can keep.
+	keyword := plainSearcher{c.narrower.Keyword()}
+	a, err := c.ask(ctx, keyword, text, namespace, limit)
+	if err == nil && len(a.matches) > 0 {
+		t.answered = answerer{keyword, "keyword"}
+		a.matches = c.share(ctx, keyword, a)
 	}
-	if matches, total, err = c.count(ctx, keyword, q); len(matches) > 0 {
-		t.searcher = "keyword"
-	}
-	return matches, total, err
+	return a.matches, a.total, err
 }
 
-// preselect returns the best documents for what a user said. No word in it is required. If
-// the searcher fails there are none: a guess is no reason to ask a worse one.
-func (c scope) preselect(ctx context.Context, text string, limit int) ([]int, error) {
-	q := search.ParseQuery(text)
+// plainSearcher is a searcher that is asked by the common rule, whatever it would make of a
+// text itself.
+type plainSearcher struct{ search.Searcher }
+
+// An asked is what a searcher answered to a query.
+type asked struct {
+	query   search.Query
+	matches []Match
+	total   int
+	partial error // the searcher's, although it answered
+}
+
+// ask reads a text as the searcher does and asks it. A searcher that panics has failed.
+func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a asked, err error) {
+	defer failed(&err)
+	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace), c.filter())
+	q.Limit = limit
+	return c.count(ctx, s, q)
+}
+
+// failed is deferred around code that others wrote, whose panic is an error. A closure in its
+// place would cost every search an allocation.
+func failed(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
+// preselect returns the best documents for what a user said, whose words are read by the
+// common rule; none of them is required. If the searcher fails there are none: a guess is no
+// reason to ask a worse one.
+func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
+	q := c.narrower.Read(nil, text, "")
 	q.Required, q.Limit = nil, limit
-	if c.allowed != nil {
-		q.Allowed = c.allowed.Has
+	a, err := c.count(ctx, c.preselector, c.narrower.Narrow(q, c.filter()))
+	if err == nil {
+		err = a.partial
 	}
-	matches, total, err := c.count(ctx, c.preselector, q)
-	if c.fair {
-		matches = c.share(ctx, c.preselector, q, matches, total)
-	}
-	docs := make([]int, len(matches))
+	matches := c.share(ctx, c.preselector, a)
+	docs = make([]int, len(matches))
 	for i, m := range matches {
 		docs[i] = c.byName[m.Info.Name]
 	}
 	return docs, err
 }
 
-// share gives the last place of a result that is all of one namespace to the best tool
-// outside of it, if one matches: a server whose tools repeat every word a user may say
-// cannot keep all others from being found.
-func (c scope) share(ctx context.Context, searcher search.Searcher, q search.Query, matches []Match, total int) []Match {
-	if len(matches) < 2 || total <= len(matches) {
-		return matches
+// maxShareAsks is how often a searcher is asked again on behalf of other namespaces.
+const maxShareAsks = 4
+
+// share takes places of a result from namespaces that have more than their share, for the best
+// tools of others, as long as some match: a server whose tools repeat every word a user may
+// say cannot keep all others from being found. What takes a place stands behind what keeps
+// one.
+func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
+	places, most := len(a.matches), c.perNamespace
+	if most == 0 {
+		most = places - 1
 	}
-	namespaceOf := func(doc int) string { return c.docs[doc].Namespace }
-	crowd := namespaceOf(c.byName[matches[0].Info.Name])
-	for _, m := range matches {
-		if crowd == "" || namespaceOf(c.byName[m.Info.Name]) != crowd {
-			return matches
-		}
+	if most < 1 || most >= places || a.total <= places || !c.isCrowded(a.matches, most) {
+		return a.matches
 	}
-	q.Limit = 1
-	q.Allowed = func(doc int) bool { return c.sees(doc) && namespaceOf(doc) != crowd }
-	others, _, err := c.count(ctx, searcher, q)
-	if err != nil && !search.IsPartial(err) || len(others) == 0 {
-		return matches
-	}
-	return append(matches[:len(matches)-1:len(matches)-1], others[0])
+	return c.shared(ctx, s, a, most)
 }
 
-// count asks one searcher. Where it may not know q.Allowed and what it found is not
-// allowed, it is asked again for all it has. A PartialError comes with matches.
-func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) ([]Match, int, error) {
-	hits, total, err := countHits(ctx, s, q)
-	if err != nil && !search.IsPartial(err) {
-		return nil, 0, err
+// shared is share of a result that is crowded.
+func (c scope) shared(ctx context.Context, s search.Searcher, a asked, most int) []Match {
+	places := len(a.matches)
+	chosen := docset.New(len(c.docs))
+	of := make(map[string]int) // places by namespace; tools without one have no limit
+	free := places
+	take := func(m Match) bool {
+		doc := c.byName[m.Info.Name]
+		namespace := c.docs[doc].Namespace
+		if free == 0 || namespace != "" && of[namespace] >= most || !chosen.Add(doc) {
+			return false
+		}
+		of[namespace]++
+		free--
+		return true
 	}
-	dropped := q.Allowed != nil && slices.ContainsFunc(hits, func(h search.Hit) bool {
+	kept := make([]bool, places)
+	for i, m := range a.matches {
+		kept[i] = take(m)
+	}
+	var others []Match
+	for range maxShareAsks {
+		q, known, full := a.query, slices.Clone(chosen), maps.Clone(of) // a searcher may keep what it is given
+		q.Limit = places
+		q.Allowed = func(doc int) bool {
+			namespace := c.docs[doc].Namespace
+			return a.query.Allows(doc) && !known.Has(doc) && (namespace == "" || full[namespace] < most)
+		}
+		more, err := c.count(ctx, s, q)
+		if err != nil || len(more.matches) == 0 {
+			break
+		}
+		for _, m := range more.matches {
+			if take(m) {
+				others = append(others, m)
+			}
+		}
+		if free == 0 {
+			break
+		}
+	}
+	// What nobody else wants stays.
+	shared := make([]Match, 0, places)
+	for i, m := range a.matches {
+		if kept[i] {
+			shared = append(shared, m)
+		} else if free > 0 {
+			free--
+			shared = append(shared, m)
+		}
+	}
+	return append(shared, others...)
+}
+
+// isCrowded reports whether one namespace has more than that many of the matches.
+func (c scope) isCrowded(matches []Match, most int) bool {
+	namespaceOf := func(m Match) string { return c.docs[c.byName[m.Info.Name]].Namespace }
+	if most == len(matches)-1 {
+		first := namespaceOf(matches[0])
+		return first != "" && !slices.ContainsFunc(matches, func(m Match) bool { return namespaceOf(m) != first })
+	}
+	of := make(map[string]int)
+	for _, m := range matches {
+		if namespace := namespaceOf(m); namespace != "" {
+			if of[namespace]++; of[namespace] > most {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// count asks one searcher. Where it does not keep to q.Allowed, it is asked again for all it
+// has.
+func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a asked, err error) {
+	defer failed(&err)
+	a.query = q
+	hits, err := s.Search(ctx, q)
+	if err != nil {
+		return a, err
+	}
+	dropped := q.Allowed != nil && slices.ContainsFunc(hits.Hits, func(h search.Hit) bool {
 		return h.Doc >= 0 && h.Doc < len(c.docs) && !q.Allowed(h.Doc)
 	})
 	if dropped && q.Limit > 0 {
 		unlimited := q
 		unlimited.Limit = 0
-		if hits, total, err = countHits(ctx, s, unlimited); err != nil && !search.IsPartial(err) {
-			return nil, 0, err
+		if hits, err = s.Search(ctx, unlimited); err != nil {
+			return a, err
 		}
 	}
-	matches, distinct := c.matches(hits, q)
-	if _, counts := s.(search.Counter); !counts || dropped {
+	matches, distinct := c.matches(hits.Hits, q)
+	total := hits.Total
+	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	return matches, min(max(total, distinct), len(c.docs)), err
-}
-
-func countHits(ctx context.Context, s search.Searcher, q search.Query) (hits []search.Hit, total int, err error) {
-	defer func() {
-		if p := recover(); p != nil { // a searcher that fails is not the end of the search
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	if counter, ok := s.(search.Counter); ok {
-		return counter.SearchCount(ctx, q)
-	}
-	hits, err = s.Search(ctx, q)
-	return hits, len(hits), err
+	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
+	return a, nil
 }
 
 // matches trusts no searcher: hits outside the catalog, ones not allowed, repeated ones and

@@ -145,7 +145,6 @@ func TestBadSearchers(t *testing.T) {
 		}
 		return list
 	}
-	partly := &toolsearch.PartialError{Err: down}
 	tests := []struct {
 		name            string
 		index, fallback testtools.Canned
@@ -158,9 +157,9 @@ func TestBadSearchers(t *testing.T) {
 		{"fails, and so does the fallback", testtools.Canned{Err: down}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
 		{"finds nothing", testtools.Canned{}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"finds nothing, and the fallback fails", testtools.Canned{}, testtools.Canned{Err: down}, []string{}, 0, down},
-		{"fails in part", testtools.Canned{Hits: hits(0), Err: partly}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, partly},
-		{"fails in part and finds nothing", testtools.Canned{Err: partly}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, partly},
-		{"fails in part and finds nothing, like the fallback", testtools.Canned{Err: partly}, testtools.Canned{}, []string{}, 0, partly},
+		{"fails in part", testtools.Canned{Hits: hits(0), Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, down},
+		{"fails in part and finds nothing", testtools.Canned{Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, down},
+		{"fails in part and finds nothing, like the fallback", testtools.Canned{Partial: down}, testtools.Canned{}, []string{}, 0, down},
 		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
 		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
@@ -378,4 +377,85 @@ type brokenEngine struct{ err error }
 
 func (e brokenEngine) Retrieve(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
 	return nil, e.err
+}
+
+// TestMaxPerNamespace: what places of a result one namespace takes while others match, whether
+// the tools come of DynamicTools or of Source.
+func TestMaxPerNamespace(t *testing.T) {
+	specs := []string{"office__send: Sends mail", "post__send: Sends a letter", "pigeon__send: Sends a note", "send: Sends"}
+	for i := range 20 {
+		specs = append(specs, fmt.Sprintf("evil__send_send_%02d: send, send, send", i))
+	}
+	for _, tt := range []struct {
+		name   string
+		config toolsearch.Config
+		query  string
+		evil   int // tools of evil among the five found
+		others int // tools of other namespaces
+	}{
+		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
+		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
+		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // and the tool that is in none
+		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, MaxResultsCap: 5}, "evil__send|post", 4, 1},
+		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, MaxPerNamespace: 4}, "sendd", 4, 1},
+		{"one", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 1}, "evil send", 1, 3},
+		{"two", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil send", 2, 2},
+		{"two of Keyword", toolsearch.Config{MaxPerNamespace: 2}, "_send", 2, 3},
+		{"two, and nobody else", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil", 5, 0},
+		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 5}, "evil send", 5, 0},
+		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 50}, "evil send", 5, 0},
+		{"no limit", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: -1}, "evil send", 5, 0},
+	} {
+		for _, sourced := range []bool{false, true} {
+			config := tt.config
+			config.Reminder.Disabled = true
+			if tools := testtools.EchoTools(specs...); sourced {
+				config.Source = func(context.Context) ([]tool.BaseTool, error) { return tools, nil }
+			} else {
+				config.DynamicTools = tools
+			}
+			var event toolsearch.SearchEvent
+			config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { event = e })
+			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
+				search(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
+			require.NoError(t, o.err, tt.name)
+			evil, others := 0, 0
+			for _, name := range event.Matches {
+				switch namespace, _, found := strings.Cut(name, "__"); {
+				case namespace == "evil":
+					evil++
+				case found:
+					others++
+				}
+			}
+			assert.Len(t, event.Matches, 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Len(t, sortedSet(event.Matches), 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Equal(t, tt.evil, evil, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Equal(t, tt.others, others, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Greater(t, event.Total, 5, "%s, sourced: %t", tt.name, sourced)
+		}
+	}
+}
+
+// TestExplainSaysWhichDemandIsNotMet: before a searcher is asked, whatever it is.
+func TestExplainSaysWhichDemandIsNotMet(t *testing.T) {
+	infos := []*schema.ToolInfo{{Name: "github__create_issue", Desc: "Opens a report"}, {Name: "jira__create_issue", Desc: "Opens a ticket"}}
+	for _, tt := range []struct {
+		index       toolsearch.Indexer
+		query, want string
+	}{
+		{toolsearch.BM25, "jira: create issue", "0\n  +0  \"jira\" in namespace: another namespace was asked for"},
+		{toolsearch.BM25, "+tickets create", "0\n  +0  \"\": a required word is missing"},
+		{toolsearch.BM25, "github: +tickets create", "0\n  +0  \"\": a required word is missing"},
+		{toolsearch.Similarity, "+tickets create", "0\n  +0  \"\": a required word is missing"},
+		{nil, "+ticket create", "0\n  +0  \"\": a required word is missing"},
+		{nil, "jira: create", "10\n  +0  \"jira:\": not found\n  +10  \"create\" in name: a part of the name equals it"},
+		{nil, "+report create", "12\n  +2  \"report\" in description: the description contains it\n  +10  \"create\" in name: a part of the name equals it"},
+	} {
+		catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, tt.index)
+		require.NoError(t, err)
+		e, err := catalog.Explain(t.Context(), tt.query, "github__create_issue")
+		require.NoError(t, err, "%q", tt.query)
+		assert.Equal(t, tt.want, e.String(), "%q", tt.query)
+	}
 }

@@ -128,7 +128,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 	}
 	event := SearchEvent{
 		Tool: h.names.search, Query: naming.Cut(strings.Join(r.queries, " | "), search.MaxQueryBytes),
-		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.searcher,
+		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered.role,
 	}
 	if err == nil {
 		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total

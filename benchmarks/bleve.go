@@ -149,33 +149,36 @@ type bleveSearcher struct {
 
 func (s *bleveSearcher) Close() error { return s.index.Close() }
 
-func (s *bleveSearcher) Search(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
-	hits, _, err := s.SearchCount(ctx, q)
-	return hits, err
-}
-
-// SearchCount implements toolsearch.Counter.
-func (s *bleveSearcher) SearchCount(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, int, error) {
+func (s *bleveSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
 	limit := q.Limit
-	if limit == 0 {
+	if limit == 0 || q.Allowed != nil { // what is not allowed is dropped here
 		limit = s.docs
 	}
 	request := bleve.NewSearchRequestOptions(s.query(q), limit, 0, false)
 	result, err := s.index.SearchInContext(ctx, request)
 	if err != nil {
-		return nil, 0, err
+		return toolsearch.Hits{}, err
 	}
-	hits := make([]toolsearch.Hit, len(result.Hits))
-	for i, hit := range result.Hits {
+	found := toolsearch.Hits{Total: int(result.Total)}
+	for _, hit := range result.Hits {
 		doc, err := strconv.Atoi(hit.ID)
 		if err != nil {
-			return nil, 0, err
+			return toolsearch.Hits{}, err
 		}
-		hits[i] = toolsearch.Hit{Doc: doc, Score: hit.Score}
+		if q.Allows(doc) {
+			found.Hits = append(found.Hits, toolsearch.Hit{Doc: doc, Score: hit.Score})
+		}
 	}
-	return hits, int(result.Total), nil
+	if q.Allowed != nil {
+		found.Total = len(found.Hits)
+		if q.Limit > 0 {
+			found.Hits = found.Hits[:min(q.Limit, found.Total)]
+		}
+	}
+	return found, nil
 }
 
+// query asks the engine for the required words too, which it can filter by.
 func (s *bleveSearcher) query(q toolsearch.Query) query.Query {
 	all := s.anywhere(strings.Join(q.Keywords, " "))
 	if len(q.Required) == 0 {

@@ -62,7 +62,9 @@ func newField(ctx context.Context, size int) (*field, error) {
 // nobody finds nothing.
 type nobody struct{}
 
-func (nobody) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) { return nil, nil }
+func (nobody) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
+	return toolsearch.Hits{}, nil
+}
 
 // door returns the tool_search tool over a searcher: what a model's call goes through,
 // from arguments to result. A searcher that has a tool of its own is asked through that.

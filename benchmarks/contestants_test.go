@@ -112,15 +112,15 @@ func TestBleve(t *testing.T) {
 			require.NoError(t, err)
 			defer searcher.(io.Closer).Close()
 			for _, test := range tests {
-				hits, total, err := searcher.(toolsearch.Counter).SearchCount(t.Context(), toolsearch.ParseQuery(test.query))
+				answer, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
 				require.NoError(t, err)
 				var got []int
-				for _, hit := range hits {
+				for _, hit := range answer.Hits {
 					got = append(got, hit.Doc)
 				}
 				slices.Sort(got)
 				assert.Equal(t, test.want, got, "%q", test.query)
-				assert.Equal(t, len(test.want), total, "%q", test.query)
+				assert.Equal(t, len(test.want), answer.Total, "%q", test.query)
 			}
 		})
 	}
@@ -148,7 +148,8 @@ func TestUsual(t *testing.T) {
 		{"nothing", nil},
 	}
 	for _, test := range tests {
-		got, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
+		answer, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
+		got := answer.Hits
 		assert.NoError(t, err, "%q", test.query)
 		if !assert.Len(t, got, len(test.want), "%q", test.query) {
 			continue

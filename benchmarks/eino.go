@@ -49,9 +49,9 @@ type einoSearcher struct {
 
 func (e *einoSearcher) Tool() tool.InvokableTool { return e.tool }
 
-func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
+func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
 	if len(q.Keywords) == 0 {
-		return nil, nil
+		return toolsearch.Hits{}, nil
 	}
 	limit := q.Limit
 	if limit == 0 {
@@ -59,13 +59,13 @@ func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) ([]toolse
 	}
 	names, err := ask(ctx, e.tool, arguments(q.String(), limit))
 	if err != nil {
-		return nil, err
+		return toolsearch.Hits{}, err
 	}
 	hits := make([]toolsearch.Hit, len(names))
 	for i, name := range names {
 		hits[i] = toolsearch.Hit{Doc: e.docs[name], Score: float64(len(names) - i)}
 	}
-	return hits, nil
+	return toolsearch.Hits{Hits: hits}, nil
 }
 
 // arguments are those of a call to tool_search.

@@ -45,7 +45,7 @@ type usualPosting struct {
 	count float64
 }
 
-func (x *usual) Search(_ context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
+func (x *usual) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
 	const k1, b = 1.2, 0.75
 	scores := make([]float64, len(x.lengths))
 	for _, word := range usualWords(q.Text) {
@@ -73,7 +73,7 @@ func (x *usual) Search(_ context.Context, q toolsearch.Query) ([]toolsearch.Hit,
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, len(hits))]
 	}
-	return hits, nil
+	return toolsearch.Hits{Hits: hits}, nil
 }
 
 // usualWords are the runs of letters and digits, cut at humps, and single characters of

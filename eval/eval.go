@@ -38,11 +38,13 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Options say what to measure and how. The zero value is a good default.
@@ -129,8 +131,8 @@ func (r QueryResult) Rank() int {
 
 // Run searches the catalog for every query and measures where its tools come out.
 //
-// A query is searched for as keywords, as [toolsearch.ParseQuery] reads them, by the
-// searcher alone: one that begins with "select:" selects nothing. Run fails if a query
+// A query is read as a catalog reads it, with its "+word" and its namespace in front, and
+// searched for by the searcher alone: one that begins with "select:" selects nothing. Run fails if a query
 // wants a tool the catalog lacks, if there is no query, if the searcher fails, and, with
 // ctx's error, when ctx is done.
 func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options) (*Report, error) {
@@ -148,20 +150,22 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 	if err != nil {
 		return nil, err
 	}
+	narrower := search.NewNarrower(docs)
 	report := &Report{Metrics: metricNames(options.K), options: options}
 	for i, query := range queries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		q := toolsearch.ParseQuery(query.Text)
+		q := narrower.Narrow(narrower.Read(searcher, query.Text, ""), nil)
 		q.Limit = options.Depth
-		hits, err := searcher.Search(ctx, q)
+		answer, err := searcher.Search(ctx, q)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
+		if err = cmp.Or(err, answer.Partial); err != nil {
 			return nil, fmt.Errorf("eval: %s: searching: %w", query.where(), err)
 		}
+		hits := answer.Hits
 		result := QueryResult{Query: query, Found: make([]string, 0, min(len(hits), options.Depth))}
 		for _, hit := range hits[:min(len(hits), options.Depth)] {
 			if hit.Doc < 0 || hit.Doc >= len(docs) {

@@ -202,8 +202,9 @@ func listed(docs ...int) toolsearch.Indexer {
 
 type searcherFunc func(context.Context, toolsearch.Query) ([]toolsearch.Hit, error)
 
-func (f searcherFunc) Search(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
-	return f(ctx, q)
+func (f searcherFunc) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+	hits, err := f(ctx, q)
+	return toolsearch.Hits{Hits: hits}, err
 }
 
 func small() (*Catalog, []Query) {

@@ -106,9 +106,7 @@ type BM25Options struct {
 
 // BM25 is the Indexer of the searcher to recommend: it reads names, descriptions,
 // parameters and annotations, knows inflected words, diacritics, Chinese, Japanese and
-// Korean, and puts a tool first that is asked for by its name. "+word" drops tools that
-// do not have the word; a query that begins with a namespace and a colon, "github: create
-// issue", or whose Namespace is set, is answered from that namespace.
+// Korean, and puts a tool first that is asked for by its name.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 	return BM25Options{}.Index(ctx, docs)
 }
@@ -119,18 +117,16 @@ type bm25 struct {
 	field        [fields]Field
 	mean         [fields]float64 // mean length
 
-	docs       []Document
-	ids        map[string]int32 // term -> number
-	terms      []string         // number -> term
-	idf        []float32        // by term
-	postings   []bm25Posting
-	bounds     []int32   // postings of term t are postings[bounds[t]:bounds[t+1]]
-	perName    []float32 // by document: 1 / the idf of the terms of its name
-	nameless   []int32   // documents with a name of stop words only
-	namespaces map[string]int32
-	namespace  []int32           // by document
-	nearTerms  func() *nearTerms // built for the first word that no tool has
-	scratch    sync.Pool
+	docs      []Document
+	ids       map[string]int32 // term -> number
+	terms     []string         // number -> term
+	idf       []float32        // by term
+	postings  []bm25Posting
+	bounds    []int32           // postings of term t are postings[bounds[t]:bounds[t+1]]
+	perName   []float32         // by document: 1 / the idf of the terms of its name
+	nameless  []int32           // documents with a name of stop words only
+	nearTerms func() *nearTerms // built for the first word that no tool has
+	scratch   sync.Pool
 }
 
 // bm25Posting is what one term adds to one tool.
@@ -144,8 +140,19 @@ const inName = 1 << 31 // the highest bit
 
 func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 
+// String names the searcher.
+func (x *bm25) String() string { return "BM25" }
+
 // Index builds a BM25 searcher with these options.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
+	x, err := o.index(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func (o BM25Options) index(ctx context.Context, docs []Document) (*bm25, error) {
 	x := &bm25{k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), docs: docs}
 	for i, field := range [fields]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{

@@ -18,12 +18,6 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	r := s.read(x, q)
-	if r.namespace != noNamespace && x.namespace[doc] != r.namespace {
-		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
-	}
-	if !x.allows(r, int32(doc)) {
-		return Explanation{Parts: []Contribution{{Detail: "a required word is missing"}}}, nil
-	}
 	counts := x.countTerms(&x.docs[doc])
 	var e Explanation
 	var sum, share float32  // as the search adds them up

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Building the index of BM25. Documents are dealt out to as many workers as there are
@@ -75,7 +74,6 @@ func (x *bm25) build(ctx context.Context) error {
 		return err
 	}
 	places := x.merge(runs)
-	x.addNamespaces()
 	return eachRun(runs, func(i int, r *bm25Run) error { return r.write(ctx, x, places[i]) })
 }
 
@@ -264,24 +262,4 @@ func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 
 func idf(docs, frequency int) float64 {
 	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
-}
-
-// addNamespaces numbers the namespaces.
-func (x *bm25) addNamespaces() {
-	x.namespaces = make(map[string]int32)
-	x.namespace = make([]int32, len(x.docs))
-	numbers := map[string]int32{"": noNamespace} // as they are spelled
-	for i := range x.docs {
-		name := x.docs[i].Namespace
-		number, known := numbers[name]
-		if !known {
-			folded := naming.Fold(name)
-			if number, known = x.namespaces[folded]; !known {
-				number = int32(len(x.namespaces))
-				x.namespaces[folded] = number
-			}
-			numbers[name] = number
-		}
-		x.namespace[i] = number
-	}
 }

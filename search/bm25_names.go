@@ -189,8 +189,7 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
 }
 
-// named returns the tools whose names a query spells out, whether or not the query allows
-// them.
+// named implements namer.
 func (x *bm25) named(q Query) []bm25Named {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
@@ -259,9 +258,6 @@ func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
 }
 
 func (s *bm25Scratch) addIfNamed(x *bm25, doc int32) {
-	if s.query.namespace != noNamespace && s.query.namespace != x.namespace[doc] {
-		return
-	}
 	if tier := s.name.tier(&x.docs[doc]); tier > notNamed {
 		s.query.named = append(s.query.named, bm25Named{doc, tier})
 	}

@@ -3,10 +3,8 @@ package search
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // A query in the terms of the index.
@@ -16,16 +14,8 @@ import (
 type bm25Query struct {
 	terms     []bm25Term   // those of a group one behind the other
 	sentences [][]bm25Span // of the words of each sentence; none if there is but one
-	namespace int32
-	required  docset.Set  // the tools that have all terms of required words; nil: all tools
-	literal   []string    // required stop words, which a name or description must hold as they are
-	named     []bm25Named // by document
+	named     []bm25Named  // by document
 }
-
-const (
-	noNamespace      = -1 // of a tool that is in none, and of a query that asks for none
-	unknownNamespace = -2
-)
 
 type bm25Term struct {
 	id     int32
@@ -36,99 +26,45 @@ type bm25Term struct {
 // maxRememberedWords is how many words of queries a scratch remembers.
 const maxRememberedWords = 1 << 14
 
-// read turns a query into terms. A namespace in front of the text counts only if there
-// is one of that name.
+// read turns a query into terms.
 func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
-	if len(s.termizer.words) > maxRememberedWords {
-		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
-	}
-	r := &s.query
-	text := queryText(q)
-	r.namespace = noNamespace
-	if q.Namespace != "" {
-		var known bool
-		if r.namespace, known = x.namespaces[naming.Fold(q.Namespace)]; !known {
-			r.namespace = unknownNamespace
-		}
-	} else if prefix, rest, found := strings.Cut(text, ":"); found {
-		if number, known := x.namespaces[naming.Fold(strings.TrimSpace(prefix))]; known {
-			r.namespace, text = number, rest
-		}
-	}
+	s.forget()
+	text := q.text()
 	s.readText(text)
 	s.weigh(x)
 	s.findNamed(x, text)
-	s.require(x, q.Required)
-	return r
+	return &s.query
 }
 
-// require fills in which tools have the required words.
-func (s *bm25Scratch) require(x *bm25, words []string) {
-	r := &s.query
-	r.required, r.literal = nil, r.literal[:0]
-	for _, word := range words {
-		s.spare = s.termizer.append(s.spare[:0], word)
-		if len(s.spare) == 0 {
-			r.literal = append(r.literal, strings.ToLower(word))
-		}
-		for _, n := range s.spare {
-			if r.required == nil {
-				r.required = s.allowed.Sized(len(x.docs))
-				s.allowed = r.required
-				for i := range r.required {
-					r.required[i] = math.MaxUint64
-				}
-			}
-			having := s.having.Sized(len(x.docs))
-			s.having = having
-			if id := s.id(x, n); id != noTerm {
-				for _, p := range x.postings[x.bounds[id]:x.bounds[id+1]] {
-					having[p.doc()/64] |= 1 << (p.doc() % 64)
-				}
-			}
-			for i := range r.required {
-				r.required[i] &= having[i]
-			}
-		}
+// forget forgets the words of earlier queries once they are many.
+func (s *bm25Scratch) forget() {
+	if len(s.termizer.words) > maxRememberedWords {
+		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
 	}
 }
 
-// having returns the test for one required word.
-func (x *bm25) having(word string) func(doc int) bool {
+// holding returns the tools that have every term of a word, in whichever field; nil for a
+// stop word, which has no term.
+func (x *bm25) holding(word string) docset.Set {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
-	s.require(x, []string{word})
-	r := bm25Query{namespace: noNamespace, required: slices.Clone(s.query.required), literal: slices.Clone(s.query.literal)}
-	return func(doc int) bool { return x.allows(&r, int32(doc)) }
-}
-
-// allows reports whether a tool is of the query's namespace and has its required words.
-func (x *bm25) allows(r *bm25Query, doc int32) bool {
-	if r.namespace != noNamespace && x.namespace[doc] != r.namespace || r.required != nil && !r.required.Has(int(doc)) {
-		return false
-	}
-	for _, word := range r.literal {
-		d := &x.docs[doc]
-		if !strings.Contains(strings.ToLower(d.Name), word) && !strings.Contains(strings.ToLower(d.Description), word) {
-			return false
+	s.forget()
+	s.spare = s.termizer.append(s.spare[:0], word)
+	var all docset.Set
+	for _, n := range s.spare {
+		having := docset.New(len(x.docs))
+		if id := s.id(x, n); id != noTerm {
+			for _, p := range x.postings[x.bounds[id]:x.bounds[id+1]] {
+				having.Add(int(p.doc()))
+			}
+		}
+		if all == nil {
+			all = having
+		} else {
+			all.Intersect(having)
 		}
 	}
-	return true
-}
-
-// queryText is the text of a query without the "+" of required words.
-func queryText(q Query) string {
-	if q.Text == "" {
-		return strings.Join(q.Keywords, " ")
-	}
-	if len(q.Required) == 0 {
-		return q.Text
-	}
-	words := strings.Fields(q.Text)
-	for i := range words {
-		words[i] = strings.TrimPrefix(words[i], "+")
-	}
-	return strings.Join(words, " ")
+	return all
 }
 
 // id returns the term of the index that a word of the query is, noTerm if no tool has it.

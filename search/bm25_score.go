@@ -35,8 +35,7 @@ type bm25Scratch struct {
 	ends       []int         // of its sentences in texts
 	spans      []bm25Span
 	taken      docset.Set // terms
-	allowed    docset.Set // documents; nil until a query has required words, as is
-	having     docset.Set
+	having     docset.Set // documents
 	joined     []byte
 	name       bm25Name
 	lists      [][]bm25Posting
@@ -51,15 +50,9 @@ type bm25Cell struct {
 }
 
 // Search implements Searcher.
-func (x *bm25) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
-
-// SearchCount implements Counter.
-func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
@@ -70,23 +63,23 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			s.tick++
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return Hits{}, err
 		}
 		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
 	}
 	if err := s.addSentences(ctx, x); err != nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
 	for _, named := range r.named { // a name of stop words has no terms
 		s.touch(named.doc).tick = s.tick + uint32(named.tier)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
 	best := top.New(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, doc := range s.touched {
-		if !x.allows(r, doc) || !q.Allows(int(doc)) {
+		if !q.Allows(int(doc)) {
 			continue
 		}
 		cell := &s.cells[doc]
@@ -99,7 +92,7 @@ func (x *bm25) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 	}
 	s.tick += uint32(exactlyNamed)
 	s.best = best.Items
-	return hitsOf(&best, nil), total, nil
+	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
 // begin starts a query of that many groups, whose ticks must not overflow on the way.

@@ -29,7 +29,7 @@ func bm25Catalog(t testing.TB, options search.BM25Options, docs ...search.Docume
 
 func bestOf(t testing.TB, s search.Searcher, q search.Query) []int {
 	t.Helper()
-	hits, err := s.Search(context.Background(), q)
+	hits, err := find(context.Background(), s, q)
 	require.NoError(t, err)
 	docs := []int{}
 	for _, hit := range hits {
@@ -93,7 +93,7 @@ func TestBM25Finds(t *testing.T) {
 		{"\xff\xfe weather", 0, "invalid bytes"},
 	}
 	for _, tt := range tests {
-		got := bestOf(t, s, search.ParseQuery(tt.query))
+		got := bestOf(t, s, read(docs, s, tt.query))
 		if tt.want < 0 {
 			assert.Empty(t, got, "%s: %.40q", tt.why, tt.query)
 		} else if assert.NotEmpty(t, got, "%s: %.40q", tt.why, tt.query) {
@@ -101,7 +101,7 @@ func TestBM25Finds(t *testing.T) {
 		}
 	}
 	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": {}} {
-		got := bestOf(t, s, search.Query{Text: "create issue", Namespace: namespace})
+		got := bestOf(t, s, search.NewNarrower(docs).Narrow(search.Query{Text: "create issue", Namespace: namespace}, nil))
 		assert.Equal(t, want, got, "in namespace %q", namespace)
 	}
 	got := bestOf(t, s, search.Query{Keywords: []string{"weather"}, Limit: 1})
@@ -149,7 +149,7 @@ func TestBM25Names(t *testing.T) {
 		{"get it", []int{7}, []float64{1e6}},
 	}
 	for _, tt := range tests {
-		hits, err := s.Search(context.Background(), search.ParseQuery(tt.query))
+		hits, err := find(context.Background(), s, search.ParseQuery(tt.query))
 		require.NoError(t, err)
 		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q found %v, want %v", tt.query, hits, tt.want) {
 			continue
@@ -185,7 +185,7 @@ func TestBM25Score(t *testing.T) {
 		{Name: "zeta", Description: "eta"},
 	}
 	options := search.BM25Options{K1: 2, Coverage: 0.25, Name: search.Field{Weight: 3, B: 0.5}, Description: search.Field{Weight: 1.5, B: 0.75}}
-	hits, err := bm25Catalog(t, options, docs...).Search(context.Background(), search.ParseQuery("beta gamma"))
+	hits, err := find(context.Background(), bm25Catalog(t, options, docs...), search.ParseQuery("beta gamma"))
 	require.NoError(t, err)
 	idf := func(df float64) float64 { return math.Log(1 + (3-df+0.5)/(df+0.5)) }
 	saturate := func(f float64) float64 { return f / (2 + f) }
@@ -220,6 +220,7 @@ func TestBM25ExplainsExactly(t *testing.T) {
 	for range 20 {
 		docs := randomDocs(random, 80)
 		s := bm25Catalog(t, search.BM25Options{}, docs...).(search.Explainer)
+		narrower := search.NewNarrower(docs)
 		for range 40 {
 			var b strings.Builder
 			for range 1 + random.IntN(12) {
@@ -229,14 +230,17 @@ func TestBM25ExplainsExactly(t *testing.T) {
 				}
 				b.WriteString(fmt.Sprintf(testtools.Pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
 			}
-			q := search.ParseQuery(b.String())
+			q := narrower.Narrow(narrower.Read(s, b.String(), ""), nil)
 			scores := make(map[int]float64)
-			hits, err := s.Search(context.Background(), q)
+			hits, err := find(context.Background(), s, q)
 			require.NoError(t, err)
 			for _, hit := range hits {
 				scores[hit.Doc] = hit.Score
 			}
 			for i := range docs {
+				if !q.Allows(i) {
+					continue
+				}
 				e, err := s.Explain(context.Background(), q, i)
 				require.NoError(t, err)
 				sum := 0.0
@@ -319,10 +323,10 @@ func TestBM25NearCountsLess(t *testing.T) {
 	docs := []search.Document{doc("send_mesage", ""), doc("send_message", "")}
 	s := bm25Catalog(t, search.BM25Options{}, docs...)
 	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("mesage")), "a word that a tool has finds more than that tool")
-	assert.Empty(t, bestOf(t, s, search.ParseQuery("+messsage send")), "a misspelled required word")
-	hits, err := s.Search(context.Background(), search.ParseQuery("messsage"))
+	assert.Empty(t, bestOf(t, s, read(docs, s, "+messsage send")), "a misspelled required word")
+	hits, err := find(context.Background(), s, search.ParseQuery("messsage"))
 	require.NoError(t, err)
-	right, err := s.Search(context.Background(), search.ParseQuery("message"))
+	right, err := find(context.Background(), s, search.ParseQuery("message"))
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	require.Len(t, right, 1)
@@ -371,7 +375,7 @@ func TestBM25Sentences(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{Coverage: -1},
 		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
 	score := func(query string, doc int) float64 {
-		hits, err := s.Search(context.Background(), search.ParseQuery(query))
+		hits, err := find(context.Background(), s, search.ParseQuery(query))
 		require.NoError(t, err)
 		for _, hit := range hits {
 			if hit.Doc == doc {
@@ -437,12 +441,12 @@ func FuzzBM25(f *testing.F) {
 			{Name: text, Description: hint, Parameters: []search.Parameter{{Name: hint, Description: name, Enum: []string{query}}}},
 		}
 		searcher := bm25Catalog(t, search.BM25Options{}, docs...)
-		q := search.ParseQuery(query)
-		hits, err := searcher.Search(t.Context(), q)
+		q := read(docs, searcher, query)
+		hits, err := find(t.Context(), searcher, q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := searcher.Search(t.Context(), q)
+		again, err := find(t.Context(), searcher, q)
 		if err != nil || !slices.Equal(hits, again) || len(hits) > len(docs) {
 			t.Errorf("%v, then %v, %v", hits, again, err)
 		}

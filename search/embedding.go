@@ -99,9 +99,7 @@ type EmbeddingOptions struct {
 //
 // A tool is embedded as its name, description, hint, aliases, tags and the names of its
 // parameters, a query as it stands, both up to 1000 code points. The score is the cosine;
-// what is not above 0 is no match; ties go by the order of the documents. "+word" drops
-// tools that do not have the word, and "github: create issue" is answered from that
-// namespace, as in BM25.
+// what is not above 0 is no match; ties go by the order of the documents.
 //
 // The Indexer fails if e does, or returns what are not vectors: a wrong number of them,
 // of different or no length, zero, or with numbers that are none. The Searcher fails if e
@@ -111,7 +109,6 @@ func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder:
 // embeddingIndex implements Searcher. It is immutable but for the recent queries.
 type embeddingIndex struct {
 	docs       []Document
-	sieve      *sieve
 	dimensions int
 	matrix     []float32 // rows of that many numbers
 	row        []int32   // by document; -1: no text, so no vector
@@ -132,7 +129,7 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		return nil, errors.New("toolsearch: EmbeddingOptions.Model must name the model, since its vectors are stored")
 	}
 	x := &embeddingIndex{
-		docs: docs, sieve: newSieve(docs), row: make([]int32, len(docs)),
+		docs: docs, row: make([]int32, len(docs)),
 		floor: max(o.MinScore, 0), embedder: o.Embedder,
 		timeout: cmp.Or(o.QueryTimeout, defaultQueryTimeout),
 		gate:    make(foreign.Gate, maxEmbedderQueries),
@@ -204,37 +201,32 @@ func embeddingText(doc *Document) string {
 	return strings.TrimSpace(naming.CutRunes(b.String(), maxEmbeddingText))
 }
 
-// Search implements Searcher.
-func (x *embeddingIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
+// String names the searcher.
+func (x *embeddingIndex) String() string { return "Embedding" }
 
-// SearchCount implements Counter.
-func (x *embeddingIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
-	q = x.sieve.read(q)
+// Search implements Searcher.
+func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	vector, err := x.queryVector(ctx, q)
 	if vector == nil || err != nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
-	filter := x.sieve.filter(q)
 	best := top.New(q.Limit, len(x.docs), nil)
 	total := 0
 	for doc := range x.docs {
 		if doc%1024 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+			return Hits{}, ctx.Err()
 		}
-		if score := x.score(vector, doc); score > x.floor && filter(doc) {
+		if score := x.score(vector, doc); score > x.floor && q.Allows(doc) {
 			total++
 			best.Add(score, int32(doc))
 		}
 	}
-	return hitsOf(&best, nil), total, nil
+	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
 // queryVector returns the query's vector, nil if it has no text or there are no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
-	text := strings.ToValidUTF8(naming.CutRunes(plainText(q), maxEmbeddingText), " ")
+	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
 	if text = strings.TrimSpace(text); text == "" || len(x.matrix) == 0 {
 		return nil, ctx.Err()
 	}
@@ -279,15 +271,11 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	q = x.sieve.read(q)
-	if part, ok := x.sieve.misses(q, doc); ok {
-		return Explanation{Parts: []Contribution{part}}, ctx.Err()
-	}
 	vector, err := x.queryVector(ctx, q)
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	part := Contribution{Term: plainText(q), Detail: "cosine of the query's and the tool's vectors"}
+	part := Contribution{Term: q.text(), Detail: "cosine of the query's and the tool's vectors"}
 	if score := x.score(vector, doc); score > x.floor {
 		part.Score = score
 	} else {

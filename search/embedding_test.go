@@ -97,7 +97,7 @@ func TestEmbeddingScores(t *testing.T) {
 	checkCosines := func(options search.EmbeddingOptions, want map[string]float64) {
 		t.Helper()
 		options.Embedder, options.Concurrency = e, 1
-		hits, err := searcherOf(t, options.Index, docs...).Search(context.Background(), search.ParseQuery("query"))
+		hits, err := find(context.Background(), searcherOf(t, options.Index, docs...), search.ParseQuery("query"))
 		assert.NoError(t, err)
 		assert.Len(t, hits, len(want))
 		for _, hit := range hits {
@@ -118,7 +118,7 @@ func TestEmbeddingNarrows(t *testing.T) {
 		"+message sends": {0}, "sends +messages": {0}, "+ote sends": {1}, "+message +note sends": {},
 		"mail: send": {0}, "Chat: send": {1}, "chat: +messages": {}, "nobody: +send": {0, 1},
 	} {
-		hits, err := s.Search(context.Background(), search.ParseQuery(query))
+		hits, err := find(context.Background(), s, read(docs, s, query))
 		require.NoError(t, err)
 		found := []int{}
 		for _, hit := range hits {
@@ -141,7 +141,7 @@ func TestEmbeddingTexts(t *testing.T) {
 	require.Len(t, got, 3)
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
-	hits, err := s.Search(context.Background(), search.ParseQuery("a b"))
+	hits, err := find(context.Background(), s, search.ParseQuery("a b"))
 	require.NoError(t, err, "two tools alike")
 	require.GreaterOrEqual(t, len(hits), 2, "two tools alike: %v", hits)
 	assert.Equal(t, 1, hits[0].Doc, "two tools alike: %v", hits)

@@ -11,7 +11,8 @@ import (
 type Explainer interface {
 	Searcher
 	// Explain explains the score of one document for a query, whose limit does not
-	// count. A document that does not match has the score 0.
+	// count; nor does its Allowed: whether a document is allowed, others can tell. A document
+	// that does not match has the score 0.
 	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
 }
 

@@ -74,8 +74,7 @@ type FuzzyOptions struct {
 //
 // Tools whose name holds the query come first (score 2 to 3), then those that hold all of
 // its words (1 to 2), then those with a part of the name like one of them (under 1). Ties go
-// by name. A required word must stand in the name or the description, or be like a part of
-// the name. A search with a limit returns at most five hits; one without, all.
+// by name. A search with a limit returns at most five hits; one without, all.
 //
 // A query costs time in proportion to the text of the catalog. Descriptions are read up to
 // 64 KiB, names for their parts up to 128 bytes; of a query's words the first 16 may be
@@ -247,9 +246,8 @@ func abbreviates(word, part []rune) bool {
 
 // fuzzyQuery is a query folded: as a whole, and its distinct words.
 type fuzzyQuery struct {
-	folded   string
-	words    []fuzzyWord
-	required []bool // of the words
+	folded string
+	words  []fuzzyWord
 }
 
 func newFuzzyQuery(q Query) fuzzyQuery {
@@ -263,30 +261,25 @@ func newFuzzyQuery(q Query) fuzzyQuery {
 			w.runes = nil
 		}
 		f.words = append(f.words, w)
-		f.required = append(f.required, slices.Contains(q.Required, word))
 	}
 	return f
 }
 
-// Search implements Searcher.
-func (x *fuzzyIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
+// String names the searcher.
+func (x *fuzzyIndex) String() string { return "Fuzzy" }
 
-// SearchCount implements Counter.
-func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+// Search implements Searcher.
+func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query := newFuzzyQuery(q)
 	if len(query.words) == 0 {
-		return nil, 0, ctx.Err()
+		return Hits{}, ctx.Err()
 	}
 	means := make([]float64, len(x.tools))
-	near := make([]docset.Set, len(query.words)) // required word -> tools with a part like it
 	for i := range query.words {
 		seen := docset.New(len(x.tools))
 		parts, err := x.near(ctx, &query.words[i])
 		if err != nil {
-			return nil, 0, err
+			return Hits{}, err
 		}
 		for _, part := range parts {
 			for _, number := range x.postings[part.Number] {
@@ -294,9 +287,6 @@ func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, erro
 					means[number] += part.Score / float64(len(query.words))
 				}
 			}
-		}
-		if query.required[i] {
-			near[i] = seen
 		}
 	}
 	limit := q.Limit
@@ -307,18 +297,18 @@ func (x *fuzzyIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, erro
 	total := 0
 	for number := range x.tools {
 		if number%256 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+			return Hits{}, ctx.Err()
 		}
-		if doc := int(x.docOf[number]); q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) || !q.Allows(doc) {
+		if !q.Allows(int(x.docOf[number])) {
 			continue
 		}
-		score := x.score(&query, number, means[number], near)
+		score := x.score(&query, number, means[number])
 		if score > 0 {
 			total++
 			best.Add(score, int32(number))
 		}
 	}
-	return hitsOf(&best, x.docOf), total, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // near returns the parts of names like a word, best first.
@@ -340,13 +330,8 @@ func (x *fuzzyIndex) near(ctx context.Context, word *fuzzyWord) ([]top.Scored, e
 }
 
 // score is the best of the three ways, the last of which was worked out before.
-func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64, near []docset.Set) float64 {
+func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64) float64 {
 	tool := &x.tools[number]
-	for i := range query.words {
-		if query.required[i] && !near[i].Has(number) && tool.place(&query.words[i]) == "" {
-			return 0
-		}
-	}
 	if share := tool.nameShare(query.folded); share > 0 {
 		return fuzzyTierName + share
 	}
@@ -367,9 +352,6 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
-		return otherNamespace(q), ctx.Err()
-	}
 	query, tool := newFuzzyQuery(q), newFuzzyTool(&x.docs[doc])
 	if len(query.words) == 0 {
 		return Explanation{}, ctx.Err()
@@ -382,9 +364,6 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 		word := &query.words[i]
 		part, likeness := x.nearest(word, x.docs[doc].Name)
 		place := tool.place(word)
-		if query.required[i] && place == "" && likeness == 0 {
-			return Explanation{Parts: []Contribution{{Term: word.text, Detail: "required, so the tool does not match"}}}, nil
-		}
 		stands := Contribution{Term: word.text, Field: place, Detail: "it stands there"}
 		if place == "name" {
 			stands.Score = each

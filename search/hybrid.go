@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
@@ -96,24 +97,29 @@ type HybridOptions struct {
 // the order of the documents.
 //
 // Parts are built and asked at the same time. One that fails, panics or does not answer
-// makes the search no failure: the hits are those of the others, with a PartialError, which
-// the catalog reports as SearchEvent.Err. Only if none answers does the search fail. A part
+// makes the search no failure: the hits are those of the others, and Hits.Partial, which the
+// catalog reports as SearchEvent.Err, says what failed. Only if none answers does the search fail. A part
 // that cannot search by the query (QueryError) is left out; the error is passed on if that
 // is so for every part. A part that fails when the catalog is built fails the build.
 //
-// "+word" and "github: create issue" mean what they mean in BM25, and hold for the parts
-// that know nothing of them too. Result.Total is the number of tools that any part has among
-// its best 1000.
+// Result.Total is the number of tools that any part has among its best 1000.
 func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index }
 
 // hybrid implements Searcher. It is immutable.
 type hybrid struct {
 	docs    []Document
-	sieve   *sieve
+	names   func() namer
 	parts   []hybridPart
 	depth   int
 	timeout time.Duration
 	lift    float64 // of the bonus of a tool that the query names, so that no sum is above it
+}
+
+// A namer knows the names of the tools.
+type namer interface {
+	// named returns the tools whose names a query spells out, whether or not the query allows
+	// them.
+	named(q Query) []bm25Named
 }
 
 type hybridPart struct {
@@ -129,7 +135,7 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		return nil, err
 	}
 	h := &hybrid{
-		docs: docs, sieve: newSieve(docs), parts: make([]hybridPart, len(o.Parts)),
+		docs: docs, parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -140,30 +146,40 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		go func() {
 			defer wait.Done()
 			own := slices.Clone(docs) // nothing stops a part from writing to what it is given
-			s, err := foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (Searcher, error) { return index(ctx, own) })
-			if err == nil && foreign.IsNil(s) {
-				err = errors.New("the Indexer returned no Searcher")
-			}
+			part, err := foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
+				if part.searcher, err = index(ctx, own); err == nil && foreign.IsNil(part.searcher) {
+					err = errors.New("the Indexer returned no Searcher")
+				}
+				if err == nil {
+					part.name = partName(part.searcher, i)
+				}
+				return part, err
+			})
 			if err != nil {
 				stop(fmt.Errorf("toolsearch: part %d of the hybrid: %w", i+1, err))
 				return
 			}
-			weight := 1.0
+			part.weight = 1
 			if o.Weights != nil {
-				weight = o.Weights[i]
+				part.weight = o.Weights[i]
 			}
-			h.parts[i] = hybridPart{partName(s, i), s, weight, make(foreign.Gate, maxPartSearches)}
+			part.gate = make(foreign.Gate, maxPartSearches)
+			h.parts[i] = part
 		}()
 	}
 	wait.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for i := range h.parts {
-		if words, ok := h.parts[i].searcher.(*bm25); ok { // no need for another one
-			h.sieve.words = func() *bm25 { return words }
+	h.names = sync.OnceValue(func() namer {
+		for i := range h.parts {
+			if names, ok := h.parts[i].searcher.(namer); ok {
+				return names
+			}
 		}
-	}
+		names, _ := BM25Options{}.index(context.Background(), docs) // only a context fails it
+		return names
+	})
 	weights := 1.0
 	for i := range h.parts {
 		weights += h.parts[i].weight
@@ -190,36 +206,26 @@ func (o *HybridOptions) check() error {
 	return nil
 }
 
+// partName is what a part calls itself, or else its number.
 func partName(s Searcher, i int) string {
-	switch s.(type) {
-	case *bm25:
-		return "BM25"
-	case *embeddingIndex:
-		return "Embedding"
-	case *fuzzyIndex:
-		return "Fuzzy"
-	case *similarityIndex:
-		return "Similarity"
-	case *hybrid:
-		return "Hybrid"
-	default:
-		return fmt.Sprintf("part %d", i+1)
+	if named, ok := s.(fmt.Stringer); ok {
+		return naming.OneLine(named.String(), 64)
 	}
+	return fmt.Sprintf("part %d", i+1)
 }
+
+// String names the searcher.
+func (h *hybrid) String() string { return "Hybrid" }
+
+// named implements namer.
+func (h *hybrid) named(q Query) []bm25Named { return h.names().named(q) }
 
 // Search implements Searcher.
-func (h *hybrid) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := h.SearchCount(ctx, q)
-	return hits, err
-}
-
-// SearchCount implements Counter.
-func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
-	limit := q.Limit
-	q = h.sieve.read(q)
-	lists, err := h.ask(ctx, q)
-	if err != nil && !IsPartial(err) {
-		return nil, 0, err
+func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
+	named := h.named(q)
+	lists, partial, err := h.ask(ctx, q, named)
+	if err != nil {
+		return Hits{}, err
 	}
 	sums := make(map[int]float64)
 	for i := range lists {
@@ -227,13 +233,12 @@ func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			sums[hit.Doc] += lists[i].adds(hit.Score)
 		}
 	}
-	filter := h.sieve.filter(q)
-	for _, named := range h.sieve.words().named(q) {
-		if doc := int(named.doc); filter(doc) {
-			sums[doc] += float64(h.lift * tierBonus[named.tier])
+	for _, n := range named {
+		if doc := int(n.doc); q.Allows(doc) {
+			sums[doc] += float64(h.lift * tierBonus[n.tier])
 		}
 	}
-	best := top.New(limit, len(sums), nil)
+	best := top.New(q.Limit, len(sums), nil)
 	total := 0
 	for doc, score := range sums {
 		if score > 0 { // of parts without weight, it is not
@@ -241,5 +246,5 @@ func (h *hybrid) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
 			best.Add(score, int32(doc))
 		}
 	}
-	return hitsOf(&best, nil), total, err
+	return Hits{Hits: hitsOf(&best, nil), Total: total, Partial: partial}, nil
 }

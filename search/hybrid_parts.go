@@ -15,9 +15,10 @@ import (
 
 // partHits is the answer of one part.
 type partHits struct {
-	hits   []Hit // those that count, best first
-	weight float64
-	err    error
+	hits    []Hit // those that count, best first
+	weight  float64
+	partial error // although there are hits
+	err     error
 
 	// Of the scores of the best hits, but for tools that the query names, whose scores may
 	// stand apart; these count as the highest of the others.
@@ -81,64 +82,55 @@ func (s spread) standard(score float64) float64 {
 	return (score - s.mean) / s.deviation
 }
 
-// ask asks all parts at the same time. It fails if none answers, and with a PartialError
-// if one fails.
-func (h *hybrid) ask(ctx context.Context, q Query) ([]partHits, error) {
-	filter := h.sieve.filter(q)
-	named := make(map[int]bool)
-	for _, n := range h.sieve.words().named(q) {
-		named[int(n.doc)] = true
+// ask asks all parts at the same time. It fails if none answers; partial says which did not
+// although others did.
+func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []partHits, partial, err error) {
+	isNamed := make(map[int]bool)
+	for _, n := range named {
+		isNamed[int(n.doc)] = true
 	}
-	// Parts need not know of namespaces, required words and what is allowed, and then all
-	// of their best may have to go.
-	q.Limit = max(h.depth, 0)
-	if q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
-		q.Limit = 0
+	allowed := q.Allowed
+	if q.Limit = max(h.depth, 0); q.Allowed != nil {
+		q.Limit = 0 // all of a part's best may have to go
 	}
 	q.Allowed = nil // what a request may see has no say in how far a score stands out
-	lists := make([]partHits, len(h.parts))
+	lists = make([]partHits, len(h.parts))
 	var wait sync.WaitGroup
 	for i := range h.parts {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			hits, err := h.askPart(ctx, &h.parts[i], q)
-			lists[i] = partHits{weight: h.parts[i].weight, err: err}
-			if err == nil || IsPartial(err) {
-				hits = h.valid(hits)
-				lists[i].measure(h.best(hits, nil), named, len(h.docs))
-				lists[i].hits = h.best(hits, filter)
+			answer, err := h.askPart(ctx, &h.parts[i], q)
+			lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
+			if err == nil {
+				hits := h.valid(answer.Hits)
+				lists[i].measure(h.best(hits, nil), isNamed, len(h.docs))
+				lists[i].hits = h.best(hits, allowed)
 			}
 		}()
 	}
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return lists, h.failure(lists)
+	partial, err = h.failure(lists)
+	return lists, partial, err
 }
 
-func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) ([]Hit, error) {
+func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
 	if h.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, h.timeout)
 		defer cancel()
 	}
-	type answer struct {
-		hits []Hit
-		err  error // which may come with hits
+	hits, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
+	if err != nil {
+		return Hits{}, fmt.Errorf("%s: %w", part.name, err)
 	}
-	a, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (answer, error) {
-		hits, err := part.searcher.Search(ctx, q)
-		return answer{hits, err}, nil
-	})
-	if err == nil {
-		err = a.err
+	if hits.Partial != nil {
+		hits.Partial = fmt.Errorf("%s: %w", part.name, hits.Partial)
 	}
-	if err == nil || IsPartial(err) {
-		return a.hits, err
-	}
-	return nil, fmt.Errorf("%s: %w", part.name, err)
+	return hits, nil
 }
 
 // maxPartScore keeps sums of squares within what a float64 holds.
@@ -172,9 +164,9 @@ func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
 	return best
 }
 
-// failure sums up what went wrong: nothing, a PartialError, or, if no part answered, why
-// not. A part that cannot search by the query has not failed.
-func (h *hybrid) failure(lists []partHits) error {
+// failure sums up what went wrong: nothing, a part of it, or, if no part answered, why not. A
+// part that cannot search by the query has not failed.
+func (h *hybrid) failure(lists []partHits) (partial, err error) {
 	answered := false
 	var wrong *QueryError
 	var failures []error
@@ -182,9 +174,7 @@ func (h *hybrid) failure(lists []partHits) error {
 		switch mistake := (*QueryError)(nil); {
 		case list.err == nil:
 			answered = true
-		case IsPartial(list.err):
-			answered = true
-			failures = append(failures, list.err)
+			failures = append(failures, list.partial)
 		case errors.As(list.err, &mistake):
 			if wrong == nil {
 				wrong = mistake
@@ -195,11 +185,11 @@ func (h *hybrid) failure(lists []partHits) error {
 	}
 	switch err := errors.Join(failures...); {
 	case answered && err != nil:
-		return &PartialError{Err: err}
+		return fmt.Errorf("toolsearch: failed in part: %w", err), nil
 	case !answered && err == nil:
-		return wrong
+		return nil, wrong
 	default:
-		return err
+		return nil, err
 	}
 }
 
@@ -208,35 +198,37 @@ func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, er
 	if doc < 0 || doc >= len(h.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	q = h.sieve.read(q)
-	if part, ok := h.sieve.misses(q, doc); ok {
-		return Explanation{Parts: []Contribution{part}}, ctx.Err()
-	}
-	lists, err := h.ask(ctx, q)
-	if err != nil && !IsPartial(err) {
+	q.Allowed = nil
+	named := h.named(q)
+	lists, _, err := h.ask(ctx, q, named)
+	if err != nil {
 		return Explanation{}, err
 	}
 	var e Explanation
 	for i := range lists {
-		e.add(lists[i].explain(plainText(q), h.parts[i].name, doc))
+		e.add(lists[i].explain(q.text(), h.parts[i].name, doc))
 	}
-	for _, named := range h.sieve.words().named(q) {
-		if int(named.doc) == doc {
-			e.add(Contribution{plainText(q), "name", h.lift * tierBonus[named.tier], tierDetail[named.tier]})
+	for _, n := range named {
+		if int(n.doc) == doc {
+			e.add(Contribution{q.text(), "name", h.lift * tierBonus[n.tier], tierDetail[n.tier]})
 		}
 	}
-	return e, err
+	return e, nil
 }
 
 func (p *partHits) explain(text, name string, doc int) Contribution {
-	if p.err != nil && !IsPartial(p.err) {
+	if p.err != nil {
 		return Contribution{Term: text, Field: name, Detail: "it failed: " + p.err.Error()}
+	}
+	detail := ""
+	if p.partial != nil {
+		detail = "; it failed in part: " + p.partial.Error()
 	}
 	for i, hit := range p.hits {
 		if hit.Doc == doc {
 			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
-				i+1, len(p.hits), hit.Score, p.among.standard(min(hit.Score, p.highest)), p.in.standard(min(hit.Score, p.highest)), p.weight)}
+				i+1, len(p.hits), hit.Score, p.among.standard(min(hit.Score, p.highest)), p.in.standard(min(hit.Score, p.highest)), p.weight) + detail}
 		}
 	}
-	return Contribution{Term: text, Field: name, Detail: "not among its hits"}
+	return Contribution{Term: text, Field: name, Detail: "not among its hits" + detail}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
@@ -26,8 +27,8 @@ import (
 //	 2  its description contains it                bug     ~ "Opens a bug report"
 //
 // A tool's score is the sum over the keywords, a keyword typed twice counting twice.
-// Equal scores are ordered by name. Tools that score nothing do not match, nor do tools
-// on which a required keyword scores nothing. The numbers have no derivation; what they
+// Equal scores are ordered by name. Tools that score nothing do not match, nor, as ReadQuery
+// reads a text, do tools on which a required keyword scores nothing. The numbers have no derivation; what they
 // say is that one word of the name in full outweighs any five mentions in prose.
 //
 // Asking every tool about every keyword costs time proportional to the text of the whole
@@ -88,6 +89,14 @@ type keywordIndex struct {
 //
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
+	x, err := newKeywordIndex(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
 	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
 
 	b := vocabulary{ids: make(map[string]int32)}
@@ -215,21 +224,40 @@ func (x *keywordIndex) list(word int32, place int) []int32 {
 	return x.postings[x.bounds[i]:x.bounds[i+1]]
 }
 
-// Search implements Searcher.
-func (x *keywordIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
+// ReadQuery implements QueryReader. A namespace in front of the text is to Eino a keyword like
+// any other.
+func (x *keywordIndex) ReadQuery(text string) Query {
+	q := ParseQuery(text)
+	if len(q.Required) > 0 {
+		q.Allowed, q.Required = allHolding(q.Required, x.holding).Has, nil
+	}
+	return q
 }
 
-// SearchCount implements Counter.
-func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+// holding returns the documents whose name or description contains a word: those that it
+// earns a score.
+func (x *keywordIndex) holding(word string) docset.Set {
+	s := x.scratch.Get().(*keywordScratch)
+	defer x.scratch.Put(s)
+	s.begin(1)
+	s.times = 1
+	s.tick++
+	x.score(s, strings.ToLower(word))
+	set := docset.New(len(x.docs))
+	for _, number := range s.touched {
+		set.Add(int(x.docOf[number]))
+	}
+	return set
+}
+
+// Search implements Searcher.
+func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*keywordScratch)
 	defer x.scratch.Put(s)
 	s.begin(len(q.Keywords))
-	required := uint16(0)
 	for i, keyword := range q.Keywords {
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return Hits{}, err
 		}
 		if slices.Contains(q.Keywords[:i], keyword) {
 			continue
@@ -240,27 +268,19 @@ func (x *keywordIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, er
 				s.times++
 			}
 		}
-		s.must = 0
-		if slices.Contains(q.Required, keyword) {
-			s.must = 1
-			required++
-		}
 		s.tick++
 		x.score(s, strings.ToLower(keyword))
 	}
 	best := top.New(q.Limit, len(s.touched), s.best)
 	total := 0
 	for _, number := range s.touched {
-		if q.Namespace != "" && !inNamespace(&x.docs[x.docOf[number]], q.Namespace) || !q.Allows(int(x.docOf[number])) {
-			continue
-		}
-		if cell := s.cells[number]; cell.required == required {
+		if q.Allows(int(x.docOf[number])) {
 			total++
-			best.Add(float64(cell.score), number)
+			best.Add(float64(s.cells[number].score), number)
 		}
 	}
 	s.best = best.Items
-	return hitsOf(&best, x.docOf), total, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // Explain implements Explainer. It asks the one document outright, without the index.
@@ -268,24 +288,11 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
-		return Explanation{Parts: []Contribution{{Field: "namespace", Detail: "another one was asked for"}}}, nil
-	}
 	var e Explanation
 	for _, keyword := range q.Keywords {
-		part := tierOf(strings.ToLower(keyword), &x.docs[doc])
-		if part.Score == 0 && slices.Contains(q.Required, keyword) {
-			part.Detail = "required, so the tool does not match"
-			return Explanation{Parts: []Contribution{part}}, nil
-		}
-		e.Score += part.Score
-		e.Parts = append(e.Parts, part)
+		e.add(tierOf(strings.ToLower(keyword), &x.docs[doc]))
 	}
 	return e, nil
-}
-
-func inNamespace(doc *Document, namespace string) bool {
-	return naming.Fold(doc.Namespace) == naming.Fold(namespace)
 }
 
 // tierOf is the definition that the index must agree with.
@@ -389,8 +396,7 @@ func (x *keywordIndex) scoreAcrossSegments(s *keywordScratch, keyword string) {
 type keywordScratch struct {
 	first   uint32 // the tick before the query's first keyword
 	tick    uint32 // advances with every keyword
-	times   uint16 // how often the keyword was typed
-	must    uint16 // 1 for a required keyword
+	times   uint32 // how often the keyword was typed
 	cells   []keywordCell
 	touched []int32 // tools with a score
 	best    []top.Scored
@@ -402,11 +408,10 @@ type keywordScratch struct {
 	text   []byte
 }
 
-// keywordCell is eight bytes; the bounds on a query keep both sums far below overflow.
+// keywordCell is eight bytes; the bounds on a query keep the sum far below overflow.
 type keywordCell struct {
-	tick     uint32 // the keyword that last scored this tool
-	score    uint16
-	required uint16 // required keywords that scored
+	tick  uint32 // the keyword that last scored this tool
+	score uint32
 }
 
 // begin starts a query of at most that many keywords; each takes a tick and up to two
@@ -422,18 +427,18 @@ func (s *keywordScratch) begin(keywords int) {
 }
 
 // add scores the tools of a list, but for those the keyword has scored already.
-func (s *keywordScratch) add(list []int32, points uint16) {
+func (s *keywordScratch) add(list []int32, points uint32) {
 	points *= s.times
-	cells, tick, first, must := s.cells, s.tick, s.first, s.must
+	cells, tick, first := s.cells, s.tick, s.first
 	for _, number := range list {
 		cell := &cells[number]
 		switch {
 		case cell.tick == tick:
 		case cell.tick <= first:
-			*cell = keywordCell{tick, points, must}
+			*cell = keywordCell{tick, points}
 			s.touched = append(s.touched, number)
 		default:
-			*cell = keywordCell{tick, cell.score + points, cell.required + must}
+			*cell = keywordCell{tick, cell.score + points}
 		}
 	}
 }

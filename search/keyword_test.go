@@ -89,14 +89,13 @@ func TestKeywordKeepsToTheNamespace(t *testing.T) {
 	searcher, err := search.Keyword(context.Background(), docs)
 	require.NoError(t, err)
 	for namespace, want := range map[string]int{"": 3, "Jira": 1, "none": 0} {
-		q := search.ParseQuery("issue")
-		q.Namespace = namespace
-		hits, total, err := searcher.(search.Counter).SearchCount(context.Background(), q)
+		n := search.NewNarrower(docs)
+		answer, err := searcher.Search(context.Background(), n.Narrow(n.Read(searcher, "issue", namespace), nil))
 		require.NoError(t, err, "namespace %q", namespace)
-		require.Len(t, hits, want, "namespace %q", namespace)
-		assert.Equal(t, want, total, "namespace %q", namespace)
+		require.Len(t, answer.Hits, want, "namespace %q", namespace)
+		assert.Equal(t, want, answer.Total, "namespace %q", namespace)
 		if want == 1 {
-			assert.Equal(t, 1, hits[0].Doc, "namespace %q", namespace)
+			assert.Equal(t, 1, answer.Hits[0].Doc, "namespace %q", namespace)
 		}
 	}
 }

@@ -49,7 +49,8 @@ type RegexpOptions struct {
 // Regexp is the Indexer that finds tools whose name matches a regular expression:
 // RegexpOptions with all defaults. The expression is the whole text of the query, in the
 // syntax of package regexp (RE2), without regard to case, and may match anywhere in the
-// name. Words are not looked at, so that "+" is the expression's own and none is required.
+// name. As a QueryReader it takes the whole text for the expression: "+" and ":" are the
+// expression's own.
 //
 // The score is 1 plus the share of the name that the leftmost match covers, the longest
 // that begins there; or 0.5 if only the description matches, which is looked at by
@@ -93,33 +94,33 @@ const (
 	regexpInDescription = 0.5
 )
 
-// Search implements Searcher.
-func (x *regexpIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
+// String names the searcher.
+func (x *regexpIndex) String() string { return "Regexp" }
 
-// SearchCount implements Counter.
-func (x *regexpIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+// ReadQuery implements QueryReader. A pattern has no words.
+func (x *regexpIndex) ReadQuery(text string) Query { return Query{Text: cutQuery(text)} }
+
+// Search implements Searcher.
+func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	pattern, err := x.compile(q.Text)
 	if err != nil || pattern == nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
 	best := top.New(q.Limit, len(x.docs), nil)
 	total := 0
 	for number, doc := range x.docOf {
 		if err := ctx.Err(); err != nil { // one description may take a while
-			return nil, 0, err
+			return Hits{}, err
 		}
 		if !q.Allows(int(doc)) {
 			continue
 		}
-		if part := x.match(pattern, q, int(doc)); part.Score > 0 {
+		if part := x.match(pattern, int(doc)); part.Score > 0 {
 			total++
 			best.Add(part.Score, int32(number))
 		}
 	}
-	return hitsOf(&best, x.docOf), total, ctx.Err()
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, ctx.Err()
 }
 
 // Explain implements Explainer.
@@ -131,15 +132,13 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	if err != nil || pattern == nil {
 		return Explanation{}, err
 	}
-	part := x.match(pattern, q, doc)
+	part := x.match(pattern, doc)
 	part.Term = q.Text
 	switch part.Field {
 	case "name":
 		part.Detail = fmt.Sprintf("1 + the %.3f of the name that it covers", part.Score-regexpInName)
 	case "description":
 		part.Detail = "it matches there, and not in the name"
-	case "namespace":
-		return otherNamespace(q), nil
 	default:
 		part.Detail = "no match"
 	}
@@ -147,11 +146,8 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 }
 
 // match says where a document matches and what that scores.
-func (x *regexpIndex) match(pattern *regexp.Regexp, q Query, doc int) Contribution {
+func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
-	if q.Namespace != "" && !inNamespace(d, q.Namespace) {
-		return Contribution{Field: "namespace"}
-	}
 	name := naming.Cut(d.Name, naming.MaxBytes)
 	if at := pattern.FindStringIndex(name); at != nil {
 		share := 0.0
@@ -190,13 +186,6 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	}
 	pattern.Longest()
 	return pattern, nil
-}
-
-// ReadsPatterns reports whether a searcher takes a query for a regular expression, in which
-// no user speaks.
-func ReadsPatterns(s Searcher) bool {
-	_, ok := s.(*regexpIndex)
-	return ok
 }
 
 // patternError tells the model what is wrong with a pattern, and in which fragment of it.

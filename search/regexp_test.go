@@ -146,7 +146,10 @@ func searchIn(t *testing.T, language toolsearch.Language, index, fallback search
 
 type searcherFunc func() ([]search.Hit, error)
 
-func (f searcherFunc) Search(context.Context, search.Query) ([]search.Hit, error) { return f() }
+func (f searcherFunc) Search(context.Context, search.Query) (search.Hits, error) {
+	hits, err := f()
+	return search.Hits{Hits: hits}, err
+}
 
 func TestRegexpIsASearcher(t *testing.T) {
 	ask := func(random *rand.Rand, docs []search.Document) string {
@@ -172,7 +175,7 @@ func TestRegexpOfHostileTexts(t *testing.T) {
 	checkHostile(t, index)
 	s := searcherOf(t, index, hostileDocs()...)
 	for _, pattern := range hostilePatterns {
-		if _, err := s.Search(context.Background(), search.ParseQuery(pattern)); err != nil {
+		if _, err := s.Search(context.Background(), read(nil, s, pattern)); err != nil {
 			assert.ErrorAs(t, err, new(*search.QueryError), "%q", pattern)
 		}
 	}
@@ -186,7 +189,7 @@ func TestRegexpEndsWithItsContext(t *testing.T) {
 	s := searcherOf(t, search.RegexpOptions{Descriptions: true}.Index, docs...)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if hits, err := s.Search(ctx, search.ParseQuery("(?:.?){0,32}b")); err == nil {
+	if hits, err := find(ctx, s, search.ParseQuery("(?:.?){0,32}b")); err == nil {
 		t.Logf("2000 descriptions were matched in time: %d hits", len(hits))
 	} else {
 		assert.Equal(t, context.DeadlineExceeded, err)
@@ -210,7 +213,7 @@ func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
 		{large, "0{690}", false},
 		{large, "0{700}", true}, // (1 << 28) / (3000 * 128) is 699
 	} {
-		_, err := searcherOf(t, search.Regexp, tt.docs...).Search(context.Background(), search.ParseQuery(tt.pattern))
+		_, err := searcherOf(t, search.Regexp, tt.docs...).Search(context.Background(), search.Query{Text: tt.pattern})
 		if tt.refused {
 			assert.ErrorAs(t, err, new(*search.QueryError), "%d tools, %s", len(tt.docs), tt.pattern)
 		} else {
@@ -224,9 +227,9 @@ func FuzzRegexpPattern(f *testing.F) {
 		f.Add(pattern, "get_user", "Reads an account")
 	}
 	f.Fuzz(func(t *testing.T, pattern, name, text string) {
-		q := search.ParseQuery(pattern)
 		s := searcherOf(t, search.RegexpOptions{Descriptions: true}.Index, doc(name, text))
-		hits, err := s.Search(context.Background(), q)
+		q := read(nil, s, pattern)
+		hits, err := find(context.Background(), s, q)
 		plain, plainErr := regexp.Compile("(?i)" + q.Text)
 		wrong := (*search.QueryError)(nil)
 		switch {

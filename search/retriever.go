@@ -24,8 +24,7 @@ import (
 //
 //	once        tools -- StoreDocuments --> indexer.Indexer --> engine
 //	a query     text --> retriever.Retriever --> engine's documents, at most Depth
-//	            --> those of tools of the catalog, each tool once
-//	            --> those of the query's namespace, with its required words
+//	            --> those of tools of the catalog that the query allows, each tool once
 //	            --> hits, best first
 //
 // The engine is trusted with the ranking and with nothing else: it is another program,
@@ -53,7 +52,7 @@ type RetrieverOptions struct {
 
 	// Depth is how many documents the engine is asked for (retriever.WithTopK), whatever
 	// the query's limit: a limit then only shortens an answer and never changes it. Queries
-	// with required words or a namespace, which drop tools, ask for five times as many.
+	// that do not allow every tool ask for five times as many.
 	// At most 10,000 in either case, and what an engine returns beyond it is not read.
 	// Zero: 100.
 	Depth int
@@ -74,10 +73,8 @@ type RetrieverOptions struct {
 //
 // A document of the engine is a tool's if its ID is DocumentID of the tool's name or the
 // name itself, or else if MetaData[MetaName] is the name. Documents of no tool of the
-// catalog are dropped; of several of one tool the best counts. A required word must be in
-// the tool's name, description, parameters or annotation, in any inflection, as for BM25;
-// it and Query.Namespace are checked against the catalog and not against what the engine
-// stores.
+// catalog are dropped; of several of one tool the best counts. What a query demands is checked
+// against the catalog and not against what the engine stores.
 //
 // A query fails with the engine's error, or when the engine does not answer in time. A
 // catalog then answers from Config.Fallback or by keywords, and SearchEvent.Err says why.
@@ -142,26 +139,19 @@ type retrieval struct {
 	ranked bool        // the scores are 1/rank
 }
 
-// Search implements Searcher.
-func (x *retrieverIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
+// String names the searcher.
+func (x *retrieverIndex) String() string { return "Retriever" }
 
-// SearchCount implements Counter. It counts what matches among the documents the engine
-// was asked for.
-func (x *retrieverIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+// Search implements Searcher. It counts what matches among the documents the engine was asked
+// for.
+func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	answer, err := x.retrieve(ctx, q)
 	if err != nil {
-		return nil, 0, err
+		return Hits{}, err
 	}
-	allowed := newRetrieverFilter(q)
 	hits := make([]Hit, 0, len(answer.hits))
 	for _, hit := range answer.hits {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		if q.Allows(hit.doc) && allowed.namespace(&x.docs[hit.doc]) && allowed.required(&x.docs[hit.doc]) {
+		if q.Allows(hit.doc) {
 			hits = append(hits, Hit{Doc: hit.doc, Score: hit.score})
 		}
 	}
@@ -169,20 +159,13 @@ func (x *retrieverIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, 
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, total)]
 	}
-	return hits, total, nil
+	return Hits{Hits: hits, Total: total}, nil
 }
 
 // Explain implements Explainer. It asks the engine once more.
 func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
-	}
-	allowed := newRetrieverFilter(q)
-	if !allowed.namespace(&x.docs[doc]) {
-		return otherNamespace(q), ctx.Err()
-	}
-	if !allowed.required(&x.docs[doc]) {
-		return Explanation{Parts: []Contribution{{Detail: "a required word is missing"}}}, ctx.Err()
 	}
 	answer, err := x.retrieve(ctx, q)
 	if err != nil {
@@ -217,20 +200,9 @@ func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, erro
 	return answer, nil
 }
 
-// retrieverText is the query as it goes to the engine, to which "+" may mean something of
-// its own, and to an embedder noise.
+// retrieverText is the query as it goes to the engine: its words, blanks between them.
 func retrieverText(q Query) string {
-	words := strings.Fields(naming.CutWords(strings.ToValidUTF8(q.Text, " "), MaxQueryBytes))
-	if len(words) == 0 {
-		words = q.Keywords[:min(maxKeywords, len(q.Keywords))]
-	}
-	bare := make([]string, 0, len(words))
-	for _, word := range words {
-		if word = strings.TrimPrefix(word, "+"); word != "" {
-			bare = append(bare, word)
-		}
-	}
-	return strings.Join(bare, " ")
+	return strings.Join(strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes)), " ")
 }
 
 // ask calls the retriever, but waits no longer than the timeout and ctx allow, even for a
@@ -322,51 +294,4 @@ func (x *retrieverIndex) toolOf(document *schema.Document) (doc int, ok bool) {
 	name, _ := document.MetaData[MetaName].(string)
 	doc, ok = x.byName[name]
 	return doc, ok
-}
-
-// retrieverFilter is what a query demands of a tool besides being found.
-type retrieverFilter struct {
-	space    string
-	words    []string
-	termizer *termizer
-	terms    [][]int32 // of each required word; none of a stop word
-}
-
-func newRetrieverFilter(q Query) *retrieverFilter {
-	f := &retrieverFilter{space: q.Namespace, words: q.Required[:min(maxKeywords, len(q.Required))], termizer: newTermizer()}
-	for _, word := range f.words {
-		f.terms = append(f.terms, f.termizer.append(nil, word))
-	}
-	return f
-}
-
-func (f *retrieverFilter) namespace(doc *Document) bool {
-	return f.space == "" || naming.Fold(doc.Namespace) == naming.Fold(f.space)
-}
-
-// required reports whether a tool has every required word: the terms of it, or, if it has
-// none because it is a stop word, the word itself in its name or description. It is what
-// BM25 asks of a tool, but asked of the few that were found and without an index.
-func (f *retrieverFilter) required(doc *Document) bool {
-	if len(f.words) == 0 {
-		return true
-	}
-	has := make(map[int32]bool)
-	var terms []int32
-	for field := range fields {
-		terms = appendField(terms[:0], f.termizer, doc, field)
-		for _, term := range terms {
-			has[term] = true
-		}
-	}
-	for i, word := range f.words {
-		word = strings.ToLower(word)
-		if len(f.terms[i]) == 0 && !strings.Contains(strings.ToLower(doc.Name), word) && !strings.Contains(strings.ToLower(doc.Description), word) {
-			return false
-		}
-		if slices.ContainsFunc(f.terms[i], func(term int32) bool { return !has[term] }) {
-			return false
-		}
-	}
-	return true
 }

@@ -146,15 +146,14 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		{"nothing", nil, ""},
 	} {
 		docs := abc()
-		hits, total, err := searcherOf(t, search.Retriever(answering(tt.documents...)), docs...).(search.Counter).
-			SearchCount(t.Context(), search.ParseQuery("letter"))
+		answer, err := searcherOf(t, search.Retriever(answering(tt.documents...)), docs...).Search(t.Context(), search.ParseQuery("letter"))
 		var got []string
-		for _, hit := range hits {
+		for _, hit := range answer.Hits {
 			got = append(got, fmt.Sprintf("%s %.4g", docs[hit.Doc].Name, hit.Score))
 		}
 		assert.NoError(t, err, "%s", tt.what)
 		assert.Equal(t, tt.want, strings.Join(got, ", "), "%s", tt.what)
-		assert.Equal(t, len(got), total, "%s", tt.what)
+		assert.Equal(t, len(got), answer.Total, "%s", tt.what)
 	}
 }
 
@@ -173,7 +172,7 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
 	} {
 		s := searcherOf(t, search.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
-		hits, err := s.Search(t.Context(), search.ParseQuery(tt.query))
+		hits, err := find(t.Context(), s, read(docs, s, tt.query))
 		assert.NoError(t, err, "depth %d, %q", tt.depth, tt.query)
 		assert.Equal(t, tt.want, len(hits), "depth %d, %q: hits", tt.depth, tt.query)
 	}
@@ -194,9 +193,9 @@ func TestRetrieverAsksTheEngine(t *testing.T) {
 	}.Index, abc()...)
 	for _, q := range []search.Query{
 		{Text: "first  letter", Limit: 3},
-		{Text: "+first + letter", Required: []string{"first"}},
+		{Text: "first letter", Keywords: []string{"first", "letter"}, Required: []string{"first"}},
 		{Keywords: []string{"first", "letter"}, Namespace: "latin"},
-		{Text: " + "}, {},
+		search.ParseQuery(" + "), {},
 		{Text: strings.Repeat("letter ", 10_000)},
 		{Text: "\xffa"},
 	} {
@@ -223,9 +222,9 @@ func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms
 		{"+latin", "", "ab"},
 	} {
-		q := search.ParseQuery(tt.query)
-		q.Namespace = tt.namespace
-		hits, err := searcherOf(t, search.Retriever(answering(all...)), docs...).Search(t.Context(), q)
+		n := search.NewNarrower(docs)
+		s := searcherOf(t, search.Retriever(answering(all...)), docs...)
+		hits, err := find(t.Context(), s, n.Narrow(n.Read(s, tt.query, tt.namespace), nil))
 		got := ""
 		for _, hit := range hits {
 			got += docs[hit.Doc].Name
@@ -245,7 +244,6 @@ func TestRetrieverExplains(t *testing.T) {
 		{[]*schema.Document{nil, scored("a", 2.5), scored("b", 1)}, "x +letter", 0, "2.5\n  +2.5  \"x letter\": the engine's score; its document 2"},
 		{[]*schema.Document{nil, scored("a", 0)}, "x", 0, "0.5\n  +0.5  \"x\": 1/2, as it is the engine's document 2"},
 		{[]*schema.Document{scored("a", 0)}, "x", 1, "0\n  +0  \"x\": not among the 1 tools the engine found"},
-		{[]*schema.Document{scored("b", 0)}, "+letter", 1, "0\n  +0  \"\": a required word is missing"},
 	} {
 		s := searcherOf(t, search.Retriever(answering(tt.documents...)), abc()...).(search.Explainer)
 		e, err := s.Explain(t.Context(), search.ParseQuery(tt.query), tt.doc)
@@ -281,7 +279,7 @@ func TestRetrieverFails(t *testing.T) {
 			o.Timeout = time.Millisecond
 		}
 		s := searcherOf(t, o.Index, abc()...)
-		hits, err := s.Search(t.Context(), search.ParseQuery("letter"))
+		hits, err := find(t.Context(), s, search.ParseQuery("letter"))
 		assert.ErrorContains(t, err, tt.want, "%s: found %v", tt.what, hits)
 		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery("letter"), 0)
 		assert.Error(t, err, "%s: explained as %v", tt.what, e)
@@ -306,16 +304,16 @@ func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 	for i := range 64 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-asked; cancel() }()
-		hits, err := s.Search(ctx, search.ParseQuery("letter"))
+		hits, err := find(ctx, s, search.ParseQuery("letter"))
 		require.ErrorIs(t, err, context.Canceled, "search %d: found %v", i, hits)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	hits, err := s.Search(ctx, search.ParseQuery("letter"))
+	hits, err := find(ctx, s, search.ParseQuery("letter"))
 	assert.ErrorIs(t, err, context.DeadlineExceeded, "a 65th search: found %v", hits)
 	assert.Empty(t, asked, "a 65th search")
 	close(hang)
-	hits, err = s.Search(t.Context(), search.ParseQuery("letter"))
+	hits, err = find(t.Context(), s, search.ParseQuery("letter"))
 	assert.NoError(t, err, "after all")
 	assert.Len(t, hits, 1, "after all")
 }

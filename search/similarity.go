@@ -75,8 +75,7 @@ type SimilarityOptions struct {
 // The text is the tool's name, description and hint, those that are not empty, joined by
 // spaces. The score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus
 // 0.12 for each word of the query that the text holds; scores not above 0.05 are no
-// match; ties go by the order of the documents. A required word must stand in the text
-// letter for letter; the "+" is not compared.
+// match; ties go by the order of the documents.
 //
 // The query is read up to 1024 code points, a text up to 4096. Memory is a few times the
 // size of the texts, and a query costs time in proportion to the number of documents.
@@ -185,33 +184,24 @@ func (b *similarityBuilder) text(doc *Document) similarityText {
 
 // similarityQuery is a, and the words that earn the bonus.
 type similarityQuery struct {
-	text     string
-	words    []string
-	required []bool // of the words
+	text  string
+	words []string
 }
 
 func newSimilarityQuery(q Query) similarityQuery {
-	text := q.Text
-	if text == "" || len(q.Required) > 0 {
-		text = strings.Join(q.Keywords, " ") // without the "+" of required words
-	}
-	s := similarityQuery{text: naming.CutRunes(strings.ToLower(text), maxSimilarityQuery)}
+	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), maxSimilarityQuery)}
 	for _, word := range q.Keywords {
 		s.words = append(s.words, strings.ToLower(word))
-		s.required = append(s.required, slices.Contains(q.Required, word))
 	}
 	return s
 }
 
-// wordsIn counts the query's words that the text holds, a word typed twice twice. It is
-// -1 if a required one is missing.
+// wordsIn counts the query's words that the text holds, a word typed twice twice.
 func (s *similarityQuery) wordsIn(text string) int {
 	n := 0
-	for i, word := range s.words {
+	for _, word := range s.words {
 		if strings.Contains(text, word) {
 			n++
-		} else if s.required[i] {
-			return -1
 		}
 	}
 	return n
@@ -225,23 +215,20 @@ func (x *similarityIndex) score(ratio float64, words int) float64 {
 	return ratio
 }
 
-// Search implements Searcher.
-func (x *similarityIndex) Search(ctx context.Context, q Query) ([]Hit, error) {
-	hits, _, err := x.SearchCount(ctx, q)
-	return hits, err
-}
+// String names the searcher.
+func (x *similarityIndex) String() string { return "Similarity" }
 
-// SearchCount implements Counter.
-func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int, error) {
+// Search implements Searcher.
+func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query := newSimilarityQuery(q)
 	words := make([]int, len(x.docs)) // of the query in each document
 	most := 0
 	for i := range x.docs {
 		if i%256 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+			return Hits{}, ctx.Err()
 		}
 		words[i] = -1
-		if (q.Namespace == "" || inNamespace(&x.docs[i], q.Namespace)) && q.Allows(i) {
+		if q.Allows(i) {
 			words[i] = query.wordsIn(x.texts[i].text)
 		}
 		most = max(most, words[i])
@@ -257,7 +244,7 @@ func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int,
 				continue
 			}
 			if i%64 == 0 && ctx.Err() != nil {
-				return nil, 0, ctx.Err()
+				return Hits{}, ctx.Err()
 			}
 			highest := x.score(ratioOf(f.load(&x.texts[i]), len(f.a), x.texts[i].length), n)
 			if highest <= x.floor {
@@ -269,7 +256,7 @@ func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int,
 			}
 			matched, err := f.matched(ctx)
 			if err != nil {
-				return nil, 0, err
+				return Hits{}, err
 			}
 			if score := x.score(ratioOf(matched, len(f.a), x.texts[i].length), n); score > x.floor {
 				total++
@@ -277,16 +264,13 @@ func (x *similarityIndex) SearchCount(ctx context.Context, q Query) ([]Hit, int,
 			}
 		}
 	}
-	return hitsOf(&best, x.docOf), total, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // Explain implements Explainer.
 func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
-	}
-	if q.Namespace != "" && !inNamespace(&x.docs[doc], q.Namespace) {
-		return otherNamespace(q), nil
 	}
 	query, text := newSimilarityQuery(q), &x.texts[doc]
 	f := new(blockFinder)
@@ -299,27 +283,18 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	ratio := ratioOf(matched, len(f.a), text.length)
 	e := Explanation{Score: ratio, Parts: []Contribution{{Term: query.text, Score: ratio,
 		Detail: fmt.Sprintf("2*%d letters in blocks / (%d + %d letters)", matched, len(f.a), text.length)}}}
-	for i, word := range query.words {
+	for _, word := range query.words {
 		part := Contribution{Term: word, Detail: "the text does not hold it"}
 		if strings.Contains(text.text, word) {
 			part.Score, part.Detail = x.bonus, "the text holds it"
-		} else if query.required[i] {
-			part.Detail = "required, so the tool does not match"
-			return Explanation{Parts: []Contribution{part}}, nil
 		}
-		e.Score += part.Score
-		e.Parts = append(e.Parts, part)
+		e.add(part)
 	}
 	if e.Score <= x.floor {
 		return Explanation{Parts: []Contribution{{Term: query.text,
 			Detail: fmt.Sprintf("%.4f is not above the floor of %g", e.Score, x.floor)}}}, nil
 	}
 	return e, nil
-}
-
-// otherNamespace explains the score of a document that the query's namespace excludes.
-func otherNamespace(q Query) Explanation {
-	return Explanation{Parts: []Contribution{{Term: q.Namespace, Field: "namespace", Detail: "the tool is in another one"}}}
 }
 
 // ratioOf is 1 for two empty texts, as they are equal.

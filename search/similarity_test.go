@@ -24,7 +24,7 @@ func ratio(t testing.TB, a, b string) float64 {
 	s := searcherOf(t, search.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
 	e, err := s.(search.Explainer).Explain(context.Background(), search.Query{Text: a}, 0)
 	require.NoError(t, err)
-	hits, err := s.Search(context.Background(), search.Query{Text: a})
+	hits, err := find(context.Background(), s, search.Query{Text: a})
 	require.NoError(t, err)
 	found := len(hits) == 1
 	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
@@ -144,7 +144,7 @@ func TestSimilarityFloorAndTies(t *testing.T) {
 		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
 	} {
 		index := search.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
-		hits, err := searcherOf(t, index, docs...).Search(context.Background(), search.ParseQuery("x"))
+		hits, err := find(context.Background(), searcherOf(t, index, docs...), search.ParseQuery("x"))
 		require.NoError(t, err, "floor %v", tt.floor)
 		assert.Equal(t, tt.want, fmt.Sprint(hits), "floor %v", tt.floor)
 	}
@@ -175,7 +175,7 @@ func TestSimilarityEndsWithItsContext(t *testing.T) {
 	s := searcherOf(t, search.Similarity, docs...)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if hits, err := s.Search(ctx, search.Query{Text: query}); err == nil {
+	if hits, err := find(ctx, s, search.Query{Text: query}); err == nil {
 		t.Logf("3000 of the worst texts were compared in time: %d hits", len(hits))
 	} else {
 		assert.Equal(t, context.DeadlineExceeded, err)

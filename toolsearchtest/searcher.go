@@ -2,6 +2,7 @@ package toolsearchtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -17,13 +18,20 @@ import (
 )
 
 // The contract of toolsearch.Searcher and what goes with it, as a test. Every clause is a
-// subtest that stands for one sentence of the doc comments in package toolsearch, word
-// for word, and a failure quotes it.
+// subtest that stands for one sentence of the doc comments in package search, word for word,
+// and a failure quotes it.
 
 // TestSearcher tests that what index builds keeps the contract of toolsearch.Indexer and
-// Searcher, and, where it implements them, of Counter and Explainer:
+// Searcher, and, where it implements it, of Explainer:
 //
 //	func TestMine(t *testing.T) { toolsearchtest.TestSearcher(t, mine.Index) }
+//
+// A searcher has one duty, to rank. What a query demands besides, "+word", "github: create
+// issue", the namespace argument of tool_search and Config.Filter, the catalog resolves into
+// Query.Allowed, by the rule that search.Query tells. All that is asked of a searcher is to
+// return and count only what Allowed allows. That this is enough is tested through a catalog
+// with the index; of a QueryReader, which reads a text by a rule of its own, the namespace
+// argument alone.
 //
 // It builds a handful of indexes over small catalogs of its own and runs some hundred
 // searches. Run it with -race, which sees more of the concurrency than the test can. A
@@ -56,13 +64,17 @@ var clauses = []clause{
 	{"document", "index into the documents the Indexer was given", checkDocument},
 	{"once", "each document once", checkOnce},
 	{"best-first", "best first", checkBestFirst},
-	{"limit", "Search returns at most q.Limit hits (all, if it is 0), best first", checkLimit},
-	{"same-order", "the same ones in the same order every time", checkSameOrder},
+	{"limit", "at most as many as the query's limit (all, if it is 0), best first", checkLimit},
+	{"allowed", "Search returns only documents that q.Allowed allows, and counts no others", checkAllowed},
+	{"same-order", "The same query gets the same answer, in the same order, every time", checkSameOrder},
 	{"no-match", "no match is no hits, not an error", checkNoMatch},
 	{"concurrent", "It is safe for concurrent use", checkConcurrent},
 	{"context", "returns soon after ctx is done, with ctx's error", checkContext},
 	{"unchanged", "It may keep docs and must not change them", checkUnchanged},
-	{"count", "knows how many documents matched before the limit", checkCount},
+	{"total", "Total is how many documents matched before the limit", checkTotal},
+	{"required", "Of several required words each has to hold", checkRequired},
+	{"namespace-text", `A namespace, as an argument or in front of the text ("github: create issue"): the tool is of that namespace`, checkNamespaceText},
+	{"namespace-argument", "Namespace arguments and filters hold for every searcher", checkNamespaceArgument},
 	{"explain", "explains the score of one document for a query, whose limit does not count", checkExplain},
 	{"explain-zero", "A document that does not match has the score 0", checkExplainZero},
 }
@@ -72,6 +84,7 @@ type subject struct {
 	index    toolsearch.Indexer
 	docs     []toolsearch.Document
 	searcher toolsearch.Searcher
+	catalog  *toolsearch.Catalog // of the same documents
 }
 
 // newSubject builds the Searcher. It fails if no search finds anything, since then the
@@ -83,6 +96,15 @@ func newSubject(ctx context.Context, index toolsearch.Indexer) (*subject, error)
 	}
 	s := &subject{index: index, docs: docs}
 	if s.searcher, err = s.build(ctx, docs); err != nil {
+		return nil, err
+	}
+	infos := make([]*schema.ToolInfo, len(docs))
+	for i := range docs {
+		infos[i] = docs[i].Info
+	}
+	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+		return s.searcher, nil
+	}); err != nil {
 		return nil, err
 	}
 	found := 0
@@ -111,8 +133,8 @@ func (s *subject) build(ctx context.Context, docs []toolsearch.Document) (toolse
 // limit.
 func (s *subject) each(ctx context.Context, f func(toolsearch.Query, []toolsearch.Hit) error) error {
 	for _, text := range contractQueries {
-		q := toolsearch.ParseQuery(text)
-		hits, err := s.searcher.Search(ctx, q)
+		q := s.read(text)
+		hits, err := s.search(ctx, q)
 		if isQueryError(err) {
 			continue
 		}
@@ -124,6 +146,21 @@ func (s *subject) each(ctx context.Context, f func(toolsearch.Query, []toolsearc
 		}
 	}
 	return nil
+}
+
+// read reads a text as the searcher does. What the query demands is left unresolved, which a
+// searcher that only ranks cannot tell.
+func (s *subject) read(text string) toolsearch.Query {
+	if reader, ok := s.searcher.(toolsearch.QueryReader); ok {
+		return reader.ReadQuery(text)
+	}
+	return toolsearch.ParseQuery(text)
+}
+
+// search returns the hits for a query.
+func (s *subject) search(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
+	answer, err := s.searcher.Search(ctx, q)
+	return answer.Hits, err
 }
 
 // isQueryError reports whether the searcher refused a query, as one of patterns does with
@@ -175,7 +212,7 @@ func checkLimit(ctx context.Context, s *subject) error {
 	return s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
 		for _, limit := range []int{1, 2, 5, len(s.docs), len(s.docs) + 10} {
 			q.Limit = limit
-			hits, err := s.searcher.Search(ctx, q)
+			hits, err := s.search(ctx, q)
 			if err != nil {
 				return fmt.Errorf("limit %d: %w", limit, err)
 			}
@@ -205,7 +242,7 @@ func checkSameOrder(ctx context.Context, s *subject) error {
 	}
 	return s.each(ctx, func(q toolsearch.Query, want []toolsearch.Hit) error {
 		for range 3 {
-			again, err := s.searcher.Search(ctx, q)
+			again, err := s.search(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -217,8 +254,8 @@ func checkSameOrder(ctx context.Context, s *subject) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(other, want) {
-			return fmt.Errorf("%v, but %v from another Searcher over the same documents", want, other)
+		if !slices.Equal(other.Hits, want) {
+			return fmt.Errorf("%v, but %v from another Searcher over the same documents", want, other.Hits)
 		}
 		return nil
 	})
@@ -226,7 +263,7 @@ func checkSameOrder(ctx context.Context, s *subject) error {
 
 func checkNoMatch(ctx context.Context, s *subject) error {
 	for _, text := range []string{"", "+", "qqzzxxvv", "qqzzxxvv +jjwwkkyy"} {
-		if _, err := s.searcher.Search(ctx, toolsearch.ParseQuery(text)); err != nil && !isQueryError(err) {
+		if _, err := s.searcher.Search(ctx, s.read(text)); err != nil && !isQueryError(err) {
 			return fmt.Errorf("query %q fails: %w", text, err)
 		}
 	}
@@ -235,10 +272,10 @@ func checkNoMatch(ctx context.Context, s *subject) error {
 		return err
 	}
 	for _, limit := range []int{0, 5} {
-		q := toolsearch.ParseQuery("create issue")
+		q := s.read("create issue")
 		q.Limit = limit
-		if hits, err := empty.Search(ctx, q); err != nil || len(hits) > 0 {
-			return fmt.Errorf("an empty catalog answers %q, limit %d, with %v, error %v", q, limit, hits, err)
+		if answer, err := empty.Search(ctx, q); err != nil || len(answer.Hits) > 0 {
+			return fmt.Errorf("an empty catalog answers %q, limit %d, with %v, error %v", q, limit, answer.Hits, err)
 		}
 	}
 	return nil
@@ -247,8 +284,10 @@ func checkNoMatch(ctx context.Context, s *subject) error {
 func checkConcurrent(ctx context.Context, s *subject) error {
 	var queries []toolsearch.Query
 	var answers, kept [][]toolsearch.Hit
+	var asked [][]string
 	err := s.each(ctx, func(q toolsearch.Query, hits []toolsearch.Hit) error {
 		queries = append(queries, q)
+		asked = append(asked, s.read(q.Text).Keywords)
 		answers = append(answers, hits)
 		kept = append(kept, slices.Clone(hits))
 		return nil
@@ -262,8 +301,8 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 		if !slices.Equal(answers[i], kept[i]) {
 			return fmt.Errorf("query %q: its hits were changed by a later search", q)
 		}
-		if fresh := toolsearch.ParseQuery(q.Text); !reflect.DeepEqual(q, fresh) {
-			return fmt.Errorf("query %q was changed to %#v by the search for it", q.Text, q)
+		if !reflect.DeepEqual(q.Keywords, asked[i]) {
+			return fmt.Errorf("query %q was changed to %q by the search for it", asked[i], q.Keywords)
 		}
 	}
 	const goroutines, rounds = 8, 4
@@ -275,7 +314,7 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 			defer group.Done()
 			for i := range rounds * len(queries) {
 				i = (i + g) % len(queries)
-				hits, err := s.searcher.Search(ctx, queries[i])
+				hits, err := s.search(ctx, queries[i])
 				if err != nil {
 					failures[g] = fmt.Errorf("query %q fails beside other searches: %w", queries[i], err)
 					return
@@ -296,15 +335,10 @@ func checkContext(ctx context.Context, s *subject) error {
 	cancel()
 	expired, cancelExpired := context.WithTimeout(ctx, -1)
 	defer cancelExpired()
-	q := toolsearch.ParseQuery("create issue")
+	q := s.read("create issue")
 	for _, ctx := range []context.Context{cancelled, expired} {
 		if _, err := s.searcher.Search(ctx, q); !errors.Is(err, ctx.Err()) {
 			return fmt.Errorf("searching with ctx done returns the error %v, want %w", err, ctx.Err())
-		}
-		if counter, ok := s.searcher.(toolsearch.Counter); ok {
-			if _, _, err := counter.SearchCount(ctx, q); !errors.Is(err, ctx.Err()) {
-				return fmt.Errorf("counting with ctx done returns the error %v, want %w", err, ctx.Err())
-			}
 		}
 	}
 	return nil
@@ -337,27 +371,188 @@ func checkUnchanged(ctx context.Context, s *subject) error {
 	return nil
 }
 
-func checkCount(ctx context.Context, s *subject) error {
-	counter, ok := s.searcher.(toolsearch.Counter)
-	if !ok {
-		return nil
-	}
+// checkAllowed allows every other document. What is found without a limit must be found under
+// it; a searcher that looks at no more than its best may find others too.
+func checkAllowed(ctx context.Context, s *subject) error {
+	allowed := func(doc int) bool { return doc%2 == 1 }
 	return s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
-		for _, limit := range []int{0, 1, 5, len(s.docs) + 10} {
+		wanted := q
+		q.Allowed = func(doc int) bool { return allowed(doc) && wanted.Allows(doc) }
+		found := 0
+		for _, limit := range []int{0, 1, 5} {
 			q.Limit = limit
-			hits, total, err := counter.SearchCount(ctx, q)
+			answer, err := s.searcher.Search(ctx, q)
 			if err != nil {
-				return fmt.Errorf("limit %d: SearchCount: %w", limit, err)
+				return fmt.Errorf("limit %d, every other document allowed: %w", limit, err)
 			}
-			if total != len(all) {
-				return fmt.Errorf("limit %d: SearchCount counts %d, Search without a limit finds %d", limit, total, len(all))
+			var docs []int
+			for _, hit := range answer.Hits {
+				docs = append(docs, hit.Doc)
+				if hit.Doc >= 0 && hit.Doc < len(s.docs) && !allowed(hit.Doc) {
+					return fmt.Errorf("limit %d: document %d was found and is not allowed", limit, hit.Doc)
+				}
 			}
-			if limit > 0 && len(hits) > limit || limit == 0 && len(hits) != len(all) || !isBest(hits, all) {
-				return fmt.Errorf("limit %d: SearchCount finds %v, Search without a limit %v", limit, hits, all)
+			switch {
+			case limit == 0:
+				for _, hit := range all {
+					if allowed(hit.Doc) && !slices.Contains(docs, hit.Doc) {
+						return fmt.Errorf("document %d is allowed and found when all are, but not when every other one is", hit.Doc)
+					}
+				}
+				found = len(docs)
+			case found > 0 && len(docs) == 0:
+				return fmt.Errorf("limit %d finds nothing, limit 0 %d allowed documents", limit, found)
+			}
+			if answer.Total > len(docs) && answer.Total != found {
+				return fmt.Errorf("limit %d counts %d, but %d allowed documents match", limit, answer.Total, found)
 			}
 		}
 		return nil
 	})
+}
+
+// checkTotal holds of those that count: where Total says no more than the hits do, nothing is
+// promised.
+func checkTotal(ctx context.Context, s *subject) error {
+	counts := false
+	type counted struct{ limit, total, hits, all int }
+	var short []counted
+	err := s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
+		for _, limit := range []int{0, 1, 5, len(s.docs) + 10} {
+			q.Limit = limit
+			answer, err := s.searcher.Search(ctx, q)
+			if err != nil {
+				return fmt.Errorf("limit %d: %w", limit, err)
+			}
+			if answer.Total > len(answer.Hits) {
+				counts = true
+				if answer.Total != len(all) {
+					return fmt.Errorf("limit %d: the total is %d, a search without a limit finds %d", limit, answer.Total, len(all))
+				}
+			} else if len(answer.Hits) < len(all) {
+				short = append(short, counted{limit, answer.Total, len(answer.Hits), len(all)})
+			}
+		}
+		return nil
+	})
+	if err == nil && counts && len(short) > 0 {
+		c := short[0]
+		err = fmt.Errorf("limit %d: the total is %d for %d hits, a search without a limit finds %d; other searches are counted", c.limit, c.total, c.hits, c.all)
+	}
+	return err
+}
+
+// narrowing is a text with a demand, the same without it, and the tools that the demand lets
+// pass, which are known by what their names hold: one or another piece.
+type narrowing struct{ text, without, passes string }
+
+// checkNarrowed compares what a catalog finds for both texts.
+func (s *subject) checkNarrowed(ctx context.Context, find func(text string) (*toolsearch.Result, error), n narrowing) error {
+	passes := func(m toolsearch.Match) bool {
+		return slices.ContainsFunc(strings.Split(n.passes, "|"), func(piece string) bool {
+			return piece != "" && strings.Contains(m.Info.Name, piece)
+		})
+	}
+	all, err := find(n.without)
+	if err != nil {
+		return fmt.Errorf("a catalog fails on %q: %w", n.without, err)
+	}
+	result, err := find(n.text)
+	if err != nil {
+		return fmt.Errorf("a catalog fails on %q: %w", n.text, err)
+	}
+	found := make(map[string]bool)
+	for _, m := range result.Matches {
+		if !passes(m) {
+			return fmt.Errorf("%q finds %s", n.text, m.Info.Name)
+		}
+		found[m.Info.Name] = true
+	}
+	if result.Total > len(result.Matches) {
+		return nil // cut, so others may have come first
+	}
+	for _, m := range all.Matches {
+		if passes(m) && !found[m.Info.Name] {
+			return fmt.Errorf("%q finds %s, %q does not", n.without, m.Info.Name, n.text)
+		}
+	}
+	return nil
+}
+
+func (s *subject) checkAllNarrowed(ctx context.Context, narrowings []narrowing) error {
+	if _, reads := s.searcher.(toolsearch.QueryReader); reads {
+		return nil
+	}
+	find := func(text string) (*toolsearch.Result, error) {
+		return s.catalog.Search(ctx, text, toolsearch.DefaultMaxResultsCap)
+	}
+	for _, n := range narrowings {
+		if err := s.checkNarrowed(ctx, find, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkRequired(ctx context.Context, s *subject) error {
+	return s.checkAllNarrowed(ctx, []narrowing{
+		{"+hub create issue", "hub create issue", "github"},                               // a piece of a word
+		{"create +GitHub issue", "create GitHub issue", "github"},                         // in any case
+		{"+repositories issue", "repositories issue", "github__create_issue|list_issues"}, // inflected
+		{"+titles issue", "titles issue", "github__create_issue"},                         // of a parameter
+		{"+slack send message", "slack send message", "slack"},                            // of the name and the namespace
+		{"+ticket +customer create", "ticket customer create", "zendesk"},                 // both
+		{"+ticket +repository create", "ticket repository create", ""},                    // not both
+		{"+create_ticket +jira issue", "create_ticket jira issue", "jira"},                // a piece of a name
+		{"qqzzxxvv +github issue", "qqzzxxvv github issue", "github"},                     // not all words are required
+		{"+into send a message", "into send a message", "slack"},                          // a stop word
+	})
+}
+
+func checkNamespaceText(ctx context.Context, s *subject) error {
+	return s.checkAllNarrowed(ctx, []narrowing{
+		{"github: create issue", "create issue", "github"},
+		{"GitHub:issue", "issue", "github"},
+		{"jira : create a ticket", "create a ticket", "jira"},
+		{"github: +closes issue", "closes issue", "close_issue|list_issues"}, // one of which takes "closed"
+		{"zendesk: +repository ticket", "repository ticket", ""},
+	})
+}
+
+// checkNamespaceArgument asks as a model does.
+func checkNamespaceArgument(ctx context.Context, s *subject) error {
+	tool := s.catalog.Tool()
+	for _, text := range []string{"create", "issue", "ticket"} {
+		all, err := s.catalog.Search(ctx, text, toolsearch.DefaultMaxResultsCap)
+		if err != nil {
+			return fmt.Errorf("a catalog fails on %q: %w", text, err)
+		}
+		for _, namespace := range []string{"github", "GitHub", "jira", "nobody"} {
+			arguments, err := json.Marshal(map[string]any{"query": text, "namespace": namespace, "max_results": toolsearch.DefaultMaxResultsCap})
+			if err != nil {
+				return err
+			}
+			answer, err := tool.InvokableRun(ctx, string(arguments))
+			if err != nil {
+				return fmt.Errorf("tool_search fails on %s: %w", arguments, err)
+			}
+			var found struct{ Matches []string }
+			if err := json.Unmarshal([]byte(answer), &found); err != nil {
+				return fmt.Errorf("tool_search answers %s with %q: %w", arguments, answer, err)
+			}
+			for _, name := range found.Matches {
+				if !strings.Contains(name, strings.ToLower(namespace)) {
+					return fmt.Errorf("%s finds %s", arguments, name)
+				}
+			}
+			for _, m := range all.Matches {
+				if strings.Contains(m.Info.Name, strings.ToLower(namespace)) && !slices.Contains(found.Matches, m.Info.Name) {
+					return fmt.Errorf("%q finds %s, %s does not", text, m.Info.Name, arguments)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func checkExplain(ctx context.Context, s *subject) error {
@@ -394,7 +589,7 @@ func checkExplainZero(ctx context.Context, s *subject) error {
 			found[hit.Doc] = true
 		}
 		for doc := range s.docs {
-			if found[doc] {
+			if found[doc] || !q.Allows(doc) {
 				continue
 			}
 			explanation, err := explainer.Explain(ctx, q, doc)

@@ -1,6 +1,7 @@
 package toolsearchtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -25,13 +26,49 @@ type (
 	docs  = []toolsearch.Document
 )
 
-// searcher is only a Searcher, neither Counter nor Explainer.
+// searcher is only a Searcher: it does not count, explain or read.
 type searcher func(ctx context.Context, q query) ([]hit, error)
 
-func (s searcher) Search(ctx context.Context, q query) ([]hit, error) { return s(ctx, q) }
+func (s searcher) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+	hits, err := s(ctx, q)
+	return toolsearch.Hits{Hits: hits}, err
+}
+
+// search returns the hits of a searcher.
+func search(ctx context.Context, s toolsearch.Searcher, q query) ([]hit, error) {
+	answer, err := s.Search(ctx, q)
+	return answer.Hits, err
+}
 
 func TestPlainSearcherKeepsTheContract(t *testing.T) {
 	TestSearcher(t, altering(func(_ query, hits []hit) []hit { return hits }))
+}
+
+// TestSearcherByTheDocKeepsTheContract: ten lines that know nothing of "+" and of namespaces.
+func TestSearcherByTheDocKeepsTheContract(t *testing.T) {
+	TestSearcher(t, func(_ context.Context, d docs) (toolsearch.Searcher, error) { return commonWords(d), nil })
+}
+
+// commonWords ranks by how many of the query's words a description has.
+type commonWords docs
+
+func (s commonWords) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+	var hits []hit
+	for doc, d := range s {
+		score := 0
+		for _, word := range q.Keywords {
+			score += strings.Count(" "+strings.ToLower(d.Description)+" ", " "+strings.ToLower(word)+" ")
+		}
+		if score > 0 && q.Allows(doc) {
+			hits = append(hits, hit{Doc: doc, Score: float64(score)})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.Score, a.Score) })
+	total := len(hits)
+	if q.Limit > 0 {
+		hits = hits[:min(q.Limit, total)]
+	}
+	return toolsearch.Hits{Hits: hits, Total: total}, ctx.Err()
 }
 
 // altering is Keyword with its hits altered.
@@ -39,9 +76,18 @@ func altering(alter func(q query, hits []hit) []hit) toolsearch.Indexer {
 	return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
 		keyword, err := toolsearch.Keyword(ctx, d)
 		return searcher(func(ctx context.Context, q query) ([]hit, error) {
-			hits, err := keyword.Search(ctx, q)
+			hits, err := search(ctx, keyword, q)
 			return alter(q, hits), err
 		}), err
+	}
+}
+
+// demanding is Keyword with the hits that meet a demand of its own.
+func demanding(meets func(query, toolsearch.Document) bool) toolsearch.Indexer {
+	return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+		return altering(func(q query, hits []hit) []hit {
+			return slices.DeleteFunc(hits, func(h hit) bool { return !meets(q, d[h.Doc]) })
+		})(ctx, d)
 	}
 }
 
@@ -52,12 +98,12 @@ type full struct {
 	explain func(q query, doc int, e toolsearch.Explanation) toolsearch.Explanation
 }
 
-func (f full) SearchCount(ctx context.Context, q query) ([]hit, int, error) {
-	hits, total, err := f.Searcher.(toolsearch.Counter).SearchCount(ctx, q)
+func (f full) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+	answer, err := f.Searcher.Search(ctx, q)
 	if f.count != nil {
-		total = f.count(q.Limit, len(hits), total)
+		answer.Total = f.count(q.Limit, len(answer.Hits), answer.Total)
 	}
-	return hits, total, err
+	return answer, err
 }
 
 func (f full) Explain(ctx context.Context, q query, doc int) (toolsearch.Explanation, error) {
@@ -93,7 +139,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 				hits[i].Doc--
 			}
 			return hits
-		}), []string{"document"}},
+		}), []string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
 		{"a document twice", altering(func(q query, hits []hit) []hit {
 			if len(hits) > 0 && (q.Limit == 0 || len(hits) < q.Limit) {
 				hits = append(hits, hits[len(hits)-1])
@@ -114,7 +160,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			keyword, err := toolsearch.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				q.Limit = 0
-				return keyword.Search(ctx, q)
+				return search(ctx, keyword, q)
 			}), err
 		}, []string{"limit"}},
 		{"any few rather than the best few", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
@@ -122,7 +168,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				limit := q.Limit
 				q.Limit = 0
-				hits, err := keyword.Search(ctx, q)
+				hits, err := search(ctx, keyword, q)
 				if limit > 0 && limit < len(hits) {
 					hits = hits[len(hits)-limit:]
 				}
@@ -158,7 +204,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 		{"an error for no match", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
 			keyword, err := toolsearch.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := keyword.Search(ctx, q)
+				hits, err := search(ctx, keyword, q)
 				if err == nil && len(q.Keywords) == 0 {
 					err = errors.New("nothing asked for")
 				}
@@ -179,19 +225,19 @@ func TestBrokenSearchersFail(t *testing.T) {
 			keyword, err := toolsearch.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				slices.Sort(q.Keywords)
-				return keyword.Search(ctx, q)
+				return search(ctx, keyword, q)
 			}), err
 		}, []string{"concurrent"}},
 		{"ctx ignored", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
 			keyword, err := toolsearch.Keyword(ctx, d)
 			return searcher(func(_ context.Context, q query) ([]hit, error) {
-				return keyword.Search(context.Background(), q)
+				return search(context.Background(), keyword, q)
 			}), err
 		}, []string{"context"}},
 		{"an error other than ctx's", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
 			keyword, err := toolsearch.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := keyword.Search(ctx, q)
+				hits, err := search(ctx, keyword, q)
 				if err != nil {
 					err = errors.New("search failed")
 				}
@@ -208,7 +254,40 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return toolsearch.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"the count after the limit", full{count: func(_, hits, _ int) int { return hits }}.index, []string{"count"}},
+		{"what is not allowed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				q.Allowed = nil
+				return search(ctx, keyword, q)
+			}), err
+		}, []string{"allowed"}},
+		{"what is allowed of the few best", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			keyword, err := toolsearch.Keyword(ctx, d)
+			return searcher(func(ctx context.Context, q query) ([]hit, error) {
+				all := q
+				all.Allowed = nil
+				hits, err := search(ctx, keyword, all)
+				return slices.DeleteFunc(hits, func(h hit) bool { return !q.Allows(h.Doc) }), err
+			}), err
+		}, []string{"allowed"}},
+		{"required words of its own", demanding(func(q query, d toolsearch.Document) bool {
+			return !slices.ContainsFunc(q.Required, func(word string) bool { return !strings.Contains(d.Name+d.Description, word) })
+		}), []string{"required", "namespace-text"}},
+		{"namespaces of its own", demanding(func(q query, d toolsearch.Document) bool {
+			return q.Namespace == "" || q.Namespace == d.Namespace
+		}), []string{"namespace-text", "namespace-argument"}},
+		{"a total that is too high", full{count: func(limit, hits, total int) int {
+			if limit > 100 {
+				total = hits + 1
+			}
+			return total
+		}}.index, []string{"total"}},
+		{"a total that is forgotten at times", full{count: func(limit, hits, total int) int {
+			if limit == 1 {
+				total = 0
+			}
+			return total
+		}}.index, []string{"total"}},
 		{"the explained score of another scale", full{explain: func(_ query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
 			e.Score /= 100
 			return e
@@ -290,8 +369,8 @@ func TestFailureQuotesTheContract(t *testing.T) {
 // What the clauses quote is what the doc comments say.
 func TestClausesAreQuotations(t *testing.T) {
 	var contract strings.Builder
-	for _, file := range []string{"search/search.go", "search/explain.go"} {
-		text, err := os.ReadFile(filepath.Join("..", file))
+	for _, file := range []string{"search.go", "explain.go"} {
+		text, err := os.ReadFile(filepath.Join("..", "search", file))
 		if err != nil {
 			t.Fatal(err)
 		}

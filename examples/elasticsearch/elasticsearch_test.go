@@ -199,7 +199,7 @@ func TestKeepsTheContract(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return struct{ toolsearch.Counter }{searcher.(toolsearch.Counter)}, nil
+			return struct{ toolsearch.Searcher }{searcher}, nil
 		})
 	})
 }
@@ -283,10 +283,10 @@ func TestNamespaces(t *testing.T) {
 			searcher, err = o.Index(ctx, given)
 			return searcher, err
 		})
-		hits, err := searcher.Search(t.Context(), toolsearch.Query{Text: "create", Keywords: []string{"create"}, Namespace: "stripe"})
+		found, err := searcher.Search(t.Context(), toolsearch.Query{Text: "create", Keywords: []string{"create"}, Namespace: "stripe"})
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, len(hits), 10)
-		for _, hit := range hits {
+		require.GreaterOrEqual(t, len(found.Hits), 10)
+		for _, hit := range found.Hits {
 			assert.Equal(t, "stripe", docs[hit.Doc].Namespace, "found %s", docs[hit.Doc].Name)
 		}
 	})

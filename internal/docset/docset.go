@@ -22,6 +22,20 @@ func (s Set) Add(doc int) bool {
 // Remove takes the document out of the set.
 func (s Set) Remove(doc int) { s[doc/64] &^= 1 << (doc % 64) }
 
+// Union adds the documents of another set for as many documents.
+func (s Set) Union(other Set) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+// Intersect keeps the documents that another set for as many documents has too.
+func (s Set) Intersect(other Set) {
+	for i := range s {
+		s[i] &= other[i]
+	}
+}
+
 // Sized returns an empty set for that many documents, in the space of s if that is enough.
 func (s Set) Sized(docs int) Set {
 	if s == nil {

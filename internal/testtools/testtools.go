@@ -217,16 +217,17 @@ func Rounds(long, short int) int {
 
 // Canned is a Searcher that always answers the same, whatever the context.
 type Canned struct {
-	Hits   []search.Hit
-	Err    error
-	During func() // called by Search; may be nil
+	Hits    []search.Hit
+	Partial error
+	Err     error
+	During  func() // called by Search; may be nil
 }
 
-func (c Canned) Search(context.Context, search.Query) ([]search.Hit, error) {
+func (c Canned) Search(context.Context, search.Query) (search.Hits, error) {
 	if c.During != nil {
 		c.During()
 	}
-	return c.Hits, c.Err
+	return search.Hits{Hits: c.Hits, Partial: c.Partial}, c.Err
 }
 
 func (c Canned) Index(context.Context, []search.Document) (search.Searcher, error) {
