@@ -88,7 +88,6 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, err
 		}
 	}
-	c.narrower = search.NewNarrower(c.docs)
 	c.names = sync.OnceValue(func() *nameIndex { return newNameIndex(c.docs) })
 	if c.searcher, err = c.index(ctx, index); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
@@ -103,6 +102,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
+	c.narrower = search.NewNarrower(c.docs, c.searcher, c.fallback)
 	return c, nil
 }
 
@@ -137,7 +137,7 @@ func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolIn
 
 func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searcher, error) {
 	if index == nil {
-		return c.narrower.Keyword(), nil
+		return search.Keyword(context.Background(), c.docs)
 	}
 	// A copy, since nothing stops an Indexer from writing to what it is given.
 	docs := slices.Clone(c.docs)

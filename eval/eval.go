@@ -150,7 +150,7 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 	if err != nil {
 		return nil, err
 	}
-	narrower := search.NewNarrower(docs)
+	narrower := search.NewNarrower(docs, searcher)
 	report := &Report{Metrics: metricNames(options.K), options: options}
 	for i, query := range queries {
 		if err := ctx.Err(); err != nil {

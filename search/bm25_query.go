@@ -43,9 +43,21 @@ func (s *bm25Scratch) forget() {
 	}
 }
 
-// holding returns the tools that have every term of a word, in whichever field; nil for a
-// stop word, which has no term.
-func (x *bm25) holding(word string) docset.Set {
+// documents implements wordIndex.
+func (x *bm25) documents() []Document { return x.docs }
+
+// holdsWords implements wordIndex.
+func (x *bm25) holdsWords() bool {
+	for _, field := range x.field {
+		if field.Weight == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// holdingWord implements wordIndex.
+func (x *bm25) holdingWord(word string) docset.Set {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	s.forget()

@@ -217,6 +217,14 @@ func partName(s Searcher, i int) string {
 // String names the searcher.
 func (h *hybrid) String() string { return "Hybrid" }
 
+// searchers implements compound.
+func (h *hybrid) searchers() (searchers []Searcher) {
+	for i := range h.parts {
+		searchers = append(searchers, h.parts[i].searcher)
+	}
+	return searchers
+}
+
 // named implements namer.
 func (h *hybrid) named(q Query) []bm25Named { return h.names().named(q) }
 

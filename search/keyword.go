@@ -229,23 +229,31 @@ func (x *keywordIndex) list(word int32, place int) []int32 {
 func (x *keywordIndex) ReadQuery(text string) Query {
 	q := ParseQuery(text)
 	if len(q.Required) > 0 {
-		q.Allowed, q.Required = allHolding(q.Required, x.holding).Has, nil
+		q.Allowed, q.Required = allHolding(q.Required, x.holdingPiece).Has, nil
 	}
 	return q
 }
 
-// holding returns the documents whose name or description contains a word: those that it
+// documents implements pieceIndex.
+func (x *keywordIndex) documents() []Document { return x.docs }
+
+// holdingPiece implements pieceIndex: it returns the documents whose name or description contains a word: those that it
 // earns a score.
-func (x *keywordIndex) holding(word string) docset.Set {
+func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	s := x.scratch.Get().(*keywordScratch)
 	defer x.scratch.Put(s)
 	s.begin(1)
-	s.times = 1
-	s.tick++
-	x.score(s, strings.ToLower(word))
+	word = strings.ToLower(word)
 	set := docset.New(len(x.docs))
-	for _, number := range s.touched {
-		set.Add(int(x.docOf[number]))
+	s.found, _ = x.containing(word, s.found[:0], s)
+	for _, found := range s.found {
+		first := int(found) * places // its lists stand one behind the other
+		for _, number := range x.postings[x.bounds[first]:x.bounds[first+places]] {
+			set.Add(int(x.docOf[number]))
+		}
+	}
+	if strings.Contains(word, "_") {
+		x.eachAcrossSegments(s, word, func(number int32) { set.Add(int(x.docOf[number])) })
 	}
 	return set
 }
@@ -273,8 +281,9 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	}
 	best := top.New(q.Limit, len(s.touched), s.best)
 	total := 0
+	allowed := q.Allowed
 	for _, number := range s.touched {
-		if q.Allows(int(x.docOf[number])) {
+		if allowed == nil || allowed(int(x.docOf[number])) {
 			total++
 			best.Add(float64(s.cells[number].score), number)
 		}
@@ -328,7 +337,11 @@ func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 		s.add(x.list(word, placeInPart), tierPartContains)
 	}
 	if strings.Contains(keyword, "_") {
-		x.scoreAcrossSegments(s, keyword)
+		var hit [1]int32
+		x.eachAcrossSegments(s, keyword, func(number int32) {
+			hit[0] = number
+			s.add(hit[:], tierName)
+		})
 	} else {
 		for _, word := range found {
 			s.add(x.list(word, placeSegment), tierName)
@@ -359,20 +372,19 @@ func (x *keywordIndex) containing(text string, found []int32, s *keywordScratch)
 	return found, equal
 }
 
-// scoreAcrossSegments scores the names that contain a keyword with underscores. Where
-// the keyword is nothing but underscores, every name is a candidate.
-func (x *keywordIndex) scoreAcrossSegments(s *keywordScratch, keyword string) {
+// eachAcrossSegments calls yield for the tools whose names contain a keyword with underscores,
+// for some more than once. Where the keyword is nothing but underscores, every name is a
+// candidate.
+func (x *keywordIndex) eachAcrossSegments(s *keywordScratch, keyword string, yield func(number int32)) {
 	longest := ""
 	for piece := range strings.SplitSeq(keyword, "_") {
 		if len(piece) > len(longest) {
 			longest = piece
 		}
 	}
-	var hit [1]int32
 	check := func(number int32) {
 		if strings.Contains(x.names[number], keyword) {
-			hit[0] = number
-			s.add(hit[:], tierName)
+			yield(number)
 		}
 	}
 	if longest == "" {
@@ -426,7 +438,10 @@ func (s *keywordScratch) begin(keywords int) {
 	s.first = s.tick
 }
 
-// add scores the tools of a list, but for those the keyword has scored already.
+// add scores the tools of a list, but for those the keyword has scored already. Inlined into
+// a caller that has more to keep in registers, the loop is slower.
+//
+//go:noinline
 func (s *keywordScratch) add(list []int32, points uint32) {
 	points *= s.times
 	cells, tick, first := s.cells, s.tick, s.first

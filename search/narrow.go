@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,45 +15,98 @@ import (
 //	text -- Read --> Text to rank by, Required words, Namespace -- Narrow --> Allowed
 
 // A Narrower knows which of its documents have a word and which are of a namespace. It is
-// safe for concurrent use. What it needs for an answer it builds when it is first asked, so
-// that a Narrower nobody asks costs nothing.
+// safe for concurrent use. An index that it needs for an answer it borrows of a searcher or
+// builds when it is first asked, so that a Narrower nobody asks costs nothing.
 type Narrower struct {
 	docs       []Document
 	namespaces func() map[string][]int32 // folded -> documents
-	keyword    func() *keywordIndex
-	words      func() *bm25
+	pieces     func() pieceIndex
+	words      func() wordIndex
 }
 
-// NewNarrower returns the Narrower of docs, which it keeps and does not change. They are the
-// ones the Searcher was built of, in the same order.
-func NewNarrower(docs []Document) *Narrower {
-	return &Narrower{
-		docs: docs,
-		namespaces: sync.OnceValue(func() map[string][]int32 {
-			namespaces := make(map[string][]int32)
-			for i := range docs {
-				if docs[i].Namespace != "" {
-					folded := naming.Fold(docs[i].Namespace)
-					namespaces[folded] = append(namespaces[folded], int32(i))
-				}
+// A pieceIndex knows which documents have a word, or it as a piece of one, in their name or
+// description, whatever the case.
+type pieceIndex interface {
+	Searcher
+	documents() []Document
+	holdingPiece(word string) docset.Set
+}
+
+// A wordIndex knows which documents have a word, stemmed.
+type wordIndex interface {
+	documents() []Document
+	// holdsWords reports whether it knows the words of every field.
+	holdsWords() bool
+	// holdingWord returns the documents that have every term of a word, in whichever field;
+	// nil for a stop word, which has no term.
+	holdingWord(word string) docset.Set
+}
+
+// A compound is a searcher that asks others over the same documents.
+type compound interface{ searchers() []Searcher }
+
+// NewNarrower returns the Narrower of docs, which it keeps and does not change. searchers are
+// any at hand: what one that was built of the same documents knows of words need not be found
+// out again.
+func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
+	n := &Narrower{docs: docs}
+	n.namespaces = sync.OnceValue(func() map[string][]int32 {
+		namespaces := make(map[string][]int32)
+		for i := range docs {
+			if docs[i].Namespace != "" {
+				folded := naming.Fold(docs[i].Namespace)
+				namespaces[folded] = append(namespaces[folded], int32(i))
 			}
-			return namespaces
-		}),
-		// Only a context fails these two.
-		keyword: sync.OnceValue(func() *keywordIndex {
-			x, _ := newKeywordIndex(context.Background(), docs)
+		}
+		return namespaces
+	})
+	// Only a context fails the two indexes.
+	n.pieces = sync.OnceValue(func() pieceIndex {
+		if x, ok := borrowed(searchers, func(x pieceIndex) bool { return areSame(x.documents(), docs) }); ok {
 			return x
-		}),
-		words: sync.OnceValue(func() *bm25 {
-			x, _ := BM25Options{}.index(context.Background(), docs)
+		}
+		x, _ := newKeywordIndex(context.Background(), docs)
+		return x
+	})
+	n.words = sync.OnceValue(func() wordIndex {
+		if x, ok := borrowed(searchers, func(x wordIndex) bool { return x.holdsWords() && areSame(x.documents(), docs) }); ok {
 			return x
-		}),
-	}
+		}
+		x, _ := BM25Options{}.index(context.Background(), docs)
+		return x
+	})
+	return n
 }
 
-// Keyword returns the searcher Keyword of the documents, which the Narrower has a use for
-// too. It is built when it is first needed.
-func (n *Narrower) Keyword() Searcher { return n.keyword() }
+// borrowed returns the first of some searchers, and of those they ask, that is of a kind and
+// will do.
+func borrowed[T any](searchers []Searcher, willDo func(T) bool) (index T, ok bool) {
+	for len(searchers) > 0 {
+		if index, ok := searchers[0].(T); ok && willDo(index) {
+			return index, true
+		}
+		others, ok := searchers[0].(compound)
+		if searchers = searchers[1:]; ok {
+			searchers = slices.Concat(searchers, others.searchers())
+		}
+	}
+	return index, false
+}
+
+// areSame reports whether documents are the same to a search: an Indexer may have left some
+// out, or added words, before it gave them to another.
+func areSame(a, b []Document) bool {
+	return slices.EqualFunc(a, b, func(a, b Document) bool {
+		return a.Name == b.Name && a.Description == b.Description && a.Namespace == b.Namespace && a.Hint == b.Hint &&
+			slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Tags, b.Tags) &&
+			slices.EqualFunc(a.Parameters, b.Parameters, func(a, b Parameter) bool {
+				return a.Name == b.Name && a.Description == b.Description && slices.Equal(a.Enum, b.Enum)
+			})
+	})
+}
+
+// Keyword returns a searcher Keyword of the documents. It is built when it is first needed.
+func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
 // Read reads a text as s does if it is a QueryReader, and by the common rule if it is another
 // searcher or nil. namespace is an argument beside the text; "": none was given. Nothing is
@@ -108,8 +162,8 @@ func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 // holding returns the documents that have a word, by the common rule. The cost is in
 // proportion to their number.
 func (n *Narrower) holding(word string) docset.Set {
-	set := n.keyword().holding(word)
-	if inflected := n.words().holding(word); inflected != nil {
+	set := n.pieces().holdingPiece(word)
+	if inflected := n.words().holdingWord(word); inflected != nil {
 		set.Union(inflected)
 	}
 	return set

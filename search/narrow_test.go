@@ -106,6 +106,34 @@ func TestNarrowerKeepsWhatIsAllowed(t *testing.T) {
 	assert.Empty(t, allowedOf(n.Narrow(q, func(doc int) bool { return doc != 1 }), 4))
 }
 
+// TestNarrowerBorrows: whichever searchers are at hand, and whatever they were built of, the
+// rule is the same.
+func TestNarrowerBorrows(t *testing.T) {
+	docs := narrowDocs()
+	fewer, others := docs[:2], narrowDocs()
+	others[2].Description = "issue"
+	for name, s := range map[string]search.Searcher{
+		"none":                      nil,
+		"Keyword":                   searcherOf(t, search.Keyword, docs...),
+		"BM25":                      searcherOf(t, search.BM25, docs...),
+		"BM25 without parameters":   searcherOf(t, search.BM25Options{ParameterName: search.Field{Weight: -1}}.Index, docs...),
+		"both within a hybrid":      searcherOf(t, search.Hybrid(search.Hybrid(search.Fuzzy, search.BM25), search.Keyword), docs...),
+		"Keyword of fewer":          searcherOf(t, search.Keyword, fewer...),
+		"BM25 of fewer":             searcherOf(t, search.BM25, fewer...),
+		"Keyword of others":         searcherOf(t, search.Keyword, others...),
+		"BM25 of others":            searcherOf(t, search.BM25, others...),
+		"Keyword of nothing at all": searcherOf(t, search.Keyword),
+	} {
+		n := search.NewNarrower(docs, s)
+		for text, want := range map[string]string{"+issues": "01", "+sue": "01", "+assignees": "0", "+mails": "2", "+opens": "01"} {
+			assert.Equal(t, want, allowedOf(n.Narrow(n.Read(nil, text, ""), nil), len(docs)), "%s: %q", name, text)
+		}
+		hits, err := find(t.Context(), n.Keyword(), search.ParseQuery("opens"))
+		assert.NoError(t, err, name)
+		assert.Len(t, hits, 2, name)
+	}
+}
+
 // TestQueryReaders: the searchers that read a text in a way of their own.
 func TestQueryReaders(t *testing.T) {
 	docs := narrowDocs()
