@@ -48,7 +48,7 @@ func converse[M adk.MessageType](ctx context.Context, t *testing.T, w way, confi
 }
 
 // selecting is a turn that asks the search tool for tools by name.
-func selecting(names string) turn { return search(`{"query":"select:` + names + `"}`) }
+func selecting(names string) turn { return searching(`{"query":"select:` + names + `"}`) }
 
 // calling is a turn that calls a tool without arguments.
 func calling(name string) turn { return toolsearchtest.CallTool(name, "{}") }
@@ -497,7 +497,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 		name := func(kind string) string { return fmt.Sprintf("%s_of_%s_in_edition%d", kind, user, edition) }
 		theirs := fmt.Sprintf("b_of_user%d_in_edition%d", (i+1)%users, edition)
 		scripted := toolsearchtest.NewModel[M](
-			selecting(name("a")+","+theirs), selecting(name("b")), calling(name("c")), calling(theirs), search(`{"query":"edition"}`), toolsearchtest.Say("done"))
+			selecting(name("a")+","+theirs), selecting(name("b")), calling(name("c")), calling(theirs), searching(`{"query":"edition"}`), toolsearchtest.Say("done"))
 		config := with(middleware)
 		config.Model = scripted
 		agent := newAgent(t, config)

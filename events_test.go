@@ -172,7 +172,7 @@ func TestPreselectFails(t *testing.T) {
 			return failingSearcher{}, nil
 		},
 	}
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), search(`{"query":"mail"}`))
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
 	require.NotEmpty(t, told, "the failures told")
 	assert.ErrorIs(t, told[0], errMower)

@@ -236,7 +236,7 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	return messages, err
 }
 
-func search(arguments string) turn { return toolsearchtest.CallTool("tool_search", arguments) }
+func searching(arguments string) turn { return toolsearchtest.CallTool("tool_search", arguments) }
 
 func called(id, name, arguments string) call {
 	return call{ID: id, Name: name, Arguments: arguments}

@@ -203,7 +203,7 @@ func TestReminders(t *testing.T) {
 	for _, tt := range tests {
 		table = append(table, conversation{
 			name: tt.name, history: tt.history,
-			turns: []turn{search(`{"query":"mail"}`)},
+			turns: []turn{searching(`{"query":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
 					require.Len(t, r.Messages, tt.total+2*i, "call %d", i)
@@ -226,7 +226,7 @@ func TestHostileSummary(t *testing.T) {
 	} {
 		table = append(table, conversation{
 			name: name, history: []message{{Role: toolsearchtest.User, Text: "<all_user_messages>" + text + "</all_user_messages>"}},
-			turns: []turn{search(`{"query":"mail"}`)},
+			turns: []turn{searching(`{"query":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
 					require.Greater(t, len(r.Messages), 1, "call %d", i)
@@ -335,8 +335,8 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedChatModelAgentMiddleware[M], native bool) {
 	t.Helper()
 	model := toolsearchtest.NewModel[M](
-		search(`{"query":"select:get_weather"}`),
-		search(`{"query":"select:send_mail"}`),
+		searching(`{"query":"select:get_weather"}`),
+		searching(`{"query":"select:send_mail"}`),
 		toolsearchtest.CallTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)),
 		toolsearchtest.Say("done"),
 	)
@@ -449,7 +449,7 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 	}
 
 	first, before := runner(
-		search(`{"query":"select:get_weather"}`),
+		searching(`{"query":"select:get_weather"}`),
 		// In one round: a search, an unknown name, and a tool that interrupts.
 		toolsearchtest.CallTools(
 			called("s", "tool_search", `{"query":"select:send_mail"}`),
@@ -500,8 +500,8 @@ func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 			history = append(append(history, events...), question)
 			return model.Requests()
 		}
-		first := run(search(`{"query":"select:get_weather,send_mail"}`), toolsearchtest.CallTool("get_whether", `{}`), toolsearchtest.CallTool("list_stocks", `{}`))
-		second := run(search(`{"query":"select:get_forecast"}`))
+		first := run(searching(`{"query":"select:get_weather,send_mail"}`), toolsearchtest.CallTool("get_whether", `{}`), toolsearchtest.CallTool("list_stocks", `{}`))
+		second := run(searching(`{"query":"select:get_forecast"}`))
 		want := reachable(first[len(first)-1])
 		assert.Len(t, want, 3, "native %v: within reach at the end of the first run", native)
 		require.Len(t, second, 2, "native %v: model calls of the second run", native)
@@ -533,9 +533,9 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 		require.NoError(t, err)
 		return model.Requests()
 	}
-	run(toolsearch.WithSession(context.Background(), session), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
+	run(toolsearch.WithSession(context.Background(), session), searching(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
 	require.Equal(t, []string{"send_mail", "get_weather"}, session.Loaded(), "what the session has")
-	requests := run(toolsearch.WithLoaded(context.Background(), append(session.Loaded(), "no_such_tool")...), search(`{"query":"select:list_stocks"}`))
+	requests := run(toolsearch.WithLoaded(context.Background(), append(session.Loaded(), "no_such_tool")...), searching(`{"query":"select:list_stocks"}`))
 	require.Len(t, requests, 2)
 	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
 		assert.Equal(t, want, strings.Join(requests[i].ToolNames(), " "), "call %d: what the model saw", i)

@@ -44,7 +44,7 @@ func TestNativeConversations(t *testing.T) {
 			playAll(t, []conversation{
 				{
 					name: "the catalog is deferred at every call and each tool stands once", config: native, static: static,
-					turns: []turn{search(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`), toolsearchtest.CallTool("get_weather", `{}`)},
+					turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`), toolsearchtest.CallTool("get_weather", `{}`)},
 					saw:   []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
 						everyCall(func(t *testing.T, i int, r request) {
@@ -60,7 +60,7 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "what a search returns is the whole definition", config: native, static: static,
-					turns: []turn{search(`{"query":"select:send_mail,list_stocks"}`)},
+					turns: []turn{searching(`{"query":"select:send_mail,list_stocks"}`)},
 					check: func(t *testing.T, o outcome) {
 						for _, m := range o.last().Messages {
 							for _, info := range m.Found {
@@ -75,7 +75,7 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "a hidden tool that is called runs and moves to the ordinary list", config: native, static: static,
-					turns: []turn{toolsearchtest.CallTool("send_mail", `{}`), search(`{"query":"select:send_mail,get_weather"}`)},
+					turns: []turn{toolsearchtest.CallTool("send_mail", `{}`), searching(`{"query":"select:send_mail,get_weather"}`)},
 					saw:   []string{shown, and("send_mail"), and("send_mail")},
 					check: func(t *testing.T, o outcome) {
 						assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
@@ -86,7 +86,7 @@ func TestNativeConversations(t *testing.T) {
 				{
 					name: "under UnloadedRefuse a hidden tool does not run until it is found", config: refuse, static: static,
 					turns: []turn{
-						toolsearchtest.CallTool("send_mail", `{}`), search(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("send_mail", `{}`),
+						toolsearchtest.CallTool("send_mail", `{}`), searching(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("send_mail", `{}`),
 					},
 					saw: []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
@@ -108,7 +108,7 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "a default history goes on natively", config: native, static: static, history: loadedHistory(),
-					turns: []turn{search(`{"query":"select:list_stocks"}`)},
+					turns: []turn{searching(`{"query":"select:list_stocks"}`)},
 					// To an agentic model the old results stay texts, and the tools move to the
 					// ordinary list; others get the results in native form.
 					check: everyCall(func(t *testing.T, i int, r request) {
@@ -130,7 +130,7 @@ func TestNativeMistakes(t *testing.T) {
 	for _, arguments := range []string{``, `{`, `{}`, `{"query":""}`, `{"query":"zzz"}`, `{"query":"select:zzz"}`, `{"query":{}}`} {
 		table = append(table, conversation{
 			name: arguments, config: toolsearch.Config{UseModelToolSearch: true},
-			turns: []turn{search(arguments), search(`{"query":"select:send_mail"}`)},
+			turns: []turn{searching(arguments), searching(`{"query":"select:send_mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for _, m := range o.last().Messages {
 					switch {

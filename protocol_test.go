@@ -40,7 +40,7 @@ func dialects() []dialect {
 	const adding, constant = "search_tools add_tool show_all_tools remove_tool", "tool_search call_tool"
 	return []dialect{
 		{toolsearch.ProtocolToolSearch, "tool_search", selecting, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolRegexp, "tool_search", func(name string) turn { return search(`{"regex_pattern":"^` + name + `$"}`) }, calling, nil, shows("tool_search")},
+		{toolsearch.ProtocolRegexp, "tool_search", func(name string) turn { return searching(`{"regex_pattern":"^` + name + `$"}`) }, calling, nil, shows("tool_search")},
 		{toolsearch.ProtocolSearchAdd, adding, func(name string) turn { return toolsearchtest.CallTool("add_tool", `{"tool_names":["`+name+`"]}`) }, calling,
 			func(name string) turn { return toolsearchtest.CallTool("remove_tool", `{"tool_names":["`+name+`"]}`) }, shows(adding)},
 		{toolsearch.ProtocolRanked, "tool_search", selecting, calling, nil, shows("tool_search")},
@@ -310,7 +310,7 @@ func TestChineseAnswers(t *testing.T) {
 				toolsearchtest.CallTool("add_tool", `{}`), toolsearchtest.CallTool("add_tool", `{"x":1}`))
 		}
 		if d.protocol == toolsearch.ProtocolDispatch {
-			turns = append(turns, search(`{"query":"select:get_weather"}`), toolsearchtest.CallTool("call_tool", `{}`), dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
+			turns = append(turns, searching(`{"query":"select:get_weather"}`), toolsearchtest.CallTool("call_tool", `{}`), dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
 		}
 		playAll(t, []conversation{{
 			name: d.protocol.String(), config: toolsearch.Config{Protocol: d.protocol, Language: toolsearch.Chinese, Unloaded: toolsearch.UnloadedRefuse}, turns: turns,

@@ -266,7 +266,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 				assert.NotNil(t, a.Matches, "%q", name)
 				_, rest, _ := strings.Cut(a.Message, "{")
 				advised = "{" + rest[:strings.LastIndexByte(rest, '}')+1]
-				return search(advised)
+				return searching(advised)
 			}},
 			toolsearchtest.Say("done"))
 		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, config)}})
@@ -297,7 +297,7 @@ func TestUnlisted(t *testing.T) {
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
 		o := play[*schema.Message](t, conversation{
 			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
-			turns:  []turn{search(`{"query":"zzz"}`), search(`{"query":"select:zzz"}`), search(`{}`)},
+			turns:  []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`)},
 		}, way{})
 		text := o.last().Tools[0].Desc
 		for _, m := range o.last().Messages {
@@ -360,7 +360,7 @@ func TestRetrieverFailureDegrades(t *testing.T) {
 func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
 	var events []toolsearch.SearchEvent
 	config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { events = append(events, e) })
-	o := play[M](t, conversation{config: config, turns: []turn{search(`{"query":"` + query + `"}`)}}, w)
+	o := play[M](t, conversation{config: config, turns: []turn{searching(`{"query":"` + query + `"}`)}}, w)
 	require.NoError(t, o.err)
 	require.Len(t, events, 1)
 	assert.Equal(t, found, strings.Join(events[0].Matches, " "))

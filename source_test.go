@@ -90,21 +90,21 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	mail, stocks := "send_mail: Sends an e-mail", "list_stocks: Prices of shares"
 
 	s.serve(mail, stocks)
-	step("first", 1, "get_weather list_stocks send_mail", []turn{search(`{"query":"mail"}`), calling("send_mail")},
+	step("first", 1, "get_weather list_stocks send_mail", []turn{searching(`{"query":"mail"}`), calling("send_mail")},
 		"tool_search", "tool_search send_mail", "tool_search send_mail")
 	s.serve(mail, stocks)
 	step("the same, as new values", 1, "get_weather list_stocks send_mail", nil, "tool_search")
 	s.serve(stocks, mail)
 	step("in another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
 	s.serve(stocks, mail, "cut_grass: Mows")
-	step("one more", 2, "get_weather cut_grass list_stocks send_mail", []turn{search(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
+	step("one more", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
 	s.serve(stocks)
 	o := step("two fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
 		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
 	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_1")).NotFound, "a tool that is gone")
 	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "a call to a tool that is gone")
 	s.serve("list_stocks: Prices of shares and bonds")
-	step("another description", 4, "get_weather list_stocks", []turn{search(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
+	step("another description", 4, "get_weather list_stocks", []turn{searching(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
 	assert.Empty(t, s.errs, "the failures told")
 }
 
@@ -422,7 +422,7 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	filtered := toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" }}
 	row := conversation{
 		static: []tool.BaseTool{&ownClock{}},
-		turns:  []turn{search(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
+		turns:  []turn{searching(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
 		check: func(t *testing.T, o outcome) {
 			assert.Equal(t, "the agent's own clock", o.result(t, "call_2"))
 			assert.NotContains(t, answerOf(t, o.result(t, "call_1")).Matches, "clock")

@@ -88,7 +88,7 @@ func TestAlwaysLoaded(t *testing.T) {
 		row("what no tool matches is ignored", []string{"jira:*", "no_such_tool", "tag:x"}, toolsearch.Config{}, []turn{selecting("get_weather")}, "",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"), "", "get_weather"),
 		row("they are found again, which changes nothing", []string{"ask_human"}, toolsearch.Config{},
-			[]turn{selecting("ask_human,get_weather"), search(`{"query":"person"}`), calling("ask_human")}, "ask_human",
+			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather", "get_weather", "get_weather"),
 		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, toolsearch.Config{MaxLoaded: 1},
 			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
@@ -99,7 +99,7 @@ func TestAlwaysLoaded(t *testing.T) {
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", ""),
 		{
 			name: "all of them: the model still searches, and nothing is announced", dynamic: officeTools(),
-			config: toolsearch.Config{AlwaysLoaded: []string{"*"}}, turns: []turn{search(`{"query":"weather"}`)},
+			config: toolsearch.Config{AlwaysLoaded: []string{"*"}}, turns: []turn{searching(`{"query":"weather"}`)},
 			saw: slices.Repeat([]string{"tool_search " + github + " mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"}, 2),
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Messages, 1, "the model gets the question alone")
@@ -233,7 +233,7 @@ func TestMaxLoaded(t *testing.T) {
 		},
 		{
 			name: "to be found again is use", config: max2,
-			turns: []turn{selecting("get_weather,send_mail"), search(`{"query":"current"}`), selecting("list_stocks")},
+			turns: []turn{selecting("get_weather,send_mail"), searching(`{"query":"current"}`), selecting("list_stocks")},
 			saw:   []string{none, none + " get_weather send_mail", none + " get_weather send_mail", none + " get_weather list_stocks"},
 		},
 		{
@@ -461,8 +461,8 @@ func busyTurns() []turn {
 	return []turn{
 		toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`}, call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
 		toolsearchtest.CallTools(call{Name: "get_wether", Arguments: `{}`}, call{Name: "get_forecast", Arguments: `{"city":"Rome"}`}, call{Name: "zzz"}),
-		search(`{"query":["zzz","mal","wether"]}`),
-		search(`not { JSON`),
+		searching(`{"query":["zzz","mal","wether"]}`),
+		searching(`not { JSON`),
 		toolsearchtest.CallTool("clock", `{}`),
 		toolsearchtest.Say("done"),
 	}

@@ -114,7 +114,7 @@ func TestEndlessDefinition(t *testing.T) {
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
 		playAll(t, []conversation{{
 			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},
-			turns: []turn{search(`{"query":"select:remote"}`), toolsearchtest.CallTool("remote", `{}`)},
+			turns: []turn{searching(`{"query":"select:remote"}`), toolsearchtest.CallTool("remote", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "remote ran with {}", o.result(t, "call_2"))
 			},
@@ -178,7 +178,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	} {
 		table = append(table, conversation{
 			name: tt.name, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "remote", tt.schema)},
-			turns: []turn{search(`{"query":"select:remote"}`), toolsearchtest.CallTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
+			turns: []turn{searching(`{"query":"select:remote"}`), toolsearchtest.CallTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_2")
 				if tt.problem == "" {

@@ -58,7 +58,7 @@ func TestProtocolDispatch(t *testing.T) {
 	playAll(t, []conversation{
 		{
 			name: "search shows definitions, call_tool runs, and the model sees its own call", config: dispatch(nil),
-			turns: []turn{search(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
+			turns: []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
 			saw:   slices.Repeat([]string{metas}, 3),
 			check: func(t *testing.T, o outcome) {
 				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
@@ -78,7 +78,7 @@ func TestProtocolDispatch(t *testing.T) {
 			}),
 			static: testtools.EchoTools("clock: The time"),
 			turns: []turn{
-				search(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`), calling("get_forecast"), calling("send_mail"),
+				searching(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`), calling("get_forecast"), calling("send_mail"),
 				dispatching("nothing", `{}`), dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock"),
 			},
 			saw: slices.Repeat([]string{"clock " + metas + " send_mail"}, 10),
@@ -99,7 +99,7 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "nothing found, mistakes in a search", config: dispatch(nil),
-			turns: []turn{search(`{"query":"zzz"}`), search(`{}`), search(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
+			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"message":"No tool matches.`)
 				helps(t, o, "call_2", `"message":"The query is empty.`)
@@ -130,7 +130,7 @@ func TestProtocolDispatch(t *testing.T) {
 		{
 			name: "a tool not looked up, under UnloadedRefuse", config: refuse,
 			turns: []turn{
-				dispatching("get_weather", `{}`), calling("get_weather"), search(`{"query":"select:get_weather"}`),
+				dispatching("get_weather", `{}`), calling("get_weather"), searching(`{"query":"select:get_weather"}`),
 				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`),
 			},
 			saw: slices.Repeat([]string{metas}, 6),
@@ -378,7 +378,7 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
 		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
 	}
-	first, before := runner(search(`{"query":"select:delete_all,get_weather"}`), toolsearchtest.CallTools(calls...))
+	first, before := runner(searching(`{"query":"select:delete_all,get_weather"}`), toolsearchtest.CallTools(calls...))
 	_, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
@@ -410,7 +410,7 @@ func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 		c.DynamicTools, c.Unloaded = testtools.NewsTools(), toolsearch.UnloadedRefuse
 	})))
 	first := converse(context.Background(), t, w, config,
-		search(`{"query":"select:get_weather,send_mail"}`),
+		searching(`{"query":"select:get_weather,send_mail"}`),
 		toolsearchtest.CallTools(
 			call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)}, call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
 			call{Name: "call_tool", Arguments: dispatched("send_mail", `{"city":1}`)}, call{Name: "call_tool", Arguments: dispatched("list_stocks", `{}`)}))

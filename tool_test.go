@@ -45,7 +45,7 @@ const (
 func TestProtocolRegexp(t *testing.T) {
 	pattern := func(p string) turn {
 		arguments, _ := json.Marshal(map[string]string{"regex_pattern": p})
-		return search(string(arguments))
+		return searching(string(arguments))
 	}
 	var many []string
 	for i := range 60 {
@@ -84,7 +84,7 @@ func TestProtocolRegexp(t *testing.T) {
 		},
 		{
 			name: "mistakes", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{search(``), search(`{}`), search(`{"regex_pattern":""}`), search(`{"regex_pattern":{}}`), search(`{"words":"mail"}`)},
+			turns: []turn{searching(``), searching(`{}`), searching(`{"regex_pattern":""}`), searching(`{"regex_pattern":{}}`), searching(`{"words":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
@@ -95,7 +95,7 @@ func TestProtocolRegexp(t *testing.T) {
 		},
 		{
 			name: "other spellings of the arguments", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{search(`{"query":"stocks"}`), search(`{"pattern":"stocks"}`), search(`"stocks"`), search(`{"regex_pattern":["stocks","mail"]}`)},
+			turns: []turn{searching(`{"query":"stocks"}`), searching(`{"pattern":"stocks"}`), searching(`"stocks"`), searching(`{"regex_pattern":["stocks","mail"]}`)},
 			check: says(`{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks","send_mail"]}`),
 		},
 		{
@@ -340,7 +340,7 @@ func TestProtocolRanked(t *testing.T) {
 	playAll(t, []conversation{
 		{
 			name: "a ranked text and the same as JSON", config: ranked, dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
-			turns: []turn{search(`{"query":"send mail"}`), calling("send_mail")},
+			turns: []turn{searching(`{"query":"send mail"}`), calling("send_mail")},
 			check: func(t *testing.T, o outcome) {
 				text := o.result(t, "call_1")
 				got := last(t, text)
@@ -368,7 +368,7 @@ func TestProtocolRanked(t *testing.T) {
 		},
 		{
 			name: "the limit is 5 and at most 10", config: ranked, dynamic: testtools.EchoTools(many...),
-			turns: []turn{search(`{"query":"send"}`), search(`{"query":"send","limit":2}`), search(`{"query":"send","limit":100}`), search(`{"query":"send","limit":"7"}`), search(`{"query":"send","limit":-1}`)},
+			turns: []turn{searching(`{"query":"send"}`), searching(`{"query":"send","limit":2}`), searching(`{"query":"send","limit":100}`), searching(`{"query":"send","limit":"7"}`), searching(`{"query":"send","limit":-1}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {
 					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
@@ -380,7 +380,7 @@ func TestProtocolRanked(t *testing.T) {
 		},
 		{
 			name: "no match, and mistakes", config: ranked,
-			turns: []turn{search(`{"query":"0123456789"}`), search(`{}`), search(`{"query":{}}`)}, saw: slices.Repeat([]string{"tool_search"}, 4),
+			turns: []turn{searching(`{"query":"0123456789"}`), searching(`{}`), searching(`{"query":{}}`)}, saw: slices.Repeat([]string{"tool_search"}, 4),
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"No tool matches.", "The query is empty.", "The arguments could not be read."} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
@@ -394,7 +394,7 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
-			name: "names are selected", config: ranked, turns: []turn{search(`{"query":"select:send_mail,get_wether"}`)},
+			name: "names are selected", config: ranked, turns: []turn{searching(`{"query":"select:send_mail,get_wether"}`)},
 			saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				assert.Contains(t, o.result(t, "call_1"), `"not_found":["get_wether"],"suggestions":["get_weather"]`)

@@ -27,7 +27,7 @@ func TestConversations(t *testing.T) {
 	playAll(t, []conversation{
 		{
 			name:  "what is found is shown from the next call on and can be called",
-			turns: []turn{search(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
+			turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
@@ -36,7 +36,7 @@ func TestConversations(t *testing.T) {
 		{
 			name:   "static tools come first and stay, loaded ones are appended in their order",
 			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
-			turns:  []turn{search(`{"query":"select:send_mail"}`), search(`{"query":"select:get_weather,list_stocks"}`)},
+			turns:  []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"select:get_weather,list_stocks"}`)},
 			saw: []string{
 				"clock calculator tool_search",
 				"clock calculator tool_search send_mail",
@@ -45,7 +45,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name:  "finding a tool again changes nothing",
-			turns: []turn{search(`{"query":"select:send_mail"}`), search(`{"query":"mail"}`), search(`{"query":"select:send_mail,send_mail"}`)},
+			turns: []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"mail"}`), searching(`{"query":"select:send_mail,send_mail"}`)},
 			saw:   []string{"tool_search", "tool_search send_mail", "tool_search send_mail", "tool_search send_mail"},
 		},
 		{
@@ -57,7 +57,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name:  "the reminder stands before the first message that is not a system one",
-			turns: []turn{search(`{"query":"mail"}`)},
+			turns: []turn{searching(`{"query":"mail"}`)},
 			history: []message{
 				{Role: toolsearchtest.System, Text: "Be brief."},
 				{Role: toolsearchtest.User, Text: "Hello"},
@@ -72,7 +72,7 @@ func TestConversations(t *testing.T) {
 		{
 			name:   "without a reminder the model sees none",
 			config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}},
-			turns:  []turn{search(`{"query":"mail","max_results":1}`)},
+			turns:  []turn{searching(`{"query":"mail","max_results":1}`)},
 			saw:    []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Messages, 1, "the model is to get the question alone")
@@ -91,7 +91,7 @@ func TestConversations(t *testing.T) {
 			config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{
 				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
-				search(`{"query":"select:get_weather"}`),
+				searching(`{"query":"select:get_weather"}`),
 				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
 			},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
@@ -285,7 +285,7 @@ func TestModelMistakes(t *testing.T) {
 	for _, tt := range tests {
 		table = append(table, conversation{
 			name:  strings.Map(func(r rune) rune { return r }, tt.arguments[:min(len(tt.arguments), 40)]),
-			turns: []turn{search(tt.arguments)},
+			turns: []turn{searching(tt.arguments)},
 			check: func(t *testing.T, o outcome) { tt.check(t, answerOf(t, o.result(t, "call_1"))) },
 		})
 	}
@@ -308,7 +308,7 @@ func TestNotFound(t *testing.T) {
 	for _, tt := range tests {
 		table = append(table, conversation{
 			name:  tt.query,
-			turns: []turn{search(`{"query":"` + tt.query + `"}`)},
+			turns: []turn{searching(`{"query":"` + tt.query + `"}`)},
 			check: func(t *testing.T, o outcome) {
 				got := answerOf(t, o.result(t, "call_1"))
 				assert.Equal(t, append([]string{}, tt.want.Matches...), got.Matches) // never null
@@ -543,13 +543,13 @@ func TestEinosDefects(t *testing.T) {
 		turns   []turn
 		shows   func(o outcome) bool
 	}{
-		{"native: every tool twice in the second call", way{}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
-		{"native: every tool twice in the second call, agentic", way{agentic: true, runner: true}, true, nil, nil, []turn{search(`{"query":"mail"}`)}, sawTwice},
-		{"native: the deferred tools are lost without a Runner", agentic, true, testtools.EchoTools("clock: The time"), nil, []turn{search(`{"query":"mail"}`)}, lost("get_weather")},
-		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{search(`{"query":`)}, failed},
-		{"an empty query ends the run", agentic, false, nil, nil, []turn{search(`{"query":""}`)}, failed},
+		{"native: every tool twice in the second call", way{}, true, nil, nil, []turn{searching(`{"query":"mail"}`)}, sawTwice},
+		{"native: every tool twice in the second call, agentic", way{agentic: true, runner: true}, true, nil, nil, []turn{searching(`{"query":"mail"}`)}, sawTwice},
+		{"native: the deferred tools are lost without a Runner", agentic, true, testtools.EchoTools("clock: The time"), nil, []turn{searching(`{"query":"mail"}`)}, lost("get_weather")},
+		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{searching(`{"query":`)}, failed},
+		{"an empty query ends the run", agentic, false, nil, nil, []turn{searching(`{"query":""}`)}, failed},
 		{"a call to a name no tool has ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
-		{"no match is null", way{}, false, nil, nil, []turn{search(`{"query":"zzz"}`)}, func(o outcome) bool {
+		{"no match is null", way{}, false, nil, nil, []turn{searching(`{"query":"zzz"}`)}, func(o outcome) bool {
 			return slices.ContainsFunc(o.last().Messages, func(m message) bool { return strings.Contains(m.Text, `"matches":null`) })
 		}},
 		{"a history without the names of its tools loads nothing", way{}, false, nil, changed(loadedHistory(), func(m *message) { m.ToolName = "" }), nil, lost("get_weather")},
