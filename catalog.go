@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
-	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
@@ -71,9 +69,13 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	if err != nil {
 		return nil, err
 	}
+	names, err := search.Positions(infos)
+	if err != nil {
+		return nil, err
+	}
 	c := &Catalog{
 		docs:          make([]search.Document, len(infos)),
-		byName:        make(map[string]int, len(infos)),
+		byName:        names,
 		byFolded:      make(map[string][]int, len(infos)),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
@@ -84,9 +86,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	index, fallback := config.index(), config.fallback()
 	wantParameters := index != nil || fallback != nil || config.Preselect > 0
 	for i, info := range infos {
-		if err := c.add(i, info, config.Annotate, wantParameters); err != nil {
-			return nil, err
-		}
+		c.add(i, info, config.Annotate, wantParameters)
 	}
 	c.names = sync.OnceValue(func() *nameIndex { return newNameIndex(c.docs) })
 	if c.searcher, err = c.index(ctx, index); err != nil {
@@ -106,33 +106,17 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	return c, nil
 }
 
-func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation, wantParameters bool) error {
-	if info == nil {
-		return fmt.Errorf("toolsearch: tool %d: no tool info", i)
-	}
-	if info.Name == "" {
-		return fmt.Errorf("toolsearch: tool %d: empty name", i)
-	}
-	if first, taken := c.byName[info.Name]; taken {
-		return fmt.Errorf("toolsearch: tool %d: duplicate name %q, tool %d has it too", i, info.Name, first)
-	}
-	c.byName[info.Name] = i
+// add compiles a tool. Its name is checked already.
+func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation, wantParameters bool) {
 	folded := naming.Fold(info.Name)
 	c.byFolded[folded] = append(c.byFolded[folded], i)
 	if shown := naming.Fold(naming.Shown(info.Name)); shown != folded {
 		c.byFolded[shown] = append(c.byFolded[shown], i)
 	}
-	// A copy, since nothing stops the tool from changing what it returned.
-	own := *info
-	own.Extra = maps.Clone(info.Extra)
-	if own.ParamsOneOf == nil { // some model adapters send no schema then, which providers refuse
-		own.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})
-	}
-	c.docs[i] = search.Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}
+	c.docs[i] = search.DocumentOf(info, annotate)
 	if wantParameters {
 		c.docs[i].Parameters = search.ParametersOf(info)
 	}
-	return nil
 }
 
 func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searcher, error) {
@@ -244,16 +228,4 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 		return search.Explanation{Parts: []search.Contribution{why}}, ctx.Err()
 	}
 	return explainer.Explain(ctx, q, doc)
-}
-
-// Store writes the catalog into an engine, for other processes to search in with Retriever.
-// See StoreDocuments.
-func (c *Catalog) Store(ctx context.Context, ix indexer.Indexer, options search.StoreOptions) (search.Stored, error) {
-	docs := slices.Clone(c.docs)
-	for i := range docs {
-		if docs[i].Parameters == nil { // a catalog for keyword search is built without
-			docs[i].Parameters = search.ParametersOf(docs[i].Info)
-		}
-	}
-	return search.StoreDocuments(ctx, ix, docs, options)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // printMatches searches the demo's tools with index and prints what is found.
@@ -143,7 +144,7 @@ func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Op
 			score += strings.Count(strings.ToLower(doc.Content), word)
 		}
 		if score > 0 {
-			copied := &schema.Document{ID: doc.ID, MetaData: map[string]any{toolsearch.MetaName: doc.MetaData[toolsearch.MetaName]}}
+			copied := &schema.Document{ID: doc.ID, MetaData: map[string]any{search.MetaName: doc.MetaData[search.MetaName]}}
 			found = append(found, copied.WithScore(float64(score)))
 		}
 	}
@@ -154,13 +155,13 @@ func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Op
 // One process stores the catalog in an engine, this or another one searches it there.
 func ExampleRetriever() {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
+	docs, err := search.Documents(demoInfos(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	e := &demoEngine{}
-	stored, err := catalog.Store(ctx, e, toolsearch.StoreOptions{})
+	stored, err := search.StoreDocuments(ctx, e, docs, search.StoreOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cloudwego/eino/components/embedding"
-	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
 
@@ -84,34 +83,3 @@ func Annotate(info *schema.ToolInfo) Annotation { return search.Annotate(info) }
 
 // ParseQuery reads a keyword query. See search.ParseQuery.
 func ParseQuery(text string) Query { return search.ParseQuery(text) }
-
-// Stores of vectors and the filling of engines.
-type (
-	VectorStore  = search.VectorStore
-	FileStore    = search.FileStore
-	StoreOptions = search.StoreOptions
-	Stored       = search.Stored
-)
-
-// Keys of the MetaData of a tool's document in an engine.
-const (
-	MetaName      = search.MetaName
-	MetaNamespace = search.MetaNamespace
-	MetaHash      = search.MetaHash
-	MetaTags      = search.MetaTags
-	MetaAliases   = search.MetaAliases
-)
-
-// NewFileStore is search.NewFileStore.
-func NewFileStore(path string) *FileStore { return search.NewFileStore(path) }
-
-// DocumentID is search.DocumentID.
-func DocumentID(name string) string { return search.DocumentID(name) }
-
-// SchemaDocument is search.SchemaDocument.
-func SchemaDocument(doc Document) *schema.Document { return search.SchemaDocument(doc) }
-
-// StoreDocuments is search.StoreDocuments.
-func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, options StoreOptions) (Stored, error) {
-	return search.StoreDocuments(ctx, ix, docs, options)
-}

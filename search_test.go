@@ -19,6 +19,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -325,7 +326,7 @@ func TestRetrieverFailureDegrades(t *testing.T) {
 	broken := toolsearch.Retriever(brokenEngine{down})
 	inEngine := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 		e := &demoEngine{}
-		if _, err := toolsearch.StoreDocuments(ctx, e, docs, toolsearch.StoreOptions{}); err != nil {
+		if _, err := search.StoreDocuments(ctx, e, docs, search.StoreOptions{}); err != nil {
 			return nil, err
 		}
 		return toolsearch.Retriever(e)(ctx, docs)

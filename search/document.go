@@ -43,6 +43,54 @@ func Annotate(info *schema.ToolInfo) Annotation {
 	return Annotation{Namespace: naming.Namespace(info.Name)}
 }
 
+// Documents makes the documents of tools, for use without a catalog: a Document's place in the
+// list is the one its hits tell. A nil annotate means Annotate. It fails, naming the position,
+// on a nil info and on an empty or repeated name. It reads the infos and keeps copies of them.
+func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) ([]Document, error) {
+	if _, err := Positions(infos); err != nil {
+		return nil, err
+	}
+	if annotate == nil {
+		annotate = Annotate
+	}
+	docs := make([]Document, len(infos))
+	for i, info := range infos {
+		docs[i] = DocumentOf(info, annotate)
+		docs[i].Parameters = ParametersOf(info)
+	}
+	return docs, nil
+}
+
+// Positions returns the position of each tool by its name. It fails as Documents does.
+func Positions(infos []*schema.ToolInfo) (map[string]int, error) {
+	positions := make(map[string]int, len(infos))
+	for i, info := range infos {
+		if info == nil {
+			return nil, fmt.Errorf("toolsearch: tool %d: no tool info", i)
+		}
+		if info.Name == "" {
+			return nil, fmt.Errorf("toolsearch: tool %d: empty name", i)
+		}
+		if first, taken := positions[info.Name]; taken {
+			return nil, fmt.Errorf("toolsearch: tool %d: duplicate name %q, tool %d has it too", i, info.Name, first)
+		}
+		positions[info.Name] = i
+	}
+	return positions, nil
+}
+
+// DocumentOf makes a tool's document without its Parameters. ParametersOf reads them; they are
+// most of the work, and not every searcher wants them.
+func DocumentOf(info *schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) Document {
+	// A copy, since nothing stops the tool from changing what it returned.
+	own := *info
+	own.Extra = maps.Clone(info.Extra)
+	if own.ParamsOneOf == nil { // some model adapters send no schema then, which providers refuse
+		own.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})
+	}
+	return Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}
+}
+
 // Bounds on what is read of one tool's definition, which may come from a remote server.
 const (
 	MaxDescriptionBytes = 64 << 10

@@ -166,11 +166,11 @@ type Stored struct {
 //
 // An Indexer that writes the catalog when a middleware is built, and then searches there:
 //
-//	Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-//		if _, err := toolsearch.StoreDocuments(ctx, indexer, docs, toolsearch.StoreOptions{}); err != nil {
+//	Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+//		if _, err := search.StoreDocuments(ctx, indexer, docs, search.StoreOptions{}); err != nil {
 //			return nil, err
 //		}
-//		return toolsearch.Retriever(retriever)(ctx, docs)
+//		return search.Retriever(retriever)(ctx, docs)
 //	}
 func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, options StoreOptions) (Stored, error) {
 	stored := Stored{Hashes: make(map[string]string, len(docs))}

@@ -344,9 +344,15 @@ func (typed) GetType() string { return "Typed" }
 // that stayed are, by another process that has only the tools.
 func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	e := &engine{}
-	before, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), nil)
+	var infos []*schema.ToolInfo
+	for _, tool := range testtools.NewsTools() {
+		info, err := tool.Info(t.Context())
+		require.NoError(t, err)
+		infos = append(infos, info)
+	}
+	before, err := search.Documents(infos, nil)
 	require.NoError(t, err)
-	_, err = before.Store(t.Context(), e, search.StoreOptions{})
+	_, err = search.StoreDocuments(t.Context(), e, before, search.StoreOptions{})
 	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], search.Retriever(e))
 	require.NoError(t, err)

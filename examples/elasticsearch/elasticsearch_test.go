@@ -26,6 +26,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/elasticsearch/loopback"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -88,9 +89,9 @@ func catalogOf(t *testing.T, infos []*schema.ToolInfo, index toolsearch.Indexer)
 	return catalog
 }
 
-func (e *engine) mustSync(t *testing.T, infos []*schema.ToolInfo) toolsearch.Stored {
+func (e *engine) mustSync(t *testing.T, infos []*schema.ToolInfo) search.Stored {
 	t.Helper()
-	stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), nil)
+	stored, err := e.sync(t.Context(), infos, nil)
 	require.NoError(t, err)
 	return stored
 }
@@ -185,7 +186,7 @@ func TestKeepsTheContract(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if _, err := toolsearch.StoreDocuments(ctx, ix, docs, toolsearch.StoreOptions{}); err != nil {
+			if _, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{}); err != nil {
 				return nil, err
 			}
 			if err := e.refresh(ctx); err != nil {
@@ -217,7 +218,9 @@ func TestWritesWhatChanged(t *testing.T) {
 		// Without knowing what is there, everything is written again, and nothing twice.
 		ix, err := e.indexer(t.Context())
 		require.NoError(t, err)
-		_, err = catalogOf(t, infos, nil).Store(t.Context(), ix, toolsearch.StoreOptions{})
+		docs, err := search.Documents(infos, nil)
+		require.NoError(t, err)
+		_, err = search.StoreDocuments(t.Context(), ix, docs, search.StoreOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, first.Hashes, e.mustHold(t), "after writing twice")
 
@@ -248,7 +251,7 @@ func TestForeignDocuments(t *testing.T) {
 		e.mustSync(t, append(foreign, infos...))
 		ix, err := e.indexer(t.Context())
 		require.NoError(t, err)
-		unnamed := &schema.Document{ID: "no-tool", Content: "create issue create issue", MetaData: map[string]any{toolsearch.MetaHash: "1"}}
+		unnamed := &schema.Document{ID: "no-tool", Content: "create issue create issue", MetaData: map[string]any{search.MetaHash: "1"}}
 		_, err = ix.Store(t.Context(), []*schema.Document{unnamed})
 		require.NoError(t, err)
 		require.NoError(t, e.refresh(t.Context()))
@@ -274,7 +277,7 @@ func TestNamespaces(t *testing.T) {
 				return nil
 			}
 			return []retriever.Option{retrieveres8.WithFilters([]types.Query{
-				{Term: map[string]types.TermQuery{toolsearch.MetaNamespace: {Value: q.Namespace}}}})}
+				{Term: map[string]types.TermQuery{search.MetaNamespace: {Value: q.Namespace}}}})}
 		}}
 		var docs []toolsearch.Document
 		var searcher toolsearch.Searcher
@@ -303,7 +306,7 @@ func TestManyTools(t *testing.T) {
 		}
 		e := newEngine(t, client, nil)
 		var progress []int
-		stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), func(written, total int) { progress = append(progress, written) })
+		stored, err := e.sync(t.Context(), infos, func(written, total int) { progress = append(progress, written) })
 		require.NoError(t, err)
 		require.Equal(t, 2000, stored.Written)
 		require.Len(t, progress, 20)
@@ -349,7 +352,7 @@ func TestSearchesWhileItIsWritten(t *testing.T) {
 		for i := range 5 {
 			changed.Desc = fmt.Sprintf("Version %d", i)
 			others := slices.DeleteFunc(slices.Clone(infos), func(info *schema.ToolInfo) bool { return info.Name == changed.Name })
-			stored, err := e.sync(t.Context(), catalogOf(t, append(others, &changed), nil), nil)
+			stored, err := e.sync(t.Context(), append(others, &changed), nil)
 			assert.NoError(t, err, changed.Desc)
 			assert.Equal(t, 1, stored.Written, changed.Desc)
 		}
@@ -456,7 +459,7 @@ func TestWritingFails(t *testing.T) {
 		return true
 	}
 	server.Break(bulkFails)
-	stored, err := e.sync(t.Context(), catalogOf(t, infos, nil), nil)
+	stored, err := e.sync(t.Context(), infos, nil)
 	assert.ErrorContains(t, err, "documents 1 to 100 of 166: the document of "+infos[0].Name+" was not stored")
 	assert.Empty(t, stored.Hashes, "no bulk gets through")
 	ix, err := e.indexer(t.Context())
@@ -470,7 +473,7 @@ func TestWritingFails(t *testing.T) {
 
 	// One document among many is refused: its name is longer than a keyword may be.
 	long := &schema.ToolInfo{Name: strings.Repeat("long_", 10_000), Desc: "Too long"}
-	stored, err = e.sync(t.Context(), catalogOf(t, append(slices.Clone(infos), long), nil), nil)
+	stored, err = e.sync(t.Context(), append(slices.Clone(infos), long), nil)
 	assert.Error(t, err, "one document refused")
 	assert.Zero(t, stored.Written, "one document refused")
 	assert.Equal(t, len(infos), stored.Unchanged, "one document refused")

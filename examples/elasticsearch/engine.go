@@ -18,7 +18,7 @@ import (
 	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/elastic/go-elasticsearch/v8/esapi"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Fields of the index.
@@ -39,12 +39,12 @@ type engine struct {
 // and a catalog is small; strict, so that a field that is spelled wrong is an error.
 func (e *engine) create(ctx context.Context) error {
 	properties := map[string]any{
-		contentField:             map[string]any{"type": "text"},
-		toolsearch.MetaName:      map[string]any{"type": "keyword"},
-		toolsearch.MetaNamespace: map[string]any{"type": "keyword"},
-		toolsearch.MetaHash:      map[string]any{"type": "keyword"},
-		toolsearch.MetaTags:      map[string]any{"type": "keyword"},
-		toolsearch.MetaAliases:   map[string]any{"type": "keyword"},
+		contentField:         map[string]any{"type": "text"},
+		search.MetaName:      map[string]any{"type": "keyword"},
+		search.MetaNamespace: map[string]any{"type": "keyword"},
+		search.MetaHash:      map[string]any{"type": "keyword"},
+		search.MetaTags:      map[string]any{"type": "keyword"},
+		search.MetaAliases:   map[string]any{"type": "keyword"},
 	}
 	if e.embedder != nil {
 		properties[vectorField] = map[string]any{"type": "dense_vector", "dims": e.dims, "similarity": "cosine"}
@@ -69,19 +69,23 @@ func (e *engine) refresh(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Refresh(e.client.Indices.Refresh.WithIndex(e.index), e.client.Indices.Refresh.WithContext(ctx)))
 }
 
-// sync brings the index up to date with a catalog: writes what is new or has changed and
-// deletes what has left. The index is the catalog's own, so that includes what others put
+// sync brings the index up to date with a catalog's tools: writes what is new or has changed
+// and deletes what has left. The index is the catalog's own, so that includes what others put
 // there.
-func (e *engine) sync(ctx context.Context, catalog *toolsearch.Catalog, progress func(written, total int)) (toolsearch.Stored, error) {
+func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, progress func(written, total int)) (search.Stored, error) {
+	docs, err := search.Documents(infos, nil)
+	if err != nil {
+		return search.Stored{}, err
+	}
 	known, err := e.hashes(ctx)
 	if err != nil {
-		return toolsearch.Stored{}, err
+		return search.Stored{}, err
 	}
 	ix, err := e.indexer(ctx)
 	if err != nil {
-		return toolsearch.Stored{}, err
+		return search.Stored{}, err
 	}
-	stored, err := catalog.Store(ctx, ix, toolsearch.StoreOptions{Known: known, Progress: progress})
+	stored, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{Known: known, Progress: progress})
 	if err != nil {
 		return stored, err
 	}
@@ -98,7 +102,7 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	}
 	const page = 1000
 	known := make(map[string]string)
-	request := map[string]any{"size": page, "_source": []string{toolsearch.MetaHash}, "sort": []any{map[string]string{toolsearch.MetaName: "asc"}}}
+	request := map[string]any{"size": page, "_source": []string{search.MetaHash}, "sort": []any{map[string]string{search.MetaName: "asc"}}}
 	for {
 		body, err := json.Marshal(request)
 		if err != nil {
@@ -112,8 +116,8 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 				} `json:"hits"`
 			} `json:"hits"`
 		}
-		search := e.client.Search
-		if err := read(&answer)(search(search.WithContext(ctx), search.WithIndex(e.index), search.WithBody(bytes.NewReader(body)))); err != nil {
+		ask := e.client.Search
+		if err := read(&answer)(ask(ask.WithContext(ctx), ask.WithIndex(e.index), ask.WithBody(bytes.NewReader(body)))); err != nil {
 			return nil, err
 		}
 		hits := answer.Hits.Hits
@@ -191,7 +195,7 @@ func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document
 		Docs []source `json:"docs"`
 	}
 	get := c.engine.client.Mget
-	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index), get.WithSourceIncludes(toolsearch.MetaHash)))
+	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index), get.WithSourceIncludes(search.MetaHash)))
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +204,8 @@ func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document
 		there[document.ID] = document.Source.Hash
 	}
 	for _, document := range documents {
-		if there[document.ID] != document.MetaData[toolsearch.MetaHash] {
-			return nil, fmt.Errorf("the document of %v was not stored", document.MetaData[toolsearch.MetaName])
+		if there[document.ID] != document.MetaData[search.MetaHash] {
+			return nil, fmt.Errorf("the document of %v was not stored", document.MetaData[search.MetaName])
 		}
 	}
 	return ids, nil

@@ -79,12 +79,14 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}()
 
 	tools := services.Tools()
-	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-	if err != nil {
-		return err
+	infos := make([]*schema.ToolInfo, len(tools))
+	for i, tool := range tools {
+		if infos[i], err = tool.Info(ctx); err != nil {
+			return err
+		}
 	}
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, catalog, nil)
+		stored, err := e.sync(ctx, infos, nil)
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -58,7 +59,7 @@ func run(ctx context.Context, out io.Writer, folder string) error {
 	}
 	meaning := toolsearch.EmbeddingOptions{
 		Embedder: e, Model: model,
-		Store:        toolsearch.NewFileStore(filepath.Join(folder, "vectors")),
+		Store:        search.NewFileStore(filepath.Join(folder, "vectors")),
 		OnStoreError: func(err error) { fmt.Fprintln(out, err) },
 		Progress: func(done, total int) {
 			if done == 0 || done == total {

@@ -23,6 +23,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The server of these tests is the real one, and so are the vectors.
@@ -145,7 +146,7 @@ func TestRestart(t *testing.T) {
 	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
 		counter := &counting{Embedder: e}
 		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), toolsearch.EmbeddingOptions{
-			Embedder: counter, Model: model, Store: toolsearch.NewFileStore(path), OnStoreError: func(err error) { assert.NoError(t, err) },
+			Embedder: counter, Model: model, Store: search.NewFileStore(path), OnStoreError: func(err error) { assert.NoError(t, err) },
 		}.Index)
 		require.NoError(t, err)
 		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")
@@ -265,7 +266,7 @@ func TestServer(t *testing.T) {
 // 7,000 of them does.
 type storing struct {
 	embedding.Embedder
-	store *toolsearch.FileStore
+	store *search.FileStore
 }
 
 func (s storing) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
@@ -319,7 +320,7 @@ func TestHybridOnPublicSets(t *testing.T) {
 	_, e := running(t)
 	folder, err := cacheFolder()
 	require.NoError(t, err)
-	store := toolsearch.NewFileStore(filepath.Join(folder, "public-sets"))
+	store := search.NewFileStore(filepath.Join(folder, "public-sets"))
 	meaning := toolsearch.EmbeddingOptions{Embedder: storing{e, store}}.Index
 	sets := []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
 	t.Logf("%-16s  %12s  %12s  %12s", "R@5 MRR", "BM25", "Embedding", "Hybrid")
