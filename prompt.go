@@ -44,6 +44,7 @@ func newPrompt(language Language, protocol string, listed bool, own map[string]s
 	}
 	fill := strings.NewReplacer(values...)
 	p := &prompt{texts: make(map[string]string), protocol: protocol, listed: listed}
+	_, source, _ = strings.Cut(source, "\n# ") // what stands before the first heading is for authors
 	for section := range strings.SplitSeq(source, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
 		if text, replaced := own[key]; replaced {

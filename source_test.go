@@ -450,3 +450,8 @@ func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {
 func (*ownClock) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
 	return "the agent's own clock", nil
 }
+
+// sourceOf is a Source that always answers with the same tools.
+func sourceOf(specs ...string) func(context.Context) ([]tool.BaseTool, error) {
+	return func(context.Context) ([]tool.BaseTool, error) { return testtools.EchoTools(specs...), nil }
+}

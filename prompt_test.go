@@ -1,0 +1,181 @@
+package toolsearch_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// What the model reads, and Config.Texts, which replaces it.
+
+// headings are the keys of Config.Texts, and the first line of the file, which is no key.
+func headings(t *testing.T, file string) (keys []string, preface string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	sections := strings.Split(string(text), "\n# ")
+	for _, section := range sections[1:] {
+		heading, _, _ := strings.Cut(section, "\n")
+		keys = append(keys, heading)
+	}
+	preface, _, _ = strings.Cut(sections[0], "\n")
+	return keys, preface
+}
+
+// TestEveryTextCanBeReplaced: one by one and all at once, in both languages.
+func TestEveryTextCanBeReplaced(t *testing.T) {
+	english, _ := headings(t, "prompt/en.md")
+	chinese, _ := headings(t, "prompt/zh.md")
+	require.GreaterOrEqual(t, len(english), 50)
+	assert.Equal(t, english, chinese, "the headings of the two files, in order")
+	all := map[string]string{}
+	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
+		for _, key := range english {
+			all[key] = "My " + key
+			_, err := toolsearch.New(context.Background(), &toolsearch.Config{
+				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{key: "My " + key},
+			})
+			assert.NoError(t, err, "%q in language %d", key, language)
+		}
+		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), Language: language, Texts: all})
+		assert.NoError(t, err, "language %d", language)
+	}
+}
+
+// TestUnknownTexts: a key that is no heading is a mistake of the programmer, who is told which.
+func TestUnknownTexts(t *testing.T) {
+	_, preface := headings(t, "prompt/en.md")
+	require.NotEmpty(t, preface)
+	_, prefaceOfChinese := headings(t, "prompt/zh.md")
+	require.NotEmpty(t, prefaceOfChinese)
+	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description", "ranked no-match-unlisted", preface, prefaceOfChinese} {
+		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
+			_, err := toolsearch.NewTyped[*schema.AgenticMessage](context.Background(), &toolsearch.Config{
+				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{"description": "x", key: "y"},
+			})
+			assert.ErrorContains(t, err, "toolsearch: Texts: ", "%q", key)
+			assert.ErrorContains(t, err, `"`+key+`"`, "%q", key)
+		}
+	}
+	_, err := toolsearch.New(context.Background(), &toolsearch.Config{
+		DynamicTools: testtools.NewsTools(), Texts: map[string]string{"z": "", "b": "", "y": ""},
+	})
+	assert.ErrorContains(t, err, `"b"`, "of several, the first by name")
+}
+
+// descriptionOf returns what the first request says of a tool and its parameters.
+func descriptionOf(t *testing.T, o outcome, name string) (description string, parameters map[string]string) {
+	t.Helper()
+	require.NotEmpty(t, o.requests)
+	for _, info := range o.requests[0].Tools {
+		if info.Name != name {
+			continue
+		}
+		definition, err := info.ToJSONSchema()
+		require.NoError(t, err)
+		parameters = map[string]string{}
+		for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			parameters[pair.Key] = pair.Value.Description
+		}
+		return info.Desc, parameters
+	}
+	require.Fail(t, "the model does not see the tool", name)
+	return "", nil
+}
+
+// leadOfReminder returns the first line behind the tag of the reminder.
+func leadOfReminder(r request) string {
+	for _, m := range r.Messages {
+		if tag, rest, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
+			line, _, _ := strings.Cut(rest, "\n")
+			return line
+		}
+	}
+	return ""
+}
+
+func TestTexts(t *testing.T) {
+	messageOf := func(want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			assert.Equal(t, want, answerOf(t, o.result(t, "call_1")).Message)
+		}
+	}
+	describes := func(tool, want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			description, _ := descriptionOf(t, o, tool)
+			assert.Equal(t, want, description)
+		}
+	}
+	reminds := func(want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			require.NotEmpty(t, o.requests)
+			assert.Equal(t, want, leadOfReminder(o.requests[0]))
+		}
+	}
+	row := func(name string, config toolsearch.Config, texts map[string]string, turns []turn, check func(t *testing.T, o outcome)) conversation {
+		config.Texts = texts
+		return conversation{name: name, config: config, turns: turns, check: check}
+	}
+	hidden := toolsearch.ReminderConfig{Disabled: true}
+	nothing := []turn{searching(`{"query":"zzz"}`)}
+	playAll(t, []conversation{
+		row("description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("nothing at all", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
+		row("in Chinese too", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, MaxResultsCap: 7},
+			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
+		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
+			_, parameters := descriptionOf(t, o, "tool_search")
+			assert.Equal(t, map[string]string{"query": "What?", "max_results": "How many? 50"}, parameters)
+		}),
+		row("no match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
+		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"}, []turn{searching(`{"query":" "}`)}, messageOf("Words!")),
+		row("an unknown tool", toolsearch.Config{}, map[string]string{"unknown-tool": "{name}? Use {tool}, {name}."}, []turn{calling("zzz")}, messageOf("zzz? Use tool_search, zzz.")),
+		// What a model wrote is filled in last, so that a placeholder in it stays as it is.
+		row("a placeholder for a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"}, []turn{calling("{tool}")}, messageOf("{tool}?")),
+		row("a tool not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
+			messageOf(`send_mail by {"query":"select:send_mail"}`)),
+		row("reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("reminder of a number", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
+
+		row("the description of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{
+			"description": "no", "dispatch description": "Looks, for {call}.", "ranked description": "no",
+		}, nil, describes("tool_search", "Looks, for call_tool.")),
+		row("a protocol's own text stands before that of all", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
+			reminds("tool_search, call_tool")),
+		row("a protocol without its own text has that of all", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("the other tool of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
+			describes("call_tool", "Runs what tool_search found.")),
+		row("the tools of search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, map[string]string{
+			"search_add show-all-description": "{tool} {add} {remove} {show-all}",
+		}, nil, describes("show_all_tools", "search_tools add_tool remove_tool show_all_tools")),
+		row("regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, map[string]string{"regexp no-match": "None."},
+			[]turn{searching(`{"regex_pattern":"zzz"}`)}, func(t *testing.T, o outcome) { assert.Contains(t, o.result(t, "call_1"), `"None."`) }),
+
+		row("the description for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
+			describes("tool_search", "Looks in the dark.")),
+		row("no match, for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
+		row("models that see names do not get the other", toolsearch.Config{}, map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+		row("a protocol's own text stands before that for models that see no names", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
+			map[string]string{"dispatch description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+	})
+}
+
+// TestTextsOfACopy: what a program does to its map after New is its own business.
+func TestTextsOfACopy(t *testing.T) {
+	texts := map[string]string{"no-match": "Nothing."}
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Source: sourceOf("fax: Faxes"), Texts: texts})
+	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
+	o := converse(context.Background(), t, way{}, with(middleware), searching(`{"query":"zzz"}`), toolsearchtest.Say("done"))
+	require.NoError(t, o.err)
+	assert.Equal(t, "Nothing.", answerOf(t, o.result(t, "call_1")).Message)
+}
