@@ -241,3 +241,75 @@ func listedModules(section string) (modules []string) {
 	slices.Sort(modules)
 	return modules
 }
+
+// importRules say what of this project the packages in a folder may import, tests excluded. A
+// "..." stands for the folder and those in it, "leaves" for the packages of internal that are
+// built into programs. The rule of the longest folder counts.
+var importRules = map[string]string{
+	".":                  "search leaves",
+	"search":             "leaves",
+	"internal/...":       "leaves",
+	"internal/testtools": ". search leaves",                             // for tests
+	"internal/readme":    ". search leaves toolsearchtest examples/...", // for docs
+	"toolsearchtest":     ". search",
+	"eval/...":           ". search eval/...",
+	"cmd/...":            ". search eval/...",
+	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
+	"nativetest/...":     "nativetest/...",
+	"examples/...":       ". search eval/... toolsearchtest examples/...",
+}
+
+// covers reports whether a word of a rule stands for a folder.
+func covers(word, folder string) bool {
+	if word == "leaves" {
+		return strings.HasPrefix(folder, "internal/") && folder != "internal/testtools" && folder != "internal/readme"
+	}
+	within, all := strings.CutSuffix(word, "/...")
+	return folder == within || all && strings.HasPrefix(folder, within+"/")
+}
+
+// Arrows point one way: root, search, leaves. What is for users of the library, or for its
+// docs, imports those; only programs import package eval, and nothing imports a program.
+func TestDirectionOfImports(t *testing.T) {
+	const module = "github.com/eino-toolsearch/toolsearch"
+	arrows := 0
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		folder, rule := filepath.ToSlash(filepath.Dir(path)), ""
+		for word := range importRules {
+			if covers(word, folder) && len(word) > len(rule) {
+				rule = word
+			}
+		}
+		if !assert.NotEmpty(t, rule, "importRules has nothing for %s, which is in a new folder", path) {
+			return nil
+		}
+		for _, spec := range file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			if imported != module && !strings.HasPrefix(imported, module+"/") {
+				continue
+			}
+			arrows++
+			target := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+			if target == "" {
+				target = "."
+			}
+			allowed := slices.ContainsFunc(strings.Fields(importRules[rule]), func(word string) bool { return covers(word, target) })
+			assert.True(t, allowed, "%s imports %s; packages of %s may import: %s", path, target, rule, importRules[rule])
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Greater(t, arrows, 100, "the imports that were looked at")
+}

@@ -396,6 +396,86 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// typedModel is an adapter, as far as its type goes.
+type typedModel struct {
+	*toolsearchtest.Model[*schema.Message]
+	name string
+}
+
+func (m *typedModel) GetType() string { return m.name }
+
+// looselyTyped is an adapter whose methods are the value's.
+type looselyTyped string
+
+func (m looselyTyped) GetType() string { return string(m) }
+
+func TestProtocolFor(t *testing.T) {
+	for name, want := range map[string]toolsearch.Protocol{
+		"Claude":                  toolsearch.ProtocolNativeReferences,
+		"AgenticClaude":           toolsearch.ProtocolNativeDeferred,
+		"AgenticOpenAI/Responses": toolsearch.ProtocolNativeDeferred,
+		"AgenticOpenAI":           toolsearch.ProtocolToolSearch,
+		"OpenAI":                  toolsearch.ProtocolToolSearch,
+		"claude":                  toolsearch.ProtocolToolSearch,
+		"Claude ":                 toolsearch.ProtocolToolSearch,
+		"Ark":                     toolsearch.ProtocolToolSearch,
+		"":                        toolsearch.ProtocolToolSearch,
+	} {
+		assert.Equal(t, want, toolsearch.ProtocolFor(&typedModel{name: name}), "%q", name)
+		assert.Equal(t, want, toolsearch.ProtocolFor(looselyTyped(name)), "%q, a value", name)
+	}
+	for name, chatModel := range map[string]any{
+		"nil":                       nil,
+		"a nil pointer":             (*typedModel)(nil),
+		"a model without a type":    toolsearchtest.NewModel[*schema.Message](),
+		"a model in one of no type": &struct{ model *typedModel }{&typedModel{name: "Claude"}},
+		"no model":                  7,
+	} {
+		assert.Equal(t, toolsearch.ProtocolToolSearch, toolsearch.ProtocolFor(chatModel), name)
+	}
+}
+
+func TestProtocolString(t *testing.T) {
+	for protocol, want := range map[toolsearch.Protocol]string{
+		toolsearch.ProtocolToolSearch:       "tool_search",
+		toolsearch.ProtocolRegexp:           "regexp",
+		toolsearch.ProtocolSearchAdd:        "search_add",
+		toolsearch.ProtocolRanked:           "ranked",
+		toolsearch.ProtocolDispatch:         "dispatch",
+		toolsearch.ProtocolNativeDeferred:   "native_deferred",
+		toolsearch.ProtocolNativeReferences: "native_references",
+		toolsearch.ProtocolNativeServer:     "native_server",
+		-1:                                  "Protocol(-1)",
+		8:                                   "Protocol(8)",
+	} {
+		assert.Equal(t, want, protocol.String())
+	}
+}
+
+// TestUseModelToolSearch is another spelling of a protocol, and no other protocol goes with it.
+func TestUseModelToolSearch(t *testing.T) {
+	deferred := func(t *testing.T, o outcome) {
+		require.Len(t, o.requests, 1)
+		assert.Empty(t, o.requests[0].ToolNames())
+		assert.ElementsMatch(t, []string{"get_weather", "get_forecast", "send_mail", "list_stocks", "mcp__slack__send_message"}, o.requests[0].DeferredNames())
+	}
+	playAll(t, []conversation{
+		{name: "alone", config: toolsearch.Config{UseModelToolSearch: true}, check: deferred},
+		{name: "with what it means", config: toolsearch.Config{UseModelToolSearch: true, Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
+		{name: "what it means", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
+		{name: "not", saw: []string{"tool_search"}},
+	})
+	for protocol := toolsearch.ProtocolRegexp; protocol <= toolsearch.ProtocolNativeServer; protocol++ {
+		if protocol == toolsearch.ProtocolNativeDeferred {
+			continue
+		}
+		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: true, Protocol: protocol})
+		assert.ErrorContains(t, err, "UseModelToolSearch", "%v", protocol)
+		assert.ErrorContains(t, err, "native_deferred", "%v", protocol)
+		assert.ErrorContains(t, err, protocol.String(), "%v", protocol)
+	}
+}
+
 // TestProtocolConfigs: New refuses what cannot work.
 func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
