@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/prebuilt/deep"
+	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
+	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -234,4 +239,263 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 		}
 		assert.Equal(t, want, session.Loaded(), "%s: what the outer session has", tt.name)
 	}
+}
+
+// eachShared plays a conversation of several agents twice: with a session that they share,
+// where what(name) is that name, and without, where it is "".
+func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what func(name string) string), loaded ...string) {
+	t.Helper()
+	t.Run("without a session", func(t *testing.T) {
+		play(t, context.Background(), func(string) string { return "" })
+	})
+	t.Run("with a session", func(t *testing.T) {
+		var session toolsearch.Session
+		play(t, toolsearch.WithSession(context.Background(), &session), func(name string) string { return name })
+		assert.Equal(t, loaded, session.Loaded(), "what the session has")
+	})
+}
+
+// TestSessionOfAnAgentAsTool: what one loads the other has from its next model call on, both
+// with one middleware and with one each.
+func TestSessionOfAnAgentAsTool(t *testing.T) {
+	inAllWays(t, testSessionOfAgentTool[*schema.Message], testSessionOfAgentTool[*schema.AgenticMessage])
+}
+
+func testSessionOfAgentTool[M adk.MessageType](t *testing.T, w way) {
+	for _, one := range []bool{true, false} {
+		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+			outside := over[M](t, testtools.NewsTools()...)
+			within := outside
+			if !one {
+				within = over[M](t, testtools.NewsTools()...)
+			}
+			insider := toolsearchtest.NewModel[M](calling("list_stocks"), selecting("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Again."))
+			inner := with(within)
+			inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
+			config := with(outside)
+			config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
+			ask := toolsearchtest.CallTool("insider", `{"request":"Weather?"}`)
+			o := converse(ctx, t, w, config, selecting("send_mail"), ask, ask)
+			const first = "insider tool_search send_mail"
+			then := first + what(" list_stocks") + what(" get_weather")
+			checkSaw(t, "outside", o, "insider tool_search", first, then, then)
+			start := "tool_search" + what(" send_mail")
+			checkSaw(t, "inside", outcome{requests: insider.Requests()}, start, start+" list_stocks", start+" list_stocks get_weather",
+				start+what(" list_stocks")+what(" get_weather"))
+		}, "send_mail", "list_stocks", "get_weather")
+	}
+}
+
+// TestWithSessionNilForAnAgentAsTool: an agent that is to load for itself.
+func TestWithSessionNilForAnAgentAsTool(t *testing.T) {
+	inAllWays(t, testOwnSession[*schema.Message], testOwnSession[*schema.AgenticMessage])
+}
+
+// withoutSession is an agent that ends the session of whoever runs it.
+type withoutSession[M adk.MessageType] struct{ adk.TypedAgent[M] }
+
+func (a withoutSession[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M], options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+	return a.TypedAgent.Run(toolsearch.WithSession(ctx, nil), input, options...)
+}
+
+func testOwnSession[M adk.MessageType](t *testing.T, w way) {
+	insider := toolsearchtest.NewModel[M](selecting("get_weather"), toolsearchtest.Say("Sunny."))
+	inner := with(over[M](t, testtools.NewsTools()...))
+	inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
+	config := with(over[M](t, testtools.NewsTools()...))
+	config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](withoutSession[M]{newAgent(t, inner)})))
+	session := toolsearch.NewSession("send_mail")
+	o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, toolsearchtest.CallTool("insider", `{"request":"Weather?"}`))
+	checkSaw(t, "outside", o, "insider tool_search send_mail", "insider tool_search send_mail")
+	checkSaw(t, "inside", outcome{requests: insider.Requests()}, "tool_search", "tool_search get_weather")
+	assert.Equal(t, []string{"send_mail"}, session.Loaded())
+}
+
+// TestSessionOfTheDeepAgent: a task of the deep preset starts a new history.
+func TestSessionOfTheDeepAgent(t *testing.T) {
+	inAllWays(t, testSessionOfDeep[*schema.Message], testSessionOfDeep[*schema.AgenticMessage])
+}
+
+func testSessionOfDeep[M adk.MessageType](t *testing.T, w way) {
+	eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+		task := toolsearchtest.CallTool("task", `{"subagent_type":"general-purpose","description":"Weather?"}`)
+		scripted := toolsearchtest.NewModel[M](
+			selecting("send_mail"), task,
+			selecting("get_weather"), toolsearchtest.Say("Sunny."), // the sub-agent
+			task,
+			toolsearchtest.Say("Still sunny."), // the sub-agent again
+			toolsearchtest.Say("done"))
+		agent, err := deep.NewTyped(ctx, &deep.TypedConfig[M]{
+			Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, testtools.NewsTools()...)).Handlers,
+		})
+		require.NoError(t, err)
+		events, err := runAgent(ctx, adk.TypedAgent[M](agent), w, question)
+		const start, mailing = "write_todos task tool_search", "write_todos task tool_search send_mail"
+		sub := "write_todos tool_search" + what(" send_mail")
+		checkSaw(t, "the model", outcome{scripted.Requests(), events, err},
+			start, mailing, sub, sub+" get_weather", mailing+what(" get_weather"), sub+what(" get_weather"), mailing+what(" get_weather"))
+	}, "send_mail", "get_weather")
+}
+
+// inMessageWays runs a test in all ways of *schema.Message: Eino has some agents for it only.
+func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
+	t.Helper()
+	for _, w := range allWays() {
+		if !w.agentic {
+			t.Run(w.String(), func(t *testing.T) { test(t, w) })
+		}
+	}
+}
+
+// member is an agent of a team, with a middleware of its own.
+func member(t *testing.T, name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
+	t.Helper()
+	scripted, config := toolsearchtest.NewModel[*schema.Message](turns...), with(over[*schema.Message](t, testtools.NewsTools()...))
+	config.Name, config.Description, config.Model = name, "Knows", scripted
+	return newAgent(t, config), scripted
+}
+
+func transfer(to string) turn {
+	return toolsearchtest.CallTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
+}
+
+func TestSessionOfSubAgents(t *testing.T) {
+	inMessageWays(t, func(t *testing.T, w way) {
+		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), toolsearchtest.Say("done"))
+			aide, aideModel := member(t, "aide", selecting("get_weather"), transfer("chief"))
+			agent, err := adk.SetSubAgents(ctx, chief, []adk.Agent{aide})
+			require.NoError(t, err)
+			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
+			const start = "transfer_to_agent tool_search"
+			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", start+" send_mail"+what(" get_weather"))
+			aided := start + what(" send_mail")
+			checkSaw(t, "the aide", outcome{aideModel.Requests(), nil, err}, aided, aided+" get_weather")
+		}, "send_mail", "get_weather")
+	})
+}
+
+func TestSessionOfASupervisor(t *testing.T) {
+	inMessageWays(t, func(t *testing.T, w way) {
+		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), transfer("clerk"), toolsearchtest.Say("done"))
+			aide, aideModel := member(t, "aide", selecting("get_weather"), toolsearchtest.Say("Sunny."))
+			clerk, clerkModel := member(t, "clerk", toolsearchtest.Say("Filed."))
+			agent, err := supervisor.New(ctx, &supervisor.Config{Supervisor: chief, SubAgents: []adk.Agent{aide, clerk}})
+			require.NoError(t, err)
+			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
+			start := "transfer_to_agent tool_search"
+			knows := start + " send_mail" + what(" get_weather")
+			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", knows, knows)
+			aided := firstTools(t, aideModel)
+			assert.Equal(t, what("send_mail"), aided, "what the aide saw at first")
+			assert.Equal(t, strings.TrimSpace(what("send_mail")+what(" get_weather")), firstTools(t, clerkModel), "what the clerk saw")
+		}, "send_mail", "get_weather")
+	})
+}
+
+// firstTools are the dynamic tools that a model saw in its first call.
+func firstTools(t *testing.T, scripted *toolsearchtest.Model[*schema.Message]) string {
+	t.Helper()
+	require.NotEmpty(t, scripted.Requests())
+	return strings.Join(slices.DeleteFunc(scripted.Requests()[0].ToolNames(), func(name string) bool {
+		return name == "tool_search" || name == "transfer_to_agent"
+	}), " ")
+}
+
+// toolCalling is a model for agents that bind tools themselves.
+type toolCalling struct {
+	*toolsearchtest.Model[*schema.Message]
+}
+
+func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+// TestSessionOfPlanExecute: every step of the plan starts a new history. ExecutorConfig takes
+// no handlers, so the executor is an agent of one's own, which reads the plan as
+// planexecute.NewExecutor's does.
+func TestSessionOfPlanExecute(t *testing.T) {
+	inMessageWays(t, func(t *testing.T, w way) {
+		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+			plan := `{"steps":["Look up the weather","Mail it"]}`
+			planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
+				ChatModelWithFormattedOutput: toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say(plan)),
+			})
+			require.NoError(t, err)
+			replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: toolCalling{toolsearchtest.NewModel[*schema.Message](
+				toolsearchtest.CallTool("plan", `{"steps":["Mail it"]}`),
+				toolsearchtest.CallTool("respond", `{"response":"Mailed."}`),
+			)}})
+			require.NoError(t, err)
+
+			scripted := toolsearchtest.NewModel[*schema.Message](
+				selecting("get_weather,send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the first step
+				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second
+			config := with(over[*schema.Message](t, testtools.NewsTools()...))
+			config.Name, config.Description, config.Model = "executor", "Executes a step", scripted
+			config.OutputKey = planexecute.ExecutedStepSessionKey
+			config.GenModelInput = func(ctx context.Context, _ string, _ *adk.AgentInput) ([]adk.Message, error) {
+				current, _ := adk.GetSessionValue(ctx, planexecute.PlanSessionKey)
+				return []adk.Message{schema.UserMessage("Do: " + current.(planexecute.Plan).FirstStep())}, nil
+			}
+			agent, err := planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: newAgent(t, config), Replanner: replanner})
+			require.NoError(t, err)
+			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
+			const both = "tool_search get_weather send_mail"
+			second := both // a call loads the tool again, without the other
+			if what("x") == "" {
+				second = "tool_search send_mail"
+			}
+			o := outcome{scripted.Requests(), nil, err}
+			checkSaw(t, "the executor", o, "tool_search", both, both, "tool_search"+what(" get_weather send_mail"), second)
+			require.Len(t, o.requests, 5)
+			assert.Equal(t, "Do: Mail it", o.requests[3].Messages[1].Text, "the question of the second step")
+		}, "get_weather", "send_mail")
+	})
+}
+
+// TestSessionOfConcurrentRuns: agents of two middlewares share one session at once, while
+// somebody writes it down. Run with -race.
+func TestSessionOfConcurrentRuns(t *testing.T) {
+	inAllWays(t, testSessionOfConcurrentRuns[*schema.Message], testSessionOfConcurrentRuns[*schema.AgenticMessage])
+}
+
+func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
+	const runs = 24
+	var specs, names []string
+	for i := range runs {
+		names = append(names, fmt.Sprintf("tool_%d", i))
+		specs = append(specs, names[i]+": Does")
+	}
+	session := toolsearch.NewSession("before")
+	ctx := toolsearch.WithSession(context.Background(), session)
+	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, testtools.EchoTools(specs...)...), over[M](t, testtools.EchoTools(specs...)...)}
+	var group sync.WaitGroup
+	for i := range runs {
+		scripted := toolsearchtest.NewModel[M](selecting(names[i]), calling(names[i]), toolsearchtest.Say("done"))
+		config := with(middlewares[i%len(middlewares)])
+		config.Model = scripted
+		agent := newAgent(t, config)
+		group.Add(2)
+		go func() {
+			defer group.Done()
+			_, err := runAgent(ctx, agent, w, question)
+			assert.NoError(t, err, "run %d", i)
+			for call, r := range scripted.Requests() {
+				if call > 0 {
+					assert.Contains(t, r.ToolNames(), names[i], "run %d, call %d", i, call)
+				}
+			}
+		}()
+		go func() {
+			defer group.Done()
+			text, err := json.Marshal(session)
+			assert.NoError(t, err)
+			var copied toolsearch.Session
+			assert.NoError(t, json.Unmarshal(text, &copied))
+			assert.Contains(t, copied.Loaded(), "before")
+		}()
+	}
+	group.Wait()
+	assert.ElementsMatch(t, append(names, "before"), session.Loaded())
+	assert.Equal(t, "before", session.Loaded()[0])
 }
