@@ -163,9 +163,8 @@ type Config struct {
 	// failures that a run goes on after. Nil means that nobody is told.
 	OnEvent func(ctx context.Context, e Event)
 
-	// SendEvents sends the same events to the agent's caller, as the Output.CustomizedOutput of
-	// events without a MessageOutput. What happens before the run's first model call is not
-	// sent. False means that none are sent.
+	// SendEvents sends the same events to the agent's caller, in the same order, as the
+	// Output.CustomizedOutput of events without a MessageOutput. False means that none are sent.
 	SendEvents bool
 }
 

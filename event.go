@@ -49,7 +49,11 @@ type LoadEvent struct {
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 }
 
-// CatalogEvent tells that a Source changed the catalog: it was compiled anew.
+// CatalogEvent tells that a Source changed the catalog: it was compiled anew. The first answer
+// of a Source is a change too, since there were DynamicTools alone before. A tool with another
+// definition under its old name is neither added nor removed. What New compiles is not told,
+// and neither is an answer with the same definitions. A change is told once, in the run that
+// found it.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // of these, the tools whose names are new

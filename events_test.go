@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -228,4 +230,171 @@ func TestEventsSurviveGob(t *testing.T) {
 		require.NoError(t, gob.NewDecoder(&b).Decode(&got))
 		assert.Equal(t, event, got)
 	}
+}
+
+// told collects the events of one program, or of one agent's caller.
+type told []string
+
+func (l *told) add(e toolsearch.Event) {
+	switch e := e.(type) {
+	case toolsearch.SearchEvent:
+		*l = append(*l, fmt.Sprintf("search %s %s %v%v%s", e.Tool, e.Query, e.Matches, e.NotFound, e.Searcher))
+	case toolsearch.LoadEvent:
+		*l = append(*l, fmt.Sprintf("load %v%v%v", e.Loaded, e.Unloaded, e.Refused))
+	case toolsearch.CatalogEvent:
+		*l = append(*l, fmt.Sprintf("catalog %d +%d -%d", e.Tools, e.Added, e.Removed))
+	case toolsearch.FailureEvent:
+		*l = append(*l, "failure "+e.Part)
+	default:
+		*l = append(*l, fmt.Sprintf("unknown %T", e))
+	}
+}
+
+// listen runs an agent and returns what OnEvent was told and what the caller was sent.
+func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, static []tool.BaseTool, turns ...turn) (heard, sent told) {
+	t.Helper()
+	config.OnEvent = func(_ context.Context, e toolsearch.Event) { heard.add(e) }
+	agentConfig := with(newMiddleware[M](t, config))
+	agentConfig.ToolsConfig = toolsConfig(static...)
+	agentConfig.Model = toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+	agent := newAgent(t, agentConfig)
+	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
+	if w.runner {
+		events = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming}).Run(context.Background(), encoded[M](question...))
+	} else {
+		events = agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: encoded[M](question...), EnableStreaming: w.streaming})
+	}
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		assert.NoError(t, event.Err)
+		if event.Output == nil {
+			continue
+		}
+		if out := event.Output.MessageOutput; out != nil {
+			_, err := out.GetMessage()
+			assert.NoError(t, err)
+		}
+		if e, is := event.Output.CustomizedOutput.(toolsearch.Event); is {
+			assert.Nil(t, event.Output.MessageOutput)
+			sent.add(e)
+		}
+	}
+	return heard, sent
+}
+
+// TestOnEvent: everything that happens, in order, whether it is sent as well or not; and what
+// is sent is the same, also of what happens before the first model call.
+func TestOnEvent(t *testing.T) {
+	inAllWays(t, testOnEvent[*schema.Message], testOnEvent[*schema.AgenticMessage])
+}
+
+func testOnEvent[M adk.MessageType](t *testing.T, w way) {
+	down := func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }
+	failing := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+		return failingSearcher{}, nil
+	}
+	for _, tt := range []struct {
+		name   string
+		config toolsearch.Config
+		static []tool.BaseTool
+		turns  []turn
+		want   told
+	}{
+		{name: "nothing"},
+		{name: "a search, a call, a mistake", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"), selecting("get_wether"), calling("get_wether")}, want: told{
+			"search tool_search mail [send_mail][]index", "load [send_mail][][]", "load [get_weather][][]",
+			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
+		}},
+		{name: "a tool hidden again", config: toolsearch.Config{MaxLoaded: 1}, turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
+			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][]",
+			"search tool_search select:get_weather [get_weather][]", "load [get_weather][send_mail][]",
+		}},
+		{name: "a source answers for the first time", config: toolsearch.Config{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}, turns: []turn{selecting("fax")},
+			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][]"}},
+		{name: "a source fails", config: toolsearch.Config{Source: down}, turns: []turn{selecting("send_mail")},
+			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][]"}},
+		{name: "a tool of a source that is named like the agent's own", config: toolsearch.Config{Source: sourceOf("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
+			want: told{"catalog 7 +2 -0", "failure Source"}},
+		{name: "no preselection", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
+	} {
+		for _, send := range []bool{false, true} {
+			tt.config.DynamicTools, tt.config.SendEvents = testtools.NewsTools(), send
+			heard, sent := listen[M](t, w, tt.config, tt.static, slices.Clone(tt.turns)...)
+			assert.Equal(t, tt.want, heard, "%s: what OnEvent was told, SendEvents %v", tt.name, send)
+			if send {
+				assert.Equal(t, tt.want, sent, "%s: what the caller was sent", tt.name)
+			} else {
+				assert.Empty(t, sent, "%s: what the caller was sent without SendEvents", tt.name)
+			}
+		}
+	}
+}
+
+// TestCatalogEvents: by what the answers of a Source change.
+func TestCatalogEvents(t *testing.T) {
+	inAllWays(t, testCatalogEvents[*schema.Message], testCatalogEvents[*schema.AgenticMessage])
+}
+
+func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	config := s.config() // one tool that never changes
+	var events []toolsearch.Event
+	config.OnEvent = func(_ context.Context, e toolsearch.Event) { events = append(events, e) }
+	middleware := newMiddleware[M](t, config)
+	assert.Empty(t, events, "New tells nothing")
+	for _, tt := range []struct {
+		name                  string
+		specs                 []string
+		tools, added, removed int // of no event where tools is 0
+	}{
+		{"the first answer", []string{"send_mail: Sends", "list_stocks: Prices"}, 3, 2, 0},
+		{"the same", []string{"send_mail: Sends", "list_stocks: Prices"}, 0, 0, 0},
+		{"in another order", []string{"list_stocks: Prices", "send_mail: Sends"}, 0, 0, 0},
+		{"one more", []string{"send_mail: Sends", "list_stocks: Prices", "fax: Faxes"}, 4, 1, 0},
+		{"one for two", []string{"fax: Faxes", "cut_grass: Mows"}, 3, 1, 2},
+		{"another definition", []string{"fax: Beeps", "cut_grass: Mows"}, 3, 0, 0},
+		{"all others", []string{"water_plants: Waters"}, 2, 1, 2},
+	} {
+		s.serve(tt.specs...)
+		events = nil
+		for range 2 { // the second run changes nothing
+			checkSaw(t, tt.name, converse(context.Background(), t, w, with(middleware)), "tool_search")
+		}
+		if tt.tools == 0 {
+			assert.Empty(t, events, tt.name)
+			continue
+		}
+		if !assert.Len(t, events, 1, tt.name) {
+			continue
+		}
+		e, is := events[0].(toolsearch.CatalogEvent)
+		require.True(t, is, tt.name)
+		assert.Positive(t, e.Duration, tt.name)
+		e.Duration = 0
+		assert.Equal(t, toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
+	}
+}
+
+// TestFailureEvents name the part, and carry the error.
+func TestFailureEvents(t *testing.T) {
+	var failures []toolsearch.FailureEvent
+	config := toolsearch.Config{
+		DynamicTools: testtools.NewsTools(),
+		Source:       func(context.Context) ([]tool.BaseTool, error) { return nil, errMower },
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, is := e.(toolsearch.FailureEvent); is {
+				failures = append(failures, failure)
+			}
+		},
+	}
+	checkSaw(t, "the model", converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config))), "tool_search")
+	config.Source = sourceOf("clock: Lies")
+	agent := with(newMiddleware[*schema.Message](t, config))
+	agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
+	checkSaw(t, "the model", converse(context.Background(), t, way{}, agent, calling("clock")), "clock tool_search", "clock tool_search")
+	require.Len(t, failures, 2)
+	assert.Equal(t, "Source", failures[0].Part)
+	assert.ErrorIs(t, failures[0].Err, errMower)
+	assert.ErrorContains(t, failures[0].Err, "5 tools stays")
+	assert.Equal(t, "Source", failures[1].Part)
+	assert.ErrorContains(t, failures[1].Err, `"clock"`)
 }

@@ -499,3 +499,28 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	assert.ElementsMatch(t, append(names, "before"), session.Loaded())
 	assert.Equal(t, "before", session.Loaded()[0])
 }
+
+// TestSessionUnloads: what one agent removes is hidden from the others.
+func TestSessionUnloads(t *testing.T) {
+	inAllWays(t, testSessionUnloads[*schema.Message], testSessionUnloads[*schema.AgenticMessage])
+}
+
+func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
+	t.Skip("run.derive takes every marked definition of the tool list for loaded, also those that only the session showed")
+	searchAdd := func() adk.TypedChatModelAgentMiddleware[M] {
+		return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd})
+	}
+	session := toolsearch.NewSession("send_mail", "get_weather")
+	insider := toolsearchtest.NewModel[M](toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.Say("Removed."))
+	inner := with(searchAdd())
+	inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
+	config := with(searchAdd())
+	ctx := toolsearch.WithSession(context.Background(), session)
+	config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
+	o := converse(ctx, t, w, config, toolsearchtest.CallTool("insider", `{"request":"Tidy up"}`), toolsearchtest.CallTool("search_tools", `{"query":"stocks"}`))
+	const metas = "search_tools add_tool show_all_tools remove_tool"
+	assert.NoError(t, o.err)
+	assert.Equal(t, []string{"insider " + metas + " send_mail get_weather", "insider " + metas + " get_weather", "insider " + metas + " get_weather"}, o.saw())
+	assert.Equal(t, []string{metas + " send_mail get_weather", metas + " get_weather"}, outcome{requests: insider.Requests()}.saw())
+	assert.Equal(t, []string{"get_weather"}, session.Loaded())
+}
