@@ -398,3 +398,42 @@ func TestFailureEvents(t *testing.T) {
 	assert.Equal(t, "Source", failures[1].Part)
 	assert.ErrorContains(t, failures[1].Err, `"clock"`)
 }
+
+// TestNothingIsLockedWhileOnEventRuns: at the first event of each kind, the program runs
+// another agent with the same middleware and session, and reads the session.
+func TestNothingIsLockedWhileOnEventRuns(t *testing.T) {
+	inAllWays(t, testOnEventUnlocked[*schema.Message], testOnEventUnlocked[*schema.AgenticMessage])
+}
+
+func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	s.serve("send_mail: Sends", "clock: Lies")
+	session := toolsearch.NewSession()
+	config := s.config()
+	config.Preselect = 1
+	var middleware adk.TypedChatModelAgentMiddleware[M]
+	run := func(turns ...turn) outcome {
+		agent := with(middleware)
+		agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
+		return converse(toolsearch.WithSession(context.Background(), session), t, w, agent, turns...)
+	}
+	seen := map[string]int{}
+	config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+		kind := fmt.Sprintf("%T", e)
+		if seen[kind]++; seen[kind] > 1 {
+			return
+		}
+		_, err := session.MarshalJSON()
+		assert.NoError(t, err, kind)
+		o := run(selecting("get_weather"))
+		assert.NoError(t, o.err, kind)
+		assert.Contains(t, o.last().ToolNames(), "get_weather", kind)
+	}
+	middleware = newMiddleware[M](t, config)
+	o := run(selecting("send_mail"), calling("no_such_tool"))
+	assert.NoError(t, o.err)
+	for _, kind := range []string{"SearchEvent", "LoadEvent", "CatalogEvent", "FailureEvent"} {
+		assert.Positive(t, seen["toolsearch."+kind], kind)
+	}
+	assert.Subset(t, session.Loaded(), []string{"get_weather", "send_mail"})
+}
