@@ -418,7 +418,7 @@ func TestMaxPerNamespace(t *testing.T) {
 			var event toolsearch.SearchEvent
 			config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { event = e })
 			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
-				search(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
+				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 			require.NoError(t, o.err, tt.name)
 			evil, others := 0, 0
 			for _, name := range event.Matches {

@@ -205,8 +205,8 @@ func onlyFinding(name string) toolsearch.Indexer {
 
 type finding int
 
-func (f finding) Search(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
-	return []toolsearch.Hit{{Doc: int(f), Score: 1}}, nil
+func (f finding) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
+	return toolsearch.Hits{Hits: []toolsearch.Hit{{Doc: int(f), Score: 1}}, Total: 1}, nil
 }
 
 // TestWithSessionNil ends what an outer context shares; so does another session.
