@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/components/model"
@@ -71,7 +70,7 @@ func (e *engine) addMetaTools(prompt *prompt) {
 			if err != nil {
 				return false, false
 			}
-			return r.notebook.wasLoaded(name)
+			return r.wasLoaded(r.scope.byName[name])
 		},
 		isPinned: func(ctx context.Context, name string) bool {
 			r, err := e.run(ctx)
@@ -267,24 +266,25 @@ func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (l
 // note notes what is loaded, in the notebook and in the session, and tells what has changed
 // since the last model call.
 func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
-	names := r.namesOf(loaded.docs)
-	before := r.notebook.setSeen(names)
+	before := r.notebook.setSeen(slices.Clone(loaded.has))
 	isTold := before != nil && e.teller.listens()
 	if r.session == nil && !isTold {
 		return
 	}
-	var added []string
-	for i, name := range names {
-		if !before[name] && !r.isAlways(loaded.docs[i]) {
-			added = append(added, name)
+	var added, gone []string
+	for _, doc := range loaded.docs {
+		if (before == nil || !before.Has(doc)) && !r.isAlways(doc) {
+			added = append(added, r.scope.docs[doc].Name)
 		}
 	}
-	for _, name := range names {
-		delete(before, name)
+	for doc := range before.All() {
+		if !loaded.has.Has(doc) {
+			gone = append(gone, r.scope.docs[doc].Name)
+		}
 	}
-	gone := slices.Sorted(maps.Keys(before))
+	slices.Sort(gone)
 	if r.session != nil {
-		r.session.update(added, gone)
+		r.notebook.setShared(r.session.update(added, gone))
 	}
 	if isTold && len(added)+len(gone) > 0 {
 		e.teller.tell(ctx, LoadEvent{Loaded: added, Unloaded: gone})

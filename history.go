@@ -1,7 +1,6 @@
 package toolsearch
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -140,14 +139,6 @@ func (t *transcript) calledBefore(id string, names *metaNames) string {
 		}
 	}
 	return ""
-}
-
-// unanswered returns the calls of a round that have no result.
-func (t *transcript) unanswered(r round) []callView {
-	if r.caller < 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(t.views[r.caller].calls), func(c callView) bool { return c.answered })
 }
 
 // asked is the name the model called: a stand-in of these names is known by the call it

@@ -72,7 +72,7 @@ func (k *callable) asked(call *callView) string {
 
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
-	loaded, _ := k.run.notebook.wasLoaded(name)
+	loaded, _ := k.run.wasLoaded(doc)
 	return loaded || k.run.hidesNone || containsName(k.visible, name) || k.foundNatively(doc)
 }
 

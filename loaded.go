@@ -77,8 +77,13 @@ func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
 // apply does what the result of a meta-tool says.
 func (s *loadedSet) apply(e effect) {
 	s.use(e.loads...)
-	if len(e.unloads) > 0 {
-		s.keep(func(doc int) bool { return !slices.Contains(e.unloads, doc) })
+	s.drop(e.unloads)
+}
+
+// drop removes documents.
+func (s *loadedSet) drop(docs []int) {
+	if len(docs) > 0 {
+		s.keep(func(doc int) bool { return !slices.Contains(docs, doc) })
 	}
 }
 

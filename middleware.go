@@ -34,8 +34,8 @@ func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (*mid
 	return m, err
 }
 
-// sendEvent sends an event to the agent's caller. It fails outside of a run and before the
-// run's first model call, where there is nobody to tell.
+// sendEvent sends an event to the agent's caller. It fails outside of a run, where there is
+// nobody to tell.
 func sendEvent[M adk.MessageType](ctx context.Context, e Event) {
 	_ = adk.TypedSendEvent(ctx, &adk.TypedAgentEvent[M]{Output: &adk.TypedAgentOutput[M]{CustomizedOutput: e}})
 }

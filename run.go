@@ -7,6 +7,8 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
 // A run is what one run of an agent works with from its start, or its resumption, to its
@@ -56,7 +58,8 @@ type notebook struct {
 	calls    []string                // ids of the calls of meta-tools, in the order the model made them
 	effects  map[string][]nameEffect // call id -> what the call loads and unloads
 	searches map[string]bool         // ids of all calls of the search tool in this run
-	seen     map[string]bool         // loaded at the last model call; nil: there was none
+	seen     docset.Set              // loaded at the last model call; nil: there was none
+	shared   []string                // what the session had then
 	ordinary map[string]bool         // native mode: the names in the ordinary tool list
 }
 
@@ -100,23 +103,43 @@ func (n *notebook) take() (effects []nameEffect) {
 	return effects
 }
 
-// setSeen notes the tools loaded at a model call, and returns what was noted at the one
-// before; nil at the first.
-func (n *notebook) setSeen(names []string) (before map[string]bool) {
-	now := nameSet(names)
+// setSeen notes the tools loaded at a model call, and returns those noted at the call before;
+// nil at the first.
+func (n *notebook) setSeen(loaded docset.Set) (before docset.Set) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	before, n.seen = n.seen, now
+	before, n.seen = n.seen, loaded
 	return before
 }
 
 // wasLoaded reports whether the tool was loaded at the last model call, and whether there was
-// one: a resumed run may begin with the tools. The calls of one round may run at the same
-// time, so none goes by what another does.
-func (n *notebook) wasLoaded(name string) (loaded, known bool) {
+// such a call: a resumed run may begin with the tools. The calls of one round may run at the
+// same time, so none goes by what another does.
+func (r *run) wasLoaded(doc int) (loaded, known bool) {
+	r.notebook.mu.Lock()
+	defer r.notebook.mu.Unlock()
+	seen := r.notebook.seen
+	return seen != nil && seen.Has(doc), seen != nil
+}
+
+// setShared notes what the session has.
+func (n *notebook) setShared(names []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.seen[name], n.seen != nil
+	n.shared = names
+}
+
+// missing returns what the session had at the last model call and has no more.
+func (n *notebook) missing(names []string) (missing []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := nameSet(names)
+	for _, name := range n.shared {
+		if !now[name] {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

@@ -69,8 +69,9 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// update adds names at the end, but for those the session has, and removes others.
-func (s *Session) update(add, remove []string) {
+// update adds names at the end, but for those the session has, and removes others. It returns
+// what the session has then.
+func (s *Session) update(add, remove []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range add {
@@ -97,6 +98,7 @@ func (s *Session) update(add, remove []string) {
 		}
 		s.names = slices.Delete(s.names, 0, excess)
 	}
+	return slices.Clone(s.names)
 }
 
 // sessionKey is the context key of a session.

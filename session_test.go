@@ -506,7 +506,6 @@ func TestSessionUnloads(t *testing.T) {
 }
 
 func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
-	t.Skip("run.derive takes every marked definition of the tool list for loaded, also those that only the session showed")
 	searchAdd := func() adk.TypedChatModelAgentMiddleware[M] {
 		return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd})
 	}

@@ -44,7 +44,9 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		r.replay(t, s, 0)
 	} else {
 		if r.session != nil {
-			s.add(r.docsNamed(r.session.Loaded())...)
+			shared := r.session.Loaded()
+			s.drop(r.docsNamed(r.notebook.missing(shared))) // another agent has unloaded them
+			s.add(r.docsNamed(shared)...)
 		}
 		busy = r.replay(t, s, limit)
 		restore(t, &r.names)                  // a text that is now named after another tool shows nothing

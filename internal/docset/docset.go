@@ -1,6 +1,11 @@
 // Package docset has a set of documents.
 package docset
 
+import (
+	"iter"
+	"math/bits"
+)
+
 // A Set is a set of documents, a bit each.
 type Set []uint64
 
@@ -17,6 +22,19 @@ func (s Set) Add(doc int) bool {
 	}
 	s[doc/64] |= 1 << (doc % 64)
 	return true
+}
+
+// All returns the documents of the set, in ascending order.
+func (s Set) All() iter.Seq[int] {
+	return func(yield func(doc int) bool) {
+		for i, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(64*i + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Remove takes the document out of the set.
