@@ -266,7 +266,7 @@ func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (l
 // note notes what is loaded, in the notebook and in the session, and tells what has changed
 // since the last model call.
 func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
-	before := r.notebook.setSeen(slices.Clone(loaded.has))
+	before := r.notebook.setLoaded(slices.Clone(loaded.has))
 	isTold := before != nil && e.teller.listens()
 	if r.session == nil && !isTold {
 		return
@@ -300,7 +300,7 @@ func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Optio
 	t.pair(&r.names)
 	options := model.GetCommonOptions(nil, opts...)
 	facts := r.mode.facts()
-	if !facts.native {
+	if !facts.modelSearches {
 		r.reminder.ensure(t)
 		fitResults(r, t, options, nil)
 		return opts
@@ -332,12 +332,12 @@ func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*sc
 	r.notebook.expect(v.calls, &r.names)
 	called := r.calledBy(v)
 	k := &callable{
-		run:     r,
-		all:     all,
-		visible: given.tools,
-		native:  given.deferred,
-		explain: e.config.Unknown == UnknownExplain,
-		refuse:  e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
+		run:      r,
+		all:      all,
+		visible:  given.tools,
+		deferred: given.deferred,
+		explain:  e.config.Unknown == UnknownExplain,
+		refuse:   e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
 	}
 	if refused := intercept(k, v); len(refused) > 0 && e.teller.listens() {
 		e.teller.tell(ctx, LoadEvent{Refused: refused})

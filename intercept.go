@@ -24,12 +24,12 @@ import (
 
 // callable tells what the model may call.
 type callable struct {
-	run     *run
-	all     []*schema.ToolInfo // every tool the agent can run
-	visible []*schema.ToolInfo // those the model saw
-	native  []*schema.ToolInfo // those it could search natively
-	explain bool               // UnknownExplain
-	refuse  bool               // UnloadedRefuse
+	run      *run
+	all      []*schema.ToolInfo // every tool the agent can run
+	visible  []*schema.ToolInfo // those the model saw
+	deferred []*schema.ToolInfo // those it could search natively
+	explain  bool               // UnknownExplain
+	refuse   bool               // UnloadedRefuse
 }
 
 // replacement returns the call to be run in the place of one that cannot be run as it is.
@@ -73,32 +73,32 @@ func (k *callable) asked(call *callView) string {
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	loaded, _ := k.run.wasLoaded(doc)
-	return loaded || k.run.hidesNone || containsName(k.visible, name) || k.foundNatively(doc)
+	return loaded || k.run.hidesNone || containsName(k.visible, name) || k.foundDeferred(doc)
 }
 
-func (k *callable) foundNatively(doc int) bool {
+func (k *callable) foundDeferred(doc int) bool {
 	name := k.run.scope.docs[doc].Name
-	return slices.ContainsFunc(k.native, func(t *schema.ToolInfo) bool {
+	return slices.ContainsFunc(k.deferred, func(t *schema.ToolInfo) bool {
 		return t != nil && t.Name == name && isMarked(t, k.run.names.search)
 	})
 }
 
-// maxOtherTools is how many tools besides the dynamic ones a name is compared with.
-const maxOtherTools = 256
+// maxAgentTools is how many tools besides the dynamic ones a name is compared with.
+const maxAgentTools = 256
 
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	var others []search.Document
+	var agentTools []search.Document
 	for _, t := range k.all {
-		if t == nil || len(others) == maxOtherTools {
+		if t == nil || len(agentTools) == maxAgentTools {
 			continue
 		}
 		if _, dynamic := c.byName[t.Name]; !dynamic {
-			others = append(others, search.Document{Name: t.Name})
+			agentTools = append(agentTools, search.Document{Name: t.Name})
 		}
 	}
-	names := newNameIndex(others).near(name, maxSuggestions, nil)
+	names := newNameIndex(agentTools).near(name, maxSuggestions, nil)
 	names = append(names, c.names().near(name, maxSuggestions, c.allowed)...)
 	wanted := naming.JoinParts(name)
 	slices.SortStableFunc(names, func(a, b string) int {

@@ -14,9 +14,9 @@ import (
 // loadedSet is the loaded tools, as documents of the catalog, in the order in which they
 // were first loaded.
 type loadedSet struct {
-	docs   []int
-	has    docset.Set
-	native docset.Set // those that a native search result shows to the model
+	docs  []int
+	has   docset.Set
+	shown docset.Set // those that a native search result shows to the model
 
 	// When each was last used: found or called. Later is more; what is only known to be
 	// loaded has none. Nil: not kept, since nothing will be evicted.
@@ -25,7 +25,7 @@ type loadedSet struct {
 }
 
 func newLoadedSet(c *Catalog) *loadedSet {
-	return &loadedSet{has: docset.New(len(c.docs)), native: docset.New(len(c.docs))}
+	return &loadedSet{has: docset.New(len(c.docs)), shown: docset.New(len(c.docs))}
 }
 
 func (s *loadedSet) add(docs ...int) {
@@ -55,7 +55,7 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 			return false
 		}
 		s.has.Remove(doc)
-		s.native.Remove(doc)
+		s.shown.Remove(doc)
 		return true
 	})
 }

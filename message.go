@@ -89,7 +89,7 @@ type callView struct {
 
 	nativeSearch bool // the adapter marked it as a search of the provider's own kind
 	answered     bool // a result was found for it
-	ordinary     bool // the mark is to go
+	dropMark     bool // the mark is to go
 	edited       bool
 }
 

@@ -86,7 +86,7 @@ func (agenticCodec) write(m *schema.AgenticMessage, v *view) *schema.AgenticMess
 		changed.ContentBlocks = []*schema.ContentBlock{&block}
 	}
 	for i := range v.calls {
-		if c := &v.calls[i]; c.edited || c.ordinary {
+		if c := &v.calls[i]; c.edited || c.dropMark {
 			changed.ContentBlocks[c.at] = c.block(changed.ContentBlocks[c.at])
 		}
 	}
@@ -107,7 +107,7 @@ func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 		block.FunctionToolCall = &call
 		block.Extra = c.marked(block.Extra)
 	}
-	if c.ordinary {
+	if c.dropMark {
 		block.Extra = maps.Clone(block.Extra)
 		delete(block.Extra, nativeCallMark)
 		delete(block.Extra, nativeCallItem)

@@ -44,12 +44,12 @@ type mode interface {
 
 // modeFacts are what the wiring has to know of a mode.
 type modeFacts struct {
-	native     bool // the model searches
-	searchTool bool // the search tool is the model's native one
-	defers     bool // tools that are not loaded are deferred
-	onWire     bool // results are texts in the history, and native in what the model gets
-	server     bool // the provider searches, and nothing is known of what it finds
-	mendsCalls bool // the adapter cannot take calls whose arguments are no JSON
+	modelSearches bool // the model searches
+	searchTool    bool // the search tool is the model's native one
+	defers        bool // tools that are not loaded are deferred
+	onWire        bool // results are texts in the history, and native in what the model gets
+	server        bool // the provider searches, and nothing is known of what it finds
+	mendsCalls    bool // the adapter cannot take calls whose arguments are no JSON
 }
 
 // isMarkedSearch reports whether the adapter itself marked the call as a native search.
@@ -57,10 +57,10 @@ func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSear
 
 // fitter puts search results into the form that a model takes.
 type fitter struct {
-	run    *run
-	loaded *loadedSet
-	given  map[string]bool // names the model has a definition of
-	other  string          // the name of another middleware's native search tool
+	run         *run
+	loaded      *loadedSet
+	given       map[string]bool // names the model has a definition of
+	otherSearch string          // the name of another middleware's native search tool
 }
 
 // newFitter returns a fitter for a model that is given these tools.
@@ -79,9 +79,9 @@ func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
 func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) {
 	f := newFitter(r, given.Tools, loaded)
 	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
-		f.other = search.Name
+		f.otherSearch = search.Name
 	}
-	t.rewriteResults(r.names.reads, f.fit)
+	t.rewriteResults(r.names.isLoader, f.fit)
 }
 
 // shownOnWire returns the loaded tools whose definitions fitResults will show to the model,
@@ -94,7 +94,7 @@ func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loaded
 			f.given[t.Name] = true
 		}
 	}
-	t.eachResult(r.names.reads, func(result *resultView, a *answer) {
+	t.eachResult(r.names.isLoader, func(result *resultView, a *answer) {
 		fitted, _ := f.fit(*result, a.call)
 		for _, t := range fitted.found {
 			if doc, ok := r.scope.byName[t.Name]; ok && fitted.native {
@@ -106,7 +106,7 @@ func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loaded
 }
 
 // eachResult calls yield for the first part of every result of a tool whose name reads tells.
-func (t *transcript) eachResult(reads func(name string) bool, yield func(result *resultView, a *answer)) {
+func (t *transcript) eachResult(isLoader func(name string) bool, yield func(result *resultView, a *answer)) {
 	for i := range t.answers {
 		a := &t.answers[i]
 		result := t.result(a)
@@ -114,7 +114,7 @@ func (t *transcript) eachResult(reads func(name string) bool, yield func(result 
 		if name == "" && a.call != nil { // one of another round would not be taken for its answer
 			name = a.called
 		}
-		if reads(name) {
+		if isLoader(name) {
 			yield(result, a)
 		}
 	}
@@ -122,8 +122,8 @@ func (t *transcript) eachResult(reads func(name string) bool, yield func(result 
 
 // rewriteResults replaces results by what fit makes of them, if it says that this is another
 // one. A call marked as a native search whose result is none any more loses its mark.
-func (t *transcript) rewriteResults(reads func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) {
-	t.eachResult(reads, func(result *resultView, a *answer) {
+func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) {
+	t.eachResult(isLoader, func(result *resultView, a *answer) {
 		fitted, changed := fit(*result, a.call)
 		if !changed {
 			return
@@ -132,7 +132,7 @@ func (t *transcript) rewriteResults(reads func(name string) bool, fit func(resul
 		*result = fitted
 		t.views[a.view].edited = true
 		if isMarkedSearch(a.call) && !fitted.native {
-			a.call.ordinary = true
+			a.call.dropMark = true
 			t.views[a.caller].edited = true
 		}
 	})
@@ -140,15 +140,15 @@ func (t *transcript) rewriteResults(reads func(name string) bool, fit func(resul
 
 // fit returns a result in the form the model takes. Those of another middleware stay.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
-	if f.isAnothers(result, call) {
+	if f.isOthers(result, call) {
 		return result, false
 	}
 	return f.run.mode.fit(f, result, call)
 }
 
-// isAnothers reports whether a result is one of another middleware that is at work in the same
+// isOthers reports whether a result is one of another middleware that is at work in the same
 // run, and has a search tool of that name.
-func (f *fitter) isAnothers(result resultView, call *callView) bool {
+func (f *fitter) isOthers(result resultView, call *callView) bool {
 	name := result.name
 	if name == "" && call != nil {
 		name = call.name
@@ -156,7 +156,7 @@ func (f *fitter) isAnothers(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.other || slices.Contains(f.run.agentsLoaders, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	return name == f.otherSearch || slices.Contains(f.run.agentsLoaders, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}
@@ -176,9 +176,9 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 			found = append(found, c.docs[doc].Info)
 		}
 	}
-	seen := f.seen(found)
+	permitted := f.permitted(found)
 	var fresh []*schema.ToolInfo
-	for _, t := range seen {
+	for _, t := range permitted {
 		if !f.given[t.Name] && f.loaded.has.Has(c.byName[t.Name]) {
 			f.given[t.Name] = true
 			fresh = append(fresh, t)
@@ -188,7 +188,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	case len(fresh) == 0 && !result.native:
 		return result, false
 	case len(fresh) == 0:
-		return result.asText(seen), true
+		return result.asText(permitted), true
 	case result.native && len(fresh) == len(result.found):
 		return result, false
 	}
@@ -196,8 +196,8 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	return result, true
 }
 
-// seen returns the tools that the request may see, as the catalog defines them now.
-func (f *fitter) seen(tools []*schema.ToolInfo) []*schema.ToolInfo {
+// permitted returns the tools that the request may see, as the catalog defines them now.
+func (f *fitter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(tools))
 	for _, t := range tools {
 		if t == nil {

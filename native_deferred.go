@@ -16,7 +16,7 @@ type deferredMode struct {
 }
 
 func (m deferredMode) facts() modeFacts {
-	return modeFacts{native: true, searchTool: true, defers: true, onWire: m.onWire}
+	return modeFacts{modelSearches: true, searchTool: true, defers: true, onWire: m.onWire}
 }
 
 func (deferredMode) lists(r *run, given lists, loaded *loadedSet) lists {
@@ -53,14 +53,14 @@ func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultV
 	if !result.native {
 		return result, false
 	}
-	seen := f.seen(result.found)
+	permitted := f.permitted(result.found)
 	if !m.keeps(f.run, &result, call) {
-		return result.asText(seen), true
+		return result.asText(permitted), true
 	}
-	if len(seen) == len(result.found) {
+	if len(permitted) == len(result.found) {
 		return result, false
 	}
-	result.found = seen
+	result.found = permitted
 	return result, true
 }
 
@@ -75,7 +75,7 @@ func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 			next.tools = append(next.tools, t)
 		}
 	}
-	next.deferred = append(next.deferred, undeferred(r, given.deferred)...)
+	next.deferred = append(next.deferred, othersDeferred(r, given.deferred)...)
 	for doc := range r.scope.docs {
 		switch info := r.scope.docs[doc].Info; {
 		case moved.has.Has(doc) || !r.scope.sees(doc):
@@ -93,7 +93,7 @@ func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSet {
 	moved := newLoadedSet(r.scope.Catalog)
 	for _, doc := range loaded.docs {
-		if !loaded.native.Has(doc) || r.hidesNone || r.isAlways(doc) || containsMarked(tools, r.scope.docs[doc].Name, r.names.search) {
+		if !loaded.shown.Has(doc) || r.hidesNone || r.isAlways(doc) || containsMarked(tools, r.scope.docs[doc].Name, r.names.search) {
 			moved.add(doc)
 		}
 	}

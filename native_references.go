@@ -14,12 +14,12 @@ import (
 type referencesMode struct{}
 
 func (referencesMode) facts() modeFacts {
-	return modeFacts{native: true, onWire: true, mendsCalls: true}
+	return modeFacts{modelSearches: true, onWire: true, mendsCalls: true}
 }
 
 func (referencesMode) lists(r *run, given lists, loaded *loadedSet) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
-	return lists{remember(r, tools, loaded), undeferred(r, given.deferred)}
+	return lists{remember(r, tools, loaded), othersDeferred(r, given.deferred)}
 }
 
 // called changes nothing: the call of a tool is in the history, or it was remembered.

@@ -7,7 +7,7 @@ package toolsearch
 type serverMode struct{ textMode }
 
 func (serverMode) facts() modeFacts {
-	return modeFacts{native: true, defers: true, server: true}
+	return modeFacts{modelSearches: true, defers: true, server: true}
 }
 
 func (serverMode) lists(r *run, given lists, loaded *loadedSet) lists {

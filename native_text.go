@@ -9,7 +9,7 @@ type textMode struct{}
 func (textMode) facts() modeFacts { return modeFacts{} }
 
 func (textMode) lists(r *run, given lists, loaded *loadedSet) lists {
-	return lists{visible(r, given.tools, loaded), undeferred(r, given.deferred)}
+	return lists{visible(r, given.tools, loaded), othersDeferred(r, given.deferred)}
 }
 
 // called shows the tools: the call itself may be gone from the history before the next model
@@ -28,19 +28,19 @@ func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool
 	if !result.native {
 		return result, false
 	}
-	return result.asText(f.seen(result.found)), true
+	return result.asText(f.permitted(result.found)), true
 }
 
-// undeferred returns the deferred tools of others: a run that is resumed may have been
+// othersDeferred returns the deferred tools of others: a run that is resumed may have been
 // native before.
-func undeferred(r *run, tools []*schema.ToolInfo) (others []*schema.ToolInfo) {
+func othersDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
 		if _, own := r.owns(t.Name); !own && !isOurs(t, r.names.search) {
-			others = append(others, t)
+			kept = append(kept, t)
 		}
 	}
-	return others
+	return kept
 }

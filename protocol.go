@@ -82,7 +82,7 @@ type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
-	readsAll             bool     // results of the other protocols' tools are its own as well
+	allProtocols         bool     // results of the other protocols' tools are its own as well
 	taken                []string // of those tools' names, the ones that dynamic tools have
 }
 
@@ -94,7 +94,7 @@ func (p Protocol) names(toolName string) metaNames {
 	if !own {
 		prefix = toolName + "_"
 	}
-	n := metaNames{search: toolName, readsAll: own}
+	n := metaNames{search: toolName, allProtocols: own}
 	switch p {
 	case ProtocolSearchAdd:
 		n.add, n.showAll, n.remove = prefix+"add_tool", prefix+"show_all_tools", prefix+"remove_tool"
@@ -127,15 +127,15 @@ func (n *metaNames) has(name string) bool {
 	return name != "" && (name == n.search || name == n.add || name == n.showAll || name == n.remove || name == n.call)
 }
 
-// reads reports whether results of the tool of that name may load tools or unload them.
-func (n *metaNames) reads(name string) bool {
+// isLoader reports whether results of the tool of that name may load tools or unload them.
+func (n *metaNames) isLoader(name string) bool {
 	switch name {
 	case "":
 		return false
 	case n.search, n.add, n.remove:
 		return true
 	}
-	return n.readsAll && slices.Contains(loaderNames, name) && !slices.Contains(n.taken, name)
+	return n.allProtocols && slices.Contains(loaderNames, name) && !slices.Contains(n.taken, name)
 }
 
 // toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
@@ -146,13 +146,13 @@ var loaderNames = []string{toolSearchName, "search_tools", "add_tool", "remove_t
 
 // dispatches reports whether calls of that name may have run the tool they name.
 func (n *metaNames) dispatches(name string) bool {
-	return name != "" && (name == n.call || n.readsAll && name == "call_tool")
+	return name != "" && (name == n.call || n.allProtocols && name == "call_tool")
 }
 
 // answers reports whether results of the tool of that name may answer calls of other tools,
 // which a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
-	return name != "" && (name == n.search || n.readsAll && (name == toolSearchName || name == "search_tools"))
+	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == "search_tools"))
 }
 
 // index is the searcher of the protocol when Config.Index is nil.

@@ -48,7 +48,7 @@ func (r *run) calledBy(v *view) (docs []int) {
 }
 
 // isAlways reports whether the document is one of AlwaysLoaded's.
-func (r *run) isAlways(doc int) bool { return !r.listed.Has(doc) }
+func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 
 // notebook is what one run has learnt that may be gone from the history before the next
 // model call: another middleware may remove a search result before this one reads it. It
@@ -58,7 +58,7 @@ type notebook struct {
 	calls    []string                // ids of the calls of meta-tools, in the order the model made them
 	effects  map[string][]nameEffect // call id -> what the call loads and unloads
 	searches map[string]bool         // ids of all calls of the search tool in this run
-	seen     docset.Set              // loaded at the last model call; nil: there was none
+	loaded   docset.Set              // loaded at the last model call; nil: there was none
 	shared   []string                // what the session had then
 	ordinary map[string]bool         // native mode: the names in the ordinary tool list
 }
@@ -103,12 +103,12 @@ func (n *notebook) take() (effects []nameEffect) {
 	return effects
 }
 
-// setSeen notes the tools loaded at a model call, and returns those noted at the call before;
+// setLoaded notes the tools loaded at a model call, and returns those noted at the call before;
 // nil at the first.
-func (n *notebook) setSeen(loaded docset.Set) (before docset.Set) {
+func (n *notebook) setLoaded(loaded docset.Set) (before docset.Set) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	before, n.seen = n.seen, loaded
+	before, n.loaded = n.loaded, loaded
 	return before
 }
 
@@ -118,7 +118,7 @@ func (n *notebook) setSeen(loaded docset.Set) (before docset.Set) {
 func (r *run) wasLoaded(doc int) (loaded, known bool) {
 	r.notebook.mu.Lock()
 	defer r.notebook.mu.Unlock()
-	seen := r.notebook.seen
+	seen := r.notebook.loaded
 	return seen != nil && seen.Has(doc), seen != nil
 }
 

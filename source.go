@@ -25,13 +25,13 @@ import (
 // and a changed answer makes a new one for the runs to come.
 
 type edition struct {
-	catalog *Catalog
-	names   metaNames
-	reader  *reader
-	tools   []tool.BaseTool
-	prints  [][sha256.Size]byte // of the definitions of Source's tools
-	always  []int               // documents of Config.AlwaysLoaded, in their order
-	listed  docset.Set          // those that the reminder names: all but always
+	catalog  *Catalog
+	names    metaNames
+	reader   *reader
+	tools    []tool.BaseTool
+	prints   [][sha256.Size]byte // of the definitions of Source's tools
+	always   []int               // documents of Config.AlwaysLoaded, in their order
+	hideable docset.Set          // those that the reminder names: all but always
 
 	announcement func() reminder    // of all of these; made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as they are deferred, in modes that do
@@ -83,11 +83,11 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 		}
 	}
 	ed := &edition{
-		catalog: catalog,
-		names:   names,
-		reader:  &reader{catalog: catalog, countCalls: e.config.Unloaded == UnloadedLoadAndRun && e.config.Protocol != ProtocolNativeServer},
-		tools:   wrapAll(tools, catalog),
-		listed:  docset.New(len(catalog.docs)),
+		catalog:  catalog,
+		names:    names,
+		reader:   &reader{catalog: catalog, countCalls: e.config.Unloaded == UnloadedLoadAndRun && e.config.Protocol != ProtocolNativeServer},
+		tools:    wrapAll(tools, catalog),
+		hideable: docset.New(len(catalog.docs)),
 	}
 	if e.defers {
 		ed.deferred = deferredCopies(catalog, names.search)
@@ -96,7 +96,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 		if matchesAny(patterns, &catalog.docs[i]) {
 			ed.always = append(ed.always, i)
 		} else {
-			ed.listed.Add(i)
+			ed.hideable.Add(i)
 		}
 	}
 	ed.announcement = sync.OnceValue(func() reminder {
@@ -109,7 +109,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 func (ed *edition) announced(sees func(doc int) bool) []int {
 	docs := make([]int, 0, len(ed.catalog.docs))
 	for doc := range ed.catalog.docs {
-		if ed.listed.Has(doc) && sees(doc) {
+		if ed.hideable.Has(doc) && sees(doc) {
 			docs = append(docs, doc)
 		}
 	}

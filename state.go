@@ -66,11 +66,11 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		s.use(docs...)
 	}
 	if r.mode.facts().onWire {
-		s.native = shownOnWire(r, t, given.tools, s)
+		s.shown = shownOnWire(r, t, given.tools, s)
 	}
 	r.restrict(s, limit, busy)
 	if isLastWord && r.config.MaxLoaded > 0 { // what was evicted is loaded no more
-		s.keep(func(doc int) bool { return listed.Has(doc) || s.native.Has(doc) })
+		s.keep(func(doc int) bool { return listed.Has(doc) || s.shown.Has(doc) })
 	}
 	return s, nil
 }
@@ -98,7 +98,7 @@ func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
 			a := &t.answers[i]
 			v := &t.views[a.view]
 			for j := a.result; j < len(v.results) && (j == a.result || v.results[j].part > 0); j++ {
-				if result := &v.results[j]; r.names.reads(cmp.Or(result.name, a.called)) {
+				if result := &v.results[j]; r.names.isLoader(cmp.Or(result.name, a.called)) {
 					r.replayResult(s, result, a.call)
 				}
 			}
@@ -126,7 +126,7 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
 	}
 	if len(e.loads) > 0 && r.mode.keeps(r, result, call) {
 		for _, doc := range e.loads {
-			s.native.Add(doc)
+			s.shown.Add(doc)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (r *run) restrict(s *loadedSet, limit int, busy []int) {
 		s.keep(r.scope.sees)
 	}
 	if limit > 0 && !r.hidesNone {
-		s.evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.native.Has(doc) })
+		s.evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.shown.Has(doc) })
 	}
 }
 
@@ -278,14 +278,14 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)
-	shown := docset.New(len(docs))
+	placed := docset.New(len(docs))
 	for _, t := range tools {
 		if t == nil {
 			continue
 		}
 		doc, dynamic := r.owns(t.Name)
 		switch {
-		case dynamic && isMarked(t, r.names.search) && loaded.has.Has(doc) && shown.Add(doc):
+		case dynamic && isMarked(t, r.names.search) && loaded.has.Has(doc) && placed.Add(doc):
 			if info := docs[doc].Info; !sameDefinition(t, info) {
 				t = marked(info, r.names.search) // the catalog changed
 			}
@@ -297,7 +297,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 		}
 	}
 	for _, doc := range loaded.docs {
-		if !shown.Has(doc) {
+		if !placed.Has(doc) {
 			list = append(list, marked(docs[doc].Info, r.names.search))
 		}
 	}

@@ -60,7 +60,7 @@ func (h *host) rankedTool() *metaTool {
 			for i, m := range result.Matches {
 				answer.Matches = append(answer.Matches, rankedTool{
 					Rank: i + 1, Name: m.Info.Name, Score: rounded(m.Score),
-					Description: shortLine(m.Info.Desc, maxShownDescription), Usage: usageOf(m.Info),
+					Description: shortLine(m.Info.Desc, maxBriefDescription), Usage: usageOf(m.Info),
 				})
 			}
 			return h.rankedText(answer), nil

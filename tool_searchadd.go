@@ -15,24 +15,24 @@ import (
 
 // Bounds on what one answer lists.
 const (
-	maxShownTools       = 500
-	maxShownDescription = 200 // bytes
+	maxBriefs           = 500
+	maxBriefDescription = 200 // bytes
 )
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
 	Found int         `json:"found"` // number of tools that match, those beyond the limit included
-	Tools []shownTool `json:"tools"`
+	Tools []toolBrief `json:"tools"`
 	help              // which always has a message
 }
 
-type shownTool struct {
+type toolBrief struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-func shown(info *schema.ToolInfo) shownTool {
-	return shownTool{info.Name, shortLine(info.Desc, maxShownDescription)}
+func briefOf(info *schema.ToolInfo) toolBrief {
+	return toolBrief{info.Name, shortLine(info.Desc, maxBriefDescription)}
 }
 
 func (h *host) searchOnlyTool() *metaTool {
@@ -43,7 +43,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "query", "queries", "pattern", "regex_pattern", "q")
 			if answer, excused := h.excuse(ctx, request); excused {
-				return toJSON(foundTools{Tools: []shownTool{}, help: answer.help}), nil
+				return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
 			}
 			if request.limit == 0 {
 				request.limit = unlimited
@@ -55,9 +55,9 @@ func (h *host) searchOnlyTool() *metaTool {
 			if trace.wrong != nil && len(result.Matches) == 0 {
 				return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
 			}
-			answer := foundTools{Found: result.Total, Tools: make([]shownTool, len(result.Matches)), help: helpOf(result)}
+			answer := foundTools{Found: result.Total, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
 			for i, m := range result.Matches {
-				answer.Tools[i] = shown(m.Info)
+				answer.Tools[i] = briefOf(m.Info)
 			}
 			if answer.Message == "" {
 				key := "found"
@@ -82,19 +82,19 @@ func (h *host) showAllTool() *metaTool {
 			}
 			answer := struct {
 				Total   int         `json:"total"`
-				Tools   []shownTool `json:"tools"`
+				Tools   []toolBrief `json:"tools"`
 				Message string      `json:"message,omitempty"`
-			}{Tools: []shownTool{}}
+			}{Tools: []toolBrief{}}
 			for doc := range scope.docs {
 				if !scope.sees(doc) {
 					continue
 				}
-				if answer.Total++; answer.Total <= maxShownTools {
-					answer.Tools = append(answer.Tools, shown(scope.docs[doc].Info))
+				if answer.Total++; answer.Total <= maxBriefs {
+					answer.Tools = append(answer.Tools, briefOf(scope.docs[doc].Info))
 				}
 			}
-			if answer.Total > maxShownTools {
-				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(maxShownTools))
+			if answer.Total > maxBriefs {
+				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(maxBriefs))
 			}
 			return toJSON(answer), nil
 		},

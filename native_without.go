@@ -22,36 +22,38 @@ import (
 // The search tool is called and answered as in native mode; where a provider searches by
 // itself (NativeServer) there is none, and the model has what was found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
-	return &plainModel[M]{inner: chatModel, codec: codecOf[M]()}
+	return &modelWithoutNative[M]{inner: chatModel, codec: codecOf[M]()}
 }
 
-type plainModel[M adk.MessageType] struct {
+type modelWithoutNative[M adk.MessageType] struct {
 	inner model.BaseModel[M]
 	codec codec[M]
 }
 
 // Generate implements model.BaseModel.
-func (p *plainModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	input, opts = p.plain(input, opts)
+func (p *modelWithoutNative[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	input, opts = p.convert(input, opts)
 	return p.inner.Generate(ctx, input, opts...)
 }
 
 // Stream implements model.BaseModel.
-func (p *plainModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	input, opts = p.plain(input, opts)
+func (p *modelWithoutNative[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	input, opts = p.convert(input, opts)
 	return p.inner.Stream(ctx, input, opts...)
 }
 
 // GetType implements components.Typer: it is the inner model's.
-func (p *plainModel[M]) GetType() string {
+func (p *modelWithoutNative[M]) GetType() string {
 	name, _ := components.GetType(p.inner)
 	return name
 }
 
 // IsCallbacksEnabled implements components.Checker: it is as the inner model says.
-func (p *plainModel[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(p.inner) }
+func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
+	return components.IsCallbacksEnabled(p.inner)
+}
 
-func (p *plainModel[M]) plain(messages []M, opts []model.Option) ([]M, []model.Option) {
+func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M, []model.Option) {
 	given := model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
 	t := readTranscript(p.codec, messages)
