@@ -9,11 +9,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Dynamic tools as the agent gets them. Eino asks every tool for its Info at the start
-// of a run and again in every round of tool calls; a tool from a remote server may take
-// long over it, or answer otherwise than when the catalog was compiled. So each is
-// wrapped in a type that answers from the catalog and can be called in just the ways the
-// tool itself can.
+// Dynamic tools as the agent gets them. Eino asks every tool for its Info at the start of a
+// run and again in every round of tool calls. A tool from a remote server may answer slowly,
+// or differently from when the catalog was compiled. So each tool is wrapped in a type that
+// answers from the catalog and can be called in exactly the ways the tool itself can.
 
 type (
 	invokable interface {
@@ -30,8 +29,8 @@ type (
 	}
 )
 
-// kind is the set of ways a tool can be called. The enhanced and the plain form of a way
-// share a method name, so a tool has at most one of each.
+// kind is the set of ways a tool can be called. The enhanced form of a way has the same method
+// name as the form without, so a tool has at most one of the two.
 type kind uint8
 
 const (
@@ -58,7 +57,7 @@ func kindOf(t tool.BaseTool) kind {
 	return k
 }
 
-// described answers for a tool what Eino asks of it besides running it.
+// described answers everything Eino asks of a tool besides running it.
 type described struct {
 	info      *schema.ToolInfo
 	typeName  string
@@ -73,7 +72,7 @@ func (d *described) GetType() string { return d.typeName }
 // IsCallbacksEnabled implements components.Checker.
 func (d *described) IsCallbacksEnabled() bool { return d.callbacks }
 
-// wrap returns t with info for its Info. t can be called in at least one way.
+// wrap returns t with a fixed Info. t can be called in at least one way.
 func wrap(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
 	switch kindOf(t) {
@@ -126,8 +125,8 @@ func wrap(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	}
 }
 
-// typeName is the name callbacks know the tool by: what the tool says, or that of its Go
-// type, as Eino would have taken it without the wrapper.
+// typeName is the tool's name in callbacks: the tool's own answer, or the name of its Go
+// type. Without the wrapper Eino would take the same.
 func typeName(t tool.BaseTool) string {
 	if name, ok := components.GetType(t); ok {
 		return name

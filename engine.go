@@ -16,18 +16,18 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// The engine: what a middleware decides, for whichever message type. Wiring only; how it is
-// decided stands in the files below this one.
+// The engine makes the decisions of a middleware, for either message type. This file is the
+// wiring; the files below it decide.
 
-// engine holds nothing that changes but the current edition: what a run learns is in its
-// notebook, its session and what the agent keeps.
+// engine has no state that changes but the current edition. What a run learns is in its
+// notebook, in its session and in the agent's own state.
 type engine struct {
 	config     *Config
 	teller     *teller
 	mode       mode
 	editions   *editions
 	names      metaNames
-	metas      []tool.BaseTool // the one that searches first
+	metas      []tool.BaseTool // the search tool comes first
 	searchInfo *schema.ToolInfo
 }
 
@@ -96,13 +96,13 @@ func (e *engine) addMetaTools(prompt *prompt) {
 }
 
 // runKey is the context key of a run. It names the engine, since an agent can have several
-// and agents can run inside one another.
+// engines and agents can run inside one another.
 type runKey struct{ owner *engine }
 
-// begin begins a run of an agent that has these tools already.
+// begin begins a run. tools are the agent's own tools.
 func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *schema.ToolInfo) (context.Context, *run, error) {
 	if e.mode.facts().searchTool && searchTool != nil {
-		return ctx, nil, fmt.Errorf("toolsearch: the agent has a native search tool already, %q; it can have one", searchTool.Name)
+		return ctx, nil, fmt.Errorf("toolsearch: the agent already has a native search tool, %q; it can have only one", searchTool.Name)
 	}
 	names, err := e.namesOf(ctx, tools)
 	if err != nil {
@@ -115,8 +115,7 @@ func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *s
 	return context.WithValue(ctx, runKey{e}, r), r, nil
 }
 
-// run returns the run ctx belongs to. A hook that is called outside of one gets a run of
-// its own.
+// run returns the run ctx belongs to. A hook called outside a run gets a new run.
 func (e *engine) run(ctx context.Context) (*run, error) {
 	if r, ok := ctx.Value(runKey{e}).(*run); ok {
 		return r, nil
@@ -124,7 +123,7 @@ func (e *engine) run(ctx context.Context) (*run, error) {
 	return e.newRun(ctx, nil)
 }
 
-// namesOf returns the names of the tools that the agent has already.
+// namesOf returns the names of the agent's own tools.
 func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
@@ -139,15 +138,15 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
 		}
 		if e.names.has(info.Name) {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d is named %q already; "+
-				"if it is another tool search middleware's, give one of them another ToolName", i, info.Name)
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d already has the name %q; "+
+				"if it belongs to another tool search middleware, give one of the two another ToolName", i, info.Name)
 		}
 		names[i] = info.Name
 	}
 	return names, nil
 }
 
-// newRun asks Source and Filter. own are the names of the agent's own tools.
+// newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
 func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	edition, tools, err := e.editions.current(ctx)
 	if err != nil {
@@ -158,7 +157,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
 	}
 	if r.session == nil && e.config.Protocol == ProtocolDispatch {
-		r.session = NewSession() // no tool list shows what is loaded
+		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
@@ -191,9 +190,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	return r, nil
 }
 
-// hidesNone reports whether a run has so few tools that the model is to see them all.
+// hidesNone reports whether a run has so few tools that the model sees them all.
 func (e *engine) hidesNone(r *run) bool {
-	counted := len(r.tools) // towards MaxLoaded
+	counted := len(r.tools) // those that count towards MaxLoaded
 	for _, doc := range r.always {
 		if r.scope.sees(doc) {
 			counted--
@@ -202,9 +201,9 @@ func (e *engine) hidesNone(r *run) bool {
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.MaxLoaded == 0 || counted <= e.config.MaxLoaded)
 }
 
-// yield leaves a name to the agent's tool i. It fails if a dynamic tool has it, unless the
-// request may not see that tool or Source has it: a server must not be able to stop an agent
-// by the name of a tool.
+// yield leaves a name to the agent's tool i: a dynamic tool of that name is hidden from the
+// run. It fails if the request may see that tool and the tool is not Source's. A remote server
+// must not be able to stop an agent with a tool's name.
 func (e *engine) yield(ctx context.Context, r *run, i int, name string) error {
 	doc, clash := r.scope.byName[name]
 	if !clash {
@@ -231,7 +230,7 @@ func (e *engine) yield(ctx context.Context, r *run, i int, name string) error {
 	return nil
 }
 
-// allowedBy asks a Filter about every tool. Where it panics the tool does not pass.
+// allowedBy asks a Filter about every tool. A tool on which the Filter panics does not pass.
 func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Document) bool) docset.Set {
 	allowed := docset.New(len(c.docs))
 	for i := range c.docs {
@@ -251,7 +250,7 @@ func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (l
 	}
 	if name := doubled(r, given.tools); name != "" {
 		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
-			"a middleware after this one added a tool of that name", name)
+			"a middleware after this one added the second", name)
 	}
 	t.pair(&r.names)
 	loaded, err := r.derive(ctx, t, given, false)
@@ -263,8 +262,8 @@ func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (l
 	return r.mode.lists(r, given, r.inList(loaded)), nil
 }
 
-// note notes what is loaded, in the notebook and in the session, and tells what has changed
-// since the last model call.
+// note notes the loaded tools in the notebook and in the session, and reports what has
+// changed since the last model call.
 func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 	before := r.notebook.setLoaded(slices.Clone(loaded.has))
 	isTold := before != nil && e.teller.listens()
@@ -305,7 +304,7 @@ func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Optio
 		fitResults(r, t, options, nil)
 		return opts
 	}
-	// A deferred tool whose search result was removed would be out of the model's reach.
+	// The model could not reach a deferred tool whose search result was removed.
 	given := lists{options.Tools, options.DeferredTools}
 	loaded, err := r.derive(ctx, t, given, true)
 	if err != nil {
@@ -323,7 +322,7 @@ func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Optio
 }
 
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
-// notes in the lists which tools are called. all are the tools that the agent can run.
+// notes the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*schema.ToolInfo) (lists, error) {
 	r, err := e.run(ctx)
 	if err != nil {
@@ -348,7 +347,7 @@ func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*sc
 	return given, nil
 }
 
-// end notes at the end of a run what it has loaded.
+// end notes the loaded tools at the end of a run.
 func (e *engine) end(ctx context.Context, t *transcript, given lists) error {
 	r, err := e.run(ctx)
 	if err != nil {
@@ -363,9 +362,9 @@ func (e *engine) end(ctx context.Context, t *transcript, given lists) error {
 	return nil
 }
 
-// modeOf returns the mode of a protocol for a message type. In the history of a chat model
-// native results would end Eino's reduction; an agentic message has them as blocks among
-// others, and its adapters take nothing else.
+// modeOf returns the mode of a protocol for a message type. Native results in the history of
+// a chat model would make Eino's reduction end the run. An agentic message has them as blocks,
+// and agentic adapters accept no other form.
 func modeOf(p Protocol, wordless bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:
@@ -379,7 +378,7 @@ func modeOf(p Protocol, wordless bool) mode {
 	}
 }
 
-// metaTools returns the tools of a protocol, the one that searches first.
+// metaTools returns the meta-tools of a protocol. The search tool comes first.
 func (h *host) metaTools(p Protocol) []*metaTool {
 	switch p {
 	case ProtocolRegexp:

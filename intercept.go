@@ -12,27 +12,26 @@ import (
 
 // Calls that cannot be run.
 //
-// Eino ends a run over a call to a name no tool has. So, between the model's message and
-// the tools, such a call is replaced by a stand-in: a call of the search tool, under the
-// same call id, whose arguments ask for the words of help. The search tool's answer goes
-// the way of every tool result, to the model, to the caller's events and into a
-// checkpoint. Before the next model call the model's own call is put back, and the result
-// named after it.
+// Eino ends a run over a call to a name that no tool has. Such a call is therefore replaced
+// by a stand-in after the model's message and before the tools run. A stand-in is a call of
+// the search tool with the same call id; its arguments ask for help. Like every tool result,
+// the answer reaches the model, the caller's events and the checkpoint. Before the next model
+// call the model's own call is restored, and the result gets its name.
 
-// Dispatched calls go the same way: call_tool is replaced by a call of the tool it names, so
-// that callbacks, events, wrappers and ReturnDirectly see that tool and nothing else.
+// Dispatched calls go the same way: call_tool is replaced by a call of the tool it names.
+// Callbacks, events, wrappers and ReturnDirectly then see only that tool.
 
-// callable tells what the model may call.
+// callable knows what the model may call.
 type callable struct {
 	run      *run
 	all      []*schema.ToolInfo // every tool the agent can run
-	visible  []*schema.ToolInfo // those the model saw
-	deferred []*schema.ToolInfo // those it could search natively
+	visible  []*schema.ToolInfo // the tool list of the model call
+	deferred []*schema.ToolInfo // the deferred tools of the model call
 	explain  bool               // UnknownExplain
 	refuse   bool               // UnloadedRefuse
 }
 
-// replacement returns the call to be run in the place of one that cannot be run as it is.
+// replacement returns the call to run instead of a call that cannot be run as it is.
 func (k *callable) replacement(call *callView) (name, arguments string, replaced bool) {
 	names := &k.run.names
 	if call.name != "" && call.name == names.call {
@@ -62,7 +61,7 @@ func (k *callable) standInFor(name string) *standIn {
 	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
-// asked is the name of the tool that a call means.
+// asked returns the name of the tool that a call means.
 func (k *callable) asked(call *callView) string {
 	if d := readDispatch(call.args); call.name != "" && call.name == k.run.names.call && d.Name != "" {
 		return naming.Cut(d.Name, naming.MaxBytes)
@@ -83,7 +82,7 @@ func (k *callable) foundDeferred(doc int) bool {
 	})
 }
 
-// maxAgentTools is how many tools besides the dynamic ones a name is compared with.
+// maxAgentTools bounds the agent's own tools that a name is compared with.
 const maxAgentTools = 256
 
 // near returns names like the given one among all the tools the agent can run.
@@ -120,7 +119,7 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	case names.has(d.Name):
 		return misuse("dispatch-meta")
 	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
-		return nil // left to Eino, or a tool the model sees, called the long way
+		return nil // Eino handles it, or it is a visible tool called by way of call_tool
 	case !dynamic:
 		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
 	case k.refuse && !k.isLoaded(doc):
@@ -132,8 +131,8 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	return nil
 }
 
-// dispatched returns the dynamic tool that a dispatched call means. A tool of the agent's own
-// that has exactly that name comes before one that has it in another spelling.
+// dispatched returns the dynamic tool that a dispatched call means. An agent's own tool of
+// exactly that name comes before a dynamic tool that has the name in another spelling.
 func (k *callable) dispatched(name string) (doc int, ok bool) {
 	if doc, ok = k.run.scope.byName[name]; ok && k.run.scope.sees(doc) {
 		return doc, true
@@ -144,7 +143,7 @@ func (k *callable) dispatched(name string) (doc int, ok bool) {
 	return k.run.scope.lookup(name)
 }
 
-// dispatchedName is the exact name of the tool a dispatched call means.
+// dispatchedName returns the exact name of the tool that a dispatched call means.
 func (k *callable) dispatchedName(name string) string {
 	if doc, ok := k.dispatched(name); ok {
 		return k.run.scope.docs[doc].Name
@@ -152,8 +151,8 @@ func (k *callable) dispatchedName(name string) string {
 	return name
 }
 
-// intercept puts other calls in the place of those of a view that cannot be run as they are,
-// and returns the names of the tools that are not run at all.
+// intercept replaces the calls of a view that cannot be run as they are. It returns the names
+// of the tools that are not run at all.
 func intercept(k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]
@@ -170,8 +169,8 @@ func intercept(k *callable, v *view) (refused []string) {
 	return refused
 }
 
-// restore puts the model's own calls back in the place of those that were run instead, and
-// names the results after the tool the model called.
+// restore undoes intercept in a history: it restores the model's own calls and names their
+// results after the tool the model called.
 func restore(t *transcript, names *metaNames) {
 	if !t.misnamed {
 		return
@@ -193,8 +192,8 @@ func restore(t *transcript, names *metaNames) {
 	}
 }
 
-// restoreName names a result of the search tool that answers a call of another name, and a
-// result of any tool that answers a dispatching call, after the tool that was called.
+// restoreName names a result after the tool the model called. It changes results of the search
+// tool that answer a call of another name, and results that answer a dispatching call.
 func restoreName(t *transcript, a *answer, names *metaNames) {
 	result := t.result(a)
 	if a.call == nil || result.native || !names.answers(result.name) && !names.dispatches(a.called) {
@@ -210,9 +209,9 @@ func restoreName(t *transcript, a *answer, names *metaNames) {
 	}
 }
 
-// mendCalls gives calls of the meta-tools whose arguments are no JSON, as when a stream broke
-// off, empty ones: the claude adapter makes a request of them that is no JSON either. They
-// were answered already.
+// mendCalls gives meta-tool calls empty arguments if theirs are not JSON, as after a broken
+// stream. The claude adapter would otherwise make a request that is not JSON either. The calls
+// have their answers already.
 func mendCalls(t *transcript, names *metaNames) {
 	for i := range t.views {
 		v := &t.views[i]

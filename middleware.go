@@ -8,10 +8,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The agent's hooks: a generic shell around the engine, which knows nothing of message types.
-// Every hook reads the messages once, asks the engine, and applies what it decided.
+// The agent's hooks: a generic shell around the engine, which does not know message types.
+// Every hook reads the messages once, asks the engine, and applies its decisions.
 
-// middleware is what an agent gets.
+// middleware is the agent's handler.
 type middleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 
@@ -19,7 +19,7 @@ type middleware[M adk.MessageType] struct {
 	engine *engine
 }
 
-// newMiddleware returns the middleware of a configuration whose defaults are filled in.
+// newMiddleware returns a middleware. The configuration already has its defaults.
 func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (*middleware[M], error) {
 	m := &middleware[M]{
 		TypedBaseChatModelAgentMiddleware: &adk.TypedBaseChatModelAgentMiddleware[M]{},
@@ -41,7 +41,7 @@ func sendEvent[M adk.MessageType](ctx context.Context, e Event) {
 }
 
 // BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may
-// see. It fails if the agent has a tool of one of their names already.
+// see. It fails if the agent already has a tool of such a name.
 func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, runCtx, nil
@@ -59,9 +59,9 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	return ctx, &next, nil
 }
 
-// BeforeModelRewriteState works out what the model sees in this call. It fails if a
-// middleware after this one gave the agent a tool named like a tool of ours, which
-// BeforeAgent could not see.
+// BeforeModelRewriteState works out what the model sees in this call. It fails if a later
+// middleware gave the agent a tool with the name of a tool of ours. BeforeAgent could not see
+// that.
 func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, state, nil
@@ -78,15 +78,15 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	return ctx, &next, nil
 }
 
-// AfterModelRewriteState sees the model's calls before the tools do, and replaces those
-// that cannot be run as they are.
+// AfterModelRewriteState replaces the model's calls that cannot be run as they are, before any
+// tool runs.
 func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil || len(state.Messages) == 0 {
 		return ctx, state, nil
 	}
 	var all []*schema.ToolInfo
 	if mc != nil {
-		//lint:ignore SA1019 It is the one list of every tool the agent can run; state.ToolInfos has what is visible.
+		//lint:ignore SA1019 It is the only list of every tool the agent can run; state.ToolInfos has the visible ones.
 		all = mc.Tools
 	}
 	last := len(state.Messages) - 1
@@ -104,7 +104,7 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	return ctx, &next, nil
 }
 
-// AfterAgent notes in the session what the run has loaded.
+// AfterAgent notes the run's loaded tools in the session.
 func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (context.Context, error) {
 	if state == nil {
 		return ctx, nil
@@ -114,8 +114,8 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	return ctx, m.engine.end(ctx, t, lists{state.ToolInfos, state.DeferredToolInfos})
 }
 
-// WrapModel has the last word on what the model gets: a middleware after this one, such
-// as summarization, may have rewritten the messages since BeforeModelRewriteState.
+// WrapModel has the last word on the model's input: a later middleware, such as
+// summarization, may have rewritten the messages since BeforeModelRewriteState.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
 	return &lastWord[M]{inner: inner, m: m}, nil
 }

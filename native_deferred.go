@@ -8,11 +8,11 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The mode of ProtocolNativeDeferred: the model has the catalog as deferred tools and
+// The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools and
 // tool_search as its own search tool.
 
 type deferredMode struct {
-	onWire bool // for a chat model
+	onWire bool // the model is a chat model
 }
 
 func (m deferredMode) facts() modeFacts {
@@ -23,7 +23,7 @@ func (deferredMode) lists(r *run, given lists, loaded *loadedSet) lists {
 	return deferredLists(r, given, loaded)
 }
 
-// called marks the deferred tools that are called as loaded.
+// called marks the called tools in the deferred list as loaded.
 func (deferredMode) called(r *run, given lists, docs []int) lists {
 	list := given.deferred
 	for i, t := range given.deferred {
@@ -42,10 +42,11 @@ func (deferredMode) called(r *run, given lists, docs []int) lists {
 }
 
 func (m deferredMode) keeps(r *run, result *resultView, call *callView) bool {
-	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.made(result.callID))
+	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.hasCall(result.callID))
 }
 
-// fit keeps the native results of this run and of marked calls, which the provider demands.
+// fit keeps native results where the provider demands them: those of this run and of marked
+// calls.
 func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultView, bool) {
 	if m.onWire {
 		return f.fresh(result)
@@ -64,9 +65,9 @@ func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultV
 	return result, true
 }
 
-// deferredLists splits the tools for a native model call: the ordinary list, without the
-// search tool, and the deferred one. Deferred tools that are loaded bear the mark. Like
-// visible it is idempotent, and it passes over deferred tools of others.
+// deferredLists splits the tools of a model call into the ordinary list, without the search
+// tool, and the deferred list. Loaded tools in the deferred list have the mark. Like visible
+// it is idempotent. Deferred tools of other middlewares stay.
 func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 	moved := ordinaryOnes(r, given.tools, loaded)
 	next := lists{tools: make([]*schema.ToolInfo, 0, 8), deferred: make([]*schema.ToolInfo, 0, len(r.scope.docs))}
@@ -88,8 +89,8 @@ func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 	return next
 }
 
-// ordinaryOnes returns the loaded tools that are to be in the ordinary list: those that no
-// native result shows to the model, and those that stand there already or always do.
+// ordinaryOnes returns the loaded tools that belong in the ordinary list: those that no native
+// result shows, those that are in it already, and those that always are.
 func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSet {
 	moved := newLoadedSet(r.scope.Catalog)
 	for _, doc := range loaded.docs {
@@ -100,12 +101,12 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSe
 	return moved
 }
 
-// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result holds the
-// definitions of what it found. A mistake or a miss is an empty result.
+// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
+// the definitions of the tools it found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct {
 	*host
 	info     *schema.ToolInfo
-	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; may be nil
+	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; its result may be nil
 }
 
 // Info implements tool.BaseTool.

@@ -9,11 +9,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Patterns that name tools: Config.AlwaysLoaded and FilterTools.
+// Patterns that name tools, of Config.AlwaysLoaded and FilterTools.
 
-// toolPattern is one pattern. An asterisk stands for any text, nothing included.
+// toolPattern is a parsed pattern. An asterisk stands for any text, even none.
 type toolPattern struct {
-	text      string // the whole, which may also be a name
+	text      string // the whole pattern, which may also be a name
 	tag       string // of "tag:x"
 	namespace string // of "namespace:tool"
 	tool      string
@@ -37,7 +37,7 @@ func parseToolPattern(text string) (toolPattern, error) {
 	switch {
 	case !scoped:
 	case before == "" || after == "":
-		return p, fmt.Errorf("the pattern %q lacks what stands before or after its colon", text)
+		return p, fmt.Errorf("the pattern %q has nothing before or after its colon", text)
 	case before == "tag":
 		p.kind, p.tag = patternTag, after
 	default:
@@ -82,7 +82,7 @@ func matchesAny(patterns []toolPattern, doc *Document) bool {
 	return false
 }
 
-// glob reports whether text is pattern, whose asterisks stand for any text.
+// glob reports whether the whole text matches pattern. An asterisk stands for any text.
 func glob(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -105,14 +105,13 @@ func glob(pattern, text string) bool {
 	}
 }
 
-// FilterTools returns a Config.Filter that lets pass the tools of the servers and, besides
-// those, the tools named: a tool passes if either list has it. A server is a namespace,
-// "github", or "github:*"; a tool is a pattern as in Config.AlwaysLoaded, such as
-// "github:create_issue", "get_weather" or "tag:read". Two empty lists let nothing pass, so
-// that a user with no permissions has none; for no filter at all leave Config.Filter nil.
+// FilterTools returns a Config.Filter that passes the tools of the servers and the listed
+// tools: a tool passes if it is in either list. A server is a namespace, such as "github" or
+// "github:*". A tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue",
+// "get_weather" or "tag:read". Two empty lists pass nothing: a user without permissions has no
+// tools. For no filter at all leave Config.Filter nil.
 //
-// Namespaces and tags are those that Config.Annotate tells. A pattern that is malformed
-// matches nothing.
+// Config.Annotate sets namespaces and tags. A malformed pattern matches nothing.
 func FilterTools(servers, tools []string) func(ctx context.Context, doc Document) bool {
 	var patterns []toolPattern
 	for _, server := range servers {

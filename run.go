@@ -11,9 +11,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A run is what one run of an agent works with from its start, or its resumption, to its
-// end: the edition that was current, the part of it that this request may see, a session and
-// a notebook. Two runs share nothing that changes but a session they were given.
+// A run is the state of the middleware for a run of an agent, from its start or resumption to
+// its end: the edition that was current, the part of it that this request may see, a session
+// and a notebook. A session is the only changing state that runs may share.
 type run struct {
 	*edition
 	config *Config
@@ -23,15 +23,15 @@ type run struct {
 	scope         scope
 	tools         []tool.BaseTool // dynamic tools the agent can run
 	reminder      reminder
-	hidesNone     bool            // too few tools to hide any: the model sees all of them and no meta-tool
-	yielded       map[string]bool // names of the catalog that are those of the agent's own tools in this run
-	agentsLoaders []string        // names of other protocols' tools that are those of the agent's own tools
+	hidesNone     bool            // few tools: the model sees all of them and no meta-tool
+	yielded       map[string]bool // names of the catalog that the agent's own tools have
+	agentsLoaders []string        // names of loaders that the agent's own tools have
 
-	session  *Session // nil: the run has none
+	session  *Session // nil means none
 	notebook notebook
 }
 
-// owns returns the dynamic tool of that name, unless the agent has a tool of its own by it.
+// owns returns the dynamic tool of that name, unless a tool of the agent's own has the name.
 func (r *run) owns(name string) (doc int, ok bool) {
 	doc, ok = r.scope.byName[name]
 	return doc, ok && !r.yielded[name]
@@ -47,33 +47,32 @@ func (r *run) calledBy(v *view) (docs []int) {
 	return docs
 }
 
-// isAlways reports whether the document is one of AlwaysLoaded's.
+// isAlways reports whether AlwaysLoaded has the document.
 func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 
-// notebook is what one run has learnt that may be gone from the history before the next
-// model call: another middleware may remove a search result before this one reads it. It
-// takes part in what the model sees of the very next call.
+// notebook keeps the effects of a run's meta-tools until the next model call: another
+// middleware may remove a search result from the history before this one reads it.
 type notebook struct {
 	mu       sync.Mutex
-	calls    []string                // ids of the calls of meta-tools, in the order the model made them
-	effects  map[string][]nameEffect // call id -> what the call loads and unloads
-	searches map[string]bool         // ids of all calls of the search tool in this run
-	loaded   docset.Set              // loaded at the last model call; nil: there was none
-	shared   []string                // what the session had then
-	ordinary map[string]bool         // native mode: the names in the ordinary tool list
+	calls    []string                // ids of the calls of meta-tools since then, in the model's order
+	effects  map[string][]nameEffect // call id -> effects of the call
+	made     map[string]bool         // ids of all calls of meta-tools in this run
+	loaded   docset.Set              // the tools loaded at the last model call; nil means no call yet
+	shared   []string                // the names the session had then
+	ordinary map[string]bool         // native protocols: the names in the ordinary tool list
 }
 
-// expect notes the calls of the meta-tools among these.
+// expect notes the calls of meta-tools.
 func (n *notebook) expect(calls []callView, names *metaNames) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, call := range calls {
 		if names.has(call.name) {
 			n.calls = append(n.calls, call.id)
-			if n.searches == nil {
-				n.searches = make(map[string]bool)
+			if n.made == nil {
+				n.made = make(map[string]bool)
 			}
-			n.searches[call.id] = true
+			n.made[call.id] = true
 		}
 	}
 }
@@ -158,11 +157,11 @@ func (n *notebook) ordinaryNames() map[string]bool {
 	return n.ordinary
 }
 
-// made reports whether a call of a meta-tool with that id was made in this run.
-func (n *notebook) made(callID string) bool {
+// hasCall reports whether this run made a call of a meta-tool with that id.
+func (n *notebook) hasCall(callID string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.searches[callID]
+	return n.made[callID]
 }
 
 func nameSet(names []string) map[string]bool {

@@ -19,10 +19,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// A catalog that changes. An edition is the dynamic tools as they were at one time,
-// compiled, with all that follows from them; it never changes. Config.Source is asked at
-// the start of each run: the run works with the edition that is current then to its end,
-// and a changed answer makes a new one for the runs to come.
+// A catalog that changes. An edition is the dynamic tools at a point in time, compiled, with
+// everything derived from them. It never changes. Each run asks Config.Source at its start and
+// keeps the edition that is current then. A changed answer makes a new edition for this run
+// and the next ones.
 
 type edition struct {
 	catalog  *Catalog
@@ -31,10 +31,10 @@ type edition struct {
 	tools    []tool.BaseTool
 	prints   [][sha256.Size]byte // of the definitions of Source's tools
 	always   []int               // documents of Config.AlwaysLoaded, in their order
-	hideable docset.Set          // those that the reminder names: all but always
+	hideable docset.Set          // all documents but always
 
-	announcement func() reminder    // of all of these; made when it is needed
-	deferred     []*schema.ToolInfo // the definitions as they are deferred, in modes that do
+	announcement func() reminder    // the reminder of the whole edition, made when it is needed
+	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
 }
 
 // editions keeps the current edition.
@@ -43,10 +43,10 @@ type editions struct {
 	teller *teller
 	defers bool               // the mode takes deferred definitions
 	fixed  []*schema.ToolInfo // of DynamicTools
-	lock   chan struct{}      // held while current is read or replaced; a channel, to wait with a context
+	lock   chan struct{}      // guards the fields below; a channel, to wait with a context
 	last   *edition
-	tools  []tool.BaseTool // the newest values for the tools of last: a source may have reconnected
-	took   time.Duration   // what compiling last took
+	tools  []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
+	took   time.Duration   // the time to compile last
 }
 
 func newEditions(ctx context.Context, config *Config, teller *teller, defers bool) (*editions, error) {
@@ -70,7 +70,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	names := e.config.Protocol.names(e.config.ToolName)
 	for _, name := range names.all() {
 		if doc, clash := catalog.byName[name]; clash {
-			return nil, fmt.Errorf("toolsearch: tool %d is named %q like the search tool; rename it or set ToolName", doc, name)
+			return nil, fmt.Errorf("toolsearch: tool %d has the name of a meta-tool, %q; rename it or set ToolName", doc, name)
 		}
 	}
 	patterns, err := parseToolPatterns(e.config.AlwaysLoaded)
@@ -105,7 +105,7 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	return ed, nil
 }
 
-// announced returns the documents that the reminder names, of those that are seen.
+// announced returns the documents that the reminder names, if sees accepts them.
 func (ed *edition) announced(sees func(doc int) bool) []int {
 	docs := make([]int, 0, len(ed.catalog.docs))
 	for doc := range ed.catalog.docs {
@@ -124,8 +124,8 @@ func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
 	return wrapped
 }
 
-// current returns the edition for a run that starts now, and its tools, which may be
-// other values with the same definitions.
+// current returns the edition for a run that starts now, and its tools: these may be newer
+// values than the edition's, with the same definitions.
 func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
 	if e.config.Source == nil {
 		return e.last, e.last.tools, nil
@@ -138,12 +138,12 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	}
 	before := e.last
 	if sourceErr == nil {
-		// guard, since Annotate and Index read what a stranger wrote.
+		// A guard, since Annotate and Index read texts of a remote server.
 		_, sourceErr = foreign.Guard(func() (any, error) { return nil, e.accept(ctx, answer) })
 	}
 	last, tools, took := e.last, e.tools, e.took
 	<-e.lock
-	// Whoever is told may do anything, so nothing is locked.
+	// A listener may do anything, so the lock is released before it is called.
 	if sourceErr == nil {
 		if last != before && e.teller.listens() {
 			e.teller.tell(ctx, changeOf(before.catalog, last.catalog, took))
@@ -157,7 +157,7 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	return last, tools, nil
 }
 
-// changeOf tells what became of a catalog.
+// changeOf describes the change from one catalog to another.
 func changeOf(before, after *Catalog, took time.Duration) CatalogEvent {
 	e := CatalogEvent{Tools: len(after.docs), Duration: took}
 	for name := range after.byName {
@@ -185,15 +185,15 @@ func (e *editions) accept(ctx context.Context, a *answered) error {
 	return nil
 }
 
-// answered is what DynamicTools and an answer of Source are together.
+// answered is the tools of DynamicTools and of an answer of Source.
 type answered struct {
 	tools  []tool.BaseTool
 	infos  []*schema.ToolInfo
-	prints [][sha256.Size]byte // of Source's
+	prints [][sha256.Size]byte // fingerprints of Source's tools
 }
 
-// ask returns the tools of both, the fixed ones and Source's. Those of Source are sorted by
-// name: a server that lists its tools in another order each time has not changed.
+// ask asks Source and returns its tools after DynamicTools. Source's tools are sorted by name:
+// a server that lists its tools in another order each time has not changed.
 func (e *editions) ask(ctx context.Context) (*answered, error) {
 	answer, err := foreign.Guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
 	if err != nil {
@@ -223,23 +223,23 @@ func (e *editions) ask(ctx context.Context) (*answered, error) {
 	return a, nil
 }
 
-// fingerprint is equal for equal definitions.
+// fingerprint returns a hash that is equal for equal definitions.
 func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
 	definition := struct {
 		Name, Description string
 		Parameters        any
 		Extra             map[string]any
 	}{Name: info.Name, Description: info.Desc, Extra: info.Extra}
-	// One that cannot be written out is told apart by the rest alone.
+	// Parameters that cannot be written are left out of the fingerprint.
 	if schema, err := foreign.Guard(info.ToJSONSchema); err == nil && schemacheck.IsWritable(schema) {
 		definition.Parameters = schema
 	}
 	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps
-	if err != nil {                                  // something in Extra is no JSON
+	if err != nil {                                  // Extra cannot be JSON
 		definition.Extra = nil
 		text, err = sonic.ConfigStd.Marshal(definition)
 	}
-	if err != nil { // or in the parameters, which no model can be told then
+	if err != nil { // the parameters cannot either, and no model can get them
 		definition.Parameters = nil
 		text, _ = sonic.ConfigStd.Marshal(definition)
 	}
