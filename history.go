@@ -6,34 +6,34 @@ import (
 )
 
 // A history in rounds. A round is a message that calls tools and the results that follow it,
-// up to the next message that does.
+// up to the next message that calls tools.
 //
-// Which call does a result answer? One rule, here and nowhere else: the call of its id in its
-// round. Where several calls of a round share an id, or have none, they are answered in
-// their order, unless the name of one of these results fits no such call: then no result of
-// that id is taken for an answer. A result without a name that answers no call of its round
-// is named after the nearest call of its id in one of the rounds before, since stores may
-// reorder results.
+// Which call does a result answer? This file has the only rule. A result answers the call of
+// its id in its round. Calls of a round that share an id, or have none, are answered in their
+// order. But if one of these results finds no call left, or has a name that does not fit its
+// call, no result of that id counts as an answer. A result without a name that answers no call
+// of its round gets the name of the nearest earlier call of its id, since stores may reorder
+// results.
 
-// round is the calls of one view and what follows them.
+// round is the calls of one view and the results that follow them.
 type round struct {
 	caller   int // the view that calls; -1 for results before any call
-	from, to int // its answers
+	from, to int // indices of its answers in the transcript
 }
 
 // answer is a tool result.
 type answer struct {
 	view, result int       // of its first part
-	caller       int       // the view of its call; -1 if there is none
-	call         *callView // nil if there is none
-	called       string    // the name the model called; "" if that is unknown
+	caller       int       // the view of its call; -1 if it has no call
+	call         *callView // nil if it has no call
+	called       string    // the name the model called; "" if unknown
 }
 
-// maxRoundsBack is how many rounds a result may stand behind its call.
+// maxRoundsBack is how many rounds a result may come after its call.
 const maxRoundsBack = 8
 
-// pair fills in the rounds and the answers of the transcript. A stand-in of these names
-// counts as the call it stands in for.
+// pair fills in the rounds and the answers of the transcript. A stand-in made by a middleware
+// of these names counts as the call that it replaced.
 func (t *transcript) pair(names *metaNames) {
 	t.rounds, t.answers, t.misnamed = t.rounds[:0], t.answers[:0], false
 	current := round{caller: -1}
@@ -52,7 +52,7 @@ func (t *transcript) pair(names *metaNames) {
 	t.finish(current, names)
 }
 
-// finish ends a round: it finds the call of each of its answers.
+// finish ends a round and finds the call of each of its answers.
 func (t *transcript) finish(r round, names *metaNames) {
 	r.to = len(t.answers)
 	if r.caller < 0 && r.from == r.to {
@@ -67,7 +67,7 @@ func (t *transcript) finish(r round, names *metaNames) {
 		}
 	}
 	answers := t.answers[r.from:r.to]
-	var refused map[string]bool // ids whose results fit no calls
+	var refused map[string]bool // ids with a result that does not fit its call
 	for i := range answers {
 		a := &answers[i]
 		result := t.result(a)
@@ -99,8 +99,8 @@ func (t *transcript) finish(r round, names *metaNames) {
 	}
 }
 
-// nextCall returns the call that the next result of an id answers, and whether order alone
-// tells so. All results of an id that one call has answer that call.
+// nextCall returns the call that the next result of an id answers, and whether only its order
+// says so. If a single call has the id, all results of the id answer that call.
 func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 	var first, open *callView
 	same := 0
@@ -126,7 +126,7 @@ func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 // result returns the first part of an answer.
 func (t *transcript) result(a *answer) *resultView { return &t.views[a.view].results[a.result] }
 
-// calledBefore returns the name of the tool that was called with an id in the latest rounds.
+// calledBefore returns the name of the tool called with an id in the latest rounds, or "".
 func (t *transcript) calledBefore(id string, names *metaNames) string {
 	for i := len(t.rounds) - 1; i >= max(0, len(t.rounds)-maxRoundsBack); i-- {
 		if t.rounds[i].caller < 0 {
@@ -150,7 +150,7 @@ func (n *metaNames) asked(c *callView) string {
 	return c.name
 }
 
-// stoodIn reports whether the call is a stand-in that a middleware of these names made.
+// stoodIn reports whether the call is a stand-in made by a middleware of these names.
 func (n *metaNames) stoodIn(c *callView) bool {
 	return c.standIn && (c.name == n.search || n.call != "" && c.wanted == n.call)
 }
@@ -161,34 +161,34 @@ func (n *metaNames) fits(name string, c *callView) bool {
 	return name == "" || name == asked || n.answers(name) || n.dispatches(asked)
 }
 
-// effect is what the result of a meta-tool does to the loaded tools, as documents.
+// effect is the documents that the result of a meta-tool loads and unloads.
 type effect struct{ loads, unloads []int }
 
-// reader reads the results of meta-tools. It remembers what they do: the same results are
-// read again before every model call of a conversation, by runs that share nothing else.
+// reader reads the results of meta-tools and remembers their effects: every model call of a
+// conversation, in every run, reads the same results again.
 type reader struct {
 	catalog    *Catalog
 	countCalls bool // a call to a hidden tool loads it
 
 	mu      sync.RWMutex
-	effects map[string]effect // by the text of the result
+	effects map[string]effect // text of a result -> its effect
 }
 
-// Bounds on what a reader remembers. It forgets all when it is full.
+// Bounds on a reader's memory. A full reader forgets everything.
 const (
 	maxMemoTexts = 4096
 	maxMemoBytes = 2 << 10 // a longer text is not remembered
 )
 
-// effectOf returns what the result of a meta-tool does.
+// effectOf returns the effect of a meta-tool's result.
 func (r *reader) effectOf(text string) effect {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.effectOfLocked(text)
 }
 
-// effectOfLocked is effectOf for whoever holds the lock for reading: a replay takes it once
-// for hundreds of results. It is let go of while a new text is read.
+// effectOfLocked is effectOf for callers that hold the read lock: a replay takes the lock once
+// for hundreds of results. The lock is released while a new text is parsed.
 func (r *reader) effectOfLocked(text string) effect {
 	e, known := r.effects[text]
 	if known {

@@ -9,17 +9,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// The loaded tools, and the lists they stand in.
+// The loaded tools, and the tool lists of a model call.
 
-// loadedSet is the loaded tools, as documents of the catalog, in the order in which they
-// were first loaded.
+// loadedSet is the loaded tools, as documents of the catalog, in the order of their first
+// loading.
 type loadedSet struct {
 	docs  []int
 	has   docset.Set
 	shown docset.Set // those that a native search result shows to the model
 
-	// When each was last used: found or called. Later is more; what is only known to be
-	// loaded has none. Nil: not kept, since nothing will be evicted.
+	// The time each tool was last found or called. A greater number is later. A tool that is
+	// only known to be loaded has no time. Nil means that nothing will be evicted.
 	used  map[int]int
 	clock int
 }
@@ -36,8 +36,8 @@ func (s *loadedSet) add(docs ...int) {
 	}
 }
 
-// use loads documents that were found or called at once, the best of them first: it is
-// the last to be evicted.
+// use loads documents that were found or called together, the best first. The best will be
+// evicted last.
 func (s *loadedSet) use(docs ...int) {
 	s.clock += len(docs)
 	for i, doc := range docs {
@@ -48,7 +48,7 @@ func (s *loadedSet) use(docs ...int) {
 	}
 }
 
-// keep removes the documents of which it is not true.
+// keep removes the documents that isKept rejects.
 func (s *loadedSet) keep(isKept func(doc int) bool) {
 	s.docs = slices.DeleteFunc(s.docs, func(doc int) bool {
 		if isKept(doc) {
@@ -60,8 +60,8 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 	})
 }
 
-// evict removes the least recently used documents beyond limit. Exempt ones do not count;
-// those with a call under way, the busy ones, count but stay.
+// evict removes the least recently used documents beyond limit. Exempt documents do not
+// count. Busy documents, whose calls have no results yet, count but stay.
 func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
 	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
 	if len(counted) <= limit {
@@ -74,7 +74,7 @@ func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
 	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
 }
 
-// apply does what the result of a meta-tool says.
+// apply applies the effect of a meta-tool's result.
 func (s *loadedSet) apply(e effect) {
 	s.use(e.loads...)
 	s.drop(e.unloads)
@@ -89,6 +89,6 @@ func (s *loadedSet) drop(docs []int) {
 
 // lists are the tools of a model call.
 type lists struct {
-	tools    []*schema.ToolInfo // the ordinary ones
-	deferred []*schema.ToolInfo // those the model searches natively
+	tools    []*schema.ToolInfo // the ordinary tool list
+	deferred []*schema.ToolInfo // the tools that the model searches by itself
 }

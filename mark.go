@@ -7,25 +7,24 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Our copies of definitions, and the marks they bear in their Extra: what a run knew survives
-// in them where the history does not. The values of marks are strings, since Extra goes
-// through gob at a checkpoint and gob takes no unknown types.
+// Our copies of definitions, and the marks in their Extra. The marks keep what a run knew
+// when the history is lost. Their values are strings, since a checkpoint encodes Extra with
+// gob, and gob rejects unknown types.
 
-// loadedMark is the key, in the Extra of our copy of a tool's definition, of the name of
-// the search tool that loaded it. The value is a string: gob takes no unknown types.
+// loadedMark is a key in the Extra of our copy of a tool's definition. Its value is the name
+// of the search tool that loaded the tool.
 const loadedMark = "_toolsearch_loaded"
 
-// rememberedMark is the key, in the Extra of our copy of the search tool's definition, of
-// the names of the loaded tools, a line each: where these are not in the tool list, it is
-// what survives.
+// rememberedMark is a key in the Extra of our copy of the search tool's definition. Its value
+// is the names of the loaded tools, a line each. It keeps those that are not in the tool list.
 const rememberedMark = "_toolsearch_remembered"
 
-// deferredMark is the key, in the Extra of a deferred definition, of the name of the search
-// tool it is deferred for. After a checkpoint it tells a tool that is gone from the catalog
-// from one that another middleware defers.
+// deferredMark is a key in the Extra of a deferred definition. Its value is the name of the
+// search tool that the tool is deferred for. After a checkpoint it distinguishes a tool that
+// is gone from the catalog from a tool that another middleware defers.
 const deferredMark = "_toolsearch_deferred"
 
-// deferredCopies are the definitions of a catalog with that mark.
+// deferredCopies returns the definitions of a catalog with deferredMark.
 func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
 	copies := make([]*schema.ToolInfo, len(c.docs))
 	for i := range c.docs {
@@ -40,7 +39,7 @@ func deferredCopies(c *Catalog, searchTool string) []*schema.ToolInfo {
 	return copies
 }
 
-// isOurs reports whether the middleware of that search tool put t into a list.
+// isOurs reports whether the middleware with that search tool put t into a list.
 func isOurs(t *schema.ToolInfo, searchTool string) bool {
 	return isMarked(t, searchTool) || len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
 }
@@ -53,14 +52,13 @@ func isMarked(t *schema.ToolInfo, tool string) bool {
 	return t != nil && len(t.Extra) > 0 && t.Extra[loadedMark] == tool
 }
 
-// sameDefinition reports whether a marked copy is still one of info. After a checkpoint
-// it is equal at most, and made anew.
+// sameDefinition reports whether a marked copy is still a copy of info. After a checkpoint
+// the parameters are another pointer, and the copy is made anew.
 func sameDefinition(copied, info *schema.ToolInfo) bool {
 	return copied.Desc == info.Desc && copied.ParamsOneOf == info.ParamsOneOf
 }
 
-// marked is our copy of a definition: it says that the tool was loaded, and by which
-// search tool.
+// marked returns our copy of a definition, marked as loaded by that search tool.
 func marked(info *schema.ToolInfo, tool string) *schema.ToolInfo {
 	copied := *info
 	copied.Extra = maps.Clone(info.Extra)

@@ -8,38 +8,37 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// A history as the library sees it: views, one for each message, read once for each hook.
-// What is to change is changed in the views; apply makes messages of them again.
+// A history as the library sees it: a view of each message, read once for each hook. Changes
+// are made in the views; apply turns them into messages again.
 //
 //	messages --codec.read--> views -> decisions -> edited views --codec.write--> messages
 //
 // Eino has two message types, *schema.Message and *schema.AgenticMessage. Only the files
-// message*.go know that. A message that changes is copied first.
+// message*.go know that. A message is copied before it is changed.
 
-// message is either message type. It is adk.MessageType by a name of our own, so that files
-// that work on messages need not know of the agent.
+// message is either message type. It is the same as adk.MessageType, but files that use it do
+// not depend on the agent.
 type message interface {
 	*schema.Message | *schema.AgenticMessage
 }
 
 // codec reads and writes one of the message types.
 type codec[M message] interface {
-	// read fills v, whose slices it reuses.
+	// read fills v and reuses its slices.
 	read(msg M, v *view)
 
-	// write returns a copy of msg in which what is edited of the view is changed.
+	// write returns a copy of msg with the edits of the view.
 	write(msg M, v *view) M
 
-	// make returns a new message of a user's or the system's text.
+	// make returns a new user's or system message with the text of the view.
 	make(v *view) M
 
-	// wordless reports whether a native search call takes no answer but a search result,
-	// which so has to stand in the history as one: the agentic adapters send a text as the
-	// result of an ordinary call, which the provider refuses.
+	// wordless reports whether only a native search result can answer a native search call.
+	// The history then has to hold native results: the agentic adapters send a text as the
+	// result of an ordinary call, and the provider refuses it.
 	wordless() bool
 }
 
-// codecOf returns the codec of a message type.
 func codecOf[M message]() codec[M] {
 	var zero M
 	switch any(zero).(type) {
@@ -50,8 +49,8 @@ func codecOf[M message]() codec[M] {
 	}
 }
 
-// Keys of the marks the library leaves in the Extra of messages and calls. Values are
-// strings, since Extra goes through gob at a checkpoint and gob takes no unknown types.
+// Keys of the marks in the Extra of messages and calls. Their values are strings, for the
+// reason given in mark.go.
 const (
 	reminderMark = "_toolsearch_reminder"       // on a reminder: the name of the search tool
 	callNameMark = "_toolsearch_call_name"      // on a stand-in call: the name the model called
@@ -61,22 +60,22 @@ const (
 // summaryMark is what Eino's summarization middleware leaves in the Extra of a summary.
 const summaryMark = "_eino_summarization_content_type"
 
-// view is what is read from one message.
+// view is the content of a message, and its changes.
 type view struct {
 	system    bool
 	user      bool     // a user's text
 	assistant bool     // a model's message
 	summary   bool     // Eino's summarization made it
-	text      string   // of a user's or system message that is nothing but one text
-	texts     []string // of a user's message that has several parts
-	reminder  string   // reminderMark
+	text      string   // of a user's or system message that is a single text
+	texts     []string // of a user's message with several parts
+	reminder  string   // the value of reminderMark
 	extra     map[string]any
 	calls     []callView
 	results   []resultView
 
-	dropped bool // the message goes
-	edited  bool // the text, a call or a result says something else than the message
-	retext  bool // of these: the text
+	dropped bool // the message is to be removed
+	edited  bool // the text, a call or a result differs from the message
+	retext  bool // the text differs from the message
 }
 
 // callView is a tool call of a model's message.
@@ -84,31 +83,32 @@ type callView struct {
 	at             int32 // index into the message's calls or blocks
 	id, name, args string
 
-	standIn         bool   // the middleware put it there in place of
-	wanted, wantArg string // the model's own call
+	standIn         bool   // the middleware replaced the model's own call by this
+	wanted, wantArg string // name and arguments of the model's own call
 
-	nativeSearch bool // the adapter marked it as a search of the provider's own kind
-	answered     bool // a result was found for it
-	dropMark     bool // the mark is to go
+	nativeSearch bool // the adapter marked it as a native search call
+	answered     bool // it has a result
+	dropMark     bool // the adapter's mark is to be removed
 	edited       bool
 }
 
 // resultView is one part of a tool result: a text, or the tools of a native search.
 type resultView struct {
 	at     int32 // index into the message's blocks
-	part   int32 // index among the parts of the same result
+	part   int32 // index among the parts of a result
 	callID string
 	name   string
 	text   string
 	native bool
 	found  []*schema.ToolInfo // of a native result
 
-	renamed  bool // the name is to change
-	replaced bool // the content is to change
+	renamed  bool // the name differs from the message
+	replaced bool // the content differs from the message
 }
 
-// reset empties the view and keeps the space of its slices. Field by field, since a whole
-// view is copied with a write barrier, and every message of every history comes by here.
+// reset empties the view and keeps the capacity of its slices. It runs for every message of
+// every history, and a whole view would be copied with a write barrier; so it goes field by
+// field.
 func (v *view) reset() {
 	v.system, v.user, v.assistant, v.summary = false, false, false, false
 	v.dropped, v.edited, v.retext = false, false, false
@@ -124,21 +124,19 @@ func (v *view) readExtra(extra map[string]any) {
 	}
 }
 
-// setText gives the view another text.
 func (v *view) setText(text string) { v.text, v.retext, v.edited = text, true, true }
 
-// setCall gives a call another name and other arguments.
 func (v *view) setCall(i int, name, args string) {
 	v.calls[i].name, v.calls[i].args = name, args
 	v.calls[i].edited, v.edited = true, true
 }
 
-// textOnly reports whether the view's text is all a user said in a message.
+// textOnly reports whether the view is a user's message of a single text.
 func (v *view) textOnly() bool {
 	return v.user && strings.TrimSpace(v.text) != ""
 }
 
-// said is everything a user's message says in words.
+// said returns all the text of a user's message.
 func (v *view) said() string {
 	if v.text != "" || len(v.texts) == 0 {
 		return v.text
@@ -146,7 +144,7 @@ func (v *view) said() string {
 	return strings.Join(v.texts, "\n")
 }
 
-// unmask tells a stand-in call from the model's own.
+// unmask recognizes a stand-in by the Extra of the call.
 func (c *callView) unmask(extra map[string]any) {
 	if len(extra) == 0 {
 		return
@@ -158,7 +156,7 @@ func (c *callView) unmask(extra map[string]any) {
 	}
 }
 
-// marked returns the Extra of the call that c is to become.
+// marked returns the Extra of the call that c becomes.
 func (c *callView) marked(extra map[string]any) map[string]any {
 	extra = maps.Clone(extra)
 	if c.standIn {
@@ -176,23 +174,23 @@ func (c *callView) marked(extra map[string]any) map[string]any {
 	return extra
 }
 
-// transcript is the views of a history, and the message to be put in before one of them.
+// transcript is the views of a history, and at most one message to insert.
 type transcript struct {
 	views    []view
-	inserted *view
-	insertAt int
+	inserted *view // nil means none
+	insertAt int   // the view that it goes before
 
-	// Once pair has told which result answers which call.
+	// Filled in by pair.
 	rounds   []round
 	answers  []answer
-	misnamed bool // there are stand-ins, or results named otherwise than their calls
+	misnamed bool // there are stand-ins, or results whose name differs from their call's
 }
 
-// transcripts keeps the space of views from one hook to the next: a long history has
-// thousands of them, and they live no longer than the hook.
+// transcripts keeps the memory of views from one hook to the next: a long history has
+// thousands of views, and they live no longer than the hook.
 var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 
-// readTranscript reads messages. The transcript is to be released.
+// readTranscript reads messages. The caller releases the transcript.
 func readTranscript[M message](c codec[M], messages []M) *transcript {
 	t := transcripts.Get().(*transcript)
 	if cap(t.views) < len(messages) {
@@ -206,16 +204,16 @@ func readTranscript[M message](c codec[M], messages []M) *transcript {
 	return t
 }
 
-// release gives the space back. Nothing of the transcript may be used after it.
+// release returns the memory. No part of the transcript may be used afterwards.
 func (t *transcript) release() {
 	t.inserted, t.rounds, t.answers = nil, t.rounds[:0], t.answers[:0]
 	transcripts.Put(t)
 }
 
-// insert puts a message before view i, or behind the last.
+// insert puts a message before view i, or after the last view.
 func (t *transcript) insert(i int, v *view) { t.inserted, t.insertAt = v, i }
 
-// apply returns messages as the transcript has them by now; messages itself where nothing
+// apply returns the messages with the changes of the transcript, or messages itself if nothing
 // has changed.
 func apply[M message](c codec[M], messages []M, t *transcript) []M {
 	changed := t.inserted != nil

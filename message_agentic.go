@@ -9,8 +9,9 @@ import (
 
 // The codec of *schema.AgenticMessage: texts, calls and results are blocks.
 
-// What agenticopenai leaves in the Extra of a native search call. Such a call takes nothing
-// but a native result, and an item of its id is no ordinary call: docs/adapters.md.
+// The marks that agenticopenai leaves in the Extra of a native search call. Only a native
+// result can answer such a call, and the item with its id is not an ordinary call: see
+// docs/adapters.md.
 const (
 	nativeCallMark = "openai-tool-search-tool-call"
 	nativeCallItem = "openai-item-id"
@@ -98,7 +99,7 @@ func (agenticCodec) write(m *schema.AgenticMessage, v *view) *schema.AgenticMess
 	return &changed
 }
 
-// block returns the block that the call is to become.
+// block returns the block that the call becomes.
 func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	block := *before
 	if c.edited {
@@ -115,8 +116,8 @@ func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	return &block
 }
 
-// block returns the block that the result is to become. The name of a native result stays:
-// it belongs to a native search.
+// block returns the block that the result becomes. A native result keeps its name, since it
+// belongs to a native search.
 func (r *resultView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	switch {
 	case r.replaced && r.native:

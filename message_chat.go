@@ -6,7 +6,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The codec of *schema.Message: calls and results are messages of their own.
+// The codec of *schema.Message: a model's message has the calls, and each result is a message.
 
 type chatCodec struct{}
 

@@ -12,20 +12,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// What the model sees, worked out before every call from what is always there:
+// What the model sees, worked out anew before every call:
 //
 //	tool list, session, history, notebook -> loaded -> visible (here) or deferred (native*.go)
 //
-// A dynamic tool is loaded when a search result in the history names it, when the history
-// shows a call to it, when the session has it, or when the tool list holds our copy of its
-// definition: the copy's mark in Extra survives trimming, summarising and a checkpoint where
-// the history does not. Loading is cumulative.
+// A dynamic tool is loaded when a search result in the history names it, when the history has
+// a call of it, when the session has it, or when the tool list has our copy of its definition.
+// The mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the
+// history does not. Loading is cumulative.
 
-// derive works out the loaded tools from everything that shows them. The order is that of
-// their first loading: what a tool list holds was loaded before what is only now read. Two
-// kinds of calls are told apart: before a model call the run's notebook and session take
-// part too; on the last word, when another middleware may have changed the history once more,
-// the lists hold what these said.
+// derive works out the loaded tools, in the order of their first loading: tools of the tool
+// list come before tools that only the history loads. Before a model call it also uses the
+// session and the run's notebook. On the last word it does not need them: the lists already
+// have their tools, and only the history may have been changed once more.
 func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*loadedSet, error) {
 	s := newLoadedSet(r.scope.Catalog)
 	limit := 0
@@ -49,11 +48,11 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 			s.add(r.docsNamed(shared)...)
 		}
 		busy = r.replay(t, s, limit)
-		restore(t, &r.names)                  // a text that is now named after another tool shows nothing
-		for _, e := range r.notebook.take() { // whose results may be gone from the history
+		restore(t, &r.names) // a result that now has another tool's name shows nothing
+		for _, e := range r.notebook.take() {
 			s.apply(effect{r.docsNamed(e.loads), r.docsNamed(e.unloads)})
 		}
-		s.add(r.always...) // which no call unloads
+		s.add(r.always...) // no call unloads these
 	}
 	if question := r.question(t); question != "" && !isLastWord {
 		docs, err := r.scope.preselect(ctx, question, r.config.Preselect)
@@ -69,22 +68,22 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		s.shown = shownOnWire(r, t, given.tools, s)
 	}
 	r.restrict(s, limit, busy)
-	if isLastWord && r.config.MaxLoaded > 0 { // what was evicted is loaded no more
+	if isLastWord && r.config.MaxLoaded > 0 { // the history must not reload evicted tools
 		s.keep(func(doc int) bool { return listed.Has(doc) || s.shown.Has(doc) })
 	}
 	return s, nil
 }
 
-// replay loads, round by round, what the history shows. It returns the dynamic tools whose
-// calls are not answered.
+// replay applies the history to the loaded tools, round by round. It returns the dynamic tools
+// whose calls have no results yet.
 func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
 	r.reader.mu.RLock()
 	defer r.reader.mu.RUnlock()
 	for _, round := range t.rounds {
 		if round.caller >= 0 {
 			if limit > 0 {
-				// What the model saw when it made these calls: one to a tool hidden again by
-				// then was refused, or brings the tool back at the end of the list.
+				// The tools that the model saw when it made these calls. A call to a tool
+				// evicted before was refused, or loads the tool again at the end of the list.
 				r.restrict(s, limit, busy)
 			}
 			for i := range t.views[round.caller].calls {
@@ -117,7 +116,7 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
 			}
 			if doc, ok := r.scope.byName[info.Name]; ok {
 				e.loads = append(e.loads, doc)
-				s.use(doc) // one after the other
+				s.use(doc) // one at a time: the last counts as used last
 			}
 		}
 	} else {
@@ -131,8 +130,8 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
 	}
 }
 
-// question is what the user said last, while the model has not answered and a tool is to be
-// loaded for it; "" otherwise.
+// question returns the user's last message if the model has not answered it and Preselect is
+// set, and "" otherwise.
 func (r *run) question(t *transcript) string {
 	if r.config.Preselect == 0 || r.hidesNone {
 		return ""
@@ -165,9 +164,9 @@ func (r *run) busyIn(t *transcript, round round) (docs []int) {
 	return docs
 }
 
-// restrict takes what the request may not see out of the loaded tools, and the least
-// recently used beyond limit; 0 is no limit. What a native search showed to the model stays
-// callable there, and so loaded.
+// restrict removes the tools that the request may not see, and the least recently used tools
+// beyond limit. A limit of 0 means no limit. A tool shown by a native result stays callable by
+// that result, and so stays loaded.
 func (r *run) restrict(s *loadedSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.keep(r.scope.sees)
@@ -177,14 +176,14 @@ func (r *run) restrict(s *loadedSet, limit int, busy []int) {
 	}
 }
 
-// calledDoc returns the dynamic tool that a call runs: the one of its name, or the one it
-// dispatches to. A stand-in runs what it stands in for.
+// calledDoc returns the dynamic tool that a call runs: the tool of its name, or the tool that it
+// dispatches to. A stand-in counts as the call that it replaced.
 func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 	name, args := call.name, call.args
 	if call.standIn {
 		name, args = call.wanted, call.wantArg
 	}
-	if name == r.names.search { // by far the most, and no dynamic tool's
+	if name == r.names.search { // most calls, and never a dynamic tool's name
 		return 0, false
 	}
 	if doc, ok = r.scope.byName[name]; !ok && r.names.dispatches(name) {
@@ -193,7 +192,7 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 	return doc, ok
 }
 
-// markedIn returns the tools whose definitions in the list are our copies.
+// markedIn returns the tools that the marks in a list name.
 func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 	for _, t := range tools {
 		if isMarked(t, r.names.search) {
@@ -209,7 +208,7 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 	return docs
 }
 
-// docsNamed turns names into documents; names the catalog does not have are passed over.
+// docsNamed returns the documents of names. It skips names that the catalog does not have.
 func (r *run) docsNamed(names []string) (docs []int) {
 	for _, name := range names {
 		if doc, ok := r.scope.byName[name]; ok {
@@ -219,7 +218,6 @@ func (r *run) docsNamed(names []string) (docs []int) {
 	return docs
 }
 
-// namesOf returns the names of documents.
 func (r *run) namesOf(docs []int) []string {
 	names := make([]string, len(docs))
 	for i, doc := range docs {
@@ -228,8 +226,8 @@ func (r *run) namesOf(docs []int) []string {
 	return names
 }
 
-// inList returns the loaded tools that are to be in the tool list: all of them, unless the
-// run hides none or the protocol never changes the list.
+// inList returns the loaded tools that belong in the tool list: all of them, unless the run
+// hides no tool or the protocol never changes the list.
 func (r *run) inList(s *loadedSet) *loadedSet {
 	if !r.hidesNone && r.config.Protocol != ProtocolDispatch {
 		return s
@@ -251,8 +249,8 @@ func (r *run) inList(s *loadedSet) *loadedSet {
 	return constant
 }
 
-// doubled returns a name of ours that a tool list holds twice, or "". What is in the list
-// for being loaded does not count beside the tool itself.
+// doubled returns a name of ours that a tool list has twice, or "". Our marked copies do not
+// count.
 func doubled(r *run, tools []*schema.ToolInfo) string {
 	var metas []string
 	seen := docset.New(len(r.scope.docs))
@@ -273,8 +271,8 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 	return ""
 }
 
-// visible is the tool list the model is to see: the tools that are not dynamic, then,
-// each in the place it was first given, the loaded ones. It is idempotent.
+// visible returns the tool list for the model: the tools that are not dynamic, and the loaded
+// tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
 func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)
@@ -290,7 +288,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 				t = marked(info, r.names.search) // the catalog changed
 			}
 			list = append(list, t)
-		case dynamic || isMarked(t, r.names.search): // hidden, or gone from the catalog
+		case dynamic || isMarked(t, r.names.search): // not loaded, or gone from the catalog
 		case r.hidesNone && r.names.has(t.Name):
 		default:
 			list = append(list, t)
@@ -304,7 +302,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 	return list
 }
 
-// withLoaded is the tool list with more tools loaded; tools itself if they all were.
+// withLoaded returns the tool list with more tools, or tools itself if it has them all.
 func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo {
 	list := slices.Clip(tools)
 	for _, doc := range docs {
