@@ -9,8 +9,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// Who searches: the middleware, or the model by means of its own. A mode is one of the ways
-// to give a catalog to a model; docs/adapters.md tells which adapter takes which.
+// Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
+// docs/adapters.md says which adapter supports which mode. A native result is a search result
+// in the provider's own form.
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
@@ -18,48 +19,47 @@ import (
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
 //
-// A tool whose definition a native search result shows to the model is callable for as long
-// as the result stands there. Where the result is gone, or never was one that can be shown
-// natively, the tool moves to the ordinary tool list and stays there; so a tool is never in
-// both, and a search does not show one from the ordinary list again: adapters refuse a
-// definition that comes twice.
+// A tool that a native result shows is callable as long as that result is in the history.
+// When the result is gone, or cannot be native, the tool moves to the ordinary tool list and
+// stays there. Adapters refuse a definition that comes twice: a tool is never in both places,
+// and a search does not show tools of the ordinary list again.
 
 // mode is a way to give the catalog to the model.
 type mode interface {
 	facts() modeFacts
 
-	// lists are the tool lists of a model call, by which those loaded are callable.
+	// lists returns the tool lists of a model call, in which the loaded tools are callable.
 	lists(r *run, given lists, loaded *loadedSet) lists
 
-	// called notes in the lists, after a model call, the tools that it calls.
+	// called marks the tools in the lists that a model's message calls.
 	called(r *run, given lists, docs []int) lists
 
-	// keeps reports whether a result in the history shows the model what it found.
+	// keeps reports whether a result in the history shows its tools to the model.
 	keeps(r *run, result *resultView, call *callView) bool
 
-	// fit returns a search result in the form that the model takes, and whether that is
-	// another form than it has.
+	// fit returns a search result in the form that the model takes, and whether the form
+	// has changed.
 	fit(f *fitter, result resultView, call *callView) (fitted resultView, changed bool)
 }
 
-// modeFacts are what the wiring has to know of a mode.
+// modeFacts are the properties of a mode that the wiring needs.
 type modeFacts struct {
-	modelSearches bool // the model searches
-	searchTool    bool // the search tool is the model's native one
+	modelSearches bool // the protocol is native
+	searchTool    bool // the search tool is the model's own search tool
 	defers        bool // tools that are not loaded are deferred
-	onWire        bool // results are texts in the history, and native in what the model gets
-	server        bool // the provider searches, and nothing is known of what it finds
-	mendsCalls    bool // the adapter cannot take calls whose arguments are no JSON
+	onWire        bool // results are texts in the history, and native in the model's input
+	server        bool // the provider searches, and we do not see what it finds
+	mendsCalls    bool // the adapter cannot take calls whose arguments are not JSON
 }
 
-// isMarkedSearch reports whether the adapter itself marked the call as a native search.
+// isMarkedSearch reports whether the adapter marked the call as a native search.
 func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
 
 // fitter puts search results into the form that a model takes.
 type fitter struct {
 	run         *run
 	loaded      *loadedSet
-	given       map[string]bool // names the model has a definition of
+	given       map[string]bool // names of the tools whose definitions the model has
 	otherSearch string          // the name of another middleware's native search tool
 }
 
@@ -74,8 +74,8 @@ func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
 	return f
 }
 
-// fitResults puts the results of the search tool into the form that the model takes. given is
-// what the model gets besides.
+// fitResults puts the results of the search tool into the form that the model takes. given are
+// the options of the model call.
 func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) {
 	f := newFitter(r, given.Tools, loaded)
 	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
@@ -84,8 +84,8 @@ func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) 
 	t.rewriteResults(r.names.isLoader, f.fit)
 }
 
-// shownOnWire returns the loaded tools whose definitions fitResults will show to the model,
-// beside those in its tool list.
+// shownOnWire returns the loaded tools that native results will show to the model once
+// fitResults has run. tools is the model's tool list.
 func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadedSet) docset.Set {
 	shown := docset.New(len(r.scope.docs))
 	f := newFitter(r, nil, loaded)
@@ -105,13 +105,13 @@ func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loaded
 	return shown
 }
 
-// eachResult calls yield for the first part of every result of a tool whose name reads tells.
+// eachResult calls yield for the first part of every result of a loader.
 func (t *transcript) eachResult(isLoader func(name string) bool, yield func(result *resultView, a *answer)) {
 	for i := range t.answers {
 		a := &t.answers[i]
 		result := t.result(a)
 		name := result.name
-		if name == "" && a.call != nil { // one of another round would not be taken for its answer
+		if name == "" && a.call != nil { // without a call, called is only a guess
 			name = a.called
 		}
 		if isLoader(name) {
@@ -120,8 +120,8 @@ func (t *transcript) eachResult(isLoader func(name string) bool, yield func(resu
 	}
 }
 
-// rewriteResults replaces results by what fit makes of them, if it says that this is another
-// one. A call marked as a native search whose result is none any more loses its mark.
+// rewriteResults replaces the results of loaders that fit changes. A call marked as a native
+// search loses its mark when its result is no longer native.
 func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) {
 	t.eachResult(isLoader, func(result *resultView, a *answer) {
 		fitted, changed := fit(*result, a.call)
@@ -138,7 +138,7 @@ func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(re
 	})
 }
 
-// fit returns a result in the form the model takes. Those of another middleware stay.
+// fit returns a result in the form the model takes. Results of other middlewares stay.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	if f.isOthers(result, call) {
 		return result, false
@@ -146,8 +146,8 @@ func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	return f.run.mode.fit(f, result, call)
 }
 
-// isOthers reports whether a result is one of another middleware that is at work in the same
-// run, and has a search tool of that name.
+// isOthers reports whether a result belongs to the search tool of another middleware in the
+// same run.
 func (f *fitter) isOthers(result resultView, call *callView) bool {
 	name := result.name
 	if name == "" && call != nil {
@@ -165,8 +165,8 @@ func (f *fitter) isOthers(result resultView, call *callView) bool {
 	})
 }
 
-// fresh makes a native result of the loaded tools that no earlier one held and the model has
-// no definition of, or a text where nothing is left.
+// fresh returns a native result with the loaded tools of the result whose definitions the
+// model does not have yet. If there are none, fresh returns a text.
 func (f *fitter) fresh(result resultView) (resultView, bool) {
 	c := f.run.scope
 	found := result.found
@@ -210,7 +210,7 @@ func (f *fitter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	return list
 }
 
-// asText returns the result as the text in which tool_search answers with these tools.
+// asText returns the result as tool_search's textual answer with these tools.
 func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 	names := make([]string, len(tools))
 	for i, t := range tools {

@@ -9,7 +9,7 @@ import (
 )
 
 // The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
-// tool, and the adapter itself makes references of native results. Nothing is deferred here.
+// tool, and the adapter turns native results into references. The middleware defers nothing.
 
 type referencesMode struct{}
 
@@ -22,7 +22,7 @@ func (referencesMode) lists(r *run, given lists, loaded *loadedSet) lists {
 	return lists{remember(r, tools, loaded), othersDeferred(r, given.deferred)}
 }
 
-// called changes nothing: the call of a tool is in the history, or it was remembered.
+// called changes nothing: a called tool is in the history or remembered.
 func (referencesMode) called(_ *run, given lists, _ []int) lists { return given }
 
 func (referencesMode) keeps(*run, *resultView, *callView) bool { return true }
@@ -31,7 +31,8 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 	return f.fresh(result)
 }
 
-// remember returns tools with the loaded ones noted on the search tool's definition.
+// remember returns tools with the names of the loaded tools noted in the search tool's
+// definition.
 func remember(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
 	remembered := strings.Join(r.namesOf(loaded.docs), "\n")
 	for i, t := range tools {

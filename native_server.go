@@ -1,8 +1,8 @@
 package toolsearch
 
-// The mode of ProtocolNativeServer: the model has the catalog as deferred tools and its
-// provider searches them. Nothing is known here of what it finds, so no policy for tools that
-// are not loaded applies.
+// The mode of ProtocolNativeServer: the model gets the catalog as deferred tools, and its
+// provider searches them. We do not see what it finds, so no policy for tools that are not
+// loaded applies.
 
 type serverMode struct{ textMode }
 

@@ -2,7 +2,7 @@ package toolsearch
 
 import "github.com/cloudwego/eino/schema"
 
-// The mode in which the middleware itself searches: every model that calls tools can do it.
+// The mode in which the middleware searches. It works with every model that calls tools.
 
 type textMode struct{}
 
@@ -12,8 +12,8 @@ func (textMode) lists(r *run, given lists, loaded *loadedSet) lists {
 	return lists{visible(r, given.tools, loaded), othersDeferred(r, given.deferred)}
 }
 
-// called shows the tools: the call itself may be gone from the history before the next model
-// call. ProtocolDispatch shows none.
+// called adds the tools to the list, since the call may be gone from the history before the
+// next model call. ProtocolDispatch never changes the list.
 func (textMode) called(r *run, given lists, docs []int) lists {
 	if r.config.Protocol != ProtocolDispatch {
 		given.tools = withLoaded(r, given.tools, docs)
@@ -23,7 +23,7 @@ func (textMode) called(r *run, given lists, docs []int) lists {
 
 func (textMode) keeps(*run, *resultView, *callView) bool { return false }
 
-// fit makes texts of native results, which a run in another mode left.
+// fit turns native results, which a run in another mode left, into texts.
 func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
 	if !result.native {
 		return result, false
@@ -31,8 +31,8 @@ func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool
 	return result.asText(f.permitted(result.found)), true
 }
 
-// othersDeferred returns the deferred tools of others: a run that is resumed may have been
-// native before.
+// othersDeferred returns the deferred tools of other middlewares. A resumed run may have
+// deferred tools of ours, from a native protocol.
 func othersDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
 	for _, t := range tools {
 		if t == nil {

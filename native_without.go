@@ -10,17 +10,17 @@ import (
 )
 
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter
-// does not: for failover, in the middle of a run, from a model that searches natively to one
-// that cannot. The search tool and the tools found so far become ordinary tools, the deferred
-// ones that were not found stay hidden, and native results become text. Requests of default
-// mode pass unchanged.
+// does not. It is for failover, in the middle of a run, from a model that searches by itself
+// to a model that cannot. The search tool and the tools found so far become ordinary tools.
+// Deferred tools that were not found stay hidden. Native results become texts. Requests of
+// other protocols pass unchanged.
 //
 //	GetFailoverModel: func(...) (model.BaseModel[M], []M, error) {
 //		return toolsearch.WithoutNative(backup), nil, nil
 //	}
 //
-// The search tool is called and answered as in native mode; where a provider searches by
-// itself (NativeServer) there is none, and the model has what was found before.
+// The search tool works as under the native protocol. Under [ProtocolNativeServer] there is
+// none, and the model has only the tools found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
 	return &modelWithoutNative[M]{inner: chatModel, codec: codecOf[M]()}
 }
@@ -42,13 +42,13 @@ func (p *modelWithoutNative[M]) Stream(ctx context.Context, input []M, opts ...m
 	return p.inner.Stream(ctx, input, opts...)
 }
 
-// GetType implements components.Typer: it is the inner model's.
+// GetType implements components.Typer with the inner model's answer.
 func (p *modelWithoutNative[M]) GetType() string {
 	name, _ := components.GetType(p.inner)
 	return name
 }
 
-// IsCallbacksEnabled implements components.Checker: it is as the inner model says.
+// IsCallbacksEnabled implements components.Checker with the inner model's answer.
 func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
 	return components.IsCallbacksEnabled(p.inner)
 }
@@ -84,7 +84,7 @@ func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M,
 	add(given.ToolSearchTool)
 	add(found...)
 	for _, t := range given.DeferredTools {
-		if t != nil && t.Extra[loadedMark] != nil { // loaded, by whichever middleware
+		if t != nil && t.Extra[loadedMark] != nil { // loaded by any middleware
 			add(t)
 		}
 	}

@@ -10,57 +10,57 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Protocol is the meta-tools the model sees and the shape of their results, or the native way
-// in which the model searches. What was loaded under one protocol is understood under all: a
-// conversation may go on under another.
+// Protocol says which meta-tools the model sees and what their results look like, or how the
+// model searches by itself. A conversation may go on under another protocol: every protocol
+// understands what was loaded under any other.
 type Protocol int
 
 const (
-	// ProtocolToolSearch is that of Eino v0.9: tool_search(query, max_results) answers with
-	// {"matches":[...]}, and what it finds is loaded.
+	// ProtocolToolSearch is the protocol of Eino v0.9. tool_search(query, max_results) loads
+	// the tools it finds and answers with {"matches":[...]}.
 	ProtocolToolSearch Protocol = iota
 
-	// ProtocolRegexp is that of Eino v0.8: tool_search(regex_pattern) looks for names and
-	// answers with {"selectedTools":[...]}; what it finds is loaded.
+	// ProtocolRegexp is the protocol of Eino v0.8. tool_search(regex_pattern) searches names,
+	// loads the tools it finds and answers with {"selectedTools":[...]}.
 	ProtocolRegexp
 
-	// ProtocolSearchAdd keeps searching and loading apart: search_tools(query) answers with
+	// ProtocolSearchAdd separates searching from loading: search_tools(query) answers with
 	// {"found","tools","message"}, add_tool(tool_names) loads, remove_tool(tool_names)
 	// unloads, show_all_tools() lists everything. A query is a regular expression over names
-	// and descriptions; where it matches nothing, Fuzzy answers.
+	// and descriptions. If it matches nothing, Fuzzy answers.
 	ProtocolSearchAdd
 
-	// ProtocolRanked is tool_search(query, limit) with a ranked text of scores and usage
-	// hints, and the same as a structured list; what it finds is loaded. Limit is 5 unless
-	// given and at most 10.
+	// ProtocolRanked is tool_search(query, limit), which loads the tools it finds. It answers
+	// with a ranked text of scores and usage hints, and the same as JSON. The limit is 5 by
+	// default and at most 10.
 	ProtocolRanked
 
-	// ProtocolDispatch never changes the tool list, so that a cached prompt stays valid:
+	// ProtocolDispatch never changes the tool list, which keeps a cached prompt valid:
 	// tool_search answers with definitions, and call_tool(name, arguments) runs a tool.
 	ProtocolDispatch
 
-	// ProtocolNativeDeferred hands the catalog to a model that searches by itself. The tools
-	// go to it as deferred tools and tool_search as its search tool, whose results are whole
-	// definitions: Eino's own way, for the agentic adapters of Claude and of OpenAI's Responses
-	// API. In the history of a chat model, of *schema.Message, results are plain text, and only
-	// the model gets them in native form, so that other middlewares can read them.
+	// ProtocolNativeDeferred is for a model that searches by itself. It gets the catalog as
+	// deferred tools and tool_search as its search tool, which answers with whole definitions.
+	// This is Eino's own way, for the agentic adapters of Claude and of OpenAI's Responses API.
+	// In the history of a chat model (*schema.Message) results are texts, which other
+	// middlewares can read; only the model gets them in native form.
 	ProtocolNativeDeferred
 
-	// ProtocolNativeReferences is for the Claude chat model: tool_search is an ordinary tool,
-	// and no tool is deferred but by the adapter itself, which makes references of the results.
-	// In the history they are plain text too.
+	// ProtocolNativeReferences is for the Claude chat model. tool_search is an ordinary tool.
+	// The adapter, not the middleware, defers tools and turns results into references. In the
+	// history results are texts.
 	ProtocolNativeReferences
 
 	// ProtocolNativeServer gives the catalog to the model as deferred tools and leaves the
-	// search to its provider. Nothing is known here of what the provider finds, so that no
+	// search to its provider. The middleware does not see what the provider finds, so no
 	// policy for tools that are not loaded applies.
 	ProtocolNativeServer
 )
 
-// ProtocolFor returns the native protocol for a chat model whose adapter is known to take it,
-// and otherwise ProtocolToolSearch, which works with every model that calls tools. It knows
-// the adapters of eino-ext by their components.GetType; it does not know a model that is
-// wrapped in a type of another name.
+// ProtocolFor returns the native protocol of a chat model whose adapter is known to support
+// it. For other models it returns ProtocolToolSearch, which works with every model that calls
+// tools. It recognizes the adapters of eino-ext by their components.GetType. It does not
+// recognize a model wrapped in a type of another name.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {
@@ -77,17 +77,21 @@ func ProtocolFor(chatModel any) Protocol {
 	}
 }
 
-// metaNames are the names of a middleware's meta-tools; "" where the protocol has none.
+// isNative reports whether the model searches by itself.
+func (p Protocol) isNative() bool { return p >= ProtocolNativeDeferred }
+
+// metaNames are the names of a middleware's meta-tools. "" means that the protocol has no such
+// tool.
 type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
-	allProtocols         bool     // results of the other protocols' tools are its own as well
-	taken                []string // of those tools' names, the ones that dynamic tools have
+	allProtocols         bool     // results of the other protocols' tools count as its own
+	taken                []string // names of those tools that dynamic tools have
 }
 
-// names returns the names of the meta-tools for a Config.ToolName. A middleware with a
-// name of its own prefixes the other tools with it, so that two can be in one agent.
+// names returns the names of the meta-tools for a Config.ToolName. If that is not the default,
+// it is also the prefix of the other names: an agent can then have two middlewares.
 func (p Protocol) names(toolName string) metaNames {
 	prefix := ""
 	own := toolName == p.defaultToolName()
@@ -111,7 +115,6 @@ func (p Protocol) defaultToolName() string {
 	return toolSearchName
 }
 
-// all returns the names there are.
 func (n *metaNames) all() []string {
 	names := []string{n.search}
 	for _, name := range [...]string{n.add, n.showAll, n.remove, n.call} {
@@ -122,12 +125,12 @@ func (n *metaNames) all() []string {
 	return names
 }
 
-// has reports whether one of the meta-tools has that name.
+// has reports whether a meta-tool has that name.
 func (n *metaNames) has(name string) bool {
 	return name != "" && (name == n.search || name == n.add || name == n.showAll || name == n.remove || name == n.call)
 }
 
-// isLoader reports whether results of the tool of that name may load tools or unload them.
+// isLoader reports whether results of the tool of that name may load or unload tools.
 func (n *metaNames) isLoader(name string) bool {
 	switch name {
 	case "":
@@ -141,21 +144,21 @@ func (n *metaNames) isLoader(name string) bool {
 // toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
 const toolSearchName = "tool_search"
 
-// loaderNames are the tools of all protocols that load or unload.
+// loaderNames are the default names of the tools of all protocols that load or unload.
 var loaderNames = []string{toolSearchName, "search_tools", "add_tool", "remove_tool"}
 
-// dispatches reports whether calls of that name may have run the tool they name.
+// dispatches reports whether calls of that name may have run another tool, which they name.
 func (n *metaNames) dispatches(name string) bool {
 	return name != "" && (name == n.call || n.allProtocols && name == "call_tool")
 }
 
-// answers reports whether results of the tool of that name may answer calls of other tools,
-// which a stand-in replaced.
+// answers reports whether results of the tool of that name may answer calls of other tools
+// that a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
 	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == "search_tools"))
 }
 
-// index is the searcher of the protocol when Config.Index is nil.
+// index returns the protocol's searcher, for a Config.Index of nil.
 func (p Protocol) index() search.Indexer {
 	switch p {
 	case ProtocolRegexp:
@@ -171,7 +174,7 @@ func (p Protocol) index() search.Indexer {
 	}
 }
 
-// fallback is the searcher asked next when Config.Fallback is nil.
+// fallback returns the protocol's second searcher, for a Config.Fallback of nil.
 func (p Protocol) fallback() search.Indexer {
 	if p == ProtocolSearchAdd {
 		return search.Fuzzy
@@ -179,7 +182,7 @@ func (p Protocol) fallback() search.Indexer {
 	return nil
 }
 
-// String returns the protocol's name.
+// String returns the protocol's name, such as "tool_search".
 func (p Protocol) String() string {
 	names := [...]string{"tool_search", "regexp", "search_add", "ranked", "dispatch",
 		"native_deferred", "native_references", "native_server"}
