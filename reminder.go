@@ -4,26 +4,26 @@ import (
 	"strings"
 )
 
-// The <available-deferred-tools> reminder: a user's message that tells the model the
-// names it can load. It stands before the first message that is not a system one, once,
-// and stays where it stands, so that what comes before and after it can be cached.
+// The <available-deferred-tools> reminder: a user's message that tells the model the names of
+// the tools it can load. By default it is before the first message that is not a system
+// message, once. It keeps its place, and so the messages before and after it can be cached.
 //
-// It is known by its mark in Extra or, where a store dropped Extra, by its text: a user's
-// message that is the block and nothing else. A middleware with the default tool name
-// writes the tag that Eino's own package writes, and so also takes over what that package
-// left in a history; one with another name writes its name into the tag, so that two
-// middlewares in one agent know theirs.
+// A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by
+// its text: a user's message of nothing but the block. A middleware with the default tool name
+// writes the tag of Eino's own package, and takes over the reminders that package left in a
+// history. A middleware with another tool name writes that name into the tag, so two
+// middlewares in an agent recognize their own.
 
 const reminderClose = "</available-deferred-tools>"
 
 type reminder struct {
 	tool     string // the search tool's name
-	open     string // the tag it begins with
-	text     string // "": there is to be none
+	open     string // the opening tag
+	text     string // "" means no reminder
 	position ReminderPosition
 }
 
-// newReminder makes the reminder that announces the tools. None announces nothing.
+// newReminder returns the reminder that announces the tools. Without tools its text is "".
 func newReminder(c *Catalog, announced []int, config *Config) reminder {
 	rem := reminder{tool: config.ToolName, open: "<available-deferred-tools>", position: config.Reminder.Position}
 	if config.ToolName != config.Protocol.defaultToolName() {
@@ -37,7 +37,7 @@ func newReminder(c *Catalog, announced []int, config *Config) reminder {
 	return rem
 }
 
-// is reports whether the message is a reminder of this middleware, current or not.
+// is reports whether the message is a reminder of this middleware, current or stale.
 func (r *reminder) is(v *view) bool {
 	if v.reminder != "" {
 		return v.reminder == r.tool
@@ -48,8 +48,8 @@ func (r *reminder) is(v *view) bool {
 	return strings.HasSuffix(strings.TrimSpace(v.text), reminderClose)
 }
 
-// quoted reports whether a summary quotes the reminder: the summarization middleware
-// keeps what users said, and takes the reminder for one of them.
+// quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
+// users' messages and takes the reminder for such a message.
 func (r *reminder) quoted(v *view) bool {
 	if !v.summary && !strings.Contains(v.text, "<all_user_messages>") {
 		return false
@@ -58,8 +58,8 @@ func (r *reminder) quoted(v *view) bool {
 	return found && strings.Contains(after, reminderClose)
 }
 
-// unquote takes quoted reminders out of a summary. What is left on the two sides of one
-// may make a tag of its own, so it looks again, a few times.
+// unquote removes quoted reminders from a summary. The texts on the two sides of a removed
+// reminder may form a new tag, so it looks again, a few times.
 func (r *reminder) unquote(text string) string {
 	for range 4 {
 		var kept strings.Builder
@@ -80,12 +80,13 @@ func (r *reminder) unquote(text string) string {
 	return text
 }
 
-// reminderFacts is what is known of the reminder in a history.
+// reminderFacts says where the reminder is in a history. Its positions are indices of
+// messages; -1 means none.
 type reminderFacts struct {
-	first  int  // the first message that is not a system one; -1: there is none
-	newest int  // the newest user's message; -1: there is none
-	kept   int  // the first reminder; -1: there is none
-	system int  // the first system message that holds a reminder; -1: there is none
+	first  int  // the first message that is not a system message
+	newest int  // the newest user's message
+	kept   int  // the first reminder
+	system int  // the first system message with a reminder
 	stale  bool // something has to be changed or removed
 }
 
@@ -121,7 +122,7 @@ func (f *reminderFacts) noteSystem(r *reminder, i int, v *view) {
 	}
 }
 
-// inPlace reports whether nothing is to be done.
+// inPlace reports whether the history needs no edit.
 func (f *reminderFacts) inPlace(r *reminder) bool {
 	switch {
 	case f.stale:
@@ -137,8 +138,8 @@ func (f *reminderFacts) inPlace(r *reminder) bool {
 	}
 }
 
-// place is the message the reminder is to stand before, as a message of its own; -1: behind
-// all of them.
+// place returns the message that a reminder with its own message goes before, or -1 for the
+// end of the history.
 func (f *reminderFacts) place(r *reminder) int {
 	switch {
 	case r.position == ReminderLast && f.newest >= 0:
@@ -150,9 +151,10 @@ func (f *reminderFacts) place(r *reminder) int {
 	}
 }
 
-// splitSystem takes a system message apart into what it says itself and the reminder,
-// with what others have put behind it since, or "". It goes by the text alone: a message
-// may hold the reminders of several middlewares, and a store may have dropped its Extra.
+// splitSystem splits a system message into its own text and the block: the reminder and any
+// text appended to it since. Without a reminder the block is "". It looks only at the text: a
+// message may have the reminders of several middlewares, and a store may have dropped its
+// Extra.
 func (r *reminder) splitSystem(text string) (own, block string) {
 	at := strings.LastIndex(text, r.open+"\n")
 	if at < 0 || at > 0 && text[at-1] != '\n' {
@@ -178,7 +180,7 @@ func (r *reminder) find(views []view) reminderFacts {
 	return facts
 }
 
-// ensure puts the reminder into its place, once and current.
+// ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
 	facts := r.find(t.views)
 	if facts.inPlace(r) {
@@ -207,7 +209,7 @@ func (r *reminder) ensure(t *transcript) {
 			t.insert(i, r.view())
 		}
 		switch {
-		case isReminder: // stale, or one too many
+		case isReminder: // stale or repeated
 			v.dropped = true
 		case v.system:
 			own, block := r.splitSystem(v.text)
@@ -240,7 +242,7 @@ func (r *reminder) intoSystem(v *view) {
 	v.setText(own + r.text)
 }
 
-// view is the reminder as a user's message.
+// view returns the reminder as a user's message.
 func (r *reminder) view() *view {
 	return &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 }

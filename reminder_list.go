@@ -10,19 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What the reminder says, within its budget. Each form says less than the one before it,
+// The text of the reminder, within its budget. Each form is shorter than the form before it,
 // and the first that fits is taken:
 //
-//	names with descriptions, as long as is asked for and then shorter
+//	names with descriptions, if asked for, cut shorter and shorter
 //	names
 //	names by namespace, without the prefix they share
 //	namespaces with the number of their tools, the largest first, as many as fit
 //	one line
 //
-// It is a function of the tools alone: the same ones give the same bytes.
+// The text depends only on the tools and the configuration: the same tools give the same bytes.
 
-// bytesPerToken is how much text is taken for a token; it is about that for English prose
-// and for names in most tokenizers, and too little of one for Chinese.
+// bytesPerToken is the assumed length of a token. It is about right for English prose and for
+// names in most tokenizers. A token of Chinese has more bytes.
 const bytesPerToken = 4
 
 // describeBytes are the lengths that descriptions are cut to, in turn.
@@ -32,14 +32,14 @@ type toolList struct {
 	catalog   *Catalog
 	docs      []int // the tools to be announced
 	config    *ReminderConfig
-	separated bool // the protocol searches and loads apart: only namespaces are told
+	separated bool // the protocol separates searching from loading: the text has only namespaces
 }
 
 func newToolList(c *Catalog, announced []int, config *Config) *toolList {
 	return &toolList{catalog: c, docs: announced, config: &config.Reminder, separated: config.Protocol == ProtocolSearchAdd}
 }
 
-// text returns the list, for a reminder that has that many bytes besides.
+// text returns the list. frame is the length of the rest of the reminder, in bytes.
 func (l *toolList) text(frame int) string {
 	budget := 1 << 62
 	if l.config.MaxTokens > 0 {
@@ -71,7 +71,7 @@ func (l *toolList) text(frame int) string {
 	return l.catalog.prompt.text("reminder-count", "{count}", strconv.Itoa(len(l.docs)))
 }
 
-// names lists every name, with that many bytes of its description.
+// names lists every name, with at most describe bytes of its description.
 func (l *toolList) names(describe int) string {
 	var b strings.Builder
 	b.WriteString(l.catalog.prompt.text("reminder"))
@@ -97,13 +97,13 @@ func shortLine(text string, limit int) string {
 	return strings.TrimSpace(naming.CutWords(line, limit-len("…"))) + "…"
 }
 
-// toolGroup is the tools of one namespace, "" for those without.
+// toolGroup is the tools of a namespace, or with namespace "" the tools without a namespace.
 type toolGroup struct {
 	namespace string
 	docs      []int
 }
 
-// groups returns the namespaces by name, the tools without one last.
+// groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
 func (l *toolList) groups() []toolGroup {
 	at := make(map[string]int)
 	var groups []toolGroup
@@ -126,7 +126,7 @@ func (l *toolList) groups() []toolGroup {
 	return groups
 }
 
-// grouped lists every name behind what the names of its namespace begin with.
+// grouped lists every name by namespace, without the prefix that the names share.
 func (l *toolList) grouped(groups []toolGroup) string {
 	var b strings.Builder
 	b.WriteString(l.catalog.prompt.text("reminder-grouped"))
@@ -149,7 +149,7 @@ func (l *toolList) grouped(groups []toolGroup) string {
 	return b.String()
 }
 
-// prefix is what the names of a group all begin with, if that is their namespace.
+// prefix returns the namespace prefix that all names of a group share, or "".
 func (l *toolList) prefix(g toolGroup) string {
 	prefix := naming.Prefix(l.catalog.docs[g.docs[0]].Name, g.namespace)
 	for _, doc := range g.docs {
@@ -167,15 +167,15 @@ func (l *toolList) title(g toolGroup) string {
 	return fmt.Sprintf("%s (%d)", naming.Shown(g.namespace), len(g.docs))
 }
 
-// summary is what the user says of a namespace.
+// summary returns the configured description of a namespace.
 func (l *toolList) summary(namespace string) string {
 	return shortLine(l.config.Namespaces[namespace], maxNamespaceSummary)
 }
 
 const maxNamespaceSummary = 300 // bytes
 
-// namespaces lists the namespaces that fit, those with the most tools first; "" if not one
-// does.
+// namespaces lists the namespaces that fit, the largest first. It returns "" if none fits, or
+// if describe is set and not all of them fit.
 func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) string {
 	bySize := slices.Clone(groups)
 	slices.SortStableFunc(bySize, func(a, b toolGroup) int { return cmp.Compare(len(b.docs), len(a.docs)) })
@@ -189,8 +189,8 @@ func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) str
 		}
 		return "\n" + l.catalog.prompt.text("reminder-more-namespaces", "{namespaces}", strconv.Itoa(len(left)), "{count}", strconv.Itoa(tools))
 	}
-	// What is left is said in fewer words the less it is, so the longest text of it that
-	// can be is reserved.
+	// The line about the remaining namespaces is longest when none is listed; that length is
+	// reserved.
 	reserve := len(rest(bySize))
 	var text strings.Builder
 	text.WriteString(l.catalog.prompt.text("reminder-namespaces", "{count}", strconv.Itoa(len(l.docs))))
