@@ -11,27 +11,27 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Arguments as models write them, and what they ask for.
+// The arguments of tool calls, as models write them, and the results of meta-tools.
 
 func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
 
-// searchRequest is what a model asked for, once its arguments are read.
+// searchRequest is the parsed arguments of a search.
 type searchRequest struct {
 	queries    []string
-	namespace  string // "": all
-	limit      int    // 0: the default
+	namespace  string // "" means all
+	limit      int    // 0 means the default
 	unreadable bool
 	stand      *standIn
 }
 
 const (
-	maxArgumentBytes = 64 << 10 // of the arguments of one call; the rest is not read
+	maxArgumentBytes = 64 << 10 // of one call; the rest is not read
 	maxWrappings     = 3        // JSON in a JSON string in a JSON string
 )
 
-// readRequest reads arguments as models write them: JSON, fenced JSON, JSON in prose or
-// in a JSON string, a bare query; numbers as strings or floats; one query or several. The
-// query has the first of the keys, or one of the others.
+// readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
+// in a JSON string, or a bare query; numbers as strings or floats; a query or a list of
+// queries. The first of the keys is the query's own; the rest are accepted too.
 func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
@@ -51,7 +51,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	asked := firstOf(object, keys...)
 	queries, ok := queriesOf(asked)
 	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
-		ok = false // it holds something, but not under a name known here
+		ok = false // the arguments say something, but under no known key
 	}
 	namespace, _ := firstOf(object, "namespace", "server").(string)
 	return searchRequest{
@@ -62,7 +62,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	}
 }
 
-// readValue finds the JSON value in arguments, and in the strings it may be wrapped in.
+// readValue finds the JSON value in arguments, even inside JSON strings.
 func readValue(arguments string) (any, bool) {
 	arguments, whole := naming.Cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
 	value, ok := decodeLoosely(arguments, whole)
@@ -83,7 +83,7 @@ func readValue(arguments string) (any, bool) {
 	return value, true
 }
 
-// readAskedFor reads the form the tool's schema asks for, and no other.
+// readAskedFor reads only the form that the tool's schema asks for.
 func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	var object struct {
 		Query      *string `json:"query"`
@@ -95,15 +95,15 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	return searchRequest{queries: []string{*object.Query}, limit: max(object.MaxResults, 0)}, true
 }
 
-// decodeLoosely finds the JSON value in arguments. Text that does not look like JSON is
-// taken for the query itself.
+// decodeLoosely finds the JSON value in arguments. Text that does not look like JSON is the
+// query itself.
 func decodeLoosely(arguments string, whole bool) (any, bool) {
 	text := unfence(arguments)
 	if value, ok := decode(text); ok {
 		return value, true
 	}
 	if !whole {
-		// The cut most likely fell into the query, which alone can be this long.
+		// The cut most likely fell into the query: nothing else is this long.
 		for _, end := range []string{`"}`, `"]}`, `"`} {
 			if value, ok := decode(strings.TrimRight(text, `\`) + end); ok {
 				return value, true
@@ -120,7 +120,7 @@ func decodeLoosely(arguments string, whole bool) (any, bool) {
 	return strings.Trim(text, `"`), true
 }
 
-// unfence takes the text out of a Markdown code fence.
+// unfence removes a Markdown code fence around the text.
 func unfence(text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	inner, fenced := strings.CutPrefix(text, "```")
@@ -136,7 +136,7 @@ func unfence(text string) string {
 
 var strict = sonic.Config{DisallowUnknownFields: true, ValidateString: true, CopyString: true}.Froze()
 
-// decoder keeps numbers as text: one too large for any Go type is still a number.
+// decoder keeps numbers as text: a number too large for any Go type is still a number.
 var decoder = sonic.Config{UseNumber: true, ValidateString: true, CopyString: true}.Froze()
 
 func decode(text string) (value any, ok bool) {
@@ -155,7 +155,7 @@ func firstOf(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// queriesOf reads a query or a list of them; null is none.
+// queriesOf reads a query or a list of queries. Null means no query.
 func queriesOf(value any) (queries []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
@@ -180,7 +180,7 @@ func queriesOf(value any) (queries []string, ok bool) {
 	}
 }
 
-// limitOf reads a count of results; what is none asks for the default.
+// limitOf reads a number of results. It returns 0, the default, for anything else.
 func limitOf(value any) int {
 	var text string
 	switch v := value.(type) {
@@ -215,8 +215,8 @@ func standInOf(object map[string]any) *standIn {
 	return s
 }
 
-// standIn is the call the middleware itself puts in the place of one that cannot be run,
-// so that the model gets a tool result for it: see intercept.go.
+// standIn is the arguments of the call that replaces a call that cannot be run. It gives the
+// model a tool result: see intercept.go.
 type standIn struct {
 	UnknownTool  string   `json:"unknown_tool,omitempty"`
 	UnloadedTool string   `json:"unloaded_tool,omitempty"`
@@ -227,15 +227,15 @@ type standIn struct {
 
 func (s *standIn) String() string { return toJSON(s) }
 
-// dispatch is what a call of call_tool asks for.
+// dispatch is the parsed arguments of a call of call_tool.
 type dispatch struct {
 	Name      string
 	Arguments string // JSON; "{}" if there are none
-	ok        bool   // it can be read
+	ok        bool   // the arguments could be read
 }
 
-// readDispatch reads the arguments of call_tool, as leniently as those of a search. What it
-// passes on is the model's own text where the model wrote it as the schema asks.
+// readDispatch reads the arguments of call_tool as leniently as those of a search. Arguments
+// that follow the schema are passed on as the model wrote them.
 func readDispatch(arguments string) dispatch {
 	var exact struct {
 		Name      string          `json:"name"`
@@ -263,7 +263,7 @@ func readDispatch(arguments string) dispatch {
 	return d
 }
 
-// toJSON writes what always marshals, escaping <, > and & as encoding/json does.
+// toJSON writes a value that always marshals. It escapes <, > and & as encoding/json does.
 func toJSON(v any) string {
 	text, err := sonic.ConfigStd.MarshalToString(v)
 	if err != nil {
@@ -272,10 +272,10 @@ func toJSON(v any) string {
 	return text
 }
 
-// readResult calls yield with each name that the result of a meta-tool, of whichever
-// protocol, loads or unloads.
+// readResult calls yield with each name that the result of a meta-tool loads or unloads. It
+// understands the results of every protocol.
 func readResult(text string, yield func(name string, unloads bool)) {
-	// A ranked result is text, and JSON in its last line.
+	// The last line of a ranked result is JSON; the rest is text.
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
 		text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
@@ -303,10 +303,10 @@ func readResult(text string, yield func(name string, unloads bool)) {
 	}
 }
 
-// namedMatch is a match that is a name, or an object that has one.
+// namedMatch is a match: a name, or an object with a name.
 type namedMatch string
 
-// UnmarshalJSON implements json.Unmarshaler. What is neither is no name.
+// UnmarshalJSON implements json.Unmarshaler. It reads anything else as "".
 func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	var name string
 	if sonic.ConfigStd.Unmarshal(text, &name) == nil {

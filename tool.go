@@ -15,27 +15,27 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// What all meta-tools share, tool_search itself, and results as JSON: out to the model and,
-// from a history of whichever protocol, in again. Arguments are read in arguments.go.
+// The common part of all meta-tools, tool_search itself, and the answers as JSON. Arguments
+// and results are read in arguments.go.
 
-// nameEffect is what a call of a meta-tool does to the loaded tools, by names.
+// nameEffect is the names of the tools that a call of a meta-tool loads and unloads.
 type nameEffect struct{ loads, unloads []string }
 
-// host is where a meta-tool works: the run that its call belongs to, or a catalog alone.
+// host is the surroundings of a meta-tool: the run of its call, or only a catalog.
 type host struct {
 	names  metaNames
 	prompt *prompt
 	scope  func(ctx context.Context) (scope, error)
-	note   func(ctx context.Context, e nameEffect) // told what a call loads; nil: nobody
-	teller *teller                                 // nil: nobody is told of searches
+	note   func(ctx context.Context, e nameEffect) // notes the effect of a call; nil means not noted
+	teller *teller                                 // nil means that searches are not reported
 
-	// Of a run; only ProtocolSearchAdd asks.
+	// For ProtocolSearchAdd in a run.
 	wasLoaded func(ctx context.Context, name string) (loaded, known bool) // at the last model call
 	isPinned  func(ctx context.Context, name string) bool                 // always loaded
 }
 
-// metaTool is one of the tools the model sees in the place of the catalog. It answers
-// every call, a mistaken one too, and returns an error only when its context is done.
+// metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
+// mistaken call, and returns an error only when its context is done.
 type metaTool struct {
 	info *schema.ToolInfo
 	run  func(ctx context.Context, arguments string) (string, error)
@@ -49,7 +49,7 @@ func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool
 	return t.run(ctx, arguments)
 }
 
-// toolInfo describes a meta-tool in the words of the prompt.
+// toolInfo returns the definition of a meta-tool. description is a key of the prompt.
 func (h *host) toolInfo(name, description string, parameters map[string]*schema.ParameterInfo) *schema.ToolInfo {
 	return &schema.ToolInfo{
 		Name:        name,
@@ -75,8 +75,8 @@ func (h *host) searchTool() *metaTool {
 	}
 }
 
-// Tool returns tool_search over the catalog, for a ToolsNode in a graph of one's own.
-// Nothing there hides or shows tools: what is found is for the graph to act on.
+// Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not
+// hide or load tools: the graph uses the result as it likes.
 func (c *Catalog) Tool() tool.InvokableTool {
 	h := &host{
 		names:  ProtocolToolSearch.names(DefaultToolName),
@@ -86,8 +86,8 @@ func (c *Catalog) Tool() tool.InvokableTool {
 	return h.searchTool()
 }
 
-// search reads the arguments and does what they ask for. The matches come a second time
-// with their definitions.
+// search reads the arguments and searches. The matches are the answer's, with their
+// definitions.
 func (h *host) search(ctx context.Context, arguments string) (searchAnswer, []Match, error) {
 	request := readRequest(arguments, "query", "queries", "q", "keywords")
 	if answer, ok := h.excuse(ctx, request); ok {
@@ -100,7 +100,7 @@ func (h *host) search(ctx context.Context, arguments string) (searchAnswer, []Ma
 	return answerOf(result), result.Matches, nil
 }
 
-// excuse answers what is no search: a stand-in, or arguments that cannot be read.
+// excuse answers a request that is not a search: a stand-in, or unreadable arguments.
 func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool) {
 	if r.stand != nil {
 		return h.answerFor(ctx, r.stand), true
@@ -111,7 +111,7 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 	return searchAnswer{}, false
 }
 
-// find does a search, reports it, and notes what it loads, if it does.
+// find searches and reports the search. If loads is set, it notes the matches as loaded.
 func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, trace, error) {
 	start := time.Now()
 	scope, err := h.scope(ctx)
@@ -148,15 +148,15 @@ func matchNames(matches []Match) []string {
 	return names
 }
 
-// saying is an answer of nothing but words.
+// saying returns an answer with only a message.
 func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
 
 func answerOf(r *Result) searchAnswer {
 	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
 }
 
-// help is what any answer may add: names that were not found, names that come near, and what
-// to do. Its keys are there only when they have something to say.
+// help is the part that any answer may add: names that were not found, similar names, and what
+// to do. Empty keys are left out.
 type help struct {
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
@@ -170,7 +170,7 @@ type searchAnswer struct {
 	Matches []string `json:"matches"`
 	help
 
-	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the one called with wrong arguments
+	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
 }
 
 func (a searchAnswer) String() string {
@@ -180,7 +180,7 @@ func (a searchAnswer) String() string {
 	return toJSON(a)
 }
 
-// answerFor puts a stand-in into words.
+// answerFor answers a stand-in.
 func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	switch {
 	case s.MisusedTool != "":
@@ -197,7 +197,7 @@ func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	}
 }
 
-// definition is a tool as a model needs it to call it.
+// definition is the part of a tool's definition that a model needs to call the tool.
 type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -215,8 +215,8 @@ func definitionOf(info *schema.ToolInfo) definition {
 	return d
 }
 
-// misuse answers a dispatched call that was wrong, with the definition of the tool if it
-// was its arguments.
+// misuse answers a wrong dispatched call. If its arguments were wrong, the answer has the
+// definition of the tool.
 func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 	answer := saying(s.Problem)
 	scope, err := h.scope(ctx)
@@ -247,7 +247,7 @@ func (h *host) regexpTool() *metaTool {
 			request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
 			answer, excused := h.excuse(ctx, request)
 			if !excused {
-				request.limit = unlimited // the ceiling is the limit: a pattern says itself what it wants
+				request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
 				result, _, err := h.find(ctx, request, true)
 				if err != nil {
 					return "", err

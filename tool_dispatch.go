@@ -7,8 +7,8 @@ import (
 )
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
-// call_tool. A call of call_tool is replaced by one of the tool it names before any tool
-// runs: see intercept.go.
+// call_tool. Before any tool runs, a call of call_tool is replaced by a call of the tool it
+// names: see intercept.go.
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
@@ -39,8 +39,8 @@ func (h *host) definitionsTool() *metaTool {
 	}
 }
 
-// dispatchTool is call_tool. It runs only where nothing replaced the call, which is outside
-// of an agent.
+// dispatchTool is call_tool. It runs only if its call was not replaced, which happens outside
+// an agent.
 func (h *host) dispatchTool() *metaTool {
 	return &metaTool{
 		info: h.toolInfo(h.names.call, "call-description", map[string]*schema.ParameterInfo{

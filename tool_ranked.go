@@ -14,14 +14,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// tool_search of ProtocolRanked: a text that ranks the tools, with scores and how each is
-// called, and in its last line the same as JSON.
+// tool_search of ProtocolRanked: a text that ranks the tools, with scores and usage hints. Its
+// last line is the same as JSON.
 
 // rankedTools is the last line.
 type rankedTools struct {
 	Query   string       `json:"query"`
 	Limit   int          `json:"limit"` // the limit that was applied
-	Total   int          `json:"total"` // candidates: tools that matched before the limit
+	Total   int          `json:"total"` // tools that matched before the limit
 	Matches []rankedTool `json:"matches"`
 	help
 }
@@ -68,7 +68,7 @@ func (h *host) rankedTool() *metaTool {
 	}
 }
 
-// rounded keeps four digits: more say nothing, and are not the same on every machine.
+// rounded keeps four decimals: more say nothing, and differ between machines.
 func rounded(score float64) float64 {
 	f, err := strconv.ParseFloat(strconv.FormatFloat(score, 'f', 4, 64), 64)
 	if err != nil {
@@ -98,11 +98,11 @@ func (h *host) rankedText(r rankedTools) string {
 	return b.String() + toJSON(r)
 }
 
-// maxUsageParameters is how many parameters a usage hint names.
+// maxUsageParameters bounds the parameters of a usage hint.
 const maxUsageParameters = 12
 
-// usageOf shows how a tool is called: its parameters, the optional ones with a question
-// mark.
+// usageOf returns a usage hint: the tool's name and parameters. Optional parameters end in a
+// question mark.
 func usageOf(info *schema.ToolInfo) string {
 	usage := naming.Shown(info.Name) + "("
 	definition, err := foreign.Guard(info.ToJSONSchema)

@@ -13,7 +13,7 @@ import (
 
 // The four tools of ProtocolSearchAdd: search, add, list everything, remove.
 
-// Bounds on what one answer lists.
+// Bounds on the tools of an answer.
 const (
 	maxBriefs           = 500
 	maxBriefDescription = 200 // bytes
@@ -21,7 +21,7 @@ const (
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
-	Found int         `json:"found"` // number of tools that match, those beyond the limit included
+	Found int         `json:"found"` // number of tools that match, also beyond the limit
 	Tools []toolBrief `json:"tools"`
 	help              // which always has a message
 }
@@ -73,7 +73,7 @@ func (h *host) searchOnlyTool() *metaTool {
 
 func (h *host) showAllTool() *metaTool {
 	return &metaTool{
-		// Not nil, of which Eino makes no schema at all: not every provider takes that.
+		// Nil would make Eino leave out the schema, which some providers do not accept.
 		info: h.toolInfo(h.names.showAll, "show-all-description", map[string]*schema.ParameterInfo{}),
 		run: func(ctx context.Context, _ string) (string, error) {
 			scope, err := h.scope(ctx)
@@ -132,7 +132,7 @@ func (h *host) addTool() *metaTool {
 		default:
 			answer.Message = h.prompt.text("added")
 		}
-		// In the order in which the answer is read later: which of them were used last matters.
+		// In the order in which readResult reads the answer: eviction depends on the order.
 		h.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
@@ -170,7 +170,7 @@ func (h *host) removeTool() *metaTool {
 	})
 }
 
-// namesTool is a tool whose one argument is a list of tools' names.
+// namesTool returns a meta-tool whose only argument is a list of tool names.
 func (h *host) namesTool(name, description string, run func(ctx context.Context, scope scope, names []string) string) *metaTool {
 	return &metaTool{
 		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
@@ -193,7 +193,7 @@ func (h *host) namesTool(name, description string, run func(ctx context.Context,
 	}
 }
 
-// selectEach looks up names one by one: each is one, or several in one text.
+// selectEach looks up names. Each element may also be several names in a single text.
 func (c scope) selectEach(names []string) (matches []Match, missing []string) {
 	s := selection{scope: c, seen: docset.New(len(c.docs))}
 	for _, name := range names {
@@ -202,8 +202,8 @@ func (c scope) selectEach(names []string) (matches []Match, missing []string) {
 	return s.matches, s.missing
 }
 
-// readNames reads a list of tools' names as leniently as a search's arguments: one name for
-// a list of one, and what search_tools returned of a tool for its name.
+// readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
+// single name instead of a list, and an object of search_tools' answer instead of a name.
 func readNames(arguments string) (names []string, ok bool) {
 	value, ok := readValue(arguments)
 	if object, isObject := value.(map[string]any); isObject {

@@ -1,10 +1,9 @@
 // Package toolsearch lets an agent of CloudWeGo Eino's ADK have hundreds of tools without
 // showing them all to its model.
 //
-// The middleware hides a catalog of tools behind one, tool_search. The model looks for
-// what it needs by keywords, by exact names ("select:a,b") or with words that must match
-// ("+github create issue"); what a search finds stands in its tool list from the next
-// call on.
+// The middleware hides a catalog of tools behind a single tool, tool_search. The model
+// searches by keywords, by exact names ("select:a,b") or with words that must match
+// ("+github create issue"). The tools it finds are in its tool list from the next call on.
 //
 //	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
 //	...
@@ -14,46 +13,45 @@
 //		...
 //	})
 //
-// It is a drop-in for the package of the same name inside Eino: change the import path,
-// nothing else.
+// It is a drop-in for the package of the same name inside Eino: change only the import path.
 //
 // # Which of these do I want?
 //
-//   - [New] for agents of *schema.Message, [NewTyped] for either message type. That and
-//     [Config] is all most programs need.
+//   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most programs
+//     need only that and [Config].
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
 //     in a test, in a command line tool.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
 //     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
-//     Korean; [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
-//     make good fallbacks, [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
-//     most; [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
+//     Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
+//     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
+//     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
 //   - Config.Protocol if the model should search in another way: [ProtocolDispatch] for a
 //     tool list that never changes, [ProtocolFor] for a model that searches by itself.
-//   - Config.Filter for who may see what, Config.Source for tools that change,
-//     Config.AlwaysLoaded, MaxLoaded and Preselect for what is visible when.
-//   - A [Session] to carry loaded tools from run to run if you do not keep the messages
-//     of tools, and from agent to agent within a run.
-//   - Config.OnEvent to watch and to log what happens.
+//   - Config.Filter for who may see which tool, Config.Source for tools that change,
+//     Config.AlwaysLoaded, MaxLoaded and Preselect for which tools are visible when.
+//   - A [Session] to share loaded tools between the agents of a run, and to carry them from
+//     run to run if you do not keep the messages of tools.
+//   - Config.OnEvent to watch and log what happens.
 //
 // # What holds
 //
 //   - A catalog never changes after it is built.
-//   - What the model sees follows from the tool list, the history, the session and what the
-//     run may see of the catalog, and is worked out anew before every call. What the run's own
-//     meta-tools did since the last call takes part, should another middleware have removed
-//     their results from the history.
-//   - A tool once shown keeps its place, so that the prompt's prefix stays cacheable; the
-//     same input gives the same bytes.
-//   - A model's mistake is never a Go error: it gets a tool result that says what to do.
-//   - Nothing in a tool's name or description can break out of the texts the model reads,
-//     and everything a model sends is bounded.
+//   - What the model sees is worked out anew before every call, from the tool list, the
+//     history, the session and the part of the catalog that the run may see. The results of
+//     the run's own meta-tools since the last call count even if another middleware has
+//     removed them from the history.
+//   - A visible tool keeps its place, to keep the prompt's prefix cacheable. The same input
+//     gives the same bytes.
+//   - A model's mistake is never a Go error: the model gets a tool result that says what to do.
+//   - Nothing in a tool's name or description can break out of the texts the model reads.
+//   - Everything a model sends is bounded.
 //   - The middleware and every Searcher are safe for concurrent use; a search ends soon
 //     after its context does.
 //
 // # More
 //
-//   - [Searchers] and [Tuning]: what the model may ask for, and how to make tools easy to find.
+//   - [Searchers] and [Tuning]: what a model can ask for, and how to make tools easy to find.
 //   - [Protocols] and [Settings]: what the model sees, and what it costs, prompt caches included.
 //   - [Operating] and [Security]: events, and what is trusted and bounded.
 //   - [Migrating] from Eino's package, [Compatibility], [Adapters], [Alternatives] and
@@ -90,10 +88,10 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 }
 
 // NewTyped returns the middleware for agents of either message type. It asks every
-// dynamic tool for its Info and builds the index. It fails on a wrong config, naming the
-// tool and its position: no tools, a nil tool, an Info that fails or returns nil, an
-// empty or repeated name, the name of the search tool itself, or a tool that can be
-// called in none of the four ways.
+// dynamic tool for its Info and builds the index. It fails on a wrong config: no tools, a
+// nil tool, an Info that fails or returns nil, an empty or repeated name, the name of the
+// search tool itself, or a tool that can be called in none of the four ways. The error names
+// the tool and its position.
 //
 // The middleware is safe for concurrent runs and may serve several agents.
 func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
