@@ -141,8 +141,8 @@ func (t *transcript) calledBefore(id string, names *metaNames) string {
 	return ""
 }
 
-// asked is the name the model called: a stand-in of these names is known by the call it
-// stands in for.
+// asked returns the name the model called. For a stand-in made by a middleware of these names
+// that is the name of the call that it replaced.
 func (n *metaNames) asked(c *callView) string {
 	if n.stoodIn(c) {
 		return c.wanted

@@ -77,9 +77,6 @@ func ProtocolFor(chatModel any) Protocol {
 	}
 }
 
-// isNative reports whether the model searches by itself.
-func (p Protocol) isNative() bool { return p >= ProtocolNativeDeferred }
-
 // metaNames are the names of a middleware's meta-tools. "" means that the protocol has no such
 // tool.
 type metaNames struct {
