@@ -1,4 +1,4 @@
-// Package docset has a set of documents.
+// Package docset implements a set of documents as a bitmap.
 package docset
 
 import (
@@ -9,13 +9,12 @@ import (
 // A Set is a set of documents, a bit each.
 type Set []uint64
 
-// New returns an empty set for that many documents.
+// New returns an empty set for docs documents.
 func New(docs int) Set { return make(Set, (docs+63)/64) }
 
-// Has reports whether the document is in the set.
 func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
 
-// Add puts the document into the set, and reports whether it was not there before.
+// Add adds the document and reports whether it was new.
 func (s Set) Add(doc int) bool {
 	if s.Has(doc) {
 		return false

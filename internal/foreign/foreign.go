@@ -1,4 +1,4 @@
-// Package foreign calls code that others wrote, which may panic, hang, or be nil.
+// Package foreign calls code from outside the library, which may panic, hang, or be nil.
 package foreign
 
 import (
@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// Guard calls f, and turns a panic of it into an error.
+// Guard calls f and turns a panic into an error.
 func Guard[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -17,7 +17,8 @@ func Guard[T any](f func() (T, error)) (result T, err error) {
 	return f()
 }
 
-// IsNil reports whether a value is nil; it also sees the nil pointer inside a non-nil interface.
+// IsNil reports whether a value is nil. A nil pointer inside a non-nil interface counts as
+// nil.
 func IsNil(value any) bool {
 	if value == nil {
 		return true
@@ -30,12 +31,12 @@ func IsNil(value any) bool {
 	}
 }
 
-// A Gate lets a number of calls at a time into code that may hang, such as a client of a
-// remote service: what ignores its context piles up no further.
+// A Gate limits how many calls run at once in code that may hang, such as a client of a
+// remote service. Calls that ignore their context cannot pile up beyond that number.
 type Gate chan struct{}
 
-// Through calls f, on a goroutine of its own, and gives it up when ctx is done. A panic
-// is an error.
+// Through calls f in a new goroutine once the gate has room, and stops waiting when ctx is
+// done. A panic becomes an error.
 func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T, error)) (result T, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, err

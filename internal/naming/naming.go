@@ -1,6 +1,6 @@
-// Package naming is what the library knows of names and of foreign text: how a tool's name
-// falls into parts, when two names are the same name spelled differently, how near two names
-// are, and how text of strangers is cut and made safe to show.
+// Package naming handles names and foreign text. It splits a tool's name into parts, folds
+// the spellings of a name, measures how near two names are, and makes foreign text short
+// and safe to show.
 package naming
 
 import (
@@ -11,13 +11,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxBytes is how much of a tool's name is shown or compared. Providers refuse names
-// beyond 64 or 128 characters.
+// MaxBytes is how much of a tool's name is shown or compared. Providers refuse names of
+// more than 64 or 128 characters.
 const MaxBytes = 128
 
-// Parts splits a tool name the way people build them: at underscores (and the
-// double underscore that MCP clients put between server and tool), then at camel-case
-// boundaries.
+// Parts splits a tool name at underscores (MCP clients put a double underscore between
+// server and tool) and then at camel-case boundaries.
 //
 //	mcp__slack__send_message -> mcp slack send message
 //	NotebookEdit             -> Notebook Edit
@@ -32,8 +31,8 @@ func Parts(name string) []string {
 	return parts
 }
 
-// appendCamelParts cuts before an upper-case letter that follows a lower-case one, and
-// before the last letter of a run of capitals when a lower-case letter comes next.
+// appendCamelParts cuts before an upper-case letter that follows a lower-case letter, and
+// before the last capital of a run that a lower-case letter follows.
 func appendCamelParts(parts []string, segment string) []string {
 	if !hasUpperAfterFirst(segment) {
 		return append(parts, validUTF8(segment))
@@ -54,7 +53,7 @@ func appendCamelParts(parts []string, segment string) []string {
 	return append(parts, string(runes[start:]))
 }
 
-// hasUpperAfterFirst saves the conversion to runes for the many names without capitals.
+// hasUpperAfterFirst spares the many names without capitals the conversion to runes.
 func hasUpperAfterFirst(s string) bool {
 	for i, r := range s {
 		if i > 0 && unicode.IsUpper(r) {
@@ -64,7 +63,7 @@ func hasUpperAfterFirst(s string) bool {
 	return false
 }
 
-// validUTF8 replaces each invalid byte by U+FFFD, one for one, as encoding/json does.
+// validUTF8 replaces each invalid byte by a U+FFFD, as encoding/json does.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -72,7 +71,7 @@ func validUTF8(s string) string {
 	return string([]rune(s))
 }
 
-// StripDiacritics writes é as e, ﬁ as fi and full-width letters as plain ones.
+// StripDiacritics writes é as e, ﬁ as fi, and full-width letters as ASCII.
 func StripDiacritics(word string) string {
 	for i := range len(word) {
 		if word[i] >= utf8.RuneSelf {
@@ -87,8 +86,8 @@ func StripDiacritics(word string) string {
 	return word
 }
 
-// FoldSeparators writes every separator that models put between the words of a name as
-// "_".
+// FoldSeparators replaces the hyphens and spaces that models put between the words of a
+// name by "_".
 func FoldSeparators(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || unicode.IsSpace(r) {
@@ -98,14 +97,14 @@ func FoldSeparators(name string) string {
 	}, name)
 }
 
-// Fold maps the spellings of a name that models mix up to one: case, and the
-// separators.
+// Fold maps spellings of a name that differ in case or separators, which models mix up, to
+// the same string.
 func Fold(name string) string {
 	return strings.ToLower(FoldSeparators(name))
 }
 
-// Namespace returns the server in names that MCP clients build,
-// mcp__server__tool or server__tool, and "" for any other name.
+// Namespace returns the server of a name built by an MCP client, mcp__server__tool or
+// server__tool, and "" for any other name.
 func Namespace(name string) string {
 	server, tool, found := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
 	if !found || tool == "" {
@@ -114,7 +113,7 @@ func Namespace(name string) string {
 	return server
 }
 
-// Cut shortens s to at most limit bytes without tearing a character.
+// Cut shortens s to at most limit bytes without splitting a character.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -125,7 +124,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// CutWords is cut, but gives up a word that the limit would tear.
+// CutWords is Cut, but drops a last word that the limit would split.
 func CutWords(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -141,9 +140,9 @@ func CutWords(s string, limit int) string {
 	return s
 }
 
-// OneLine makes foreign text safe inside the library's own texts: on one line, without
-// control or invisible formatting characters, without the angle brackets a tag would
-// need, and at most limit bytes long. Ordinary names come back unchanged.
+// OneLine makes foreign text safe inside the library's own texts. It cuts the text to limit
+// bytes, puts it on one line, and replaces control and invisible formatting characters and
+// the angle brackets of tags. Ordinary names come back unchanged.
 func OneLine(s string, limit int) string {
 	s = Cut(s, limit)
 	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
@@ -163,7 +162,7 @@ func OneLine(s string, limit int) string {
 	}, s)
 }
 
-// Shown is how a tool's name stands in a text.
+// Shown returns a tool's name as texts show it.
 func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
 
 func unsafeRune(r rune) bool {
@@ -172,7 +171,7 @@ func unsafeRune(r rune) bool {
 }
 
 // Edits returns how many insertions, deletions, substitutions and swaps of neighbours
-// (optimal string alignment) turn a into b, most+1 if it takes more than most.
+// (optimal string alignment) turn a into b. It returns most+1 for more than most.
 // https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
 func Edits[E byte | rune](a, b []E, most int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -193,7 +192,8 @@ func Edits[E byte | rune](a, b []E, most int) int {
 	if 3*width > len(cells) {
 		cells = make([]int, 3*width)
 	}
-	before, above, row := cells[:width], cells[width:2*width], cells[2*width:3*width] // before is two rows up
+	// row is filled now; above is the row before it, and before is two rows up.
+	before, above, row := cells[:width], cells[width:2*width], cells[2*width:3*width]
 	for j := range above {
 		above[j] = j
 	}
@@ -228,7 +228,7 @@ func Bare(name, namespace string) string {
 	return strings.TrimPrefix(name, Prefix(name, namespace))
 }
 
-// Prefix is what a name has of its namespace in front; "" if nothing.
+// Prefix returns the part of a name that says its namespace, or "" if there is none.
 func Prefix(name, namespace string) string {
 	if namespace == "" {
 		return ""
@@ -255,21 +255,23 @@ func CutRunes(s string, limit int) string {
 	return s
 }
 
+// JoinParts writes a name in lower case with "_" between its parts.
 func JoinParts(name string) string {
 	name = FoldSeparators(Cut(name, MaxBytes))
 	return strings.ToLower(strings.Join(Parts(name), "_"))
 }
 
-// Similarity is 1 for equal texts and 0 for texts that share nothing: one minus the edits
-// over the longer length.
+// Similarity is one minus the edits over the longer length. It is 1 for equal texts and 0
+// for texts that share nothing.
 func Similarity(a, b []rune) float64 { return SimilarityAbove(a, b, 0) }
 
-// SimilarityAbove is Similarity, or something below floor if that is below floor.
+// SimilarityAbove is Similarity, but inexact below floor: any result below floor means that
+// the Similarity is below floor too.
 func SimilarityAbove(a, b []rune, floor float64) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 {
 		return 1
 	}
-	most := min(longer, int((1-floor)*float64(longer))+1) // one more, as the product is rounded
+	most := min(longer, int((1-floor)*float64(longer))+1) // +1 since the product is rounded
 	return 1 - float64(Edits(a, b, max(most, 0)))/float64(longer)
 }

@@ -47,7 +47,7 @@ func TestEdits(t *testing.T) {
 	assert.Equal(t, 2, naming.Edits(append([]rune("x"), long(200, "y")...), append([]rune("z"), long(200, "w")...), 5))
 }
 
-// The number is that of the definition, up to the bound.
+// Up to the bound, Edits counts what the definition counts.
 func TestEditsOfRandomWords(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string {

@@ -14,11 +14,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What a conversation costs whose prompts are cached, against showing every tool.
+// The cost of a conversation whose prompts are cached, compared with showing every tool.
 //
-// A request is taken as a provider caches it: the tools, then the messages, as JSON. Its
-// longest common prefix with an earlier request is billed at cachedRate and the rest at
-// writtenRate, as Anthropic bills them. Without a cache every byte is billed at 1.
+// A request is the JSON of the tools and then of the messages, in the order in which
+// providers cache them. Its longest common prefix with an earlier request is billed at
+// cachedRate and the rest at writtenRate, as Anthropic bills them. Without a cache every
+// byte is billed at 1.
 
 const (
 	cachedRate  = 0.1
@@ -27,21 +28,21 @@ const (
 
 // A shape is a conversation to be billed.
 type shape struct {
-	history int // tokens of the turns before, four bytes each
-	calls   int // model calls when every tool is shown; each search is a call more
+	history int // tokens of the earlier turns, four bytes each
+	calls   int // model calls when every tool is shown; each search adds a call
 	loads   int // searches, spread evenly over the calls
 }
 
-// A bill is what a way to show tools costs more than showing all of them, in percent.
+// A bill is the extra cost over showing all tools, in percent.
 type bill struct {
 	uncached int // nothing is cached
-	cold     int // this run's own requests are
-	warm     int // the request of the turn before is too
+	cold     int // this run's own requests are cached
+	warm     int // the previous turn's request is cached too
 }
 
 func (b bill) String() string { return fmt.Sprintf("%+d / %+d / %+d %%", b.uncached, b.cold, b.warm) }
 
-// steps are what the conversation looks for, one after another, and calls.
+// steps are the searches and tool calls of the conversation, in order.
 var steps = []struct{ query, tool, arguments string }{
 	{"create github issue", "mcp__github__create_issue", issueArguments},
 	{"slack send message", "mcp__slack__send_message", `{"channel":"#incidents","text":"Checkout fails."}`},
@@ -65,13 +66,14 @@ func billOf(ctx context.Context, protocol toolsearch.Protocol, s shape) (b bill,
 		uncached: more(func(requests []string) float64 { return float64(len(strings.Join(requests, ""))) }),
 		cold:     more(func(requests []string) float64 { return cached(nil, requests) }),
 		warm: more(func(requests []string) float64 {
-			before, _, _ := strings.Cut(requests[0], question) // the turn before ended where the question begins
+			before, _, _ := strings.Cut(requests[0], question) // the previous turn ended where the question begins
 			return cached([]string{before}, requests)
 		}),
 	}, nil
 }
 
-// cached is the price of requests, the first of which may begin like an earlier one.
+// cached is the price of requests. Each may share a prefix with any request before it,
+// those of earlier included.
 func cached(earlier, requests []string) (price float64) {
 	for _, r := range requests {
 		common := 0
@@ -91,7 +93,7 @@ func commonPrefix(a, b string) (n int) {
 	return n
 }
 
-// play returns the requests of the conversation as texts.
+// play returns the text of each request of the conversation.
 func play(ctx context.Context, config toolsearch.Config, s shape) (texts []string, err error) {
 	shown := config.DeferFrom > 0
 	var turns []toolsearchtest.Turn

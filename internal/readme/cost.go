@@ -17,17 +17,17 @@ import (
 type cost struct {
 	meta   int // definitions of the meta-tools, in every call
 	list   int // the reminder's list of names, in every call
-	found  int // what a search, and loading where that is apart, answers
-	loaded int // definitions of the catalog that stand beside them when the tool is called
-	turns  int // calls of the model until the tool has run
+	found  int // results of the search, and of loading if the protocol has a tool for it
+	loaded int // definitions of the loaded tools when the tool is called
+	turns  int // model calls until the tool has run
 }
 
 const question = "Open an issue: checkout fails."
 
 const issueArguments = `{"owner":"acme","repo":"checkout","title":"Checkout fails"}`
 
-// conversations look for the tool that opens a GitHub issue and call it, as a model under
-// each protocol would.
+// conversations are what a model does under each protocol: it searches for the tool that
+// opens a GitHub issue and calls it.
 var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 	toolsearch.ProtocolToolSearch: {
 		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
@@ -52,7 +52,7 @@ var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 	},
 }
 
-// costOf plays the conversation of the config's protocol, whose last turn calls the tool.
+// costOf plays the conversation of the config's protocol.
 func costOf(ctx context.Context, config toolsearch.Config) (c cost, err error) {
 	config.DynamicTools = services.Tools()
 	middleware, err := toolsearch.New(ctx, &config)
@@ -75,13 +75,13 @@ func costOf(ctx context.Context, config toolsearch.Config) (c cost, err error) {
 	}
 	requests := model.Requests()
 	c.turns = len(turns)
-	before := requests[len(turns)-1] // what the model saw when it called the tool
+	before := requests[len(turns)-1] // the last turn calls the tool; before is what the model saw then
 	for _, info := range before.Tools {
 		tokens, err := definitionTokens(info)
 		if err != nil {
 			return c, err
 		}
-		if strings.HasPrefix(info.Name, "mcp__") { // as all tools of the catalog do
+		if strings.HasPrefix(info.Name, "mcp__") { // a tool of the catalog
 			c.loaded += tokens
 		} else {
 			c.meta += tokens

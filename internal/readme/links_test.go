@@ -23,11 +23,12 @@ var (
 	links      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// prose is a document without its code, in which "[a](b)" is no link and "# a" no heading.
+// prose is a document without its code blocks, where "[a](b)" is not a link and "# a" is not
+// a heading.
 func prose(text string) string { return codeBlocks.ReplaceAllString(text, "") }
 
-// anchors are the fragments of a document: those it names itself, and those that a forge
-// gives its headings.
+// anchors are the fragments of a document: its explicit ids, and the ids that a forge gives
+// its headings.
 func anchors(text string) (list []string) {
 	for _, id := range ids.FindAllStringSubmatch(prose(text), -1) {
 		list = append(list, id[1])
@@ -46,7 +47,7 @@ func anchors(text string) (list []string) {
 	return list
 }
 
-// Links to other places are for a reader to follow; those within the repository resolve.
+// Links within the repository resolve. Other links are not followed.
 func TestLinksResolve(t *testing.T) {
 	for _, name := range documents(t) {
 		for _, link := range linksOf(readDocument(t, name)) {
@@ -64,14 +65,13 @@ func linksOf(text string) (targets []string) {
 	return targets
 }
 
-// What the README leaves out has a page, and every page is found from the README and from the
-// package's documentation.
 func TestREADMEIsShort(t *testing.T) {
 	for _, name := range readmes {
 		assert.LessOrEqual(t, strings.Count(readDocument(t, name), "\n"), maxLines, name)
 	}
 }
 
+// Every page of docs/ is linked from the README and from the package's documentation.
 func TestEveryPageIsLinked(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), root+"/toolsearch.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	require.NoError(t, err)
@@ -105,8 +105,8 @@ func resolves(document, link string) bool {
 	return err == nil && slices.Contains(anchors(string(text)), fragment)
 }
 
-// Both READMEs say the same: the same sections, links, code and tables, in the same order. The
-// numbers of the tables are TestNumbers'.
+// Both READMEs have the same sections, links, code and tables, in the same order. TestNumbers
+// checks the numbers in the tables.
 func TestREADMEsAgree(t *testing.T) {
 	english, chinese := outlineOf(readDocument(t, "README.md")), outlineOf(readDocument(t, "README.zh.md"))
 	assert.Equal(t, english.headings, chinese.headings, "headings")
@@ -116,7 +116,7 @@ func TestREADMEsAgree(t *testing.T) {
 	assert.Equal(t, english.names, chinese.names, "names in the tables")
 }
 
-// An outline is what two documents in two languages have in common.
+// An outline is what translations of a document have in common.
 type outline struct {
 	headings []string // their levels
 	links    []string

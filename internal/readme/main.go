@@ -34,12 +34,12 @@ func main() {
 	}
 }
 
-// A run is a row of the quickstart's sum: what a conversation spent on tools.
+// A run is a row of the quickstart's closing table: what a conversation spent on tools.
 type run struct{ tools, calls, tokens int }
 
 var sums = regexp.MustCompile(`(?m)^  (?:showing all|tool_search +1 to) +(\d+) tools in (\d+) model calls +(\d+) tokens$`)
 
-// runQuickstart plays the quickstart and reads the end of what it prints.
+// runQuickstart runs the quickstart and reads the table at the end of its output.
 func runQuickstart(root string) (all, search run, err error) {
 	command := exec.Command("go", "run", "./examples/quickstart")
 	command.Dir, command.Stderr = root, os.Stderr
@@ -61,7 +61,7 @@ func runQuickstart(root string) (all, search run, err error) {
 	return all, search, nil
 }
 
-// results are those of benchmarks/results.json that the README uses.
+// results are the parts of benchmarks/results.json that the README uses.
 type results struct {
 	Speed []struct {
 		Tools    int
@@ -83,8 +83,8 @@ func readResults(root string) (r results, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// recall is the share of the repository's own questions whose tool is among the first
-// five of a searcher, in percent.
+// recall is the share of the repository's own questions whose tool a searcher ranks among
+// the first five, in percent.
 func (r results) recall(searcher string) (percent string, err error) {
 	for _, q := range r.Quality {
 		if q.Set == "ranking" && q.Searcher == searcher {
@@ -110,7 +110,7 @@ func (r results) latency(searcher string) (string, error) {
 //go:embed picture.svg.tmpl
 var pictureTemplate string
 
-// A bar is one line of the picture; its width is in the picture's units.
+// A bar is one line of the picture. Its width is in the picture's units.
 type bar struct {
 	Label, Value string
 	Width        float64
@@ -125,7 +125,7 @@ type panel struct {
 
 const fullWidth = 380
 
-// drawPicture draws the same bytes for the same numbers.
+// drawPicture returns the picture as SVG: the same numbers give the same bytes.
 func drawPicture(root string) ([]byte, error) {
 	all, search, err := runQuickstart(root)
 	if err != nil {

@@ -17,10 +17,10 @@ var update = flag.Bool("update", false, "write the measured numbers into the pag
 
 var readmes = []string{"README.md", "README.zh.md"}
 
-// maxLines is how long the README may be: what does not fit has a page in docs/.
+// maxLines is how long the README may be. What does not fit has a page in docs/.
 const maxLines = 250
 
-// documents are the pages that a reader of the repository meets.
+// documents are the Markdown pages for users and contributors.
 func documents(t *testing.T) (names []string) {
 	t.Helper()
 	pages, err := filepath.Glob(root + "/docs/*.md")
@@ -47,7 +47,7 @@ func TestPictureIsUpToDate(t *testing.T) {
 	assert.Equal(t, string(want), string(got), "%s is out of date: go run ./internal/readme", picturePath)
 }
 
-// The numbers of the pages are those that are measured here. After a change that is meant:
+// The numbers in the pages are the measured ones. After an intended change:
 //
 //	go test ./internal/readme -run '^TestNumbers$' -update
 func TestNumbers(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 //
 //	<!-- measured: settings -->
 //
-// Each of its rows begins with what was measured and ends with the numbers. A page may leave
-// rows out.
+// Each row begins with the name of what was measured and ends with the numbers. A page may
+// leave rows out.
 
 const marker = "<!-- measured: "
 
-// A table is the last cells of a row by the beginning of its first cell.
+// A table maps the beginning of a row's first cell to the row's last cells.
 type table = map[string][]string
 
 // measure returns the tables by name.
@@ -100,11 +100,11 @@ func cells(values ...any) (texts []string) {
 	return texts
 }
 
-// fillTables returns the text with the measured numbers in its tables, and how many rows of
-// which table it has.
+// fillTables returns the text with the measured numbers in its tables, and the number of
+// rows filled in each table.
 func fillTables(text string, tables map[string]table) (filled string, rows map[string]int, err error) {
 	rows = map[string]int{}
-	name, line := "", 0 // of the table we are in, and its next line
+	name, line := "", 0 // the current table and the lines of it read so far
 	var b strings.Builder
 	for full := range strings.Lines(text) {
 		row := strings.TrimSpace(full)
@@ -117,7 +117,7 @@ func fillTables(text string, tables map[string]table) (filled string, rows map[s
 		case name != "" && row == "":
 			name = ""
 		case name != "":
-			if line++; line > 2 { // below the head
+			if line++; line > 2 { // below the header
 				if full, err = fillRow(full, tables[name]); err != nil {
 					return "", nil, fmt.Errorf("table %s: %w", name, err)
 				}

@@ -1,21 +1,21 @@
-// Package regexpcost tells what a regular expression may cost before it is compiled: the
-// size of (.......){1000} is not that of what was typed.
+// Package regexpcost estimates the cost of a regular expression before it is compiled. A
+// short pattern such as (.......){1000} can compile to a large program.
 package regexpcost
 
 import "regexp/syntax"
 
-// Max is the most instructions a compiled pattern may have. A pattern of a dozen
-// words has about 100; without numbers in braces, 256 bytes come to under 600.
+// Max is the most instructions a compiled pattern may have. A pattern of a dozen words
+// has about 100. A pattern of 256 bytes without numbers in braces has under 600.
 const Max = 1000
 
-// Parse parses a pattern, in which case does not count.
+// Parse parses a pattern that ignores case.
 func Parse(text string) (*syntax.Regexp, error) {
 	return syntax.Parse(text, syntax.Perl|syntax.FoldCase)
 }
 
-// Size is about the number of instructions that a parsed pattern compiles to: what
-// is repeated 2 to 5 times is written out five times, three of them behind a branch.
-// syntax.Parse bounds the product of nested repetitions by 1,000.
+// Size estimates the number of instructions that a parsed pattern compiles to. A{2,5}
+// compiles to five copies of A, three of them behind a branch. syntax.Parse bounds the
+// product of nested repetitions by 1,000.
 func Size(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {

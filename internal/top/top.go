@@ -1,21 +1,21 @@
-// Package top keeps the best of many scored things in little space.
+// Package top selects the best of many scored tools in little space.
 package top
 
-// A Heap keeps the best of many scored tools: a bounded heap with the worst kept tool at
-// its root. Tools are numbered in the order in which equal scores are to stand.
+// A Heap keeps the best of many scored tools. It is a bounded heap with the worst kept
+// tool at its root. Of tools with equal scores, the lower number is better.
 type Heap struct {
-	Items []Scored // what is kept, in the order of a heap
+	Items []Scored // the kept tools, in heap order
 	limit int
 }
 
-// A Scored is a tool by its number, and its score.
+// A Scored is a tool's number and its score.
 type Scored struct {
 	Score  float64
 	Number int32
 }
 
-// New keeps at most limit of n tools; 0 keeps all. It uses the space of heap, which
-// may be nil.
+// New returns a Heap that keeps at most limit of n tools. Zero or less means all. The
+// Heap reuses the space of heap, which may be nil.
 func New(limit, n int, heap []Scored) Heap {
 	if limit <= 0 || limit > n {
 		limit = n
@@ -23,7 +23,7 @@ func New(limit, n int, heap []Scored) Heap {
 	return Heap{limit: limit, Items: heap[:0]}
 }
 
-// Compare orders better before worse.
+// Compare orders the better tool first.
 func Compare(a, b Scored) int {
 	switch {
 	case a.Score > b.Score:
@@ -40,7 +40,7 @@ func (t *Heap) Wants(score float64, number int32) bool {
 	return len(t.Items) < t.limit || t.limit > 0 && Compare(Scored{score, number}, t.Items[0]) < 0
 }
 
-// Add keeps the tool if it is one of the best so far.
+// Add keeps the tool if it is among the best so far.
 func (t *Heap) Add(score float64, number int32) {
 	s := Scored{score, number}
 	if len(t.Items) < t.limit {
