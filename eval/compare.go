@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// A Comparison sets two searchers against each other query by query. Most of what makes
-// queries easy or hard is the same for both and cancels out, so a difference can be
-// certain where the intervals of the two means overlap.
+// A Comparison compares two searchers query by query. Most of what makes a query easy or
+// hard affects both and cancels out, so a difference can be certain even where the intervals
+// of the two means overlap.
 type Comparison struct {
 	Metrics []string     // as in the reports
 	Changes []Difference // one for each metric
 }
 
-// A Difference is how b does beside a on one metric.
+// A Difference is how report b differs from report a on one metric.
 type Difference struct {
-	Mean   Estimate `json:"mean"`   // of b's value less a's over the queries, with its 95 % interval
+	Mean   Estimate `json:"mean"`   // mean of b's value minus a's over the queries, with its 95 % interval
 	Wins   int      `json:"wins"`   // queries on which b is better
-	Ties   int      `json:"ties"`   // on which they are equal
-	Losses int      `json:"losses"` // on which a is better
+	Ties   int      `json:"ties"`   // queries on which they are equal
+	Losses int      `json:"losses"` // queries on which a is better
 }
 
 // Certain reports whether the interval of the mean difference excludes 0.
 func (d Difference) Certain() bool { return d.Mean.Low > 0 || d.Mean.High < 0 }
 
-// Compare compares report b with report a, which must be on the same queries and metrics.
-// The intervals are made as the options of a say.
+// Compare compares report b with report a. Both must have the same queries and metrics. The
+// options of a's Run decide how the intervals are computed.
 func Compare(a, b *Report) (*Comparison, error) {
 	if !slices.Equal(a.Metrics, b.Metrics) {
 		return nil, fmt.Errorf("eval: comparing reports on different metrics, %q and %q", a.Metrics, b.Metrics)

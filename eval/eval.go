@@ -1,40 +1,39 @@
-// Package eval measures how well a searcher finds tools: recall, complete recall, mean
-// reciprocal rank and nDCG over a catalog and queries whose tools are known, with
-// confidence intervals, and one searcher against another.
+// Package eval measures how well a searcher finds tools, and compares two searchers. It
+// needs a catalog and queries whose tools are known. It computes recall, complete recall,
+// mean reciprocal rank and nDCG, with confidence intervals.
 //
 //	catalog, err := eval.LoadCatalog("tools.jsonl")
 //	queries, err := eval.LoadQueries("queries.jsonl")
 //	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: toolsearch.Keyword})
 //	recall, _ := report.Mean("R@5") // recall.Value, and recall.Low to recall.High
 //
-// The same input gives the same report, bit for bit, intervals included.
+// The same input gives the same report, bit for bit, including the intervals.
 //
 // # Metrics
 //
 // A query asks for one or more groups of tools. The tools of a group are interchangeable:
-// the group is found when any of them is, and counts once. The rank of a group is the
-// smallest rank of any of its tools, counted from 1; a group none of whose tools is among
-// the first [Options].Depth hits has no rank. Then, for one query,
+// the group is found when any of them is found, and counts once. The rank of a group is the
+// smallest rank of any of its tools, counted from 1. A group has no rank if none of its tools
+// is among the first [Options].Depth hits. Then, for one query,
 //
 //	R@k          the share of its groups whose rank is at most k
 //	complete@k   1 if the rank of every group is at most k, else 0
-//	MRR          1 / the smallest rank of any of its groups, 0 if none has one
+//	MRR          1 / the smallest rank of any of its groups, 0 if no group has a rank
 //	nDCG@10      sum over groups of rank r <= 10 of 1/log2(1+r), divided by the same sum
 //	             for ranks 1, 2, ..., min(groups, 10), and at most 1
 //
-// nDCG is that of https://en.wikipedia.org/wiki/Discounted_cumulative_gain with a gain of
-// 1 for the first hit of a group and 0 for every other hit; only where groups share tools
-// could the quotient exceed 1. What a [Report] gives for a metric is the mean over
-// queries, each of which weighs the same however many groups it has.
+// nDCG is defined as in https://en.wikipedia.org/wiki/Discounted_cumulative_gain with a gain
+// of 1 for the first hit of a group and 0 for every other hit. The quotient can exceed 1 only
+// if groups share tools. A [Report] gives the mean of a metric over the queries. Every query
+// has the same weight, however many groups it has.
 //
 // # Intervals
 //
-// Intervals are bootstrap intervals of 95 %, by the percentile method: the mean is taken
-// again over queries drawn from the queries with replacement, as many as there are, and
-// the interval holds the middle 95 % of these means
-// (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3). They say
-// what other queries of the same kind could have given. Queries that are variants of one
-// another are not independent, and then the intervals are too narrow.
+// Intervals are 95 % bootstrap intervals by the percentile method (Efron and Tibshirani, An
+// Introduction to the Bootstrap, 1993, section 13.3). Each resample draws as many queries as
+// there are, with replacement, and takes their mean. The interval holds the middle 95 % of
+// these means. It estimates what other queries of the same kind would have given. Queries
+// that are variants of each other are not independent and make the intervals too narrow.
 package eval
 
 import (
@@ -49,24 +48,25 @@ import (
 
 // Options say what to measure and how. The zero value is a good default.
 type Options struct {
-	// Index builds the searcher. Nil: toolsearch.Keyword.
+	// Index builds the searcher. Nil means toolsearch.Keyword.
 	Index toolsearch.Indexer
 
-	// K are the cut-offs of recall and complete recall, ascending. Nil: 1, 5 and 10.
+	// K are the cut-offs of recall and complete recall, ascending. Nil means 1, 5 and 10.
 	K []int
 
-	// Depth is how many hits are asked for. A tool beyond them counts as not found. Zero:
-	// 50, or the greatest of K where that is more.
+	// Depth is the number of hits per query. A tool beyond them counts as not found. Zero
+	// means 50, or the greatest of K if that is more.
 	Depth int
 
-	// Resamples is the number of bootstrap samples behind an interval. Zero: 2000.
-	// Negative: none, and the interval of a value is the value alone.
+	// Resamples is the number of bootstrap samples behind an interval. Zero means 2000. A
+	// negative number means none: Low and High of an Estimate then equal its Value.
 	Resamples int
 
-	// Seed of the bootstrap.
+	// Seed is the seed of the bootstrap.
 	Seed uint64
 
-	// Progress is told after each query how many of all are done. Nil: nobody is.
+	// Progress is called after each query with the number of queries done and of all
+	// queries. Nil means that nothing is called.
 	Progress func(done, total int)
 }
 
@@ -87,7 +87,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Depth = max(50, deepest)
 	}
 	if o.Depth < deepest {
-		return o, fmt.Errorf("eval: Depth %d is less than the %d that the metrics look at", o.Depth, deepest)
+		return o, fmt.Errorf("eval: Depth %d is less than the %d that the metrics need", o.Depth, deepest)
 	}
 	if o.Resamples == 0 {
 		o.Resamples = 2000
@@ -97,10 +97,10 @@ func (o Options) withDefaults() (Options, error) {
 
 // A Report is what Run measured.
 type Report struct {
-	Metrics []string      // names of what was measured, in the order of Means and Values
+	Metrics []string      // names of the metrics, in the order of Means and Values
 	Means   []Estimate    // the mean of each metric over all queries
 	Queries []QueryResult // in the order of the queries
-	options Options       // for the intervals of what is computed from the report
+	options Options       // for the intervals of OfKind and Compare
 }
 
 // An Estimate is a mean with its 95 % confidence interval.
@@ -114,11 +114,11 @@ type Estimate struct {
 type QueryResult struct {
 	Query  Query
 	Found  []string  // names of the tools found, best first, at most Options.Depth
-	Ranks  []int     // of each of the query's groups, from 1; 0: not found
-	Values []float64 // of each of Report.Metrics
+	Ranks  []int     // rank of each of the query's groups, from 1; 0 means not found
+	Values []float64 // value of each of Report.Metrics
 }
 
-// Rank returns the smallest rank of any of the query's groups, and 0 if none was found.
+// Rank returns the smallest rank of any of the query's groups. It is 0 if no group was found.
 func (r QueryResult) Rank() int {
 	best := 0
 	for _, rank := range r.Ranks {
@@ -129,12 +129,11 @@ func (r QueryResult) Rank() int {
 	return best
 }
 
-// Run searches the catalog for every query and measures where its tools come out.
+// Run searches the catalog for every query and measures the ranks of its tools.
 //
-// A query is read as a catalog reads it, with its "+word" and its namespace in front, and
-// searched for by the searcher alone: one that begins with "select:" selects nothing. Run fails if a query
-// wants a tool the catalog lacks, if there is no query, if the searcher fails, and, with
-// ctx's error, when ctx is done.
+// Run reads a query as a catalog does and gives it to the searcher alone, so "select:"
+// has no meaning. Run fails if there are no queries, if a query wants a tool that the catalog
+// does not have, or if the searcher fails. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options) (*Report, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -207,7 +206,7 @@ func checkGroups(catalog *Catalog, queries []Query) error {
 	return nil
 }
 
-// Mean returns the mean of the metric of that name, and false if it was not measured.
+// Mean returns the mean of a metric, and false if the metric was not measured.
 func (r *Report) Mean(metric string) (Estimate, bool) {
 	i := slices.Index(r.Metrics, metric)
 	if i < 0 {
@@ -216,8 +215,8 @@ func (r *Report) Mean(metric string) (Estimate, bool) {
 	return r.Means[i], true
 }
 
-// Kinds returns the kinds of the queries in the order in which they first occur; "" is
-// the kind of queries without one.
+// Kinds returns the kinds of the queries in order of first occurrence. "" stands for queries
+// without a kind.
 func (r *Report) Kinds() []string {
 	var kinds []string
 	for _, result := range r.Queries {
@@ -228,7 +227,7 @@ func (r *Report) Kinds() []string {
 	return kinds
 }
 
-// OfKind returns the report on the queries of one kind alone.
+// OfKind returns the report on the queries of one kind.
 func (r *Report) OfKind(kind string) *Report {
 	part := &Report{Metrics: r.Metrics, options: r.options}
 	for _, result := range r.Queries {

@@ -58,8 +58,8 @@ func TestRanks(t *testing.T) {
 	assert.Zero(t, QueryResult{Ranks: []int{0, 0}}.Rank())
 }
 
-// The standard error of a mean of ones and zeros is known; the interval is about 1.96 of
-// them to either side.
+// The standard error of a mean of ones and zeros is known. The interval is about 1.96
+// standard errors to either side.
 func TestInterval(t *testing.T) {
 	var rows [][]float64
 	for i := range 400 {
@@ -188,7 +188,7 @@ func TestLoadNamesTheFile(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist, "LoadQueries")
 }
 
-// listed finds the same tools, in the same order, whatever is asked.
+// listed finds the same tools in the same order for every query.
 func listed(docs ...int) toolsearch.Indexer {
 	return func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
 		return searcherFunc(func(_ context.Context, q toolsearch.Query) (hits []toolsearch.Hit, err error) {
@@ -299,7 +299,7 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, 1, got.Losses)
 	assert.Equal(t, 1, got.Ties)
 	assert.False(t, got.Certain())
-	// The interval is all that can be drawn from three queries.
+	// With three queries, the interval holds every mean that can be drawn.
 	assert.Equal(t, -0.5, got.Mean.Low)
 	assert.Equal(t, 1.0, got.Mean.High)
 	self, err := Compare(a, a)
@@ -313,7 +313,7 @@ func TestCompare(t *testing.T) {
 	assert.Error(t, err, "reports on other queries compare")
 }
 
-// What a whole evaluation of the files in testdata says, and that it says it twice.
+// Evaluating the files in testdata twice gives the golden report twice.
 func TestGoldenReport(t *testing.T) {
 	catalog, err := LoadCatalog(filepath.Join("testdata", "tools.jsonl"))
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
-// The files. Both kinds are read as a stream of JSON values, which makes lines of objects
-// and one big object the same thing; what a value is, its keys tell:
+// The files. Both kinds are read as a stream of JSON values, so lines of objects and one big
+// object are read alike. The keys tell what a value is:
 //
 //	{"name": ..., "description": ..., "parameters": ..., "server": ...}   a tool
 //	{"name": ..., "description": ..., "inputSchema": ...}                 a tool as MCP lists it
@@ -28,9 +28,9 @@ import (
 type Query struct {
 	ID     string
 	Text   string
-	Groups [][]string // names of tools; those of a group are interchangeable
-	Kind   string     // a label to report by; "": none
-	File   string     // where it was read, for errors; "": nowhere
+	Groups [][]string // tool names; the tools of a group are interchangeable
+	Kind   string     // a label to report by; "" means none
+	File   string     // the file it was read from, for errors; "" means none
 	Line   int
 }
 
@@ -62,13 +62,13 @@ func load[T any](path string, read func(io.Reader, string) (T, error)) (T, error
 	return read(file, path)
 }
 
-// ReadCatalog reads tools: JSONL with one object {"name", "description", "parameters",
-// "server"} a line, or the answer of an MCP server to tools/list, as the whole JSON-RPC
-// response, its result, or the list alone; several answers one after the other are one
-// catalog. Parameters are a JSON schema; all keys but the name are optional, and others
-// are ignored.
+// ReadCatalog reads tools in one of two forms. The first is JSONL with one object {"name",
+// "description", "parameters", "server"} a line. The second is the answer of an MCP server
+// to tools/list: the whole JSON-RPC response, its result, or the list alone. Several answers
+// in a row make one catalog. The parameters are a JSON schema. All keys but the name are
+// optional, and other keys are ignored.
 //
-// Errors name the file, which is what the caller says it is, and the line.
+// Errors name the line, and the file as the argument file does.
 func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -78,11 +78,11 @@ func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 }
 
 // ReadQueries reads queries: JSONL with one object {"id", "query", "gold", "accept",
-// "kind"} a line. gold is a list of names of tools. accept, where there is one, replaces
-// it by a list of groups of interchangeable tools; without, every gold tool is a group.
-// id is by default the number of the line, and kind is optional.
+// "kind"} a line. gold is a list of tool names, each a group of its own. accept is a list of
+// groups of interchangeable tools, and replaces gold. id defaults to the line number. kind is
+// optional.
 //
-// Errors name the file, which is what the caller says it is, and the line.
+// Errors name the line, and the file as the argument file does.
 func ReadQueries(r io.Reader, file string) ([]Query, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -91,13 +91,13 @@ func ReadQueries(r io.Reader, file string) ([]Query, error) {
 	return parseQueries(file, data)
 }
 
-// A source is a file's content, to make lines of offsets.
+// A source is a file's content. It turns offsets into line numbers.
 type source struct {
 	file string
 	data []byte
 }
 
-// at is an error at an offset.
+// at returns an error at an offset.
 func (s source) at(offset int, format string, args ...any) error {
 	return fmt.Errorf("eval: %s:%d: %w", s.file, s.line(offset), fmt.Errorf(format, args...))
 }
@@ -106,7 +106,7 @@ func (s source) line(offset int) int {
 	return 1 + bytes.Count(s.data[:min(offset, len(s.data))], []byte("\n"))
 }
 
-// values calls f with every JSON value of the stream and where it begins.
+// values calls f with every JSON value of the stream and its offset.
 func (s source) values(f func(raw json.RawMessage, offset int) error) error {
 	data := bytes.TrimPrefix(s.data, []byte("\ufeff"))
 	bom := len(s.data) - len(data)
@@ -123,7 +123,7 @@ func (s source) values(f func(raw json.RawMessage, offset int) error) error {
 			for begins < len(s.data) && strings.ContainsRune(" \t\r\n", rune(s.data[begins])) {
 				begins++
 			}
-			// The value may be an open brace on one line that a later line trips over.
+			// A brace left open on one line may cause an error on a later line.
 			offset, text := len(s.data), "the file ends within a value"
 			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 				offset, text = bom+int(syntax.Offset)-1, syntax.Error()
@@ -139,8 +139,8 @@ func (s source) values(f func(raw json.RawMessage, offset int) error) error {
 	}
 }
 
-// elements calls f with every element of an array, or every value of an object and its
-// key, and where it begins.
+// elements calls f with every element of an array, or every key and value of an object, and
+// its offset.
 func elements(raw json.RawMessage, offset int, f func(key string, raw json.RawMessage, offset int) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	open, err := decoder.Token()
@@ -167,7 +167,7 @@ func elements(raw json.RawMessage, offset int, f func(key string, raw json.RawMe
 	return nil
 }
 
-// decode says what is wrong in terms of the file, not of Go.
+// decode describes errors in terms of the file, not of Go.
 func (s source) decode(raw json.RawMessage, offset int, into any) error {
 	err := json.Unmarshal(raw, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
@@ -185,7 +185,7 @@ func (s source) decode(raw json.RawMessage, offset int, into any) error {
 type catalogReader struct {
 	source
 	catalog *Catalog
-	lineOf  map[string]int // name -> where it was first seen
+	lineOf  map[string]int // name -> line where it was first seen
 }
 
 func parseCatalog(file string, data []byte) (*Catalog, error) {
@@ -199,7 +199,7 @@ func parseCatalog(file string, data []byte) (*Catalog, error) {
 	return r.catalog, nil
 }
 
-// value adds the tools that a value is or holds.
+// value adds the tool that raw is, or the tools that it contains.
 func (r *catalogReader) value(raw json.RawMessage, offset int) error {
 	switch raw[0] {
 	case '[':
@@ -223,7 +223,7 @@ func (r *catalogReader) value(raw json.RawMessage, offset int) error {
 		return err
 	}
 	if !found {
-		return r.at(offset, `want a tool, an object with a "name", or an answer of MCP with "tools" or a "result"`)
+		return r.at(offset, `want a tool, an object with a "name", or an MCP answer with "tools" or a "result"`)
 	}
 	return r.tool(raw, offset)
 }
@@ -239,7 +239,7 @@ func (r *catalogReader) tool(raw json.RawMessage, offset int) error {
 	if err := r.decode(raw, offset, &tool); err != nil {
 		return err
 	}
-	if tool.Name == nil { // what held tools
+	if tool.Name == nil { // an object that contained tools
 		return nil
 	}
 	name := *tool.Name

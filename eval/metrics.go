@@ -8,7 +8,7 @@ import (
 )
 
 // The arithmetic: ranks -> values of one query -> means and intervals over queries. The
-// definitions are in the package comment.
+// package comment has the definitions.
 
 const ndcgDepth = 10
 
@@ -23,7 +23,8 @@ func metricNames(ks []int) []string {
 	return append(names, "MRR", fmt.Sprintf("nDCG@%d", ndcgDepth))
 }
 
-// ranks gives each group the place, from 1, of the first of its tools among those found.
+// ranks returns the rank of each group: the place of its first tool in found, from 1. Zero
+// means that no tool of the group was found.
 func ranks(found []string, groups [][]string) []int {
 	ranks := make([]int, len(groups))
 	for i, group := range groups {
@@ -78,8 +79,8 @@ func ndcg(ranks []int) float64 {
 	return min(1, gain/ideal)
 }
 
-// estimates returns the mean of every column of rows with its interval. One draw of rows
-// serves all columns. No rows have the mean 0.
+// estimates returns the mean of every column of rows with its interval. Each resample draws
+// rows once for all columns. The mean of no rows is 0.
 func estimates(rows [][]float64, columns int, options Options) []Estimate {
 	list := make([]Estimate, columns)
 	if len(rows) == 0 {
@@ -100,7 +101,7 @@ func estimates(rows [][]float64, columns int, options Options) []Estimate {
 		return list
 	}
 	random := rand.New(rand.NewPCG(options.Seed, 0))
-	means := make([][]float64, columns) // of every resample
+	means := make([][]float64, columns) // by column, the mean of every resample
 	for range options.Resamples {
 		clear(sums)
 		for range rows {
@@ -119,8 +120,8 @@ func estimates(rows [][]float64, columns int, options Options) []Estimate {
 	return list
 }
 
-// middle95 returns the smallest and the largest of a sorted list without the 2.5 % at
-// either end.
+// middle95 returns the smallest and the largest value of a sorted list after dropping 2.5 %
+// at either end.
 func middle95(sorted []float64) (low, high float64) {
 	drop := len(sorted) / 40
 	return sorted[drop], sorted[len(sorted)-1-drop]

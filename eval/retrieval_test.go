@@ -11,8 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// The public sets are not part of this repository; TOOLSEARCH_RETRIEVAL says where they
-// are, by default shared/retrieval beside the repository.
+// publicSets returns the folder of the public sets, which are not part of this repository:
+// TOOLSEARCH_RETRIEVAL, or by default shared/retrieval beside the repository.
 func publicSets(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("TOOLSEARCH_RETRIEVAL")
@@ -36,9 +36,9 @@ func measure(t *testing.T, dir, set string, options Options) *Report {
 	return report
 }
 
-// The keyword scorer on public sets, whose numbers others computed: R@5 and MRR in
-// percent. A few queries of tooleyes have a "+", which means something here, or more than
-// the 64 words that are read of one; one query of its 382 is 0.26.
+// The keyword scorer has the R@5 and MRR, in percent, that others computed on public sets. A
+// few queries of tooleyes differ: they have a "+", which has a meaning here, or more than the
+// 64 words that are read. One of its 382 queries is 0.26.
 func TestKeywordOnPublicSets(t *testing.T) {
 	dir := publicSets(t)
 	tests := []struct {
@@ -61,9 +61,9 @@ func TestKeywordOnPublicSets(t *testing.T) {
 	}
 }
 
-// BM25 on the public sets, against BM25 as it is usually shipped, whose numbers others
-// computed: better on every set, by at least 17 points of recall and of MRR in the mean,
-// and on Chinese questions at least as good as on the same ones in English.
+// BM25 beats BM25 as it is usually shipped, whose numbers others computed, on every public
+// set, and by at least 17 points of recall and of MRR in the mean. On Chinese questions it is
+// at least as good as on the same questions in English.
 func TestBM25OnPublicSets(t *testing.T) {
 	dir := publicSets(t)
 	sets := []struct {
