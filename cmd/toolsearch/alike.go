@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Which names and descriptions are nearly the same.
+// Near-duplicate names and descriptions.
 //
-// Names are alike if they are made of the same words but for their order and endings:
-// get_issue, getIssues and issue-get. Descriptions are alike by the share of their words that both
-// have (the Jaccard index), of distinct stems.
+// Names are alike if they have the same words in any order and with any endings: get_issue,
+// getIssues and issue-get. Descriptions are alike if they share enough of their distinct
+// stems (the Jaccard index).
 //
-// Comparing all pairs would take a minute for ten thousand tools. Two sets that share at
-// least the share t of their words also share one of the rarest: of n words, one among the
+// Comparing all pairs would take a minute for ten thousand tools. Two sets of words whose
+// Jaccard index is at least t also share a rare word: of a set's n words, one of the
 // n-ceil(t*n)+1 that fewest descriptions have ("prefix filtering"; Chaudhuri, Ganti and
-// Kaushik, ICDE 2006). So only descriptions that share such a word are compared.
+// Kaushik, ICDE 2006). So only descriptions that share a rare word are compared.
 
 const (
-	alikeOf, alikeIn = 4, 5 // four words in five; whole numbers, so that nothing is rounded
-	alikeWords       = 4    // a description of fewer words says too little to compare
+	alikeOf, alikeIn = 4, 5 // four words in five, as whole numbers to avoid rounding
+	alikeWords       = 4    // shorter descriptions say too little to compare
 	alikeTextBytes   = 8 << 10
-	maxCompared      = 2_000_000 // pairs: a second or so
-	maxPairs         = 1_000     // reported
+	maxCompared      = 2_000_000 // pairs, about a second
+	maxPairs         = 1_000     // reported groups and pairs
 )
 
 // A likeness is two or more tools that are hard to tell apart.
 type likeness struct {
 	tools []int
-	share float64 // of the words; 1: all
+	share float64 // share of the words; 1 means all
 }
 
 // alikeNames returns groups of tools whose names have the same words.
@@ -37,11 +37,11 @@ func alikeNames(tools []definition) []likeness {
 		list := stems(cutText(tools[i].Name))
 		slices.Sort(list)
 		return strings.Join(list, " ")
-	}, func(a, b int) bool { return tools[a].Name == tools[b].Name }) // that is another complaint
+	}, func(a, b int) bool { return tools[a].Name == tools[b].Name }) // equal names are reported as duplicates
 }
 
-// groups collects the tools of one key, in their order; "" is no key. Tools that are the
-// same by equal count once.
+// groups collects the tools with the same key, in their order. "" means no key. Tools for
+// which equal is true count once.
 func groups(n int, key func(int) string, equal func(a, b int) bool) []likeness {
 	at := make(map[string]int)
 	var list []likeness
@@ -63,7 +63,7 @@ func groups(n int, key func(int) string, equal func(a, b int) bool) []likeness {
 }
 
 // alikeDescriptions returns groups of tools with the same words, then pairs with nearly the
-// same, the nearest first. all is false if there were too many to compare or to report.
+// same words, nearest first. all is false if there were too many to compare or to report.
 func alikeDescriptions(tools []definition) (list []likeness, all bool) {
 	sets := make([][]string, len(tools))
 	for i := range tools {
@@ -77,7 +77,7 @@ func alikeDescriptions(tools []definition) (list []likeness, all bool) {
 		return strings.Join(sorted, " ")
 	}
 	list = groups(len(tools), key, func(int, int) bool { return false })
-	for _, l := range list { // one stands for its group
+	for _, l := range list { // only the first tool of a group is compared further
 		for _, i := range l.tools[1:] {
 			sets[i] = nil
 		}
@@ -99,7 +99,7 @@ func nearSets(sets [][]string) (list []likeness, all bool) {
 			frequency[w]++
 		}
 	}
-	having := make(map[string][]int) // rare word -> sets before this one
+	having := make(map[string][]int) // rare word -> earlier sets that have it
 	compared := 0
 	for i, set := range sets {
 		if len(set) < alikeWords {
@@ -135,7 +135,7 @@ func nearSets(sets [][]string) (list []likeness, all bool) {
 	return list, true
 }
 
-// common counts the words that both sets have, and those of either.
+// common counts the words that both sets have, and the words of either.
 func common(a map[string]bool, b []string) (both, all int) {
 	for _, w := range b {
 		if a[w] {

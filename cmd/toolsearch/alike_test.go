@@ -23,7 +23,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Comparing only what shares a rare word finds all that comparing every pair does.
+// Comparing only sets that share a rare word finds the same pairs as comparing all.
 func TestNearSetsMissesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -64,7 +64,7 @@ func TestNearSetsMissesNothing(t *testing.T) {
 	}
 }
 
-// A server whose tools are all nearly the same is told of within bounds.
+// The report on a server whose tools are all nearly the same is bounded.
 func TestAlikeIsBounded(t *testing.T) {
 	tools := make([]definition, 3_000)
 	for i := range tools {

@@ -14,13 +14,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// A definition is a tool as a file or a server gives it, with whatever is wrong with it.
-// Package eval refuses what inspect is to tell of, so inspect reads by itself.
+// A definition is a tool as a file or a server gives it, problems included. Package eval
+// refuses the problems that inspect reports, so inspect has its own reader.
 type definition struct {
 	Name        string
 	Description string
 	Server      string
-	Schema      json.RawMessage // nil: none
+	Schema      json.RawMessage // nil means none
 	Wrong       []string        // keys whose values are of the wrong kind
 }
 
@@ -51,7 +51,7 @@ func readDefinitions(r io.Reader, file string) ([]definition, error) {
 	return tools, nil
 }
 
-// appendDefinitions adds the tools that a value is or holds.
+// appendDefinitions adds the tool that raw is, or the tools that it contains.
 func appendDefinitions(tools []definition, raw json.RawMessage) ([]definition, error) {
 	if raw[0] == '[' {
 		var list []json.RawMessage
@@ -71,7 +71,7 @@ func appendDefinitions(tools []definition, raw json.RawMessage) ([]definition, e
 		return nil, errors.New("want tools, objects with a name")
 	}
 	for _, key := range []string{"result", "tools"} {
-		// An object with a name is a tool, whatever else it has.
+		// An object with a name is a tool, whatever other keys it has.
 		if inner, ok := object[key]; ok && object["name"] == nil && (inner[0] == '[' || inner[0] == '{') {
 			return appendDefinitions(tools, inner)
 		}
@@ -97,34 +97,34 @@ func newDefinition(object map[string]json.RawMessage) definition {
 	return d
 }
 
-// bytes is the size of what a model is told of the tool, as compact JSON.
+// bytes returns the size of the tool's definition for a model, as compact JSON.
 func (d *definition) bytes() int {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	// The keys are those of most providers; the schema is compacted by the encoder.
+	// Most providers use these keys. The encoder compacts the schema.
 	err := encoder.Encode(struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
 	}{d.Name, d.Description, d.Schema})
 	if err != nil {
-		return 0 // Schema came out of valid JSON, so it goes into it
+		return 0 // cannot happen: Schema was read from valid JSON
 	}
 	return b.Len() - len("\n")
 }
 
-// schemaProblem tells why the schema is none a provider takes, or "".
+// schemaProblem says why a provider would refuse the schema. "" means that it would not.
 func (d *definition) schemaProblem() string {
 	if d.Schema == nil {
 		return ""
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(d.Schema, &object) != nil {
-		return "the schema is no JSON object"
+		return "the schema is not a JSON object"
 	}
 	var kind any
-	_ = json.Unmarshal(object["type"], &kind) // absent: nil
+	_ = json.Unmarshal(object["type"], &kind) // kind stays nil if there is no type
 	switch {
 	case kind == nil:
 		return `the schema has no "type": "object"`
@@ -137,14 +137,14 @@ func (d *definition) schemaProblem() string {
 	return ""
 }
 
-// Bounds on what is read of a schema, those of the library's own reader.
+// Bounds on how much of a schema is read. The library's own reader has the same bounds.
 const (
 	maxSchemaDepth = 16
 	maxParameters  = 512
 )
 
-// parameters counts the properties of the schema, nested ones included, and names those
-// without a description, by their path.
+// parameters counts the properties of the schema, including nested properties, and returns
+// the paths of those without a description.
 func (d *definition) parameters() (count int, silent []string) {
 	var walk func(raw json.RawMessage, path string, depth int)
 	walk = func(raw json.RawMessage, path string, depth int) {
@@ -164,7 +164,7 @@ func (d *definition) parameters() (count int, silent []string) {
 				Description string `json:"description"`
 				Ref         string `json:"$ref"`
 			}
-			// What is told elsewhere, at the end of a reference, is not missing.
+			// A property with a reference may have its description at the target.
 			if json.Unmarshal(s.Properties[key], &property) != nil || property.Description == "" && property.Ref == "" {
 				silent = append(silent, path+key)
 			}
@@ -176,8 +176,8 @@ func (d *definition) parameters() (count int, silent []string) {
 	return count, silent
 }
 
-// catalogOf is the tools that can be in a catalog, and for each its index in tools: those
-// without a name, and all but the first of a name, cannot.
+// catalogOf makes a catalog of tools, and maps each name to its index in tools. It leaves out
+// tools without a name, and all but the first tool of a name.
 func catalogOf(tools []definition) (*eval.Catalog, map[string]int, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)

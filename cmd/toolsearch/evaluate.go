@@ -10,13 +10,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// eval, and what it prints for machines and for people.
+// The command eval, and its output for machines and for people.
 
 type evalOutput struct {
 	Tools     int              `json:"tools"`
 	Queries   int              `json:"queries"`
 	Searchers []searcherOutput `json:"searchers"`
-	// Difference is the second searcher less the first.
+	// Difference is the second searcher minus the first, by metric.
 	Difference map[string]eval.Difference `json:"difference,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type searcherOutput struct {
 
 type queryOutput struct {
 	ID    string `json:"id"`
-	Ranks []int  `json:"ranks"` // of each group of tools wanted; 0: not found
+	Ranks []int  `json:"ranks"` // rank of each group of wanted tools; 0 means not found
 }
 
 func (c *command) eval(ctx context.Context, operands []string) (int, error) {
@@ -40,14 +40,14 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 		return failed, wrongUsage("eval: only one file can be standard input")
 	}
 	if c.n < 10 {
-		return failed, wrongUsage("eval: -n %d: want at least 10, which is how far the metrics look", c.n)
+		return failed, wrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
 	}
 	if c.resamples < 0 {
 		return failed, wrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
 	}
 	names := strings.Split(c.searcher, ",")
 	if len(names) > 2 {
-		return failed, wrongUsage("eval: -searcher %s: want one or two", c.searcher)
+		return failed, wrongUsage("eval: -searcher %s: want one or two searchers", c.searcher)
 	}
 	indexes := make([]toolsearch.Indexer, len(names))
 	for i, name := range names {
@@ -206,7 +206,7 @@ func (c *command) printQueries(names []string, reports []*eval.Report) error {
 	return c.print(&t)
 }
 
-// rankText writes ranks, and "-" for what was not found.
+// rankText writes ranks, with "-" for a group that was not found.
 func rankText(ranks []int) string {
 	texts := make([]string, len(ranks))
 	for i, rank := range ranks {
@@ -218,8 +218,8 @@ func rankText(ranks []int) string {
 	return strings.Join(texts, " ")
 }
 
-// progress returns what tells a terminal how far a long evaluation is, and what wipes
-// that away. Anything but a terminal is told nothing.
+// progress returns two functions: progress shows on a terminal how far a long evaluation is,
+// and end clears that line. If stderr is not a terminal, nothing is shown.
 func (c *command) progress(name string) (progress func(done, total int), end func()) {
 	if !isTerminal(c.stderr) {
 		return nil, func() {}

@@ -9,15 +9,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// What is to be fixed in a catalog. Each kind of problem has a reason to be one:
+// The problems of a catalog, and why each kind matters:
 //
-//	names              a provider refuses the whole request over one
-//	duplicates         New refuses the catalog
-//	alike              the model cannot tell which to call
+//	name               a provider refuses the whole request over a wrong name
+//	duplicate          New refuses the catalog
+//	alike-...          the model cannot tell which tool to call
 //	no-description     the model chooses by descriptions, and searchers find by them
-//	schemas            providers want an object's
-//	parameters         the model fills them in by guessing
-//	unfindable         not even its own words find the tool: others take its places
+//	schema             providers want the schema of an object
+//	parameters         the model guesses arguments without a description
+//	unfindable         even the tool's own words find other tools first
 const (
 	kindName        = "name"
 	kindDuplicate   = "duplicate"
@@ -31,12 +31,12 @@ const (
 	kindNotCompared = "not-compared"
 )
 
-// kinds is every kind in the order of telling, and its heading.
+// kinds are the kinds of problems in the order of the report, with their headings.
 var kinds = []struct{ kind, heading string }{
 	{kindName, "names a provider would refuse (" + providerName + ")"},
 	{kindDuplicate, "names that several tools have"},
 	{kindValue, "values of the wrong kind"},
-	{kindSchema, "schemas that are no object"},
+	{kindSchema, "schemas that are not objects"},
 	{kindAlikeNames, "near-duplicate names"},
 	{kindAlikeText, "near-duplicate descriptions"},
 	{kindNotCompared, "not compared"},
@@ -45,7 +45,7 @@ var kinds = []struct{ kind, heading string }{
 	{kindUnfindable, "tools no query finds"},
 }
 
-// providerName is what the large providers take for a tool's name.
+// providerName matches the tool names that the large providers accept.
 const providerName = `^[a-zA-Z0-9_-]{1,64}$`
 
 var takenName = regexp.MustCompile(providerName)
@@ -57,14 +57,14 @@ type problem struct {
 	Detail string   `json:"detail,omitempty"`
 }
 
-// A toolReport is what one tool costs and whether it is found.
+// A toolReport says what one tool costs and whether it is found.
 type toolReport struct {
 	Name              string `json:"name"`
 	Bytes             int    `json:"bytes"`
 	Tokens            int    `json:"tokens"` // bytes/4, rounded up
 	Parameters        int    `json:"parameters"`
-	RankByName        int    `json:"rank_by_name"`        // 0: not among the first five
-	RankByDescription int    `json:"rank_by_description"` // 0: likewise, or there is none
+	RankByName        int    `json:"rank_by_name"`        // 0 means not among the first five
+	RankByDescription int    `json:"rank_by_description"` // likewise, or no description
 	Description       string `json:"description"`
 }
 
@@ -82,7 +82,7 @@ func (r *report) add(kind, detail string, tools ...string) {
 	r.Problems = append(r.Problems, problem{kind, tools, detail})
 }
 
-// label names a tool in a report; one without a name by its number.
+// label names a tool in a report. A tool without a name is named by its number.
 func label(tools []definition, i int) string {
 	if tools[i].Name == "" {
 		return fmt.Sprintf("(tool %d)", i+1)
@@ -98,8 +98,7 @@ func labels(tools []definition, indexes []int) []string {
 	return list
 }
 
-// inspectTools makes the report. It fails only if ctx is done or the searcher cannot be
-// built.
+// inspectTools makes the report. It fails only if ctx is done or the searcher fails.
 func inspectTools(ctx context.Context, tools []definition, index toolsearch.Indexer) (*report, error) {
 	r := &report{Problems: []problem{}}
 	first := make(map[string]bool)
@@ -114,12 +113,12 @@ func inspectTools(ctx context.Context, tools []definition, index toolsearch.Inde
 		r.add(kindAlikeText, fmt.Sprintf("%.0f %% of the words are the same", 100*l.share), labels(tools, l.tools)...)
 	}
 	if !all {
-		r.add(kindNotCompared, "there are more near-duplicate descriptions than are looked at")
+		r.add(kindNotCompared, "too many near-duplicate descriptions; some were not compared or not listed")
 	}
 	return r, r.find(ctx, tools, index)
 }
 
-// inspectTool notes what is wrong with a tool by itself.
+// inspectTool adds the problems of a single tool.
 func (r *report) inspectTool(d *definition, label string, first map[string]bool) {
 	t := toolReport{Name: d.Name, Bytes: d.bytes(), Description: d.Description}
 	t.Tokens = (t.Bytes + 3) / 4
@@ -131,7 +130,7 @@ func (r *report) inspectTool(d *definition, label string, first map[string]bool)
 	}
 	first[d.Name] = true
 	for _, key := range d.Wrong {
-		r.add(kindValue, fmt.Sprintf("the %s is no string", key), label)
+		r.add(kindValue, fmt.Sprintf("the %s is not a string", key), label)
 	}
 	if strings.TrimSpace(d.Description) == "" {
 		r.add(kindNoText, "", label)
@@ -167,7 +166,8 @@ func nameProblem(name string) string {
 	return "too long"
 }
 
-// findWithin is how many results a tool must be among: those tool_search shows by default.
+// findWithin is the rank a tool must reach to count as found. It is the number of results
+// that tool_search shows by default.
 const findWithin = toolsearch.DefaultMaxResults
 
 // find searches for every tool by the words of its name and by those of its description.
@@ -192,14 +192,14 @@ func (r *report) find(ctx context.Context, tools []definition, index toolsearch.
 			return err
 		}
 		if t.RankByName+t.RankByDescription == 0 {
-			r.add(kindUnfindable, fmt.Sprintf("not among the first %d for the words of its name, nor of its description", findWithin), d.Name)
+			r.add(kindUnfindable, fmt.Sprintf("not among the first %d for the words of its name or of its description", findWithin), d.Name)
 		}
 	}
 	return nil
 }
 
-// rankOf is the rank of a tool for the words of a text: its words alone, so that a "+", a
-// "select:" or a namespace in it means nothing. 0 is not found.
+// rankOf returns the rank of a tool for the words of a text, or 0 if it is not found. Only
+// the words are searched for, so a "+", a "select:" or a namespace in the text has no meaning.
 func rankOf(ctx context.Context, c *toolsearch.Catalog, tool, text string) (int, error) {
 	result, err := c.Search(ctx, strings.Join(words(cutText(text)), " "), findWithin)
 	if err != nil {

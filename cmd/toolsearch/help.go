@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The help texts, one for the program and one for each command. "{searchers}" is the list
-// of what -searcher takes.
+// The help texts of the program and of each command. "{searchers}" stands for the list of
+// searchers.
 
 const catalogHelp = `CATALOG is a file of tools: JSONL, one {"name", "description", "parameters",
 "server"} a line, or an MCP server's answer to tools/list. "-" is standard input.
@@ -17,14 +17,13 @@ const programHelp = `toolsearch searches a catalog of tools the way an agent's t
 Usage:
 
 	toolsearch search  [flags] CATALOG QUERY...       find tools
-	toolsearch explain [flags] CATALOG QUERY TOOL     take a score apart
+	toolsearch explain [flags] CATALOG QUERY TOOL     show what a score is made of
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
 	toolsearch inspect [flags] -- COMMAND [ARG...]    the same for a live MCP server
 
-"toolsearch COMMAND -h" tells a command's flags and shows examples. Flags may stand
-anywhere; what follows "--" is no flag. Output has color on a terminal, unless
-NO_COLOR is set.
+"toolsearch COMMAND -h" shows a command's flags and examples. Flags may stand
+anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
 
 ` + catalogHelp + `
 Searchers, for -searcher:
@@ -33,23 +32,23 @@ Searchers, for -searcher:
 Exit status:
 
 	0  something was found; the evaluation was made; there is nothing to fix
-	1  nothing was found; the tool explained does not match; there is something to fix
-	2  wrong usage, a file that cannot be read, a server that does not answer
+	1  nothing was found; the explained tool does not match; there is something to fix
+	2  wrong usage, an unreadable file, a server that does not answer
 `
 
-const searcherFlag = "\t-searcher NAME   how to search (keyword); toolsearch -h lists them\n"
+const searcherFlag = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n"
 
 // helps are the texts of the commands.
 var helps = map[string]string{
 	"search": `toolsearch search [flags] CATALOG QUERY...
 
-Prints the best tools for a query: words, "+word" for one that must match, or
-"select:name,name" for tools by name.
+Prints the best tools for a query. A query is words, "+word" for a word that must
+match, or "select:name,name" for tools by name.
 
 ` + catalogHelp + `
 Flags:
 
-` + searcherFlag + `	-n N             most tools to print, 1 to 50 (5)
+` + searcherFlag + `	-n N             how many tools to print, 1 to 50 (5)
 	-json            print JSON
 
 Examples:
@@ -58,12 +57,11 @@ Examples:
 	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
 	toolsearch search tools.jsonl select:get_weather,send_mail
 
-Exit status: 0 something was found, 1 nothing was, 2 a mistake.
+Exit status: 0 something was found, 1 nothing was found, 2 a mistake.
 `,
 	"explain": `toolsearch explain [flags] CATALOG QUERY TOOL
 
-Prints what the score of one tool for a query is made of. Quote a query of several
-words.
+Prints what a tool's score for a query is made of. Quote a query of several words.
 
 ` + catalogHelp + `
 Flags:
@@ -79,17 +77,17 @@ Exit status: 0 the tool matches, 1 it does not, 2 a mistake.
 `,
 	"eval": `toolsearch eval [flags] CATALOG QUERIES
 
-Prints recall at k, the share of queries complete at k, MRR and nDCG@10 in percent
-with 95 % bootstrap intervals; of two searchers also the difference, the second less
-the first, with a "*" where its interval excludes zero.
+Prints recall at k, the share of queries complete at k, MRR and nDCG@10, in percent
+with 95 % bootstrap intervals. For two searchers it also prints the difference, second
+minus first, with a "*" where the interval excludes zero.
 
 ` + catalogHelp + `QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind"} a line.
 
 Flags:
 
-	-searcher NAME   how to search (keyword); two, NAME,NAME, are compared
-	-n N             how many hits are asked for, from 10 (50)
-	-resamples N     bootstrap samples behind an interval, 0 for none (2000)
+	-searcher NAME   the searcher (keyword); NAME,NAME compares two
+	-n N             hits per query, at least 10 (50)
+	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools
 	-json            print JSON
 
@@ -104,23 +102,24 @@ Exit status: 0 the evaluation was made, 2 a mistake.
 	"inspect": `toolsearch inspect [flags] CATALOG
 toolsearch inspect [flags] -- COMMAND [ARG...]
 
-Lists the tools of a file, or of an MCP server that COMMAND starts and that speaks
-over its standard input and output, and what to fix in them: names a provider would
-refuse or that two tools have, near-duplicate names and descriptions, missing
-descriptions of tools and parameters, schemas that are no object, tools no query finds.
+Lists tools and what to fix in them. The tools come from a file, or from an MCP server
+that COMMAND starts and that speaks over standard input and output. Problems are names
+that a provider would refuse, names that two tools have, near-duplicate names and
+descriptions, missing descriptions of tools and parameters, schemas that are not
+objects, and tools that no query finds.
 
-Tokens are bytes/4 of name, description and parameters as compact JSON, about what a
-model pays for the tool in every call. A tool is found if it is among the first five
-for the words of its own name, or for those of its description; "-" is not among them.
+Tokens are bytes/4 of name, description and parameters as compact JSON: about the
+price of the tool in every model call. A tool counts as found if it is among the first
+five for the words of its own name or of its description. "-" means that it is not.
 
-COMMAND runs with your rights and your environment: start what you trust. It is ended
-with the inspection. Of its answers at most 32 MiB and 10,000 tools are read.
+COMMAND runs with your rights and your environment, so start only what you trust. It is
+stopped after the inspection. At most 32 MiB and 10,000 tools of its answers are read.
 
 ` + catalogHelp + `
 Flags:
 
-	-searcher NAME   how to search (keyword); any but regexp
-	-timeout D       how long the server may take in all, as in 90s or 2m (1m)
+	-searcher NAME   the searcher (keyword); any but regexp
+	-timeout D       total time for the server, such as 90s or 2m (1m)
 	-json            print JSON
 
 Examples:

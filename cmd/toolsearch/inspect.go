@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// inspect lists the tools of a catalog or of a live server, and what to fix in them.
+// inspect lists the tools of a catalog or of a live server, and their problems.
 func (c *command) inspect(ctx context.Context, operands, server []string) (int, error) {
 	switch {
 	case len(operands)+min(len(server), 1) != 1:
@@ -61,7 +61,7 @@ func (c *command) fromFile(path string) ([]definition, error) {
 }
 
 func (c *command) fromServer(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout gives it longer", c.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
 	defer cancel()
 	tools, info, err := listTools(ctx, command)
 	if err == nil && len(tools) == 0 {
@@ -74,7 +74,7 @@ func (c *command) printReport(r *report) error {
 	if s := r.Server; s != nil {
 		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
 		if s.StrayLines > 0 {
-			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("It wrote %d lines to its standard output that are no messages; some clients give up over them.", s.StrayLines)))
+			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %d lines to its standard output that are not messages; some clients give up over them.", s.StrayLines)))
 		}
 	}
 	fmt.Fprintf(c.out, "tools: %d, in all %d tokens (bytes/4 of %d bytes: name, description and parameters as JSON)\n\n",
@@ -94,7 +94,7 @@ func (c *command) printReport(r *report) error {
 	if err := c.print(&t); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "\nby name, by text: the rank for the words of its own name and description, with %s; -: not in the first %d\n", r.Searcher, findWithin)
+	fmt.Fprintf(c.out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", r.Searcher, findWithin)
 	return c.printProblems(r)
 }
 

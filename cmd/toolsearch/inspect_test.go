@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inspectLive inspects a server in this process.
+// inspectLive runs inspect on a server, in the process of the test.
 func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -52,17 +52,16 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
 }
 
-// A server that is not well costs an error that says what is wrong, and no more than
-// -timeout.
+// A broken server gives an error that says what is wrong, within -timeout.
 func TestInspectBadServers(t *testing.T) {
 	tests := []struct{ kind, timeout, want string }{
 		{"silent", "300ms", "no answer within 300ms"},
 		{"deaf", "300ms", "no answer within 300ms"},
 		{"chatty", "300ms", "no answer within 300ms"},
-		{"crash", "1m", "initialize: it ended without an answer; its last words:\n\tno database\n"},
+		{"crash", "1m", "initialize: it ended without an answer; its last output:\n\tno database\n"},
 		{"refuse", "1m", "initialize: error -32602: wrong version"},
 		{"no-list", "1m", "its answer to tools/list has no list of tools"},
-		{"not-a-page", "1m", "tools/list: an answer that cannot be read"},
+		{"not-a-page", "1m", "tools/list: unreadable answer"},
 		{"not-tools", "1m", "want tools, objects with a name"},
 		{"same-page", "1m", "its list of tools has no end: page 2 is not the last"},
 		{"endless", "1m", "its list of tools has no end: page 1000 is not the last"},
@@ -87,7 +86,7 @@ func TestInspectBadServers(t *testing.T) {
 	})
 }
 
-// What a server started ends with it: npx starts node.
+// The processes that a server started end with it, as node does when npx started it.
 func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if runtime.GOOS == "windows" {
@@ -117,7 +116,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	}
 	cancel() // as an interrupt does
 	assert.Equal(t, failed, <-ended, "exit status")
-	// A killed process is there until it is waited for, by whoever inherited it.
+	// A killed process exists until the process that inherited it waits for it.
 	for range 100 {
 		if exec.Command(shell, "-c", "kill -0 "+string(pid)).Run() != nil {
 			return

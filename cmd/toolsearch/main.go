@@ -1,6 +1,6 @@
-// Command toolsearch searches a catalog of tools the way an agent's tool_search does, takes
-// a score apart, measures how well a searcher finds what it should, and tells what to fix
-// in a catalog or in a live MCP server. Its help, in help.go, says the rest.
+// Command toolsearch searches a catalog of tools the way an agent's tool_search does. It also
+// explains a score, measures how well a searcher finds what it should, and lists what to fix
+// in a catalog or in a live MCP server. See the help texts in help.go.
 package main
 
 import (
@@ -21,17 +21,18 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// searchers are what -searcher can name, the default first. Another one is a line here.
+// searchers are the values of -searcher, the default first. A new searcher is a new line
+// here.
 var searchers = []struct {
 	name  string
 	index toolsearch.Indexer
 	about string
 }{
 	{"keyword", toolsearch.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
-	{"bm25", toolsearch.BM25, "words of names, descriptions and parameters, stemmed; finds best"},
+	{"bm25", toolsearch.BM25, "stemmed words of names, descriptions and parameters; finds best"},
 	{"fuzzy", toolsearch.Fuzzy, "substrings, then words, then misspellings"},
 	{"regexp", toolsearch.Regexp, "names that match a regular expression (RE2)"},
-	{"similarity", toolsearch.Similarity, "likeness to the tool's text, as difflib measures it"},
+	{"similarity", toolsearch.Similarity, "similarity to the tool's text, as difflib measures it"},
 }
 
 // Exit codes.
@@ -43,14 +44,14 @@ const (
 )
 
 func main() {
-	// A server that inspect started ends with the program.
+	// A signal must also end the server that inspect started.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// run is main with everything it touches given.
+// run is main without global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	c := &command{
@@ -65,12 +66,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		wrong := (*usageError)(nil)
 		isUsage := errors.As(err, &wrong)
 		text := err.Error()
-		if !isUsage { // the packages name themselves; the program is one
+		if !isUsage { // the program names itself, so the packages' names go
 			text = strings.TrimPrefix(strings.TrimPrefix(text, "eval: "), "toolsearch: ")
 		}
 		fmt.Fprintln(stderr, "toolsearch:", text)
 		if isUsage {
-			fmt.Fprintf(stderr, "%s says more.\n", strings.Join(append([]string{"toolsearch"}, append(wrong.command, "-h")...), " "))
+			fmt.Fprintf(stderr, "See %s.\n", strings.Join(append([]string{"toolsearch"}, append(wrong.command, "-h")...), " "))
 		}
 		return failed
 	}
@@ -80,12 +81,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // A usageError is a mistake on the command line.
 type usageError struct {
 	text    string
-	command []string // the command it was made in, if there is one
+	command []string // the command that was used wrongly, if there is one
 }
 
 func (e *usageError) Error() string { return e.text }
 
-// wrongUsage takes a text that begins with the command and a colon, if it is of one.
+// wrongUsage makes a usageError. If format begins with a command and a colon, the error
+// points to that command's help.
 func wrongUsage(format string, args ...any) error {
 	e := &usageError{text: fmt.Sprintf(format, args...)}
 	if command, _, ok := strings.Cut(format, ":"); ok && helps[command] != "" {
@@ -149,8 +151,8 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 	return do(ctx, append(operands, literal...))
 }
 
-// parse parses flags wherever they stand before a "--", and returns what is none before it
-// and all that is behind it.
+// parse parses the flags anywhere before a "--". It returns the other arguments before the
+// "--", and all arguments after it.
 func (c *command) parse(args []string) (operands, literal []string, err error) {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, literal = args[:i], args[i+1:]
@@ -175,7 +177,7 @@ func indexer(name string) (toolsearch.Indexer, error) {
 		}
 		names = append(names, s.name)
 	}
-	return nil, wrongUsage("no searcher %q; there is %s", name, strings.Join(names, ", "))
+	return nil, wrongUsage("no searcher %q; want %s", name, strings.Join(names, ", "))
 }
 
 func (c *command) catalog(path string) (*eval.Catalog, error) {
@@ -192,7 +194,7 @@ func (c *command) queries(path string) ([]eval.Query, error) {
 	return eval.LoadQueries(path)
 }
 
-// compiled is the catalog of a file, searched as -searcher says.
+// compiled reads the catalog of a file and compiles it for the searcher of -searcher.
 func (c *command) compiled(ctx context.Context, path string) (*eval.Catalog, *toolsearch.Catalog, error) {
 	index, err := indexer(c.searcher)
 	if err != nil {

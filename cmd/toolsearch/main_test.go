@@ -26,7 +26,7 @@ const (
 	mcp     = "testdata/mcp.json"
 	tuning  = "testdata/tuning/"
 
-	// problems has a tool or two for each thing inspect tells of.
+	// problems has a tool or two for each kind of problem that inspect reports.
 	problems = "testdata/problems.jsonl"
 )
 
@@ -95,7 +95,7 @@ func TestCommands(t *testing.T) {
 		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, failed},
 		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", failed},
 		{"inspect-no-object", []string{"inspect", "-"}, "[1]", failed},
-		// What docs/tuning.md shows.
+		// The commands of docs/tuning.md.
 		{"tuning-inspect-before", []string{"inspect", tuning + "before.jsonl"}, "", toFix},
 		{"tuning-inspect-after", []string{"inspect", tuning + "after.jsonl"}, "", found},
 		{"tuning-eval-before", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", tuning + "before.jsonl", tuning + "queries.jsonl"}, "", found},
@@ -180,7 +180,7 @@ func TestColorIsForTerminalsAlone(t *testing.T) {
 	none := func(string) string { return "" }
 	assert.False(t, colored(file, none), "a file gets color")
 	assert.False(t, colored(&bytes.Buffer{}, none), "a buffer gets color")
-	// The null device is what a test has of character devices everywhere.
+	// The null device is the one character device that exists everywhere.
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
@@ -195,7 +195,7 @@ func TestColorIsForTerminalsAlone(t *testing.T) {
 		}
 	}
 	if !isTerminal(null) {
-		t.Skip("the null device is no character device here")
+		t.Skip("the null device is not a character device here")
 	}
 	assert.True(t, colored(null, env("TERM", "xterm")), "a terminal gets no color")
 	assert.False(t, colored(null, env("TERM", "xterm", "NO_COLOR", "1")), "color in spite of NO_COLOR")

@@ -13,43 +13,45 @@ import (
 	"time"
 )
 
-// A client of the Model Context Protocol for one question: what tools are there?
+// A client of the Model Context Protocol that only lists a server's tools:
 //
 //	-> initialize              <- its result
 //	-> notifications/initialized
-//	-> tools/list              <- tools, and a cursor where there are more
+//	-> tools/list              <- tools, and a cursor if there are more
 //
-// A message is one line of JSON. The official SDK would do it too. But it would have to live
-// in a module of its own, lest every user of the library depend on it, and that module
-// would need a replace directive to be built with the library beside it, over which
-// "go install ...@latest" refuses to install a program. The SDK's transport also puts no
-// bound on what a server sends. So these are the hundred lines of the protocol needed here.
+// A message is one line of JSON.
+//
+// The official SDK is not used for two reasons. It would become a dependency of every user of
+// the library, unless this command were a module of its own; that module would need a replace
+// directive, and "go install ...@latest" refuses a program with such a directive. Also, the
+// SDK's transport does not bound what a server sends.
 
-// Bounds on what is taken from a server.
+// Bounds on what a server may send.
 const (
-	maxServerBytes = 32 << 20 // of its standard output
+	maxServerBytes = 32 << 20 // of standard output
 	maxTools       = 10_000
 	maxPages       = 1_000
-	maxErrorBytes  = 4 << 10 // of its standard error, the end
-	maxReplies     = 1_000   // to its own requests
+	maxErrorBytes  = 4 << 10 // kept from the end of standard error
+	maxReplies     = 1_000   // to the server's own requests
 	closeTime      = 2 * time.Second
 )
 
-// protocolVersion is the revision asked for; tools/list is the same in all of them.
+// protocolVersion is the revision asked for. tools/list is the same in all revisions.
 const protocolVersion = "2025-06-18"
 
-// A serverInfo is what a server says of itself.
+// A serverInfo is what a server says about itself.
 type serverInfo struct {
 	Name       string `json:"name"`
 	Version    string `json:"version"`
 	Protocol   string `json:"protocol"`
-	StrayLines int    `json:"stray_lines,omitempty"` // of its output that are no messages
+	StrayLines int    `json:"stray_lines,omitempty"` // output lines that are not messages
 }
 
-// listTools starts a server, asks it for its tools and ends it. The server has until ctx is
-// done; the error is then ctx's cause.
+// listTools starts a server, asks it for its tools and stops it. When ctx is done first, the
+// error is ctx's cause.
 func listTools(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
-	// The process is ended by cancelling; ctx itself is asked why.
+	// Cancelling running kills the process. ctx stays separate, to tell a timeout from an
+	// ordinary end.
 	running, end := context.WithCancel(ctx)
 	defer end()
 	process := exec.CommandContext(running, command[0], command[1:]...)
@@ -76,8 +78,8 @@ func listTools(ctx context.Context, command []string) ([]definition, *serverInfo
 	}()
 	tools, info, err := s.list(ctx)
 
-	// A server that is well ends when its input does, which the reader sees. What it has
-	// left to say is not waited for.
+	// A healthy server exits when its input ends, and the reader then sees the end of its
+	// output. Its remaining messages are dropped.
 	stdin.Close()
 	if err == nil {
 		go func() {
@@ -91,7 +93,7 @@ func listTools(ctx context.Context, command []string) ([]definition, *serverInfo
 		}
 	}
 	end()
-	_ = process.Wait() // how it ended does not matter once it has answered, nor when it was killed
+	_ = process.Wait() // the exit status does not matter: the server has answered or was killed
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -102,8 +104,8 @@ func listTools(ctx context.Context, command []string) ([]definition, *serverInfo
 	return tools, info, nil
 }
 
-// A message is any of JSON-RPC's: a request has an id and a method, a notification a method
-// alone, a response an id alone.
+// A message is a JSON-RPC message. A request has an id and a method, a notification only a
+// method, a response only an id.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -127,7 +129,7 @@ type session struct {
 	to      io.Writer
 	from    chan message
 	ended   error        // why from was closed
-	stray   atomic.Int64 // lines that are no messages
+	stray   atomic.Int64 // lines that are not messages
 	lastID  int
 	replies int
 }
@@ -196,7 +198,7 @@ func (s *session) list(ctx context.Context) ([]definition, *serverInfo, error) {
 	return tools, &info, nil
 }
 
-// page adds the tools of one page, and returns where the next one begins.
+// page adds the tools of one page to tools, and returns the cursor of the next page.
 func (s *session) page(ctx context.Context, tools []definition, cursor string) (_ []definition, next string, err error) {
 	params := map[string]any{}
 	if cursor != "" {
@@ -221,8 +223,8 @@ func (s *session) page(ctx context.Context, tools []definition, cursor string) (
 	return tools, page.NextCursor, nil
 }
 
-// call makes a request and waits for its response. What the server asks meanwhile is
-// answered: a ping, and to anything else that it cannot be had.
+// call makes a request and waits for its response. Meanwhile it answers the server's
+// requests: a ping with success, everything else with "not supported".
 func (s *session) call(ctx context.Context, result any, method string, params any) error {
 	s.lastID++
 	id := fmt.Sprint(s.lastID)
@@ -246,7 +248,7 @@ func (s *session) call(ctx context.Context, result any, method string, params an
 				return fmt.Errorf("%s: %w", method, m.Error)
 			default:
 				if err := json.Unmarshal(m.Result, result); err != nil {
-					return fmt.Errorf("%s: an answer that cannot be read: %w", method, err)
+					return fmt.Errorf("%s: unreadable answer: %w", method, err)
 				}
 				return nil
 			}
@@ -271,7 +273,7 @@ func (s *session) send(m map[string]any) error {
 		return err
 	}
 	if _, err = s.to.Write(append(line, '\n')); err != nil {
-		return errEnded // the pipe is closed: which of its ends is seen first is chance
+		return errEnded // the pipe is closed; the reader reports a server's end in the same words
 	}
 	return nil
 }

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// inGroup does nothing: the command alone is ended, and what it started sees its input end.
+// inGroup does nothing. Only the command itself is killed; its children see their input end.
 func inGroup(*exec.Cmd) {}

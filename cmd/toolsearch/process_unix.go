@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// inGroup makes the end of a command the end of all it started: npx starts node, and node
-// would go on without it.
+// inGroup makes killing a command kill everything it started. npx starts node, for example,
+// and node would outlive npx.
 func inGroup(process *exec.Cmd) {
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	process.Cancel = func() error { return syscall.Kill(-process.Process.Pid, syscall.SIGKILL) }

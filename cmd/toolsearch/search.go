@@ -9,16 +9,16 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// search and explain. What they print for machines are the structs below; what they print
-// for people are tables.
+// The commands search and explain. They print tables for people and the structs below as
+// JSON for machines.
 
 type searchOutput struct {
 	Query       string        `json:"query"`
-	Total       int           `json:"total"` // that matched before the limit
+	Total       int           `json:"total"` // matches before the limit
 	Matches     []matchOutput `json:"matches"`
 	NotFound    []string      `json:"not_found,omitempty"`
 	Suggestions []string      `json:"suggestions,omitempty"`
-	Message     string        `json:"message,omitempty"` // of a pattern: what is wrong with it, or what to try
+	Message     string        `json:"message,omitempty"` // for a pattern: what is wrong, or what to try
 }
 
 type matchOutput struct {
@@ -33,7 +33,7 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 		return failed, wrongUsage("search: want CATALOG QUERY...")
 	}
 	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
-		return failed, wrongUsage("search: -n %d: want 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
+		return failed, wrongUsage("search: -n %d: want a number from 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
 	}
 	tools, catalog, err := c.compiled(ctx, operands[0])
 	if err != nil {

@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// fakeServer is the variable that makes the test binary an MCP server, and says which.
+// fakeServer is the environment variable that turns the test binary into an MCP server of the
+// kind it names.
 const fakeServer = "TOOLSEARCH_TEST_SERVER"
 
-// serve is a server that is well ("good"), or not in one of many ways.
+// serve is a server that works ("good") or is broken in one of many ways.
 func serve(kind string, in io.Reader, out io.Writer) {
 	lines := bufio.NewScanner(in)
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
@@ -85,7 +86,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 	}
 }
 
-// page is what a server answers to the nth tools/list.
+// page is a server's answer to the nth tools/list.
 func page(kind string, n int, request string) string {
 	switch kind {
 	case "no-list":

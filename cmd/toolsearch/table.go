@@ -11,21 +11,20 @@ import (
 	"golang.org/x/text/width"
 )
 
-// How things look to people: tables that line up, and color where there is a terminal to
-// show it.
+// Output for people: aligned tables, and color on a terminal.
 
-// A style is what color adds to a text; "" is none.
+// A style is an ANSI color or weight. "" means none.
 type style string
 
 const (
 	plain  style = ""
 	strong style = "1"  // headers
-	dim    style = "2"  // what matters less
-	named  style = "36" // names of tools
-	bad    style = "33" // what to look at
+	dim    style = "2"  // less important text
+	named  style = "36" // tool names
+	bad    style = "33" // problems
 )
 
-// paint is text in a style, for terminals; text itself for anything else.
+// paint returns text in a style, or text itself if the output is not a terminal.
 func (c *command) paint(s style, text string) string {
 	if !c.color || s == plain || text == "" {
 		return text
@@ -33,13 +32,13 @@ func (c *command) paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// colored reports whether w is a terminal that shows color. NO_COLOR is the convention by
-// which users refuse it everywhere.
+// colored reports whether w is a terminal that shows color. By convention, users set NO_COLOR
+// to turn color off in all programs.
 func colored(w io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" || !isTerminal(w) {
 		return false
 	}
-	// The old console of Windows shows the codes themselves.
+	// The old Windows console prints the color codes as text.
 	return runtime.GOOS != "windows" || getenv("WT_SESSION") != "" || getenv("TERM") != ""
 }
 
@@ -52,11 +51,11 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// A table aligns its columns; the first row is the header. A column whose cells, the
-// header's aside, are all numbers or "-" stands at the right.
+// A table aligns its columns. The first row is the header. A column is aligned to the right
+// if all its cells below the header are numbers or "-".
 type table struct {
 	rows   [][]string
-	styles map[int]style // of a column
+	styles map[int]style // column -> style
 }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
@@ -82,7 +81,7 @@ func (c *command) printRows(t *table, header bool) error {
 			switch {
 			case right[i]:
 				b.WriteString(blanks + c.paint(s, cell))
-			case i == len(cells)-1: // nothing to line up behind it
+			case i == len(cells)-1: // the last column needs no padding
 				b.WriteString(c.paint(s, cell))
 			default:
 				b.WriteString(c.paint(s, cell) + blanks)
@@ -114,8 +113,8 @@ func isNumber(s string) bool {
 	return s == "-" || s != "" && strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789.,+-e%", r) }) < 0
 }
 
-// columns is how wide a terminal shows a text: ideographs take two columns, marks that
-// combine with the character before them none.
+// columns returns the width of a text on a terminal. Ideographs take two columns. Marks that
+// combine with the character before them take none.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -130,8 +129,8 @@ func columns(s string) int {
 	return n
 }
 
-// oneLine makes foreign text fit a cell: on one line, without what cannot be printed, and
-// at most limit characters long.
+// oneLine makes foreign text fit a cell. It puts the text on one line, drops characters that
+// cannot be printed, and cuts it to limit characters.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	if utf8.RuneCountInString(s) <= limit {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the last maxErrorBytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -19,7 +19,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// said is the last lines, for an error; "" if there are none.
+// said returns the last lines for an error message, or "" if there are none.
 func (t *tail) said() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,5 +33,5 @@ func (t *tail) said() string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "; its last words:" + b.String()
+	return "; its last output:" + b.String()
 }

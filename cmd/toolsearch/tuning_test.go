@@ -13,8 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// docs/tuning.md says what hints are worth to its example; the rest of its numbers are
-// golden files of the commands it shows.
+// The numbers of docs/tuning.md on hints are tested here. Its other numbers are golden files
+// of the commands it shows.
 func TestTuningHints(t *testing.T) {
 	catalog, err := eval.LoadCatalog("testdata/tuning/after.jsonl")
 	require.NoError(t, err)

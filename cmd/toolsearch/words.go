@@ -7,9 +7,9 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// words are the words of a name or a text, lower-case, in order: runs of letters and
-// digits, cut at camel-case humps. Scripts that write no blanks between words give pairs of
-// neighboring characters.
+// words returns the words of a name or a text in lower case and in order. A word is a run of
+// letters and digits, cut at camel-case humps. Scripts without blanks between words give
+// pairs of neighboring characters.
 func words(text string) []string {
 	var list []string
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
@@ -54,8 +54,8 @@ func pairs(runes []rune) []string {
 	return list
 }
 
-// fillers are words that make no two descriptions alike. In a name every word counts:
-// list_a is not list_b.
+// fillers are words that do not count when descriptions are compared. In a name every word
+// counts: list_a is not list_b.
 var fillers = map[string]bool{}
 
 func init() {
@@ -64,7 +64,7 @@ func init() {
 	}
 }
 
-// stems are the words without their endings.
+// stems returns the words of a text without their endings.
 func stems(text string) []string {
 	list := words(text)
 	for i, w := range list {
@@ -73,7 +73,7 @@ func stems(text string) []string {
 	return list
 }
 
-// telling are the distinct stems that are no fillers, in order.
+// telling returns the distinct stems of a text without fillers, in order.
 func telling(text string) []string {
 	var list []string
 	seen := make(map[string]bool)
