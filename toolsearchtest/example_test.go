@@ -11,8 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A scripted model remembers what it was shown, and may decide by it. An agent runs it as
-// any other chat model.
+// A scripted model remembers what it was shown, and a turn may depend on that. An agent uses
+// it like any other chat model.
 func ExampleModel() {
 	ctx := context.Background()
 	model := toolsearchtest.NewModel[*schema.Message](
@@ -37,7 +37,7 @@ func ExampleModel() {
 	// 2 calls
 }
 
-// One plain form for both of Eino's message types.
+// Both of Eino's message types have the same plain form.
 func ExampleDecode() {
 	plain := toolsearchtest.Message{Role: toolsearchtest.User, Text: "Rain?"}
 	fmt.Println(toolsearchtest.Encode[*schema.Message](plain).Content)
@@ -48,7 +48,7 @@ func ExampleDecode() {
 	// Rain?
 }
 
-// In a test file of one's own:
+// In your own test file:
 //
 //	func TestContract(t *testing.T) { toolsearchtest.TestSearcher(t, myIndex) }
 func ExampleTestSearcher() {

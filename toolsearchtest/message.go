@@ -13,29 +13,30 @@ const (
 	Tool      = "tool"
 )
 
-// A Message is the plain form of either of Eino's message types: as much of it as a
-// conversation with tools is made of.
+// A Message is the plain form of either of Eino's message types. It has the parts that a
+// conversation with tools needs.
 type Message struct {
 	Role  string
-	Text  string // of several texts, all of them, joined by line breaks
-	Calls []Call // of an assistant's message
+	Text  string // several texts are joined by line breaks
+	Calls []Call // assistant messages only
 
-	CallID   string             // of a tool's message: the call it answers
-	ToolName string             // of a tool's message: the tool that answers
-	Found    []*schema.ToolInfo // of a tool's message: the result of a native search
-	Native   bool               // of a tool's message: it is the result of a native search
+	// Of tool messages only.
+	CallID   string             // the call it answers
+	ToolName string             // the tool that answers
+	Found    []*schema.ToolInfo // the tools that a native search found
+	Native   bool               // whether it is the result of a native search
 
 	Extra map[string]any
 }
 
-// A Call is a call of a tool. Its ID is assigned where it is empty.
+// A Call is a call of a tool. A Model assigns an ID if it is empty.
 type Call struct {
 	ID        string
 	Name      string
 	Arguments string
 }
 
-// Decode turns a message of Eino's into its plain form.
+// Decode turns an Eino message into its plain form.
 func Decode[M adk.MessageType](msg M) Message {
 	switch m := any(msg).(type) {
 	case *schema.Message:
@@ -46,7 +47,7 @@ func Decode[M adk.MessageType](msg M) Message {
 	return Message{}
 }
 
-// Encode turns the plain form into a message of Eino's.
+// Encode turns the plain form into an Eino message.
 func Encode[M adk.MessageType](message Message) M {
 	var zero M
 	if _, agentic := any(zero).(*schema.AgenticMessage); agentic {
@@ -168,8 +169,8 @@ func encodeAgentic(message Message) *schema.AgenticMessage {
 	return m
 }
 
-// chunks cuts an assistant's message up as a provider streams it: the text in pieces,
-// then each call with its arguments in pieces.
+// chunks splits an assistant message as a provider streams it: the text in pieces, then each
+// call with its arguments in pieces.
 func chunks[M adk.MessageType](message Message) []M {
 	var zero M
 	_, agentic := any(zero).(*schema.AgenticMessage)
@@ -191,7 +192,7 @@ func chunks[M adk.MessageType](message Message) []M {
 			} else {
 				list = append(list, any(schema.AssistantMessage("", []schema.ToolCall{toolCall(i, id, name, piece)})).(M))
 			}
-			id, name = "", "" // only the first chunk of a call says whose it is
+			id, name = "", "" // only the first chunk of a call has its ID and name
 		}
 	}
 	return list
@@ -208,7 +209,7 @@ func agenticChunk[T schema.AssistantGenText | schema.FunctionToolCall](content *
 	return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{block}}
 }
 
-// pieces cuts a text in two; a text too short for that, or empty, is one piece.
+// pieces splits a text in two. A text of fewer than two characters stays whole.
 func pieces(text string) []string {
 	half := []rune(text)
 	if len(half) < 2 {

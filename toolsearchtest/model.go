@@ -1,7 +1,6 @@
-// Package toolsearchtest helps test agents that use toolsearch, or any other agent of
-// Eino's ADK: a chat model that plays a script and remembers what it was shown, for both
-// of Eino's message types, and a plain form of messages, so that one test can be written
-// for both.
+// Package toolsearchtest helps to test agents that use toolsearch, and any other agent of
+// Eino's ADK. [Model] is a chat model that plays a script and remembers what it was shown.
+// [Message] is a plain form of both of Eino's message types, so one test can serve both.
 //
 //	model := toolsearchtest.NewModel[*schema.Message](
 //		toolsearchtest.CallTool("tool_search", `{"query":"weather"}`),
@@ -9,9 +8,9 @@
 //		toolsearchtest.Say("It is sunny."),
 //	)
 //	// ... run an agent with model ...
-//	tools := model.Requests()[1].ToolNames() // what it saw after its search
+//	tools := model.Requests()[1].ToolNames() // the tools it saw after its search
 //
-// TestSearcher tests that a toolsearch.Indexer of one's own keeps the contract.
+// [TestSearcher] tests that your own toolsearch.Indexer keeps the contract.
 package toolsearchtest
 
 import (
@@ -29,13 +28,13 @@ import (
 type Turn struct {
 	Text  string
 	Calls []Call
-	Err   error // the call fails with it; Text and Calls are ignored
+	Err   error // if not nil, the call fails with Err, and Text and Calls are ignored
 
-	// Decide, if it is not nil, makes the turn from what the model is shown.
+	// Decide, if not nil, makes the turn from what the model is shown.
 	Decide func(Request) Turn
 }
 
-// Say is a turn that says text and calls nothing: the end of a run.
+// Say is a turn that says text and calls no tool, which ends a run.
 func Say(text string) Turn { return Turn{Text: text} }
 
 // CallTool is a turn with one tool call.
@@ -72,9 +71,9 @@ func names(tools []*schema.ToolInfo) []string {
 	return list
 }
 
-// Model is a chat model that plays a script, a turn a call. It implements
-// model.BaseModel[M] and is safe for concurrent use, though concurrent runs share the
-// one script. A streamed turn comes in several chunks.
+// Model is a chat model that plays a script, one turn per call. It implements
+// model.BaseModel[M]. It is safe for concurrent use, but concurrent runs share the script. A
+// streamed turn comes in several chunks.
 type Model[M adk.MessageType] struct {
 	mu       sync.Mutex
 	turns    []Turn
@@ -84,7 +83,7 @@ type Model[M adk.MessageType] struct {
 	inputs   [][]M
 }
 
-// NewModel returns a model that plays turns. A call beyond the last of them is an error.
+// NewModel returns a model that plays turns. A call after the last turn is an error.
 func NewModel[M adk.MessageType](turns ...Turn) *Model[M] {
 	return &Model[M]{turns: turns}
 }
@@ -96,7 +95,7 @@ func (m *Model[M]) Requests() []Request {
 	return append([]Request(nil), m.requests...)
 }
 
-// Inputs returns the messages the model was given, call by call, as they were.
+// Inputs returns the original messages the model was given, call by call.
 func (m *Model[M]) Inputs() [][]M {
 	m.mu.Lock()
 	defer m.mu.Unlock()

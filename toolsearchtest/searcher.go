@@ -34,10 +34,10 @@ import (
 // argument alone.
 //
 // It builds a handful of indexes over small catalogs of its own and runs some hundred
-// searches. Run it with -race, which sees more of the concurrency than the test can. A
-// searcher that is asked over a network is best tested with a stand-in for its server.
+// searches. Run it with -race, which finds data races that the test alone cannot. Test a
+// searcher that uses a network against a stand-in for its server.
 //
-// How good the ranking is, is not its concern; package eval measures that.
+// TestSearcher does not judge how good the ranking is. Package eval measures that.
 func TestSearcher(t *testing.T, index toolsearch.Indexer) {
 	t.Helper()
 	s, err := newSubject(t.Context(), index)
@@ -87,8 +87,8 @@ type subject struct {
 	catalog  *toolsearch.Catalog // of the same documents
 }
 
-// newSubject builds the Searcher. It fails if no search finds anything, since then the
-// clauses would hold of nothing.
+// newSubject builds the Searcher. It fails if no search finds anything, since every clause
+// would then hold trivially.
 func newSubject(ctx context.Context, index toolsearch.Indexer) (*subject, error) {
 	docs, err := contractDocuments(ctx)
 	if err != nil {
@@ -129,8 +129,7 @@ func (s *subject) build(ctx context.Context, docs []toolsearch.Document) (toolse
 	return searcher, nil
 }
 
-// each calls f with the answer to every query that the searcher can search by, without a
-// limit.
+// each calls f with every query and all its hits. It skips queries that the searcher refuses.
 func (s *subject) each(ctx context.Context, f func(toolsearch.Query, []toolsearch.Hit) error) error {
 	for _, text := range contractQueries {
 		q := s.read(text)
@@ -227,14 +226,14 @@ func checkLimit(ctx context.Context, s *subject) error {
 	})
 }
 
-// isBest reports whether hits are the first of all, and some of them if there are any. Under
-// a limit a searcher may keep to a tighter one of its own.
+// isBest reports whether hits are the first of all. They may be fewer than the limit, since a
+// searcher may have a tighter limit of its own, but not empty unless all is.
 func isBest(hits, all []toolsearch.Hit) bool {
 	return len(hits) <= len(all) && (len(hits) > 0 || len(all) == 0) && slices.Equal(hits, all[:len(hits)])
 }
 
-// checkSameOrder also asks a second Searcher over the same documents: one built in the
-// order of a map would differ.
+// checkSameOrder also asks a second Searcher over the same documents, to catch an index built
+// in the order of a map.
 func checkSameOrder(ctx context.Context, s *subject) error {
 	second, err := s.build(ctx, s.docs)
 	if err != nil {
@@ -295,8 +294,8 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	// Alone first: what one search overwrites of another needs no second goroutine to be
-	// seen, and is a clearer message than a race.
+	// First without goroutines: a search that overwrites the hits of an earlier search is
+	// seen here with a clearer message than a race.
 	for i, q := range queries {
 		if !slices.Equal(answers[i], kept[i]) {
 			return fmt.Errorf("query %q: its hits were changed by a later search", q)
@@ -344,8 +343,7 @@ func checkContext(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// checkUnchanged gives documents of its own to a Searcher of its own and compares them
-// with the same documents made afresh.
+// checkUnchanged builds and uses a Searcher, and then compares its documents with fresh ones.
 func checkUnchanged(ctx context.Context, s *subject) error {
 	given, err := contractDocuments(ctx)
 	if err != nil {
@@ -568,7 +566,7 @@ func checkExplain(ctx context.Context, s *subject) error {
 				if err != nil {
 					return fmt.Errorf("limit %d: Explain of hit %d: %w", limit, rank+1, err)
 				}
-				// Sums taken in another order differ in their last bits.
+				// Adding in another order changes the last bits of a sum.
 				if math.Abs(explanation.Score-hit.Score) > 1e-9*max(1, math.Abs(hit.Score)) {
 					return fmt.Errorf("limit %d: hit %d has the score %g, explained is %g", limit, rank+1, hit.Score, explanation.Score)
 				}
@@ -604,8 +602,8 @@ func checkExplainZero(ctx context.Context, s *subject) error {
 	})
 }
 
-// contractQueries are words, names, sentences, required words, Chinese, a query at the
-// bound on keywords and ones that find nothing. A searcher of patterns may refuse some.
+// contractQueries are words, names, sentences, required words, Chinese, a query with as many
+// keywords as are read, and queries that find nothing. A searcher by patterns may refuse some.
 var contractQueries = []string{
 	"issue",
 	"create issue",
@@ -622,9 +620,9 @@ var contractQueries = []string{
 	strings.TrimSpace(strings.Repeat("record get ", 32)),
 }
 
-// contractDocuments makes the documents of a catalog in which names repeat each other's
-// words, some tools lack a description or parameters, and many score alike. Every call
-// makes new ones.
+// contractDocuments makes the documents of a catalog. Its names share words, some of its tools
+// have no description or parameters, and many of them score alike. Every call makes new
+// documents.
 func contractDocuments(ctx context.Context) ([]toolsearch.Document, error) {
 	text := func(desc string) *schema.ParameterInfo {
 		return &schema.ParameterInfo{Type: schema.String, Desc: desc}

@@ -119,7 +119,7 @@ func (f full) index(ctx context.Context, d docs) (_ toolsearch.Searcher, err err
 	return f, err
 }
 
-// Every way to break the contract is seen, by the clause it breaks and no other.
+// Every way to break the contract fails the clauses it breaks and no others.
 func TestBrokenSearchersFail(t *testing.T) {
 	var calls atomic.Int64
 	shared := make([]hit, 0, 1000)
@@ -342,8 +342,8 @@ func TestSubjectsThatCannotBeTested(t *testing.T) {
 	}
 }
 
-// A failure is quoted to the caller of TestSearcher. It takes a process of its own to see
-// one without failing.
+// A failure of TestSearcher quotes the contract. The failing test runs in a process of its
+// own, so this test can pass.
 func TestFailureQuotesTheContract(t *testing.T) {
 	const variable = "TOOLSEARCHTEST_BROKEN"
 	if os.Getenv(variable) != "" {
@@ -366,7 +366,7 @@ func TestFailureQuotesTheContract(t *testing.T) {
 	}
 }
 
-// What the clauses quote is what the doc comments say.
+// The doc comments contain every sentence that a clause quotes.
 func TestClausesAreQuotations(t *testing.T) {
 	var contract strings.Builder
 	for _, file := range []string{"search.go", "explain.go"} {
