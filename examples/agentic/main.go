@@ -1,7 +1,9 @@
-// Agentic is an agent of *schema.AgenticMessage, whose messages are lists of content blocks:
-// the middleware comes from NewTyped and is the same in all else. Watch the kinds of blocks
-// in the history at the end, and the second question: it goes on from that history, and the
-// tools that the first one found are there at once. It needs no key: the model is a script.
+// Agentic runs an agent with *schema.AgenticMessage, whose messages are lists of content
+// blocks. NewTyped makes the middleware; everything else is as in the other examples.
+//
+// Watch the kinds of blocks in the history at the end. Watch also the second question: it
+// continues the history, so the tools that the first question found are loaded at once. No
+// key is needed, since the model is a script.
 package main
 
 import (
@@ -20,8 +22,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// talk is what the user asks, and what a model does then. Put an agentic model of eino-ext in
-// the place of the script.
+// talk has the user's questions and what a model does with each. Replace the scripts with an
+// agentic model of eino-ext.
 var talk = []struct {
 	question string
 	script   []toolsearchtest.Turn

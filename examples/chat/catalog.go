@@ -10,7 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
-// load makes tools of a file's definitions. annotate knows the servers that the file names.
+// load makes tools from the definitions in a file. annotate returns the server that the file
+// names for a tool.
 func load(path string) (tools []tool.BaseTool, annotate func(*schema.ToolInfo) toolsearch.Annotation, err error) {
 	catalog, err := eval.LoadCatalog(path)
 	if err != nil {
@@ -23,8 +24,8 @@ func load(path string) (tools []tool.BaseTool, annotate func(*schema.ToolInfo) t
 	return tools, catalog.Annotate, nil
 }
 
-// A definition is a tool of which a file has only the definition. It says so when it is
-// called: the chat is then about what the model finds.
+// A definition is a tool that cannot run, since a file has only its definition. Its result
+// says so.
 type definition struct{ info *schema.ToolInfo }
 
 func (d definition) Info(context.Context) (*schema.ToolInfo, error) { return d.info, nil }

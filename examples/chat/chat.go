@@ -17,15 +17,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// lineLimit is the longest question, in bytes; resultLimit the most characters of a tool's
-// result that are printed.
+// lineLimit is the longest question, in bytes. resultLimit is how many characters of a tool's
+// result are printed.
 const (
 	lineLimit   = 1 << 20
 	resultLimit = 160
 )
 
-// A chat is the conversation and where it is printed. Its callbacks are called by the agent's
-// goroutines; all the rest is for one.
+// A chat is the conversation and its output. The agent's goroutines call its callbacks. The
+// other methods are for one goroutine.
 type chat struct {
 	out     io.Writer
 	runner  *adk.Runner
@@ -38,8 +38,8 @@ type chat struct {
 	searches []toolsearch.SearchEvent // not printed yet
 }
 
-// told is the middleware's OnEvent. A search is printed when its result comes, which is at
-// once, so that it does not get into the middle of what the model says.
+// told is the middleware's OnEvent. It keeps a search until its result is printed, so the
+// output does not interrupt what the model says.
 func (c *chat) told(_ context.Context, e toolsearch.Event) {
 	search, ok := e.(toolsearch.SearchEvent)
 	if !ok {
@@ -50,7 +50,7 @@ func (c *chat) told(_ context.Context, e toolsearch.Event) {
 	c.searches = append(c.searches, search)
 }
 
-// talk answers line by line, to an empty line, the end of the input or the end of ctx.
+// talk answers line by line until an empty line, the end of the input or the end of ctx.
 func (c *chat) talk(ctx context.Context, in io.Reader) error {
 	lines, failure := make(chan string), make(chan error, 1)
 	go func() { // a read from a terminal cannot be cancelled
@@ -84,8 +84,8 @@ func (c *chat) talk(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// answer runs the agent. A run that fails leaves the history and the session as they were
-// before the question, so that the user can ask again.
+// answer runs the agent. A failed run leaves the history and the session as they were before
+// the question, so the user can ask again.
 func (c *chat) answer(ctx context.Context, question string) {
 	before, loaded := c.history, c.session.Loaded()
 	c.history = append(slices.Clip(c.history), schema.UserMessage(question))
@@ -113,7 +113,7 @@ func (c *chat) answer(ctx context.Context, question string) {
 	}
 }
 
-// show prints a message as it comes and returns the whole of it.
+// show prints a message as it streams and returns the whole message.
 func (c *chat) show(output *adk.MessageVariant) (*schema.Message, error) {
 	message := output.Message
 	said := ""
@@ -153,7 +153,7 @@ func (c *chat) show(output *adk.MessageVariant) (*schema.Message, error) {
 	return message, nil
 }
 
-// showCalls prints what a message has besides text: calls, or the result of one.
+// showCalls prints the tool calls of a message, or the result of a call.
 func (c *chat) showCalls(message *schema.Message) {
 	for _, call := range message.ToolCalls {
 		if call.Function.Name != toolsearch.DefaultToolName {
@@ -173,7 +173,7 @@ func (c *chat) showCalls(message *schema.Message) {
 			fmt.Fprintf(c.out, "[searched by other means, since it failed: %s]\n", printable(e.Err.Error()))
 		}
 	}
-	if len(searches) == 0 || message.ToolName != toolsearch.DefaultToolName { // the search tool also answers calls that cannot be run
+	if len(searches) == 0 || message.ToolName != toolsearch.DefaultToolName { // the search tool also answers calls of unknown tools
 		result := []rune(printable(message.Content))
 		if len(result) > resultLimit {
 			result = append(result[:resultLimit], '…')
@@ -182,8 +182,7 @@ func (c *chat) showCalls(message *schema.Message) {
 	}
 }
 
-// printable drops the characters by which a model or a tool could command the terminal, or
-// make text look like another.
+// printable drops characters that could control the terminal or disguise text.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {

@@ -1,8 +1,10 @@
 // Chat is an interactive chat in the terminal with a model behind any OpenAI-compatible
-// endpoint, which has 166 tools behind tool_search, or those of a file. Watch what it searches
-// for and finds, in brackets and as it happens, and which tools are loaded after each answer:
-// they stay for the next question. Ask it, say, to find the most frequent error of checkout
-// and to tell #incidents; the tools are make-believe, so nothing is harmed.
+// endpoint. The model has 166 tools behind tool_search, or the tools of a file.
+//
+// Watch the searches and their results in brackets, and the list of loaded tools after each
+// answer: they stay loaded for the next question. Ask it, for example, to find the most
+// frequent error of checkout and to tell #incidents. The tools are make-believe, so nothing
+// is harmed.
 //
 //	OPENAI_API_KEY=... go run . -model gpt-4o-mini
 //	go run . -base-url http://localhost:11434/v1 -model qwen3
@@ -29,10 +31,10 @@ import (
 
 const instruction = "You help with the work of a software company. Look for tools with tool_search before you say that you cannot do something. Be brief."
 
-// answerTimeout is how long one call of the model may take, its streamed answer included.
+// answerTimeout is how long one model call may take, including its streamed answer.
 const answerTimeout = 5 * time.Minute
 
-// options are what the flags say, or else the environment.
+// options come from the flags, or from the environment if a flag is not set.
 type options struct {
 	model, baseURL, key, catalog string
 }
@@ -93,7 +95,7 @@ func parse(args []string, getenv func(string) string, help io.Writer) (options, 
 	return o, nil
 }
 
-// newRunner makes the agent; config says which tools it has.
+// newRunner makes the agent with the tools of config.
 func newRunner(ctx context.Context, o options, config *toolsearch.Config) (*adk.Runner, error) {
 	model, err := openai.NewChatModel(ctx, &openai.ChatModelConfig{
 		Model: o.model, BaseURL: o.baseURL, APIKey: o.key, Timeout: answerTimeout,

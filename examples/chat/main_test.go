@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An endpoint speaks OpenAI's chat completions on loopback. It streams the next of its
-// answers: a text, or a call written "name {arguments}".
+// An endpoint speaks OpenAI's chat completions on loopback. Each request gets the next answer
+// as a stream: a text, or a call written "name {arguments}".
 type endpoint struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type endpoint struct {
 	seen    []seen
 }
 
-// seen is what came with a request.
+// seen is what a request contained.
 type seen struct {
 	key, model, first string // the first message is the instruction, the second the list of names
 	tools             []string
@@ -133,7 +133,7 @@ func TestChat(t *testing.T) {
 
 	loaded := []string{"tool_search", "mcp__sentry__list_errors"}
 	wantTools := [][]string{loaded[:1], loaded, loaded, loaded, loaded, loaded, loaded}
-	wantMessages := []int{3, 5, 7, 9, 9, 11, 13} // the question that failed is not in the history
+	wantMessages := []int{3, 5, 7, 9, 9, 11, 13} // the failed question is not in the history
 	require.Len(t, e.seen, len(wantTools), "calls of the model")
 	for i, s := range e.seen {
 		assert.Equal(t, "Bearer secret", s.key, "request %d", i)
@@ -189,7 +189,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A chat that waits for the user ends with its context.
+// A chat that waits for the user ends when its context does.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, keep := io.Pipe() // nobody writes

@@ -19,7 +19,8 @@ func newREADMEModel(ctx context.Context) (*openai.ChatModel, error) {
 	return model, err
 }
 
-// TestREADME keeps the real model of the READMEs one that is compiled.
+// TestREADME checks that the READMEs make their real model as newREADMEModel, which is
+// compiled, does.
 func TestREADME(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "none")
 	_, err := newREADMEModel(t.Context())

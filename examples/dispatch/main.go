@@ -1,8 +1,10 @@
-// Dispatch keeps the tool list constant: a search answers with definitions, and call_tool
-// runs what they define. Watch the last lines: in every call the model got the same bytes of
-// tool definitions and the same first message, so a provider's prompt cache holds for the
-// whole conversation. Watch also how call_tool answers arguments that do not fit. It needs no
-// key: the model is a script.
+// Dispatch keeps the tool list constant. A search answers with definitions, and call_tool
+// runs the tools that they define.
+//
+// Watch how call_tool answers arguments that do not fit. Watch also the last line: in every
+// call the model got the same bytes of tool definitions and the same first message, so a
+// provider's prompt cache stays valid for the whole conversation. No key is needed, since the
+// model is a script.
 package main
 
 import (
@@ -24,7 +26,7 @@ import (
 
 const question = "Tell #incidents that checkout is up again."
 
-// script is what a model does with the question. Put a chat model of eino-ext in its place.
+// script is what a model does with the question. Replace it with a chat model of eino-ext.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"slack send message channel","max_results":1}`),
 	toolsearchtest.CallTool("call_tool", `{"name":"mcp__slack__send_message","arguments":{"channel":"#incidents"}}`),
@@ -62,8 +64,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return comparePrefixes(out, model.Requests())
 }
 
-// comparePrefixes prints in how many calls the part of the prompt that a provider caches
-// first, the definitions of the tools and the list of names, was that of the first call.
+// comparePrefixes prints how many calls began with the same bytes as the first call. It
+// compares the tool definitions and the list of names, which a provider caches first.
 func comparePrefixes(out io.Writer, requests []toolsearchtest.Request) error {
 	var first string
 	same := 0

@@ -1,8 +1,11 @@
-// Dynamic follows a server whose tools change, by Config.Source. Watch the index: it is built
-// anew by the run that first sees a change, and by no other. Watch the third run find a tool
-// that the server did not have before, the fourth go on with the last good catalog though the
-// server cannot be reached, and the last one lose a tool that is gone, though the history
-// shows that it was loaded. It needs no key: the model is a script.
+// Dynamic follows a server whose tools change, with Config.Source. Watch the runs:
+//
+//   - The index is built again only by the first run that sees a change.
+//   - The third run finds a tool that the server did not have before.
+//   - The fourth run cannot reach the server and continues with the last good catalog.
+//   - The last run loses a tool that is gone, although the history shows that it was loaded.
+//
+// No key is needed, since the model is a script.
 package main
 
 import (
@@ -23,7 +26,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A state is what the server has at the time of a run, and what the model does in it.
+// A state is what the server has during a run, and what the model does in that run.
 type state struct {
 	title  string
 	tools  []tool.BaseTool
@@ -61,7 +64,7 @@ func run(ctx context.Context, out io.Writer) error {
 			}
 		},
 		Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-			if len(docs) > 0 { // New builds the index of the catalog without the Source's tools
+			if len(docs) > 0 { // New first builds an index without the Source's tools
 				fmt.Fprintf(out, "an index of %d tools is built\n", len(docs))
 			}
 			return toolsearch.BM25(ctx, docs)

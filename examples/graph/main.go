@@ -1,8 +1,8 @@
-// Graph searches tools in a plain compose graph, without the ADK. Watch how little it takes:
-// Catalog.Tool is an ordinary tool of the ToolsNode, which has all 166 beside it; and the node
-// of the model reads from the messages so far which tools to show it. The middleware does
-// more than that (reminder, mistakes, policies, histories); in a graph that is up to you. It
-// needs no key: the model is a script.
+// Graph searches tools in a plain compose graph, without the ADK. Two things are enough. The
+// ToolsNode has Catalog.Tool as an ordinary tool beside all 166 tools. The model's node reads
+// from the messages which tools to show. The middleware also does the reminder, the model's
+// mistakes, the policies and the histories; in a graph these are up to you. No key is needed,
+// since the model is a script.
 package main
 
 import (
@@ -25,15 +25,14 @@ import (
 
 const question = "Is it going to rain in Hamburg?"
 
-// script is what a model does with the question. Put a chat model of eino-ext in its place.
+// script is what a model does with the question. Replace it with a chat model of eino-ext.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"will it rain","max_results":2}`),
 	toolsearchtest.CallTool("mcp__weather__hourly_rain", `{"location":"Hamburg"}`),
 	toolsearchtest.Say("Light rain in two hours."),
 }
 
-// conversation is the state of the graph: the messages so far, to which every node adds its
-// own.
+// conversation is the state of the graph: the messages so far. Every node adds its own.
 type conversation struct{ messages []*schema.Message }
 
 func main() {
@@ -61,7 +60,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// newGraph makes a graph of two nodes: the model, and the tools it calls until it calls none.
+// newGraph makes a graph of two nodes, the model and the tools. It ends when the model calls
+// no tool.
 func newGraph(ctx context.Context, chat model.BaseChatModel) (compose.Runnable[[]*schema.Message, *schema.Message], error) {
 	tools := services.Tools()
 	catalog, err := toolsearch.NewCatalog(ctx, tools, toolsearch.BM25)
@@ -108,14 +108,14 @@ func newGraph(ctx context.Context, chat model.BaseChatModel) (compose.Runnable[[
 	return g.Compile(ctx)
 }
 
-// remember adds what comes to the model to the messages so far, and gives it those.
+// remember adds fresh messages to the conversation and returns all of it for the model.
 func remember(_ context.Context, fresh []*schema.Message, c *conversation) ([]*schema.Message, error) {
 	c.messages = append(c.messages, fresh...)
 	return c.messages, nil
 }
 
-// loaded returns the tools that the search results among the messages name, in the order in
-// which they were first found, so that the list only grows at its end.
+// loaded returns the tools that search results in the messages name. They are in the order in
+// which they were first found, so the list only grows at its end.
 func loaded(ctx context.Context, catalog *toolsearch.Catalog, messages []*schema.Message) (infos []*schema.ToolInfo, err error) {
 	seen := map[string]bool{}
 	for _, m := range messages {

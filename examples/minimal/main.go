@@ -1,5 +1,5 @@
-// Minimal is the whole of what a program needs: tools, the middleware, an agent, and a loop
-// over its events.
+// Minimal is the smallest complete program: tools, the middleware, an agent, and a loop over
+// the agent's events.
 package main
 
 import (

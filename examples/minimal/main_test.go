@@ -16,7 +16,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// TestREADME keeps the program in the README the one that is compiled.
+// TestREADME checks that the program in the README is this one, which is compiled.
 func TestREADME(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

@@ -1,10 +1,14 @@
-// Native leaves the search to the model's provider. There are three native protocols, each for
-// other model adapters. Watch what the model is given in each: with "native_deferred" the catalog as tools
-// it may find, tool_search as its means, and a search gives whole definitions; with
-// "native_references" tool_search is an ordinary tool and nothing is deferred, and what it finds
-// goes to the model as definitions, though the history has it as text; with "native_server" the
-// catalog alone, since the provider finds by itself. What ProtocolFor says of an adapter
-// comes first. It needs no key: the models are scripts under the adapters' type names.
+// Native uses the tool search of the model's provider. There are three native protocols, each
+// for other model adapters. Watch what the model is given under each:
+//
+//   - "native_deferred" gives the model the catalog as deferred tools, and tool_search to find
+//     them. A search result has whole definitions.
+//   - "native_references" gives tool_search as an ordinary tool and defers nothing. The model
+//     gets the found tools as definitions; the history has them as text.
+//   - "native_server" gives only the catalog, since the provider searches by itself.
+//
+// The first lines show which protocol ProtocolFor recommends for an adapter. No key is needed,
+// since the models are scripts under the adapters' type names.
 package main
 
 import (
@@ -26,8 +30,8 @@ import (
 
 const question = "How is the weather in Rome?"
 
-// The scripts are what a model does with the question. A provider that searches by itself
-// calls what it found without a call of tool_search.
+// The scripts are what a model does with the question. With a provider that searches by
+// itself, the model calls the found tool without calling tool_search.
 var (
 	forecast = toolsearchtest.CallTool("mcp__weather__current_conditions", `{"location":"Rome"}`)
 	done     = toolsearchtest.Say("Partly cloudy, 18 degrees.")
@@ -35,7 +39,8 @@ var (
 	found    = []toolsearchtest.Turn{forecast, done}
 )
 
-// named is a scripted model under the type name of an adapter, by which ProtocolFor knows it.
+// named is a scripted model with the type name of an adapter. ProtocolFor recognizes adapters
+// by that name.
 type named[M adk.MessageType] struct {
 	*toolsearchtest.Model[M]
 	typeName string

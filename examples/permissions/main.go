@@ -1,10 +1,12 @@
-// Permissions gives each user their own part of one catalog, by Config.Filter. Watch the
-// second conversation: Ben goes on from the history of Ann, in which refund_charge was found
-// and called, and his model tries to search it, to select it and to call it. For him there is
-// no such tool: it is not in his list, not found, not suggested, and the call does not run.
-// The names his model is told of, which come last, are those of his own services. What the
-// history itself says stays in it: whom to show a history is for the program to decide. It
-// needs no key: the model is a script.
+// Permissions gives each user a different part of one catalog, with Config.Filter.
+//
+// Watch the second conversation. Ben continues Ann's history, in which refund_charge was found
+// and called. His model tries to search for it, to select it and to call it. For Ben the tool
+// does not exist: it is not listed, found or suggested, and the call does not run. The last
+// lines show the names his model is told, which are all from his own services.
+//
+// The Filter does not change the text of the history. Your program decides who may see a
+// history. No key is needed, since the model is a script.
 package main
 
 import (
@@ -24,24 +26,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// userKey is the context key of the name of who makes a request. A server sets it where it
-// checks the credentials; it must not come from the conversation.
+// userKey is the context key of the user's name. A server sets it when it checks the
+// credentials. The name must not come from the conversation.
 type userKey struct{}
 
-// grants is what each user may have: whole services, and single tools of others.
+// grants says which tools each user may have: whole services, and single tools of others.
 var grants = map[string]func(context.Context, toolsearch.Document) bool{
 	"Ann": toolsearch.FilterTools([]string{"stripe"}, []string{"zendesk:get_ticket"}),
 	"Ben": toolsearch.FilterTools([]string{"weather"}, []string{"zendesk:*_ticket"}),
 }
 
-// allowed is the Filter: who has no grant has no tools.
+// allowed is the Filter. A user without a grant has no tools.
 func allowed(ctx context.Context, doc toolsearch.Document) bool {
 	user, _ := ctx.Value(userKey{}).(string)
 	grant := grants[user]
 	return grant != nil && grant(ctx, doc)
 }
 
-// The scripts are what a model does for each of them.
+// The scripts are what a model does for each user.
 var (
 	scriptOfAnn = []toolsearchtest.Turn{
 		toolsearchtest.CallTool("tool_search", `{"query":"refund charge","max_results":1}`),
@@ -78,7 +80,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// ask runs a conversation of a user and returns the history with it.
+// ask runs a conversation of a user and returns the extended history.
 func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, user, question string, history []*schema.Message, script []toolsearchtest.Turn) ([]*schema.Message, error) {
 	model := toolsearchtest.NewModel[*schema.Message](script...)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{

@@ -1,8 +1,9 @@
-// Quickstart runs an agent with 166 tools of 15 services behind tool_search, and shows
-// turn by turn what its model saw, searched for, got and ran, and what that saved.
+// Quickstart runs an agent with 166 tools of 15 services behind tool_search. It prints what
+// the model saw, searched for, called and got in every turn, and how many tokens the search
+// saved.
 //
-// It needs no key and no network: the model is a script. Everything else is what a real
-// program has: the agent, the Runner, the middleware, the tools.
+// It needs no key and no network, since the model is a script. The agent, the Runner and the
+// middleware are those of a real program.
 package main
 
 import (
@@ -24,8 +25,8 @@ import (
 
 const question = "Checkout fails for some customers since this morning. Find the error, file a GitHub issue for it, and tell #incidents."
 
-// script is what a real model would do with the question. Put a chat model of eino-ext in
-// its place to see one.
+// script is what a real model would do with the question. Replace it with a chat model of
+// eino-ext to see a real one.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"sentry list errors stack trace"}`),
 	toolsearchtest.CallTool("mcp__sentry__list_errors", `{"project":"checkout","status":"unresolved"}`),
@@ -91,7 +92,7 @@ func run(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(out, "  %s answered\n    %s\n", message.ToolName, short(message.Content))
 			continue
 		}
-		// A message of the model: what did it see when it wrote it?
+		// The message is the model's. Find the request that it answers.
 		request := model.Requests()[calls]
 		calls++
 		definitions, overhead := cost(request)
@@ -116,7 +117,7 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 	}
 
-	// A model that sees every tool need not search, so it makes fewer calls.
+	// A model that sees every tool does not search, so it needs fewer calls.
 	everything := (calls - searches) * all
 	fmt.Fprintf(out, "\nSpent on tools over the whole conversation, without a prompt cache:\n")
 	fmt.Fprintf(out, "  showing all      %3d tools in %d model calls  %6d tokens\n", len(tools), calls-searches, everything)
@@ -125,8 +126,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// cost is what a request spends on tools, in tokens: their definitions, and on top of
-// them the list of names and every search and its result so far.
+// cost returns what a request spends on tools, in tokens: the definitions, and as overhead
+// the list of names and all searches so far with their results.
 func cost(r toolsearchtest.Request) (definitions, overhead int) {
 	for _, info := range r.Tools {
 		definitions += definitionTokens(info)
@@ -144,7 +145,7 @@ func cost(r toolsearchtest.Request) (definitions, overhead int) {
 	return definitions, overhead
 }
 
-// definitionTokens estimates what a definition costs, at four bytes a token.
+// definitionTokens estimates the tokens of a definition, at four bytes a token.
 func definitionTokens(info *schema.ToolInfo) int {
 	parameters, err := info.ParamsOneOf.ToJSONSchema()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Ranked shows the model the candidates with scores and parameters, for models that weigh
-// before they choose. Watch what a search gives: a text to read, best first, and in its last
-// line the same as JSON for programs. What it lists is loaded. It needs no key: the model is
-// a script.
+// Ranked shows the model all candidates with scores and parameters, so it can compare them
+// before it chooses. Watch the result of a search: a text with the best tool first, and the
+// same as JSON for programs in the last line. All tools in the result are loaded. No key is
+// needed, since the model is a script.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const question = "Pay the customer of charge ch_17 their money back."
 
-// script is what a model does with the question. Put a chat model of eino-ext in its place.
+// script is what a model does with the question. Replace it with a chat model of eino-ext.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"refund a charge","limit":3}`),
 	toolsearchtest.CallTool("mcp__stripe__refund_charge", `{"charge":"ch_17"}`),

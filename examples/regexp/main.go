@@ -1,7 +1,8 @@
-// Regexp speaks the protocol of Eino v0.8: the model searches 166 tools with one pattern
-// over their names. Watch a pattern that is none: the model is told what is wrong and
-// where, and its next one finds. Whatever a pattern matches is in the tool list from the
-// next call on. It needs no key: the model is a script.
+// Regexp uses the protocol of Eino v0.8: the model searches 166 tools with one regular
+// expression over their names. Watch the first pattern, which is invalid: the model is told
+// what is wrong and where, and its second pattern finds tools. All tools that a pattern
+// matches are in the tool list from the next call on. No key is needed, since the model is a
+// script.
 package main
 
 import (
@@ -22,7 +23,7 @@ import (
 
 const question = "Is the checkout deployment healthy?"
 
-// script is what a model does with the question. Put a chat model of eino-ext in its place.
+// script is what a model does with the question. Replace it with a chat model of eino-ext.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"regex_pattern":"kubernetes.*(pods"}`),
 	toolsearchtest.CallTool("tool_search", `{"regex_pattern":"kubernetes__(list|describe)_pod"}`),

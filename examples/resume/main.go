@@ -1,8 +1,7 @@
-// Resume stops a run in the middle, for a human to agree to a refund, and goes on with it in a
-// second process: nothing is left of the first but the checkpoint. Watch the tool list of the
-// first model call after the resumption: the tools that the first process had found are
-// still loaded, in their places, and the model does not search again. It needs no key: the
-// model is a script.
+// Resume interrupts a run until a human agrees to a refund, and resumes it in a second
+// process. Only the checkpoint is left of the first process. Watch the tool list of the first
+// model call after that: the tools that the first process found are still loaded, in the same
+// order, and the model does not search again. No key is needed, since the model is a script.
 package main
 
 import (
@@ -35,7 +34,7 @@ type approved struct{ tool.InvokableTool }
 func (a approved) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 	asked, _, agreedTo := tool.GetInterruptState[string](ctx)
 	if !asked {
-		// The state goes into the checkpoint: what was agreed to is what will run.
+		// The checkpoint keeps the arguments, so exactly what the human saw will run.
 		return "", tool.StatefulInterrupt(ctx, "May it run with "+arguments+"?", arguments)
 	}
 	if _, answered, agreed := tool.GetResumeContext[bool](ctx); !answered || !agreed {
@@ -87,7 +86,7 @@ func run(ctx context.Context, out io.Writer, folder string) error {
 	return err
 }
 
-// process sets up all that a process has. It shares with another one only the folder.
+// process sets up everything a process needs. Two processes share only the folder.
 func process(ctx context.Context, out io.Writer, folder string, script ...toolsearchtest.Turn) (*adk.Runner, *show.Screen[*schema.Message], error) {
 	tools := append(workplace.Tools("zendesk", "slack"), approved{workplace.Tool(refund)})
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
@@ -106,7 +105,7 @@ func process(ctx context.Context, out io.Writer, folder string, script ...toolse
 	return runner, show.New(out, model), nil
 }
 
-// files is a checkpoint store: a folder with a file for each checkpoint.
+// files is a checkpoint store: a folder with one file per checkpoint.
 type files string
 
 func (f files) Get(_ context.Context, id string) ([]byte, bool, error) {

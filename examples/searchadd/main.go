@@ -1,7 +1,7 @@
-// Searchadd lets the model look before it loads. Watch the tool list: search_tools finds and
-// changes nothing, add_tool loads what the model chose, remove_tool makes room again. A word
-// that is misspelt is found by likeness. Of all protocols this one puts the least into the
-// context. It needs no key: the model is a script.
+// Searchadd lets the model look at tools before it loads them. Watch the tool list:
+// search_tools does not change it, add_tool loads the tools that the model chose, and
+// remove_tool removes them. A misspelled word still finds similar words. This protocol adds
+// less to the context than all others. No key is needed, since the model is a script.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const question = "Will it rain in Hamburg today?"
 
-// script is what a model does with the question. Put a chat model of eino-ext in its place.
+// script is what a model does with the question. Replace it with a chat model of eino-ext.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("search_tools", `{"query":"wheather"}`),
 	toolsearchtest.CallTool("search_tools", `{"query":"weather.*(rain|forecast)"}`),

@@ -1,5 +1,5 @@
-// Package show prints what goes on between an agent and its model, call by call, for the
-// examples: the tools the model saw, what it called, and what it got.
+// Package show prints for the examples what an agent and its model exchange, call by call:
+// the tools that the model saw, its calls, and their results.
 package show
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// resultLimit is the most characters of a tool's result that are printed.
+// resultLimit is how many characters of a tool's result are printed.
 const resultLimit = 1600
 
-// A Screen prints the runs of agents that have one model. It is for one goroutine.
+// A Screen prints the runs of agents that share a model. It is not safe for concurrent use.
 type Screen[M adk.MessageType] struct {
 	out   io.Writer
 	model *toolsearchtest.Model[M]
 	calls int // model calls printed so far
 }
 
-// New returns a screen for the runs of that model, from its first call on.
+// New returns a screen for the runs of a model, from its first call on.
 func New[M adk.MessageType](out io.Writer, model *toolsearchtest.Model[M]) *Screen[M] {
 	return &Screen[M]{out: out, model: model}
 }
 
-// Run prints a run to its end and returns its messages, which make the history of the next
-// run, and what it was interrupted by, or nil. Errors of the run are returned; what came
-// before them is printed.
+// Run prints a run and returns its messages, which extend the history for the next run.
+// interrupt is nil unless the run was interrupted. If the run fails, Run returns the error
+// after printing what came before it.
 func (s *Screen[M]) Run(events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []M, interrupt *adk.InterruptInfo, err error) {
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		err = errors.Join(err, event.Err)
@@ -79,13 +79,14 @@ func (s *Screen[M]) saw(r toolsearchtest.Request) {
 	}
 }
 
-// line prints a text behind its label; further lines of it are put below its first.
+// line prints a text after its label. Its further lines are indented like the first.
 func (s *Screen[M]) line(label, text string) {
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n         ")
 	fmt.Fprintf(s.out, "  %-6s %s\n", label, text)
 }
 
-// Result is what a tool's message says: its text, or the tools that a native search found.
+// Result returns the content of a tool message: its text, or the names of the tools that a
+// native search found.
 func Result(m toolsearchtest.Message) string {
 	if m.Native {
 		return "the definitions of " + Names(m.Found)

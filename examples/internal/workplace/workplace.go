@@ -1,5 +1,5 @@
-// Package workplace has the tools of single services of the quickstart, for the examples
-// that need only some.
+// Package workplace has the tools of single quickstart services, for examples that do not
+// need all of them.
 package workplace
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 )
 
-// Tools returns the tools of these services, in the catalog's order. It panics if there is
-// no such service: an example that names one is wrong.
+// Tools returns the tools of these services, in the catalog's order. It panics if a service
+// does not exist.
 func Tools(names ...string) []tool.BaseTool {
 	var tools []tool.BaseTool
 	found := map[string]bool{}
@@ -33,7 +33,7 @@ func Tools(names ...string) []tool.BaseTool {
 	return tools
 }
 
-// Tool returns the tool of that name. It panics if there is none.
+// Tool returns the tool with this name. It panics if the tool does not exist.
 func Tool(name string) tool.InvokableTool {
 	for _, t := range services.Tools() {
 		if info, err := t.Info(context.Background()); err == nil && info.Name == name {

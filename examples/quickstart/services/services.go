@@ -17,11 +17,10 @@
 //			returns(`{"id": "{$id}", "room": "{room}", "link": "https://chat.example/{room}/{$id}"}`)),
 //	)
 //
-// In the JSON given to returns, a name in braces stands for an argument. A
-// string made of nothing but the placeholder takes the argument's own type, or
-// null if an optional one was left out; inside a longer string the argument is
-// spliced in as text. {$number} and {$id} are made up from the tool's name and
-// arguments, for things the call is supposed to have created.
+// In the JSON given to returns, a name in braces is a placeholder for an argument. A string
+// that is only a placeholder takes the argument's own type, or null if an optional argument is
+// missing. Inside a longer string the argument is inserted as text. {$number} and {$id} are
+// derived from the tool's name and arguments, for things that the call pretends to create.
 package services
 
 import (
@@ -94,7 +93,7 @@ func fn(name, desc string, parts ...part) *demoTool {
 	return t
 }
 
-// trait says more about a parameter, which is a string unless told otherwise.
+// trait changes a parameter, which is a string by default.
 type trait func(*param)
 
 func req(name, desc string, traits ...trait) param {
@@ -119,7 +118,7 @@ func oneOf(values ...string) trait {
 	return func(p *param) { p.enum = values }
 }
 
-// list is an array of strings, or of whatever the traits make of its elements.
+// list is an array of strings, or of another type if the traits say so.
 func list(traits ...trait) trait {
 	return func(p *param) {
 		elem := opt("", "", traits...)
@@ -127,13 +126,14 @@ func list(traits ...trait) trait {
 	}
 }
 
-// object with no fields takes any keys, for records whose columns the user defines.
+// object is an object with these fields. Without fields it takes any keys, for records whose
+// columns the user defines.
 func object(fields ...param) trait {
 	return func(p *param) { p.typ, p.fields = schema.Object, fields }
 }
 
-// or sets the value used when the argument is left out. Eino's ParameterInfo
-// has no place for a default, so the model learns of it from the description.
+// or sets the default of an optional argument. Eino's ParameterInfo has no field for a
+// default, so the description mentions it.
 func or(value any) trait {
 	return func(p *param) {
 		p.fallback, _ = json.Marshal(value)
@@ -141,8 +141,8 @@ func or(value any) trait {
 	}
 }
 
-// Info describes the tool to a model. It is built afresh on each call, so a
-// caller may change what it gets.
+// Info describes the tool to a model. Every call returns a new ToolInfo, which the caller may
+// change.
 func (t *demoTool) Info(context.Context) (*schema.ToolInfo, error) {
 	return &schema.ToolInfo{
 		Name:        t.name,
@@ -173,9 +173,8 @@ func (p param) info() *schema.ParameterInfo {
 	return info
 }
 
-// InvokableRun answers with the tool's canned result. Bad arguments are
-// reported in the result and not as an error, because an error would end the
-// agent's run while a result lets the model read what is wrong and try again.
+// InvokableRun returns the tool's canned result. It reports bad arguments in the result and
+// not as an error: an error would end the agent's run, but a result lets the model try again.
 func (t *demoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
 	c := call{tool: t.name}
 	// Some models send nothing at all to a tool that needs no arguments.
@@ -207,13 +206,13 @@ func (t *demoTool) missing(args map[string]json.RawMessage) []string {
 	return problems
 }
 
-// absent treats null as left out: some models fill every slot they know of.
+// absent treats null as absent, since some models fill in every parameter.
 func absent(value json.RawMessage) bool {
 	return len(value) == 0 || string(value) == "null"
 }
 
-// call keeps the arguments as they were written, so that echoing them back
-// cannot round a long id or change a type.
+// call keeps the arguments as JSON text. Echoing them then cannot round a long id or change a
+// type.
 type call struct {
 	tool string
 	args map[string]json.RawMessage
@@ -223,13 +222,13 @@ type call struct {
 func (c call) hash() uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(c.tool))
-	// Marshal sorts the keys, so the order they came in makes no difference.
+	// Marshal sorts the keys, so their order does not matter.
 	args, _ := json.Marshal(c.args)
 	h.Write(args)
 	return h.Sum32()
 }
 
-// value is the JSON a placeholder stands for.
+// value returns the JSON that a placeholder stands for.
 func (c call) value(name string) json.RawMessage {
 	switch name {
 	case "$number":
@@ -245,7 +244,7 @@ func (c call) value(name string) json.RawMessage {
 	return compact.Bytes()
 }
 
-// text is the value of a placeholder as it looks inside a JSON string.
+// text returns the value of a placeholder for use inside a JSON string.
 func (c call) text(name string) []byte {
 	value := c.value(name)
 	if value[0] != '"' {
@@ -254,17 +253,15 @@ func (c call) text(name string) []byte {
 	return value[1 : len(value)-1]
 }
 
-// decode reads an argument into target and leaves target alone if its type
-// does not fit.
+// decode reads an argument into target. It leaves target unchanged if the type does not fit.
 func (c call) decode(name string, target any) {
 	_ = json.Unmarshal(c.value(name), target)
 }
 
 var placeholder = regexp.MustCompile(`"\{(\$?[a-z0-9_]+)\}"|\{(\$?[a-z0-9_]+)\}`)
 
-// returns makes the reply that fills in a JSON template. It panics on a
-// template that is not JSON, since that is a slip in the table and no input
-// could set it right.
+// returns makes a reply that fills in a JSON template. It panics if the template is not JSON,
+// since that is a mistake in the table.
 func returns(template string) reply {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(template)); err != nil {

@@ -50,8 +50,8 @@ func TestToolsIsStable(t *testing.T) {
 	}
 }
 
-// A table as long as this hides slips, such as a placeholder that names no
-// parameter. They all come out as a null that no argument accounts for.
+// A long table hides mistakes, such as a placeholder that does not name a parameter. They
+// appear in the result as a null that does not come from an argument.
 func TestEveryToolRuns(t *testing.T) {
 	null := regexp.MustCompile(`\bnull\b`)
 	for _, b := range Tools() {
@@ -74,7 +74,7 @@ func TestEveryToolRuns(t *testing.T) {
 			assert.Regexp(t, `sample|4711`, result, "%s echoes none of its arguments", name)
 		}
 
-		// Models do send values of the wrong type, and text is what people write.
+		// Models do send values of the wrong type, and arbitrary text.
 		for _, odd := range []any{`a "quoted" \ text`, 1.5, true, []any{"x"}, map[string]any{"k": "v"}} {
 			all := map[string]any{}
 			for param := range s.Properties {
