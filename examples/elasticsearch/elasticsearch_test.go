@@ -30,8 +30,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// everywhere runs a test against the loopback server and, where ELASTICSEARCH_URL is set,
-// against that cluster too.
+// everywhere runs a test against the loopback server, and against the cluster at
+// ELASTICSEARCH_URL if that is set.
 func everywhere(t *testing.T, test func(t *testing.T, client *elasticsearch.Client)) {
 	t.Run("loopback", func(t *testing.T) {
 		_, client := startLoopback(t)
@@ -64,7 +64,7 @@ func newEngine(t *testing.T, client *elasticsearch.Client, embedder embedding.Em
 	return e
 }
 
-// createEngine is newEngine where the test must not be ended.
+// createEngine is newEngine but returns its error instead of ending the test.
 func createEngine(t *testing.T, client *elasticsearch.Client, embedder embedding.Embedder) (*engine, error) {
 	t.Helper()
 	e := &engine{client: client, index: throwAway(), embedder: embedder, dims: hashedDims}
@@ -116,8 +116,8 @@ func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []str
 	return names
 }
 
-// hashed embeds a text as the directions of its words, which hashing picks: like enough to
-// an embedder, without a model.
+// hashed embeds a text as the sum of its words' directions, chosen by a hash. It works like
+// an embedder without a model.
 type hashed struct{}
 
 const hashedDims = 256
@@ -126,7 +126,7 @@ func (hashed) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Opt
 	vectors := make([][]float64, len(texts))
 	for i, text := range texts {
 		vectors[i] = make([]float64, hashedDims)
-		vectors[i][0] = 0.01 // no text is nothing, of which there is no cosine
+		vectors[i][0] = 0.01 // the zero vector has no cosine
 		for _, word := range strings.Fields(strings.ToLower(text)) {
 			sum := fnv.New32a()
 			sum.Write([]byte(word))
@@ -173,8 +173,8 @@ func TestFindsTools(t *testing.T) {
 	})
 }
 
-// TestKeepsTheContract: through eino-ext and over the wire too. But for explanations, which
-// would ask some thousand times what is tested without a wire.
+// TestKeepsTheContract tests the contract through eino-ext and over the wire. It leaves out
+// explanations, which would take thousands of requests and are tested without a wire.
 func TestKeepsTheContract(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		toolsearchtest.TestSearcher(t, func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
@@ -215,7 +215,7 @@ func TestWritesWhatChanged(t *testing.T) {
 		assert.Zero(t, again.Written)
 		assert.Equal(t, len(infos), again.Unchanged)
 
-		// Without knowing what is there, everything is written again, and nothing twice.
+		// Without the stored hashes, everything is written again, but no document twice.
 		ix, err := e.indexer(t.Context())
 		require.NoError(t, err)
 		docs, err := search.Documents(infos, nil)
@@ -242,7 +242,7 @@ func (e *engine) mustHold(t *testing.T) map[string]string {
 	return held
 }
 
-// TestForeignDocuments: others write to the index as well, and the catalog has lost tools.
+// TestForeignDocuments has documents of others in the index, and tools that left the catalog.
 func TestForeignDocuments(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		infos := serviceInfos(t)
@@ -266,7 +266,7 @@ func TestForeignDocuments(t *testing.T) {
 	})
 }
 
-// TestNamespaces: the engine's own filter spares it documents of other namespaces.
+// TestNamespaces uses the engine's filter to leave out documents of other namespaces.
 func TestNamespaces(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		infos := serviceInfos(t)
@@ -295,7 +295,7 @@ func TestNamespaces(t *testing.T) {
 	})
 }
 
-// TestManyTools: 2,000 of them, of which most leave.
+// TestManyTools writes 2,000 tools, most of which then leave.
 func TestManyTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		var infos []*schema.ToolInfo
@@ -360,7 +360,7 @@ func TestSearchesWhileItIsWritten(t *testing.T) {
 	})
 }
 
-// TestDegrades: what the model finds when the cluster is not well, and what the event says.
+// TestDegrades tests what the model finds when the cluster fails, and what the event says.
 func TestDegrades(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
@@ -381,7 +381,7 @@ func TestDegrades(t *testing.T) {
 		{"too many requests", answer(429, `{"error":{"type":"es_rejected_execution_exception","reason":"queue full"},"status":429}`), "queue full"},
 		{"an error page", answer(502, "<html>Bad Gateway</html>"), "invalid character"},
 		{"half an answer", answer(200, `{"took":1,"hits":{"hits":[{"_index":"x","_id":`), "EOF"},
-		// Well-formed JSON of another shape is not here: Elasticsearch's client reads it as an
+		// Well-formed JSON of another shape is left out: Elasticsearch's client reads it as an
 		// answer without hits.
 		{"a document without content", answer(200, `{"hits":{"hits":[{"_index":"x","_id":"y","_source":{}}]}}`), "content"},
 		{"no answer", func(_ http.ResponseWriter, r *http.Request) bool {
@@ -421,7 +421,7 @@ func TestDegrades(t *testing.T) {
 	})
 }
 
-// searchInAgent has the model of an agent search once.
+// searchInAgent lets an agent's model search once.
 func searchInAgent(t *testing.T, index toolsearch.Indexer) (event toolsearch.SearchEvent) {
 	t.Helper()
 	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{
@@ -446,7 +446,7 @@ func searchInAgent(t *testing.T, index toolsearch.Indexer) (event toolsearch.Sea
 	return event
 }
 
-// TestWritingFails: what Elasticsearch has refused is not taken for stored.
+// TestWritingFails: a document that Elasticsearch refused does not count as stored.
 func TestWritingFails(t *testing.T) {
 	server, client := startLoopback(t)
 	infos := serviceInfos(t)
@@ -471,7 +471,7 @@ func TestWritingFails(t *testing.T) {
 	server.Break(nil)
 	e.mustSync(t, infos)
 
-	// One document among many is refused: its name is longer than a keyword may be.
+	// One document among many is refused: its name is too long for a keyword field.
 	long := &schema.ToolInfo{Name: strings.Repeat("long_", 10_000), Desc: "Too long"}
 	stored, err = e.sync(t.Context(), append(slices.Clone(infos), long), nil)
 	assert.Error(t, err, "one document refused")

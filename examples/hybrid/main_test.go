@@ -26,11 +26,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The server of these tests is the real one, and so are the vectors.
+// These tests use the real server and real vectors.
 
 var public = flag.Bool("public", false, "measure on the public sets, which takes minutes the first time")
 
-// cacheFolder keeps the installed server and vectors, so that only the first run is slow.
+// cacheFolder keeps the installed server and the vectors, so only the first run is slow.
 func cacheFolder() (string, error) {
 	folder, err := os.UserCacheDir()
 	return filepath.Join(folder, "toolsearch-hybrid"), err
@@ -44,7 +44,7 @@ var shared = sync.OnceValues(func() (*server, error) {
 	return startServer(context.Background(), folder)
 })
 
-// TestMain need not stop the server, whose stdin closes with the process.
+// TestMain does not stop the server: its stdin closes when the process ends.
 func TestMain(m *testing.M) { os.Exit(m.Run()) }
 
 // running returns the server that the tests share, and its embedder.
@@ -74,7 +74,7 @@ func (c *counting) EmbedStrings(ctx context.Context, texts []string, opts ...emb
 	return c.Embedder.EmbedStrings(ctx, texts, opts...)
 }
 
-// rankingSet is the project's own catalog and queries.
+// rankingSet returns the project's own catalog and queries.
 func rankingSet(t *testing.T) (*eval.Catalog, []eval.Query) {
 	t.Helper()
 	folder := filepath.Join("..", "..", "testdata", "ranking")
@@ -99,7 +99,7 @@ func scoreOf(r *eval.Report) score {
 	return score{100 * recall.Value, 100 * mrr.Value}
 }
 
-// measure measures BM25, Embedding and the two together.
+// measure measures BM25, Embedding and their Hybrid.
 func measure(t *testing.T, catalog *eval.Catalog, queries []eval.Query, meaning toolsearch.Indexer) (reports [3]*eval.Report) {
 	t.Helper()
 	for i, index := range []toolsearch.Indexer{toolsearch.BM25, meaning, toolsearch.Hybrid(toolsearch.BM25, meaning)} {
@@ -110,8 +110,8 @@ func measure(t *testing.T, catalog *eval.Catalog, queries []eval.Query, meaning 
 	return reports
 }
 
-// On the project's own set, of which a part is Chinese and a part misspelt, the hybrid is
-// better than either part.
+// The hybrid is better than either part on the project's own set, which is partly Chinese and
+// partly misspelled.
 func TestHybridOnRankingSet(t *testing.T) {
 	_, e := running(t)
 	catalog, queries := rankingSet(t)
@@ -138,7 +138,7 @@ func TestHybridOnRankingSet(t *testing.T) {
 	}
 }
 
-// A restart embeds nothing, and finds the same.
+// A restart embeds nothing and finds the same tools.
 func TestRestart(t *testing.T) {
 	_, e := running(t)
 	path := filepath.Join(t.TempDir(), "vectors")
@@ -162,8 +162,8 @@ func TestRestart(t *testing.T) {
 	assert.Equal(t, answers[0], answers[1], "before the restart and after it")
 }
 
-// The whole program: its agent's second search is without the server, which was stopped,
-// and finds by words what it can.
+// The whole program runs. The agent's second search has no embedding server and finds tools
+// by words.
 func TestProgram(t *testing.T) {
 	if err := missing(); err != nil {
 		t.Skip(err)
@@ -178,8 +178,7 @@ func TestProgram(t *testing.T) {
 		assert.Contains(t, after, want, "the search did not go on without the server:\n%s", out.String())
 	}
 	assert.Equal(t, 1, strings.Count(out.String(), "degraded"), "it degraded before the server was stopped:\n%s", out.String())
-	// In every row the hybrid, the last column, is among the first five, and in some the
-	// parts are not.
+	// The hybrid, the last column, is among the first five in every row. Each part misses some.
 	firstFive := []string{"1", "2", "3", "4", "5"}
 	misses := [2]int{}
 	for _, question := range questions {
@@ -199,7 +198,7 @@ func TestProgram(t *testing.T) {
 	assert.NotZero(t, misses[1], "misses of the embedding")
 }
 
-// A server that is killed, not stopped, is the same to the search.
+// A killed server has the same effect on the search as a stopped server.
 func TestKilledServer(t *testing.T) {
 	if err := missing(); err != nil {
 		t.Skip(err)
@@ -220,7 +219,7 @@ func TestKilledServer(t *testing.T) {
 	assert.Contains(t, out.String(), "degraded: toolsearch: failed in part: Embedding", "no event says that the server is gone")
 }
 
-// The server speaks the API as its clients do, and refuses the rest in words.
+// The server speaks the API as clients use it, and refuses all else with a message.
 func TestServer(t *testing.T) {
 	s, _ := running(t)
 	tests := []struct {
@@ -262,8 +261,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// storing keeps the vectors of queries too, which no program needs, but a test that asks
-// 7,000 of them does.
+// storing also keeps the vectors of queries. Programs do not need that, but a test with 7,000
+// queries does.
 type storing struct {
 	embedding.Embedder
 	store *search.FileStore
@@ -300,7 +299,7 @@ func (s storing) EmbedStrings(ctx context.Context, texts []string, opts ...embed
 	return vectors, nil
 }
 
-// On the public sets the hybrid is better than either part in the mean. Run it with
+// The mean over the public sets is better for the hybrid than for either part. Run it with
 //
 //	go test -run PublicSets -v -timeout 1h . -public
 //

@@ -19,20 +19,20 @@ import (
 	"github.com/cloudwego/eino-ext/components/embedding/openai"
 )
 
-// model names what the vectors are made by, for the store.
+// model names the model of the vectors in the store.
 const model = "universal-sentence-encoder-lite-en/512"
 
 //go:embed server/server.mjs server/package.json server/package-lock.json
 var serverFiles embed.FS
 
-// A server is the embedding server, a process of its own.
+// A server is the embedding server, which is a separate process.
 type server struct {
 	url     string // base address of its API
 	process *exec.Cmd
-	stdin   io.Closer // it exits when this is closed
+	stdin   io.Closer // closing it makes the process exit
 }
 
-// startServer installs the server under folder, unless it is there, and starts it.
+// startServer starts the server. It first installs the server under folder if it is missing.
 func startServer(ctx context.Context, folder string) (*server, error) {
 	installed, err := install(ctx, folder)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *server) stop() {
 	s.process.Wait()
 }
 
-// embedder is eino-ext's adapter for the API the server speaks.
+// embedder returns eino-ext's adapter for the server's API.
 func (s *server) embedder(ctx context.Context) (*openai.Embedder, error) {
 	return openai.NewEmbedder(ctx, &openai.EmbeddingConfig{
 		BaseURL: s.url, APIKey: "none is needed", Model: model,
@@ -89,8 +89,9 @@ func (s *server) embedder(ctx context.Context) (*openai.Embedder, error) {
 	})
 }
 
-// install puts the server and what it needs into a folder named after its files, and
-// returns that. It is made under another name first, so that it is whole or not there.
+// install puts the server and its dependencies into a folder named after a hash of its files,
+// and returns the folder. It installs under another name and renames, so the folder is always
+// complete.
 func install(ctx context.Context, folder string) (string, error) {
 	names := []string{"server.mjs", "package.json", "package-lock.json"}
 	hash := sha256.New()
@@ -128,7 +129,7 @@ func install(ctx context.Context, folder string) (string, error) {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
 	if err := os.Rename(fresh, installed); err != nil {
-		if _, other := os.Stat(installed); other == nil { // someone else was quicker
+		if _, other := os.Stat(installed); other == nil { // another process was quicker
 			return installed, nil
 		}
 		return "", err
@@ -136,7 +137,7 @@ func install(ctx context.Context, folder string) (string, error) {
 	return installed, nil
 }
 
-// missing says which program the server needs is not here.
+// missing says which program that the server needs is not installed.
 func missing() error {
 	var list []error
 	for _, name := range []string{"node", "npm"} {

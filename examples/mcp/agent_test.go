@@ -18,7 +18,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// request is what a user asks for, what a model searches for then, and the tool it takes.
+// request is a user's request, the model's search for it, and the right tool.
 type request struct {
 	question, query, want string
 }
@@ -68,7 +68,7 @@ func namesOf(t *testing.T, tools []tool.BaseTool) []string {
 	return names
 }
 
-// findsTool has a model search once, and looks at what it was shown before and after.
+// findsTool lets a model search once, and checks what it was shown before and after.
 func findsTool[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], names []string, r request) {
 	arguments, err := json.Marshal(map[string]string{"query": r.query})
 	require.NoError(t, err)
@@ -84,14 +84,14 @@ func findsTool[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMi
 	}
 
 	found := matches(t, after)
-	// Five is what a search returns by default; a tool beyond that wouldn't be loaded.
+	// A search returns five tools by default.
 	assert.LessOrEqual(t, len(found), 5, "%q found %q", r.query, found)
 	assert.Contains(t, found, r.want, "found by %q", r.query)
 	assert.Equal(t, append(before.ToolNames(), found...), after.ToolNames(), "after the search")
 }
 
-// converse runs an agent whose model plays turns, and returns what the model was shown in
-// each of them.
+// converse runs an agent whose model plays turns, and returns what the model was shown in each
+// turn.
 func converse[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], question string, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -137,19 +137,19 @@ func matches(t *testing.T, request toolsearchtest.Request) []string {
 	return nil
 }
 
-// without returns the names that list lacks.
+// without returns the names that are not in list.
 func without(names, list []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(list, name) })
 }
 
-// mainShowsRun checks that what the program does after it connected goes as it says.
+// mainShowsRun checks the program's output after it connected.
 func mainShowsRun(t *testing.T, tools []tool.BaseTool) {
 	var out strings.Builder
 	require.NoError(t, ask(t.Context(), &out, func(context.Context) ([]tool.BaseTool, error) { return tools, nil }, "Rerun it."))
 	rest := out.String()
 	for _, want := range []string{
 		"Model call 1:", "sees  tool_search\n",
-		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "The tool failed: ", "127.0.0.1", // but the run goes on
+		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "The tool failed: ", "127.0.0.1", // the run continues
 		"Model call 3:", "Assistant: ", "showing all 82 tools",
 	} {
 		require.Contains(t, rest, want, "in that place of\n%s", out.String())

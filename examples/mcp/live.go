@@ -9,19 +9,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// live is the tools of a server that may change. Its Tools is a Config.Source: every run asks
-// it, and the server is asked only after it announced a change.
+// live has the tools of a server, which may change. Tools is a Config.Source: every run calls
+// it, but it asks the server only after the server announced a change.
 type live struct {
 	session *mcp.ClientSession
 	server  string
 
 	mu      sync.Mutex
-	changes int // announced so far
-	listed  int // announced when tools were listed; -1: never listed
+	changes int // changes announced so far
+	listed  int // changes at the time of the last listing; -1 means never listed
 	tools   []tool.BaseTool
 }
 
-// follow connects to a server. Its tools are not listed yet.
+// follow connects to a server. It does not list the tools yet.
 func follow(ctx context.Context, transport mcp.Transport, server string) (*live, error) {
 	l := &live{server: server, listed: -1}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, &mcp.ClientOptions{
@@ -36,8 +36,8 @@ func follow(ctx context.Context, transport mcp.Transport, server string) (*live,
 	return l, err
 }
 
-// Tools returns the tools as the server has them now. When it cannot be asked, that is an
-// error, and the middleware goes on with the last good catalog. It is safe for concurrent use.
+// Tools returns the server's current tools. It fails if the server cannot be asked; the
+// middleware then keeps the last good catalog. It is safe for concurrent use.
 func (l *live) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	l.mu.Lock()
 	before, tools := l.changes, l.tools
@@ -46,7 +46,7 @@ func (l *live) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	if fresh {
 		return tools, nil
 	}
-	// Not under the lock: the server may be slow, and other runs need not wait for it.
+	// The lock is not held here, so other runs do not wait for a slow server.
 	tools, err := officialmcp.GetTools(ctx, &officialmcp.Config{
 		Cli:           l.session,
 		ServerName:    l.server,
@@ -57,7 +57,7 @@ func (l *live) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before > l.listed { // else another run listed them after a later change
+	if before > l.listed { // otherwise another run has a newer list
 		l.listed, l.tools = before, tools
 	}
 	return l.tools, nil

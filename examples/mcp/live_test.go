@@ -14,7 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// changing is a server in this process, which announces every change of its tools.
+// changing is a server in this process. It announces every change of its tools.
 func changing(t *testing.T, names ...string) (*mcp.Server, *live) {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "changing", Version: "0"}, nil)
@@ -50,13 +50,13 @@ func (l *live) await(t *testing.T, n int) {
 	require.FailNow(t, "the server did not announce its tools", "want %d", n)
 }
 
-// TestListChanged: a tool that the server announces is found by the next run, one that it
-// withdraws is not, and the index is built only when the list changed.
+// TestListChanged: the next run finds an added tool and does not find a removed tool. The
+// index is built only when the list changed.
 func TestListChanged(t *testing.T) {
 	server, l := changing(t, "water_plants", "feed_cat")
 	built := 0
 	config := toolsearch.Config{Source: l.Tools, Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		if len(docs) > 0 { // the catalog without the Source's tools is built by New
+		if len(docs) > 0 { // New first builds an index without the Source's tools
 			built++
 		}
 		return toolsearch.BM25(ctx, docs)
@@ -83,7 +83,7 @@ func TestListChanged(t *testing.T) {
 	assert.Equal(t, 3, built, "the index is built at first, and after each of two changes")
 }
 
-// TestServerLost: a server that is gone when it should be asked leaves the last good catalog.
+// TestServerLost: if the server is gone when it is asked, the last good catalog stays.
 func TestServerLost(t *testing.T) {
 	_, l := changing(t, "water_plants")
 	var told []error
@@ -103,7 +103,7 @@ func TestServerLost(t *testing.T) {
 		assert.Len(t, told, lost, "servers lost: %d", lost)
 		require.NoError(t, l.session.Close())
 		l.mu.Lock()
-		l.changes++ // as if the last it said was that its tools changed
+		l.changes++ // as if the server had announced a change before it went
 		l.mu.Unlock()
 	}
 }

@@ -1,7 +1,9 @@
-// Mcp gives an agent all tools of GitHub's own MCP server. Watch what the model gets to see of
-// them: one search tool, and then what it searched for. The catalog follows the server, which
-// may announce that its tools changed (live.go). It needs no key: the model is a script, and
-// the server's calls fail, since it may not leave this machine.
+// Mcp gives an agent all tools of GitHub's own MCP server. Watch what the model sees of them:
+// only the search tool at first, and then the tools it searched for. The catalog follows the
+// server, which may announce that its tools changed (live.go).
+//
+// No key is needed. The model is a script. The server's calls fail, since the server may not
+// reach anything outside this machine.
 package main
 
 import (
@@ -35,13 +37,13 @@ func main() {
 	}
 }
 
-// ask has an agent with all tools of the source, as they are now, answer one question.
+// ask asks an agent with all current tools of the source one question.
 func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]tool.BaseTool, error), question string) error {
 	search, err := toolsearch.New(ctx, &toolsearch.Config{Source: source})
 	if err != nil {
 		return err
 	}
-	// Put a real chat model here. This one plays a script, so that no key is needed.
+	// Replace this with a real chat model. This model plays a script and needs no key.
 	model := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool("tool_search", `{"query":"rerun workflow","max_results":3}`),
 		toolsearchtest.CallTool("actions_run_trigger", `{"method":"rerun_failed_jobs","owner":"octo","repo":"demo","run_id":4711}`),
@@ -50,7 +52,7 @@ func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]too
 	watch := &watcher{out: out}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "assistant", Description: "Helps with GitHub", Model: model,
-		Handlers: []adk.ChatModelAgentMiddleware{search, watch}, // watch is second: it sees what search has left
+		Handlers: []adk.ChatModelAgentMiddleware{search, watch}, // watch is second, to see the tools as search leaves them
 	})
 	if err != nil {
 		return err
@@ -82,7 +84,8 @@ func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]too
 	return nil
 }
 
-// watcher prints what the model sees and does, and keeps a failed tool from ending the run.
+// watcher prints what the model sees and does. It also keeps a failed tool from ending the
+// run.
 type watcher struct {
 	*adk.BaseChatModelAgentMiddleware
 	out           io.Writer
@@ -107,7 +110,7 @@ func (w *watcher) BeforeModelRewriteState(ctx context.Context, state *adk.ChatMo
 func (w *watcher) WrapInvokableToolCall(_ context.Context, run adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		result, err := run(ctx, arguments, opts...)
-		if err != nil && ctx.Err() == nil { // the model should hear of it, unless the run is over
+		if err != nil && ctx.Err() == nil { // tell the model, unless the run is over
 			result, err = "The tool failed: "+err.Error(), nil
 		}
 		fmt.Fprintf(w.out, "  calls %s %s\n  gets  %.300s\n", call.Name, arguments, strings.Join(strings.Fields(result), " "))
@@ -115,7 +118,8 @@ func (w *watcher) WrapInvokableToolCall(_ context.Context, run adk.InvokableTool
 	}, nil
 }
 
-// measure returns the names of tools and a guess at the tokens of their definitions: four bytes of JSON are one.
+// measure returns the names of tools and estimates the tokens of their definitions, at four
+// bytes of JSON a token.
 func measure(infos []*schema.ToolInfo) (names []string, tokens int) {
 	for _, info := range infos {
 		parameters, _ := info.ToJSONSchema()

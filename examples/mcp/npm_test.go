@@ -22,7 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Servers that are npm packages, of the versions in servers/package-lock.json.
+// Servers from npm packages, in the versions of servers/package-lock.json.
 
 //go:embed servers/package.json servers/package-lock.json
 var npmFiles embed.FS
@@ -37,8 +37,9 @@ var npmServers = sync.OnceValues(func() (string, error) {
 	return installServers(ctx, filepath.Join(folder, "toolsearch-mcp"))
 })
 
-// installServers puts the servers into a folder named after the lock file, unless they are
-// there, and returns it. It is made under another name first, so that it is whole or not there.
+// installServers installs the servers into a folder named after a hash of the lock file, unless
+// the folder exists, and returns the folder. It installs under another name and renames, so the
+// folder is always complete.
 func installServers(ctx context.Context, folder string) (string, error) {
 	hash := sha256.New()
 	files := map[string][]byte{}
@@ -73,7 +74,7 @@ func installServers(ctx context.Context, folder string) (string, error) {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
 	if err := os.Rename(fresh, installed); err != nil {
-		if _, other := os.Stat(installed); other == nil { // someone else was quicker
+		if _, other := os.Stat(installed); other == nil { // another process was quicker
 			return installed, nil
 		}
 		return "", err
@@ -96,12 +97,13 @@ func startNPM(t *testing.T, name string, args ...string) *live {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	program := filepath.Join(folder, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
-	// Nothing of the user's environment: server-everything has a tool that tells it.
+	// The server does not get the user's environment: server-everything has a tool that shows
+	// it.
 	env := []string{"PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot")}
 	server, stop, err := start(ctx, env, name, node, append([]string{program}, args...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		// server-everything goes on when its stdin is closed, until it is killed.
+		// server-everything does not exit when its stdin is closed. It must be killed.
 		if err := stop(); name != "everything" {
 			assert.NoError(t, err)
 		}

@@ -16,26 +16,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serverPackage is a tool of this module's go.mod, which fixes its version and
-// those of all it needs.
+// serverPackage is a tool in this module's go.mod, which pins its version and the versions of
+// its dependencies.
 const serverPackage = "github.com/github/github-mcp-server/cmd/github-mcp-server"
 
-// grace is how long a program may take to end by itself before it is made to.
+// grace is how long a program may take to exit by itself before it is killed.
 const grace = 3 * time.Second
 
 // connect builds GitHub's own MCP server, starts it and returns its tools.
-// Listing them takes no network, and calling one fails: see serverEnv.
+// Listing the tools takes no network. Calling a tool fails: see serverEnv.
 //
-// ctx bounds the build, the start and the listing, not what comes after: the
-// server runs until stop is called or this process ends.
+// ctx bounds the build, the start and the listing. After that the server runs until stop is
+// called or this process ends.
 func connect(ctx context.Context) (server *live, stop func() error, err error) {
 	bin, remove, err := buildServer(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	server, stopServer, err := start(ctx, serverEnv(), "github", bin, "stdio", "--toolsets", "all")
-	// A running program no longer needs its file: with it removed now, nothing is
-	// left even if this process is killed. Windows refuses until the server ended.
+	// A running program no longer needs its file. With the file removed now, nothing is left
+	// even if this process is killed. Windows refuses until the server has exited.
 	remove()
 	if err != nil {
 		return nil, nil, err
@@ -46,13 +46,13 @@ func connect(ctx context.Context) (server *live, stop func() error, err error) {
 	}, nil
 }
 
-// serverEnv is this process's environment, but for two things:
-//   - the server looks for options in GITHUB_*: the user's own would change the
-//     tools, and hand it their real token;
-//   - nothing may leave this machine. GITHUB_HOST sends the server's requests to
-//     this machine, on port 80, since it ignores the port given. When it starts it
-//     also asks for "raw.127.0.0.1", which isn't this machine but a name to look
-//     up: the proxy, a port where nobody listens, catches that and anything else.
+// serverEnv returns this process's environment with two changes:
+//   - GITHUB_* is removed. The server reads options from it, so the user's own settings would
+//     change the tools and give the server a real token.
+//   - Nothing may leave this machine. GITHUB_HOST sends the server's requests to this machine,
+//     always on port 80. At its start the server also asks for "raw.127.0.0.1", which is a name
+//     to look up and not this machine. The proxy is a port where nothing listens; it catches
+//     that request and any other.
 func serverEnv() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(strings.ToUpper(kv), "GITHUB_")
@@ -65,9 +65,9 @@ func serverEnv() []string {
 		"NO_PROXY=", "no_proxy=")
 }
 
-// buildServer builds the server into a new folder, which remove removes. With a
-// warm build cache that is only the linking. (`go tool -n` would name a cached
-// program, but not every Go version has it there the first time.)
+// buildServer builds the server into a new folder, which remove deletes. With a warm build
+// cache it only links. (`go tool -n` would name a cached program, but not every Go version
+// has it there the first time.)
 func buildServer(ctx context.Context) (bin string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "mcp-server-")
 	if err != nil {
@@ -81,7 +81,7 @@ func buildServer(ctx context.Context) (bin string, remove func(), err error) {
 
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin, serverPackage)
 	cmd.Dir = sourceDir()
-	cmd.Env = append(os.Environ(), "GOTMPDIR="+dir) // go leaves its files behind when ctx ends it
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+dir) // go leaves its files behind when ctx kills it
 	cmd.WaitDelay = grace
 	if out, err := cmd.CombinedOutput(); err != nil {
 		remove()
@@ -90,9 +90,8 @@ func buildServer(ctx context.Context) (bin string, remove func(), err error) {
 	return bin, remove, nil
 }
 
-// sourceDir returns the folder of this file, whose go.mod names the server. It
-// returns "", for the working directory, if the program doesn't know or is no
-// longer near its source: built with -trimpath, or copied elsewhere.
+// sourceDir returns the folder of this file, whose go.mod names the server. It returns "",
+// for the working directory, if the program was built with -trimpath or copied elsewhere.
 func sourceDir() string {
 	_, file, _, _ := runtime.Caller(0)
 	dir := filepath.Dir(file)
@@ -102,20 +101,20 @@ func sourceDir() string {
 	return dir
 }
 
-// start runs an MCP server that talks over its stdin and stdout, and returns
-// its tools, listed once, and a function that ends it. If this process ends first, however
-// that happens, the server's stdin is closed and it ends as well.
+// start runs an MCP server that talks over stdin and stdout. It returns the server's tools,
+// listed once, and a function that stops the server. If this process ends first, for any
+// reason, the server's stdin is closed and the server exits too.
 func start(ctx context.Context, env []string, server, bin string, args ...string) (*live, func() error, error) {
 	alive, kill := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(alive, bin, args...)
 	cmd.Env = env
-	cmd.Dir = filepath.Dir(bin) // not the user's, where it would look for a configuration file
+	cmd.Dir = filepath.Dir(bin) // in the user's folder it would look for a configuration file
 	cmd.WaitDelay = grace
 	stderr := &tail{max: 16 << 10}
 	cmd.Stderr = stderr
 	what := "MCP server " + filepath.Base(bin)
 
-	// The client, too, ends a server when ctx is done, but gives it time first.
+	// The client also stops a server when ctx is done, but waits first.
 	release := context.AfterFunc(ctx, kill)
 	l, err := follow(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: grace}, server)
 	if err != nil {
@@ -123,7 +122,7 @@ func start(ctx context.Context, env []string, server, bin string, args ...string
 		return nil, nil, failure(ctx, "connect to "+what, err, stderr.String())
 	}
 	stop := func() error {
-		// Closing waits for calls under way, which may never end.
+		// Closing waits for running calls, which may never end.
 		defer kill()
 		defer time.AfterFunc(grace, kill).Stop()
 		if err := l.session.Close(); err != nil {
@@ -143,8 +142,8 @@ func start(ctx context.Context, env []string, server, bin string, args ...string
 	return l, stop, nil
 }
 
-// failure joins what happened with what the program said about it. A program
-// that ctx ended reports only that it was ended: the reason comes from ctx.
+// failure joins an error with the program's output. If ctx killed the program, the program's
+// error does not say why, so failure takes the reason from ctx.
 func failure(ctx context.Context, what string, err error, output string) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w (%w)", ctx.Err(), err)

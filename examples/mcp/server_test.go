@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// silentServer makes the test program a server that never answers.
+// silentServer is the variable that turns the test binary into a server that never answers.
 const silentServer = "MCP_TEST_SILENT_SERVER"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func serverTools(t *testing.T) []tool.BaseTool {
 }
 
 func TestServerTools(t *testing.T) {
-	// The user's own settings must not change what the server offers.
+	// The user's own settings must not change the server's tools.
 	t.Setenv("GITHUB_READ_ONLY", "true")
 
 	tools := serverTools(t)
@@ -65,7 +65,7 @@ func TestServerTools(t *testing.T) {
 		assert.NotNil(t, byName[name], "no tool %s", name)
 	}
 
-	// A call reaches the server, which finds nobody at the other end.
+	// A call reaches the server, but the server reaches nothing.
 	me, ok := byName["get_me"].(tool.InvokableTool)
 	require.True(t, ok, "get_me is a %T, want an InvokableTool", byName["get_me"])
 	out, err := me.InvokableRun(t.Context(), `{}`)

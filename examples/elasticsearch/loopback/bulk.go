@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// bulk runs actions, a line each, that of a document followed by a line with its source. A
-// malformed bulk is refused as a whole; of a well-formed one, every action has an answer of
-// its own.
+// bulk runs actions. Each action is a line; an action that writes a document is followed by a
+// line with its source. A malformed bulk is refused as a whole. In a well-formed bulk, every
+// action has its own answer.
 func (s *Server) bulk(r *http.Request, body []byte) (any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, refuse(http.StatusBadRequest, "parse_exception", "request body is required")
@@ -71,7 +71,7 @@ func (s *Server) run(a action) map[string]any {
 	item := map[string]any{"_index": a.index, "_id": a.id}
 	fail := func(err error) map[string]any {
 		f := (*failure)(nil)
-		errors.As(err, &f) // which every error here is
+		errors.As(err, &f) // every error here is a failure
 		item["status"], item["error"] = f.status, map[string]any{"type": f.kind, "reason": f.reason}
 		return item
 	}

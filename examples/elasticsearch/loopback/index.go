@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// index is an index: what was written, and, as of the last refresh, what can be searched.
+// index holds the written documents, and the documents that could be searched since the last
+// refresh.
 type index struct {
 	name    string
 	fields  map[string]field
 	written map[string]*document
-	order   int // of the next document
+	order   int // the order of the next document
 
 	visible []*document               // in the order of writing
 	lengths map[string]float64        // text field -> mean number of words
@@ -148,7 +149,7 @@ func (d *document) add(name string, f field, raw json.RawMessage) error {
 	return nil
 }
 
-// sourceOf returns the source, or of it the fields named.
+// sourceOf returns the source, reduced to these fields if there are any.
 func (d *document) sourceOf(fields []string) map[string]json.RawMessage {
 	if fields == nil {
 		return d.source
@@ -162,7 +163,7 @@ func (d *document) sourceOf(fields []string) map[string]json.RawMessage {
 	return some
 }
 
-// put writes a document, in the place of one of the same ID.
+// put writes a document. It replaces a document with the same ID.
 func (x *index) put(d *document) (result string, status int) {
 	result, status, d.version = "created", http.StatusCreated, 1
 	if before, there := x.written[d.id]; there {
@@ -174,7 +175,7 @@ func (x *index) put(d *document) (result string, status int) {
 	return result, status
 }
 
-// refresh makes everything written visible.
+// refresh makes all written documents visible to searches.
 func (x *index) refresh() {
 	x.visible = nil
 	x.lengths, x.holding = make(map[string]float64), make(map[string]map[string]int)
@@ -196,8 +197,8 @@ func (x *index) refresh() {
 	slices.SortFunc(x.visible, func(a, b *document) int { return a.order - b.order })
 }
 
-// analyze cuts a text into words as the standard analyzer does, by and large: runs of
-// letters, digits and underscores, lower-cased; Chinese by character.
+// analyze splits a text into words roughly as the standard analyzer does: lower-cased runs of
+// letters, digits and underscores, and single Chinese characters.
 func analyze(text string) (words []string) {
 	text = strings.ToLower(text)
 	for text != "" {

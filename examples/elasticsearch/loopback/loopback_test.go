@@ -136,7 +136,7 @@ func scoresOf(t *testing.T, s *Server, body string) map[string]float64 {
 
 func TestScores(t *testing.T) {
 	s := started(t)
-	mean := (4. + 1 + 3) / 3 // words: of 天气 two
+	mean := (4. + 1 + 3) / 3 // words; 天气 counts as two
 	saturated := func(length float64) float64 { return 1 / (1 + 1.2*(0.25+0.75*length/mean)) }
 	idf := func(holding float64) float64 { return math.Log(1 + (3-holding+0.5)/(holding+0.5)) }
 	for _, tt := range []struct {
@@ -159,12 +159,12 @@ func TestScores(t *testing.T) {
 		{`{"query":{"match_all":{}},"min_score":1.5}`, map[string]float64{}},
 		{`{"sort":[{"name":"asc"}],"search_after":["a"],"size":1}`, map[string]float64{"2": math.NaN()}},
 	} {
-		// A document without a score has NaN, which only NaN is near to.
+		// A document without a score has NaN, which is only near NaN.
 		assert.InDeltaMapValues(t, tt.want, scoresOf(t, s, tt.body), 1e-9, tt.body)
 	}
 }
 
-// TestRefresh: what is written is there by ID at once, and in searches after a refresh.
+// TestRefresh: a written document is found by ID at once, and by searches after a refresh.
 func TestRefresh(t *testing.T) {
 	s := started(t)
 	send(t, s, "POST", "/tools/_bulk", "{\"index\":{\"_id\":\"4\"}}\n{\"content\":\"new\",\"name\":\"d\"}\n{\"delete\":{\"_id\":\"1\"}}\n")

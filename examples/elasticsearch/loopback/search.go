@@ -15,14 +15,14 @@ const maxResultWindow = 10_000
 type request struct {
 	size     int
 	minScore *float64
-	query    query // nil: none
+	query    query // nil means none
 	knn      []neighbours
-	source   []string // nil: all of it
-	sort     string   // keyword field, ascending; "": by score
-	after    *string  // of that field
+	source   []string // fields to return; nil means all
+	sort     string   // keyword field, ascending; "" means by score
+	after    *string  // value of the sort field
 }
 
-// query scores a document; !ok: it does not match.
+// query scores a document. ok is false if the document does not match.
 type query func(d *document) (score float64, ok bool)
 
 type hit struct {
@@ -104,7 +104,7 @@ func (x *index) readRequest(body []byte) (*request, error) {
 	return q, nil
 }
 
-// find returns all hits, best first, equal ones in the order in which they were written.
+// find returns all hits, best first. Hits with equal scores are in the order of writing.
 func (x *index) find(q *request) []hit {
 	scores := make(map[*document]float64)
 	if q.query != nil {
@@ -114,7 +114,7 @@ func (x *index) find(q *request) []hit {
 			}
 		}
 	}
-	for _, n := range q.knn { // added to what the query has found
+	for _, n := range q.knn { // kNN scores are added to those of the query
 		for _, h := range n.nearest(x.visible) {
 			scores[h.document] += h.score
 		}
@@ -137,7 +137,7 @@ func (x *index) find(q *request) []hit {
 
 func matchAll(*document) (float64, bool) { return 1, true }
 
-// readQuery reads one query: an object with one key, its kind.
+// readQuery reads a query, an object whose only key is the query's kind.
 func (x *index) readQuery(raw json.RawMessage) (q query, err error) {
 	kinds := 0
 	kind := func(read func(json.RawMessage) (query, error)) func(json.RawMessage) error {
@@ -171,7 +171,7 @@ func (x *index) readOf(raw json.RawMessage, kind, key, fieldType string) (name, 
 	return name, text, nil
 }
 
-// readMatch scores by BM25 with k1 = 1.2 and b = 0.75, which are Lucene's.
+// readMatch scores by BM25 with Lucene's k1 = 1.2 and b = 0.75.
 func (x *index) readMatch(raw json.RawMessage) (query, error) {
 	name, text, err := x.readOf(raw, "match", "query", "text")
 	words := analyze(text)
@@ -234,7 +234,7 @@ func all(queries []query, d *document) bool {
 
 var cosineScript = regexp.MustCompile(`^cosineSimilarity\(params\.embedding, '([^']+)'\) \+ 1\.0$`)
 
-// readScript knows one script, that of the es8 retriever for cosine similarity.
+// readScript accepts one script, the es8 retriever's cosine similarity.
 func (x *index) readScript(raw json.RawMessage) (query, error) {
 	var inner query
 	var source string
@@ -273,7 +273,7 @@ func (x *index) checkVector(name string, vector []float64) error {
 	return nil
 }
 
-// neighbours is a kNN search: exact here, and so as good as an approximate one can be.
+// neighbours is a kNN search. It is exact here; Elasticsearch approximates.
 type neighbours struct {
 	field         string
 	vector        []float64

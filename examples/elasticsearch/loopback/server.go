@@ -1,6 +1,6 @@
-// Package loopback is a server on the loopback interface that speaks as much of
-// Elasticsearch 8 as eino-ext's es8 indexer and retriever, and the engine of this example,
-// use: so that the example runs and is tested without a cluster, over the same wire.
+// Package loopback is a server on the loopback interface that speaks a part of Elasticsearch
+// 8: what eino-ext's es8 indexer and retriever and this example's engine use. It lets the
+// example run and be tested over the real protocol without a cluster.
 //
 //	HEAD, PUT, DELETE /{index}       exists, create with a mapping, delete
 //	POST /{index}/_bulk, /_bulk      actions index and delete
@@ -8,10 +8,10 @@
 //	POST /{index}/_mget              by ID, visible at once
 //	POST /{index}/_search            match, match_all, term, bool, script_score and knn; sort
 //
-// It is strict where Elasticsearch is: what it does not know, in an address, a parameter, a
-// mapping, a bulk or a query, it refuses with a status and an error of Elasticsearch's form.
-// Texts are ranked by BM25 with Lucene's parameters, vectors by cosine. An index must be
-// created before it is written to, as with action.auto_create_index: false.
+// It is as strict as Elasticsearch: it refuses anything unknown in an address, a parameter, a
+// mapping, a bulk or a query, with a status and an error of Elasticsearch's form. Texts are
+// ranked by BM25 with Lucene's parameters, vectors by cosine. An index must be created before
+// it is written to, as with action.auto_create_index: false.
 package loopback
 
 import (
@@ -41,7 +41,7 @@ type Server struct {
 	fault   func(http.ResponseWriter, *http.Request) bool
 }
 
-// Start starts a server without an index. Close it.
+// Start starts a server without an index. The caller must close it.
 func Start() *Server {
 	s := &Server{indexes: make(map[string]*index)}
 	mux := http.NewServeMux()
@@ -63,10 +63,11 @@ func Start() *Server {
 	return s
 }
 
-// Close stops the server and waits for requests under way.
+// Close stops the server and waits for running requests.
 func (s *Server) Close() { s.http.Close() }
 
-// Break has fault answer requests, those for which it returns true. Nil mends the server.
+// Break calls fault for every request. A request for which fault returns true is answered by
+// fault alone. A nil fault restores the server.
 func (s *Server) Break(fault func(http.ResponseWriter, *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,10 +76,10 @@ func (s *Server) Break(fault func(http.ResponseWriter, *http.Request) bool) {
 
 type endpoint struct {
 	answer     func(r *http.Request, body []byte) (any, error)
-	parameters []string // it takes
+	parameters []string // allowed parameters
 }
 
-// failure is an error of Elasticsearch.
+// failure is an Elasticsearch error.
 type failure struct {
 	status       int
 	kind, reason string
@@ -95,10 +96,10 @@ func (s *Server) handler(e endpoint) http.HandlerFunc {
 		s.mu.Lock()
 		fault := s.fault
 		s.mu.Unlock()
-		w.Header().Set("X-Elastic-Product", "Elasticsearch") // without it the client refuses to go on
+		w.Header().Set("X-Elastic-Product", "Elasticsearch") // the client requires it
 		w.Header().Set("Content-Type", "application/json")
-		// Before anything else: a server does not see that its client is gone while there is a
-		// body to read.
+		// The body comes first: a server does not notice that its client is gone while there
+		// is a body to read.
 		body, tooLarge := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if fault != nil && fault(w, r) {
 			return
@@ -140,7 +141,7 @@ func noHandler(r *http.Request, _ []byte) (any, error) {
 	return nil, refuse(http.StatusBadRequest, "illegal_argument_exception", "no handler found for uri [%s] and method [%s]", r.URL.Path, r.Method)
 }
 
-// with calls f with the index of a request, locked.
+// with locks the server and calls f with the index of a request.
 func (s *Server) with(r *http.Request, f func(*index) (any, error)) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +224,7 @@ func includes(parameters url.Values) []string {
 	return nil
 }
 
-// object reads an object of which every key has a reader; another key is an error.
+// object reads an object with a reader for each key. An unknown key is an error.
 func object(raw json.RawMessage, what string, keys map[string]func(json.RawMessage) error) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
