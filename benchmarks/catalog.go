@@ -8,13 +8,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The catalog is one of many MCP servers, each of some 25 tools:
+// The catalog resembles many MCP servers of some 25 tools each:
 //
 //	mcp__<maker>_<product>__<verb>_<noun>[_<detail>]
 //
-// As in real catalogs, a few words are in nearly every tool, some in most servers, and
-// others, the makers' names, in one server alone. Words that recur follow a power law, and
-// a description is one to three sentences. A tool has up to eight parameters.
+// As in real catalogs, a few words are in nearly every tool, some are in most servers, and the
+// makers' names are in only one server. Recurring words follow a power law. A description has
+// one to three sentences. A tool has up to eight parameters.
 
 const toolsPerServer = 25
 
@@ -44,15 +44,15 @@ var (
 	states = []string{"open", "closed", "draft", "archived", "pending"}
 )
 
-// A Question is what the contestants are asked, and the tool it is about.
+// A Question is a question to the contestants, and the tool it is about.
 type Question struct {
 	Text    string // as keywords
-	Pattern string // the same for searchers by regular expression
-	Tool    string // the tool whose words these are
-	Named   bool   // the words are those of the tool's whole name, so that it should be found first
+	Pattern string // as a regular expression
+	Tool    string // the tool whose words the question has
+	Named   bool   // the question has all words of the tool's name, so the tool should be first
 }
 
-// Tools returns a catalog of that size and questions about it, the same ones every time.
+// Tools returns a catalog of size tools and questions about it. The result is always the same.
 func Tools(size int) ([]*schema.ToolInfo, []Question) {
 	g := generator{random: rand.New(rand.NewPCG(7, uint64(size)))}
 	infos := make([]*schema.ToolInfo, 0, size)
@@ -87,8 +87,9 @@ func (t madeTool) name() string {
 	return name
 }
 
-// questions are five ways to ask about each of five tools that lie evenly in the catalog:
-// in keywords, with the server's name, with that required, in a sentence, in a longer one.
+// questions asks in five ways about each of five tools spread evenly over the catalog: by
+// keywords, with the server's name, with the server's name required, in a sentence, and in a
+// longer sentence.
 func questions(made []madeTool) []Question {
 	const tools = 5
 	var list []Question
@@ -110,13 +111,14 @@ func questions(made []madeTool) []Question {
 
 type generator struct{ random *rand.Rand }
 
-// word picks a word, the first ones of the list most often: the cube of an even chance.
+// word picks a word by the cube of a uniform random number, so the first words of the list are
+// the most frequent.
 func (g generator) word(list []string) string {
 	x := g.random.Float64()
 	return list[int(x*x*x*float64(len(list)))]
 }
 
-// maker makes up a company's name of three or four syllables, one of some ten million.
+// maker makes up a company's name of three or four syllables, out of some ten million.
 func (g generator) maker() string {
 	var b strings.Builder
 	for range 3 + g.random.IntN(2) {

@@ -9,15 +9,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// A Contestant is a searcher that is measured. Another one is a line in Contestants, and
-// one in the colors of plot.go.
+// A Contestant is a searcher that is measured. A new contestant is a new line in Contestants
+// and in the colors of plot.go.
 type Contestant struct {
 	Name     string
 	Index    toolsearch.Indexer
-	Patterns bool // it is asked in regular expressions, and questions in words say nothing of it
+	Patterns bool // it takes regular expressions, so questions in words cannot measure it
 }
 
-// words are how the contestant is asked.
+// words returns the question in the form that the contestant takes.
 func (c Contestant) words(q Question) string {
 	if c.Patterns {
 		return q.Pattern
@@ -25,10 +25,10 @@ func (c Contestant) words(q Question) string {
 	return q.Text
 }
 
-// Baseline is the contestant whose numbers the others' are divided by.
+// Baseline is the contestant that the others are compared with.
 const Baseline = "Eino"
 
-// Contestants are all that are measured for speed, the baseline first.
+// Contestants are the searchers measured for speed, the baseline first.
 var Contestants = []Contestant{
 	{Name: Baseline, Index: Eino},
 	{Name: "Keyword", Index: toolsearch.Keyword},
@@ -40,15 +40,15 @@ var Contestants = []Contestant{
 	{Name: "bleve, fields", Index: BleveFields},
 }
 
-// A field of contestants prepares one catalog for all of them.
+// A field is a catalog prepared for all contestants.
 type field struct {
 	infos     []*schema.ToolInfo
 	docs      []toolsearch.Document
 	questions []Question
 }
 
-// newField compiles a catalog of that size into documents, which is the same work for
-// every Indexer and is not counted as any one's.
+// newField compiles a catalog of size tools into documents. This work is the same for every
+// Indexer, so it is measured apart.
 func newField(ctx context.Context, size int) (*field, error) {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
@@ -66,8 +66,8 @@ func (nobody) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error)
 	return toolsearch.Hits{}, nil
 }
 
-// door returns the tool_search tool over a searcher: what a model's call goes through,
-// from arguments to result. A searcher that has a tool of its own is asked through that.
+// door returns the tool_search tool over a searcher, which takes a model's call from arguments
+// to result. For a searcher with its own tool it returns that tool.
 func (f *field) door(ctx context.Context, s toolsearch.Searcher) (tool.InvokableTool, error) {
 	if own, ok := s.(interface{ Tool() tool.InvokableTool }); ok {
 		return own.Tool(), nil

@@ -55,7 +55,7 @@ func schemaOf(t *testing.T, info *schema.ToolInfo) string {
 	return string(text)
 }
 
-// The comparison is fair only if everyone finds what is asked for.
+// The comparison is fair only if every contestant finds the right tools.
 func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 	f, err := newField(t.Context(), 1000)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 			for _, q := range f.questions {
 				limit := 5
 				if c.Name == "Similarity" {
-					limit = 25 // it measures whole texts, and a server's tools are much alike
+					limit = 25 // it compares whole texts, and a server's tools have similar texts
 				}
 				names, err := ask(t.Context(), door, arguments(c.words(q), limit))
 				require.NoError(t, err)
@@ -84,8 +84,8 @@ func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 	}
 }
 
-// What the adapter of bleve adds to it: names cut into words, required words, a count, and
-// a document's number for its id.
+// The adapter adds to bleve: names cut into words, required words, a count, and document
+// numbers in place of ids.
 func TestBleve(t *testing.T) {
 	docs := []toolsearch.Document{
 		{Name: "mcp__mail__sendMessage", Description: "Writes to somebody."},
@@ -161,8 +161,8 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// BM25 as others ship it, against numbers that others computed. Theirs cuts names a little
-// otherwise.
+// Usual has about the numbers that others computed for BM25. Their BM25 cuts names a little
+// differently.
 func TestUsualOnPublicSets(t *testing.T) {
 	dir := PublicDir("..")
 	if _, err := os.Stat(dir); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// Eino is Eino's own package as an Indexer. Its searcher's Tool is that package's
-// tool_search; Search asks it, and makes up scores that descend with the rank, since it
-// tells none.
+// Eino is Eino's own package as an Indexer. The searcher's Tool is that package's tool_search.
+// Search calls that tool. The tool returns no scores, so Search makes up scores that descend
+// with the rank.
 func Eino(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 	tools := make([]tool.BaseTool, len(docs))
 	e := &einoSearcher{docs: make(map[string]int, len(docs))}
@@ -68,16 +68,16 @@ func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsear
 	return toolsearch.Hits{Hits: hits}, nil
 }
 
-// arguments are those of a call to tool_search.
+// arguments returns the arguments of a call to tool_search.
 func arguments(query string, limit int) string {
 	text, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
 	if err != nil {
-		panic(err) // a string and a number
+		panic(err) // cannot happen for a string and a number
 	}
 	return string(text)
 }
 
-// ask returns the names a tool_search tool answers with.
+// ask calls a tool_search tool and returns the names it found.
 func ask(ctx context.Context, t tool.InvokableTool, arguments string) ([]string, error) {
 	text, err := t.InvokableRun(ctx, arguments)
 	if err != nil {

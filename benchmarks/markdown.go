@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Markdown writes results as BENCHMARKS.md, the same bytes for the same results. The plots
-// are where the paths say, relative to it.
+// Markdown writes results as BENCHMARKS.md. The same results give the same bytes. latency and
+// recall are the paths of the plots, relative to that file.
 func Markdown(r *Results, latency, recall string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Benchmarks
@@ -24,18 +24,18 @@ func Markdown(r *Results, latency, recall string) []byte {
 ## How it was measured
 
 %s
-On a synthetic catalog like that of many MCP servers of 25 tools each: names of maker,
-product, verb and noun, descriptions of one to three sentences, up to eight parameters.
-Twenty-five questions, from two words to a long sentence, are asked for five results each.
-They go through `+"`tool_search`"+`, from JSON arguments to JSON result; Eino's own package is asked
-through its own `+"`tool_search`"+`. %s is what the others are compared with, so "100×" reads: a
-hundredth of its time. Machines are noisy; contestants take turns in one run, numbers are
-medians, and the ratios are what to read.
+The catalog is synthetic and resembles many MCP servers of 25 tools each. Names consist of
+maker, product, verb and noun. Descriptions have one to three sentences. A tool has up to eight
+parameters. Each of twenty-five questions, from two words to a long sentence, asks for five
+results. Questions go through `+"`tool_search`"+`, from JSON arguments to JSON result; for Eino's own
+package, through its own `+"`tool_search`"+`. %s is the baseline: "100×" means a hundredth of its
+time. Machines are noisy, so the contestants take turns in one run and all numbers are medians.
+Read the ratios rather than the times.
 
 `+"`bleve`"+` is [bleve](https://github.com/blevesearch/bleve) in memory with English analysis and all
-text in one field, which of all set-ups tried was the fastest and found the most;
-`+"`bleve, fields`"+` has name, description and parameters apart. `+"`Regexp`"+` is asked in patterns of
-the same words. `+"`BM25`"+` and bleve read parameters too; the others do not.
+text in one field. Of all set-ups tried, this was the fastest and found the most.
+`+"`bleve, fields`"+` has separate fields for name, description and parameters. `+"`Regexp`"+` gets patterns
+made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
 To measure again, which takes some minutes and rewrites this file and the plots:
 
@@ -59,14 +59,14 @@ func environment(e Environment) string {
 	if e.Load[0] > 0 {
 		fmt.Fprintf(&b, "- load average %.1f before and %.1f at the end", e.Load[0], e.Load[1])
 		if max(e.Load[0], e.Load[1]) > 1.5*float64(e.Procs) {
-			fmt.Fprint(&b, ": others used the machine, which is worst for what takes longer than a time slice,\n  so that ratios against Eino are larger than on a quiet one")
+			fmt.Fprint(&b, ": other programs used the machine. Calls longer than a time slice suffer most,\n  so the ratios against Eino are larger than on a quiet machine")
 		}
 		fmt.Fprintln(&b)
 	}
 	return b.String()
 }
 
-// A grid is the speeds by searcher and size.
+// A grid holds speeds by searcher and size.
 type grid struct {
 	sizes     []int
 	searchers []string
@@ -114,14 +114,14 @@ func writeSpeed(b *bytes.Buffer, r *Results) {
 	g.table(b, "time", func(s, baseline Speed) string {
 		return withRatio(s.Query, baseline.Query, s.Searcher)
 	})
-	fmt.Fprint(b, "\nThe slowest question of the twenty-five, which is a long sentence for most:\n")
+	fmt.Fprint(b, "\nThe slowest of the twenty-five questions, for most searchers a long sentence:\n")
 	g.table(b, "time", func(s, baseline Speed) string {
 		return withRatio(s.Slowest, baseline.Slowest, s.Searcher)
 	})
-	fmt.Fprint(b, "\nAllocations a question:\n")
+	fmt.Fprint(b, "\nAllocations per question:\n")
 	g.table(b, "allocations", func(s, _ Speed) string { return grouped(s.Allocs) })
 
-	fmt.Fprintf(b, "\n## Building the index\n\nThe searcher's alone, and what it is in queries of %s, which has no index.\n", Baseline)
+	fmt.Fprintf(b, "\n## Building the index\n\nThe time to build the searcher alone, also as a number of queries (q) of %s, which has no index.\n", Baseline)
 	g.table(b, "time", func(s, baseline Speed) string {
 		if s.Searcher == Baseline || baseline.Query == 0 {
 			return duration(s.Build)
@@ -129,25 +129,25 @@ func writeSpeed(b *bytes.Buffer, r *Results) {
 		return fmt.Sprintf("%s · %s q", duration(s.Build), ratio(float64(s.Build)/float64(baseline.Query)))
 	})
 	if len(r.Prepare) > 0 {
-		fmt.Fprint(b, "\nBefore it, tools are read into documents, their JSON schemas above all, which takes\n")
+		fmt.Fprint(b, "\nBefore that, tools are turned into documents. Most of this is reading JSON schemas. It takes\n")
 		var parts []string
 		for _, p := range r.Prepare {
 			parts = append(parts, fmt.Sprintf("%s for %s tools", duration(p.Time), grouped(float64(p.Tools))))
 		}
 		fmt.Fprintf(b, "%s.\n", strings.Join(parts, ", "))
 	}
-	fmt.Fprint(b, "\n## Memory\n\nBytes on the heap for each tool, beside the tools' own definitions:\n")
+	fmt.Fprint(b, "\n## Memory\n\nHeap bytes per tool, without the tools' own definitions:\n")
 	g.table(b, "bytes", func(s, _ Speed) string { return grouped(s.Bytes) })
 	writeDuel(b, g)
 }
 
-// writeDuel sets BM25 beside bleve, which is what it would replace.
+// writeDuel compares BM25 with bleve, which BM25 would replace.
 func writeDuel(b *bytes.Buffer, g grid) {
 	ours, theirs := g.cells["BM25"], g.cells["bleve"]
 	if ours == nil || theirs == nil {
 		return
 	}
-	fmt.Fprint(b, "\n## BM25 beside bleve\n\nHow many times as much bleve takes:\n\n| tools | query | slowest query | allocations | build | memory |\n|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprint(b, "\n## BM25 beside bleve\n\nWhat bleve takes, as a multiple of BM25:\n\n| tools | query | slowest query | allocations | build | memory |\n|--:|--:|--:|--:|--:|--:|\n")
 	for _, size := range g.sizes {
 		o, t := ours[size], theirs[size]
 		over := func(theirs, ours float64) string {
@@ -170,12 +170,13 @@ func writeQuality(b *bytes.Buffer, list []Quality) {
 	fmt.Fprintf(b, `
 ## Finds
 
-Questions whose tool is known: how often it is among the first five, how often it is the
-first, and the mean reciprocal rank, in percent. `+"`BM25 as usual`"+` is BM25 as most tool
-searches ship it: k1 1.2, b 0.75, name and description alike, Chinese by character, no
-stemming, no stop words, no parameters. Searchers by patterns are not asked in words.
+The right tool of every question is known. The tables show how often it is among the first
+five, how often it is the first, and the mean reciprocal rank, in percent. `+"`BM25 as usual`"+` is
+BM25 as most tool searches ship it: k1 1.2, b 0.75, name and description alike, Chinese by
+character, no stemming, no stop words, no parameters. Searchers by patterns are left out, since
+the questions are in words.
 
-The repository's own, %d questions over %d tools (testdata/ranking):
+The repository's own set has %d questions over %d tools (testdata/ranking):
 
 | searcher | recall@5 | recall@1 | MRR |
 |---|--:|--:|--:|
@@ -193,7 +194,7 @@ func writePublic(b *bytes.Buffer, list []Quality) {
 		return
 	}
 	means := meansOf(list, sets)
-	fmt.Fprint(b, "\nPublic sets, which are not part of the repository, recall@5 / MRR:\n\n| set | tools | questions |")
+	fmt.Fprint(b, "\nThe public sets are not part of the repository. Recall@5 / MRR:\n\n| set | tools | questions |")
 	for _, m := range means {
 		fmt.Fprintf(b, " %s |", m.Searcher)
 	}
@@ -234,7 +235,7 @@ func publicSetsOf(list []Quality) []string {
 	return sets
 }
 
-// meansOf are the means over sets of the searchers that were measured on all of them.
+// meansOf returns the means over sets, for the searchers that were measured on all sets.
 func meansOf(list []Quality, sets []string) []Quality {
 	var means []Quality
 	for _, first := range ofSet(list, sets[0]) {
@@ -254,7 +255,7 @@ func meansOf(list []Quality, sets []string) []Quality {
 	return means
 }
 
-// withRatio is a time and how many times the baseline's it is faster.
+// withRatio writes a time and how many times faster than the baseline it is.
 func withRatio(t, baseline time.Duration, name string) string {
 	if name == Baseline || baseline == 0 || t == 0 {
 		return duration(t)
@@ -262,7 +263,7 @@ func withRatio(t, baseline time.Duration, name string) string {
 	return duration(t) + " · " + ratio(float64(baseline)/float64(t)) + "×"
 }
 
-// duration writes a time in two or three digits.
+// duration writes a time with two or three digits.
 func duration(d time.Duration) string {
 	unit, name := float64(time.Second), "s"
 	switch {
@@ -276,7 +277,7 @@ func duration(d time.Duration) string {
 	return ratio(float64(d)/unit) + " " + name
 }
 
-// ratio writes a number in two or three digits, or all it has before the point.
+// ratio writes a number with two or three digits, or with all digits before the point.
 func ratio(x float64) string {
 	switch {
 	case x >= 9.95:

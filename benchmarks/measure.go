@@ -17,7 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// Results are what a run has measured.
+// Results are the measurements of a run.
 type Results struct {
 	Environment Environment
 	Prepare     []Prepare
@@ -25,15 +25,15 @@ type Results struct {
 	Quality     []Quality
 }
 
-// Environment is what the numbers depend on beside the code.
+// Environment is what the numbers depend on besides the code.
 type Environment struct {
 	Go, System, CPU string
 	Procs           int
 	Modules         []string   // path and version
-	Load            [2]float64 // processes that wanted a processor in the minute before and in the last; zero: not known
+	Load            [2]float64 // load average before and at the end; zero means not known
 }
 
-// Prepare is the time to make documents of tools, which comes before every index but Eino's.
+// Prepare is the time to turn tools into documents. Every index but Eino's needs that first.
 type Prepare struct {
 	Tools int
 	Time  time.Duration
@@ -43,23 +43,23 @@ type Prepare struct {
 type Speed struct {
 	Tools    int
 	Searcher string
-	Query    time.Duration // the median over the questions, of each the median of its times
-	Slowest  time.Duration // of the questions, by the median of its times
-	Allocs   float64       // heap objects a query, the median over passes through all questions
+	Query    time.Duration // the median over the questions' median times
+	Slowest  time.Duration // the maximum of the questions' median times
+	Allocs   float64       // heap objects per query, the median over passes through all questions
 	Build    time.Duration // the median
-	Bytes    float64       // on the heap for each tool, beside the tools themselves
+	Bytes    float64       // heap bytes per tool, without the tools themselves
 }
 
-// How long to measure. Machines are noisy in spells, so the contestants take turns.
+// How long to measure. Noise comes in phases, so the contestants take turns.
 const (
 	buildTurns = 3
 	queryTurns = 5
-	enough     = 8 * time.Second       // of one contestant's queries, after
-	leastTurns = 3                     // turns
-	turnTime   = 60 * time.Millisecond // of a turn, in whole passes through the questions
+	leastTurns = 3                     // turns of every contestant
+	enough     = 8 * time.Second       // time of a contestant's queries after which it gets no more turns
+	turnTime   = 60 * time.Millisecond // time of a turn, in whole passes through the questions
 )
 
-// MeasureSpeed measures every contestant over a catalog of that size.
+// MeasureSpeed measures every contestant over a catalog of size tools.
 func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare, []Speed, error) {
 	start := time.Now()
 	f, err := newField(ctx, size)
@@ -113,7 +113,7 @@ type contest struct {
 	spent  time.Duration
 }
 
-// build builds the index anew and keeps it.
+// build builds a new index and keeps it.
 func (c *contest) build(ctx context.Context) error {
 	c.close()
 	before := settledHeap()
@@ -128,7 +128,7 @@ func (c *contest) build(ctx context.Context) error {
 	return nil
 }
 
-// open makes ready for questions.
+// open prepares the contest for questions.
 func (c *contest) open(ctx context.Context) (err error) {
 	if c.door != nil {
 		return nil
@@ -143,13 +143,13 @@ func (c *contest) open(ctx context.Context) (err error) {
 
 func (c *contest) close() {
 	if closer, ok := c.searcher.(io.Closer); ok {
-		closer.Close() // in memory: there is nothing to lose
+		closer.Close() // the index is in memory, so an error does not matter
 	}
 	c.searcher, c.door = nil, nil
 }
 
-// settledHeap returns the bytes on the heap that are in use. What goes through pools and
-// finalizers, and what goroutines hold that are about to end, takes some collections to go.
+// settledHeap returns the heap bytes in use. It takes several collections to free the memory of
+// pools, of finalizers, and of goroutines that are about to end.
 func settledHeap() float64 {
 	var m runtime.MemStats
 	last := 0.0
@@ -165,8 +165,8 @@ func settledHeap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// turn asks all questions, again and again for some time. The first pass finds the caches
-// full of the contestant's before and counts only if there is no other.
+// turn asks all questions repeatedly for turnTime. The first pass runs with caches filled by
+// the contestant before, so it counts only if it is the only pass.
 func (c *contest) turn(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
@@ -225,7 +225,8 @@ func sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// median returns the middle one, the lower of two; zero if there is none.
+// median returns the middle value, or the lower of the two middle values. The median of no
+// values is zero.
 func median[T time.Duration | float64](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -234,7 +235,7 @@ func median[T time.Duration | float64](values []T) T {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// ThisEnvironment describes the program that is running and its machine.
+// ThisEnvironment describes the running program and its machine.
 func ThisEnvironment() Environment {
 	e := Environment{Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Procs: runtime.GOMAXPROCS(0)}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -251,7 +252,7 @@ func ThisEnvironment() Environment {
 	return e
 }
 
-// LoadAverage is that of the last minute, as Linux counts it; zero where it does not.
+// LoadAverage returns Linux's load average of the last minute, and zero on other systems.
 func LoadAverage() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -265,7 +266,8 @@ func LoadAverage() float64 {
 	return load
 }
 
-// cpuModel reads the model from what Linux says of the processors; "" if it does not.
+// cpuModel reads the processor's model from Linux's /proc/cpuinfo. It returns "" if there is
+// none.
 func cpuModel(cpuinfo string) string {
 	for line := range strings.Lines(cpuinfo) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {

@@ -45,7 +45,7 @@ func TestMeasureQuality(t *testing.T) {
 		assert.GreaterOrEqual(t, q.Recall5, q.Recall1, q.Searcher)
 		assert.LessOrEqual(t, q.Recall5, 1.0, q.Searcher)
 	}
-	// Keyword is Eino's scorer, so it has to find the same.
+	// Keyword is Eino's scorer, so it must find the same tools.
 	eino, keyword := of[Baseline], of["Keyword"]
 	keyword.Searcher = eino.Searcher
 	assert.Equal(t, eino, keyword)

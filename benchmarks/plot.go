@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// The plots are SVG written by hand: no library, the same bytes for the same results. They
-// have no background and colours of middle lightness, so that they can be read on white
-// and on black.
+// The plots are SVG written without a library. The same results give the same bytes. The plots
+// have no background and use colors of medium lightness, to be readable on white and on black.
 
 const (
 	ink  = "#7a828e" // text and axes
-	line = "#7a828e" // the grid, at little opacity
+	line = "#7a828e" // the grid, at low opacity
 )
 
-// colors of searchers; another one is a line here. Eino's and what is not of this library
-// is dashed, or hatched as a bar.
+// colors of the searchers. A new searcher is a new line here. Searchers that are not of this
+// library are dashed as lines and hatched as bars.
 var colors = map[string]string{
 	"Eino":          "#e5534b",
 	"Keyword":       "#2da44e",
@@ -72,8 +71,8 @@ func spaced(attributes string) string {
 	return " " + attributes
 }
 
-// LatencyPlot draws the median time of a query over the size of the catalog, both
-// logarithmic, a line for each searcher.
+// LatencyPlot draws the median time of a query over the size of the catalog, with one line per
+// searcher. Both axes are logarithmic.
 func LatencyPlot(r *Results) []byte {
 	const width, height = 720, 480
 	const left, right, top, bottom = 74.0, width - 132.0, 72.0, height - 56.0
@@ -136,7 +135,7 @@ func (s *svg) curve(g grid, name string, x func(int) float64, y func(time.Durati
 	fmt.Fprintf(s, `<polyline points="%s" fill="none" stroke="%s" stroke-linejoin="round" %s/>`+"\n%s", strings.Join(points, " "), colorOf(name), style, dots.String())
 }
 
-// labels writes the names at the ends of the lines, moved apart where they would overlap.
+// labels writes the names at the ends of the lines, and moves them apart if they would overlap.
 func (s *svg) labels(g grid, y func(time.Duration) float64, x, top, bottom float64) {
 	const apart = 18
 	type label struct {
@@ -151,7 +150,8 @@ func (s *svg) labels(g grid, y func(time.Duration) float64, x, top, bottom float
 		}
 	}
 	slices.SortStableFunc(list, func(a, b label) int { return int(math.Copysign(1, a.y-b.y)) })
-	// From the top down each below the one before, then from the bottom up back into the picture.
+	// From the top down, put each label below the label before it. Then, from the bottom up,
+	// move labels back into the picture.
 	for i := range list {
 		list[i].y = max(list[i].y, top+4)
 		if i > 0 {
@@ -168,8 +168,8 @@ func (s *svg) labels(g grid, y func(time.Duration) float64, x, top, bottom float
 	}
 }
 
-// RecallPlot draws recall at 5 as bars, one panel for the repository's own questions and,
-// where they were measured, one for the mean over the public sets.
+// RecallPlot draws recall at 5 as bars. One panel has the repository's own questions, another
+// the mean over the public sets if they were measured.
 func RecallPlot(r *Results) []byte {
 	type panel struct {
 		title string

@@ -13,19 +13,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 )
 
-// A Quality is how often one searcher finds the right tools of one set of questions.
+// A Quality is how often a searcher finds the right tools for a set of questions.
 type Quality struct {
 	Set      string
 	Tools    int
 	Queries  int
 	Searcher string
-	Recall1  float64 // from 0 to 1, as are the others
+	Recall1  float64 // from 0 to 1, like Recall5 and MRR
 	Recall5  float64
 	MRR      float64
 }
 
-// finders are the searchers whose finds are measured: those of Contestants that take
-// words, and BM25 as it is usually shipped.
+// finders returns the searchers whose finds are measured: the Contestants that take words, and
+// BM25 as it is usually shipped.
 func finders() []Contestant {
 	var list []Contestant
 	for _, c := range Contestants {
@@ -36,8 +36,8 @@ func finders() []Contestant {
 	return append(list, Contestant{Name: "BM25 as usual", Index: Usual})
 }
 
-// publicFinders are those of them that are measured on the public sets, which take some
-// of the others minutes.
+// publicFinders are the finders measured on the public sets. Some other finders would take
+// minutes for those.
 var publicFinders = map[string]bool{"Keyword": true, "BM25": true, "bleve": true, "bleve, fields": true, "BM25 as usual": true}
 
 // ownSet is the name of the repository's own questions, testdata/ranking.
@@ -46,8 +46,8 @@ const ownSet = "ranking"
 // publicSets are folders of tools and questions that are not part of the repository.
 var publicSets = []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
 
-// PublicDir returns the folder of the public sets: what TOOLSEARCH_RETRIEVAL says, or
-// shared/retrieval beside the repository, whose root is given.
+// PublicDir returns the folder of the public sets: TOOLSEARCH_RETRIEVAL, or shared/retrieval
+// beside the repository at root.
 func PublicDir(root string) string {
 	if dir := os.Getenv("TOOLSEARCH_RETRIEVAL"); dir != "" {
 		return dir
@@ -55,8 +55,8 @@ func PublicDir(root string) string {
 	return filepath.Join(root, "..", "shared", "retrieval")
 }
 
-// MeasureQuality measures on the repository's own questions, and on the public sets that
-// are in the folder public; none if there is no such folder.
+// MeasureQuality measures on the repository's own questions, and on the public sets in the
+// folder public if that exists.
 func MeasureQuality(ctx context.Context, root, public string, progress func(string)) ([]Quality, error) {
 	folder := filepath.Join(root, "testdata", "ranking")
 	catalog, queries, err := loadSet(folder)

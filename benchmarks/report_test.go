@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// someResults are made up.
+// someResults returns made-up results.
 func someResults() *Results {
 	r := &Results{
 		Environment: Environment{Go: "go1.99", System: "plan9/amd64", Procs: 3, Load: [2]float64{1.25, 9}, Modules: []string{"github.com/cloudwego/eino v0.0.1"}},
@@ -44,7 +44,7 @@ func someResults() *Results {
 }
 
 func TestGolden(t *testing.T) {
-	short := someResults() // one size, no questions: nothing to divide by
+	short := someResults() // one size and no questions, so nothing to divide by
 	short.Speed, short.Quality, short.Prepare = short.Speed[:1], nil, nil
 	for name, got := range map[string][]byte{
 		"report.md":         Markdown(someResults(), "latency.svg", "recall.svg"),
@@ -60,7 +60,7 @@ func TestGolden(t *testing.T) {
 		}
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), "%s is not what was written; go test -run Golden -update . rewrites it", path)
+		assert.Equal(t, string(want), string(got), "%s differs; go test -run Golden -update . rewrites it", path)
 		if filepath.Ext(name) == ".svg" {
 			checkXML(t, name, got)
 		}

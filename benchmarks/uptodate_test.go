@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in the repository was written from results.json, not by hand.
+// BENCHMARKS.md and the plots in the repository were written from results.json, not by hand.
 func TestReportIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile("results.json")
 	require.NoError(t, err)

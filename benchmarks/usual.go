@@ -10,14 +10,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// Usual is BM25 as most tool searches ship it, to see what ours adds: k1 1.2, b 0.75 over
-// the words of name and description alike, lower-cased, Chinese and the like by character;
-// no stop words, no stemming, no parameters.
+// Usual is BM25 as most tool searches ship it, to show what this library's BM25 adds. It has
+// k1 1.2, b 0.75, and the lower-cased words of name and description alike, with Chinese and
+// similar scripts by character. It has no stop words, no stemming and no parameters.
 //
 //	sum over the words w of the query of
 //	    ln(1 + (N - df + 0.5) / (df + 0.5)) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length))
 //
-// It is here for its finds and not for its speed.
+// It is measured for its finds, not for its speed.
 func Usual(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 	x := &usual{postings: make(map[string][]usualPosting), lengths: make([]float64, len(docs))}
 	for i := range docs {
@@ -76,7 +76,7 @@ func (x *usual) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, 
 	return toolsearch.Hits{Hits: hits}, nil
 }
 
-// usualWords are the runs of letters and digits, cut at humps, and single characters of
+// usualWords returns the runs of letters and digits, cut at humps, and the single characters of
 // scripts without blanks.
 func usualWords(text string) []string {
 	var b strings.Builder

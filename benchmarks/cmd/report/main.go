@@ -1,5 +1,5 @@
-// Command report measures the searchers and writes what came out to BENCHMARKS.md, two
-// plots, and results.json, from which -from writes the others again without measuring.
+// Command report measures the searchers and writes BENCHMARKS.md, two plots and results.json.
+// With -from results.json it writes the other files again without measuring.
 //
 //	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json]
 package main
@@ -18,7 +18,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/benchmarks"
 )
 
-// Where things are written, from the root of the repository.
+// Paths of the written files, from the root of the repository.
 const (
 	document = "BENCHMARKS.md"
 	latency  = "docs/img/latency.svg"
@@ -29,7 +29,7 @@ const (
 func main() {
 	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
 	root := flag.String("root", "..", "folder of the repository, where the files are written")
-	from := flag.String("from", "", "results.json of an earlier run: write them, measure nothing")
+	from := flag.String("from", "", "results.json of an earlier run: write its files without measuring")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
