@@ -15,7 +15,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
-// adapter is one of eino-ext's, at the version that go.mod names.
+// adapter is an adapter of eino-ext, in the version of go.mod.
 type adapter[M adk.MessageType] struct {
 	name string
 	api  provider.API
@@ -33,8 +33,8 @@ var messageAdapters = []adapter[*schema.Message]{
 	}},
 }
 
-// A chat completions model of agenticopenai has its own type, which tells it from the
-// Responses model.
+// agenticopenai's chat completions model has a type of its own, different from the Responses
+// model's.
 var agenticAdapters = []adapter[*schema.AgenticMessage]{
 	{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
 		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt"})
@@ -47,8 +47,8 @@ var agenticAdapters = []adapter[*schema.AgenticMessage]{
 // raceDetector says that the tests run with -race.
 var raceDetector bool
 
-// skipRace passes over what an adapter cannot do under the race detector: claude's Stream
-// writes its result err from two goroutines (docs/adapters.md).
+// skipRace skips a test that an adapter fails under the race detector: claude's Stream writes
+// its result err from two goroutines (docs/adapters.md).
 func (a adapter[M]) skipRace(t *testing.T, stream bool) {
 	t.Helper()
 	if raceDetector && stream && a.api == provider.Messages {

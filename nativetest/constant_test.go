@@ -13,9 +13,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
-// TestConstantTools: under ProtocolDispatch the tools of all requests are the same bytes, on
-// every adapter, and with references those that are part of the prompt are: what a provider
-// cached of them stays valid however much is found and called.
+// TestConstantTools: under ProtocolDispatch, all requests have the same tools, byte for byte,
+// on every adapter. With references, this holds for the tools that are part of the prompt. So a
+// provider's cache of the tools stays valid, however much is found and called.
 func TestConstantTools(t *testing.T) {
 	through := func(name, arguments string) provider.Call {
 		return provider.Call{Name: "call_tool", Arguments: `{"name":"` + name + `","arguments":` + arguments + `}`}
@@ -60,8 +60,8 @@ func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, t
 	assert.Contains(t, lastBody(requests), says)
 }
 
-// promptTools returns the tools of a request that are part of the prompt: not the deferred
-// ones.
+// promptTools returns the tools of a request that are part of the prompt, which are those not
+// deferred.
 func promptTools(t *testing.T, r provider.Request) (tools []string) {
 	t.Helper()
 	for _, f := range fields(t, r.Body) {

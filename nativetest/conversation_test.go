@@ -14,13 +14,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// dialect is a way to search, as Config says it, and the adapters it is for.
+// dialect is a Config for a way to search, and the adapters it works with.
 type dialect struct {
 	name     string
 	config   toolsearch.Config
-	adapters string // names, joined by blanks; "": all
-	hidden   bool   // the search tool is not one the model can call like others
-	pending  string // why it is not played yet; to play it, remove the line
+	adapters string // names, joined by blanks; "" means all
+	hidden   bool   // the search tool is not an ordinary tool
+	pending  string // the reason to skip it; "" means that it runs
 }
 
 var dialects = []dialect{
@@ -35,14 +35,14 @@ var dialects = []dialect{
 	},
 }
 
-// conversation is played on every adapter in every dialect that is for it, with a static
-// tool and without, streaming and not.
+// conversation is played on every adapter in every dialect that fits, with and without a static
+// tool, streaming and not.
 type conversation struct {
 	name   string
 	turns  []turn
 	loaded []string // before each model call, joined by blanks
-	says   []string // what must be in the last request's body, wherever
-	only   string   // adapters that can have it; "": all
+	says   []string // texts that the last request's body must contain
+	only   string   // adapters that can have this conversation; "" means all
 }
 
 var conversations = []conversation{
@@ -77,7 +77,7 @@ var conversations = []conversation{
 		says:   []string{"send_mail ran with"},
 	},
 	{
-		// Anthropic's models write objects; where one breaks off see TestBrokenInput.
+		// Anthropic's models write objects. TestBrokenInput has an object that breaks off.
 		name:   "arguments that are no JSON",
 		turns:  []turn{calls(search(`{"query":`)), calls(search(`mail`)), calls(provider.Call{Name: "send_mail", Arguments: `{"city":`}), provider.Say("Sent.")},
 		loaded: []string{"", "", "send_mail", "send_mail"},
@@ -105,7 +105,7 @@ var conversations = []conversation{
 	},
 }
 
-// inDialects calls play for every way in which a conversation with an adapter can go.
+// inDialects calls play for every combination of adapter, dialect, static tool and streaming.
 func inDialects[M adk.MessageType](t *testing.T, adapters []adapter[M], play func(t *testing.T, a adapter[M], d dialect, static, stream bool)) {
 	t.Helper()
 	for _, a := range adapters {
@@ -132,7 +132,7 @@ func includes(names, name string) bool {
 	return names == "" || strings.Contains(" "+names+" ", " "+name+" ")
 }
 
-// golden names the file of a conversation.
+// golden returns the file name of a conversation.
 func golden(a string, d dialect, static bool, name string) string {
 	kind := map[bool]string{false: "bare", true: "static"}[static]
 	return a + "/" + d.name + "/" + strings.ReplaceAll(name, " ", "-") + "." + kind
@@ -164,8 +164,8 @@ func testConversations[M adk.MessageType](t *testing.T, a adapter[M], d dialect,
 	}
 }
 
-// checkCached checks what a prompt cache needs: the conversation only grows at its end,
-// and so does the list of tools, which comes before it in the prompt.
+// checkCached checks what a prompt cache needs: the conversation grows only at its end, and so
+// does the list of tools, which comes first in the prompt.
 func checkCached(t *testing.T, requests []provider.Request, api provider.API) {
 	t.Helper()
 	checkPrefix(t, requests, map[provider.API]string{provider.Responses: "input", provider.Messages: "messages", provider.Chat: "messages"}[api])
@@ -173,8 +173,8 @@ func checkCached(t *testing.T, requests []provider.Request, api provider.API) {
 	checkPrefix(t, requests, "tools")
 }
 
-// TestResume interrupts a run in a round of calls and resumes it from a checkpoint with
-// another instance of everything, as after a restart of the process.
+// TestResume interrupts a run in a round of calls and resumes it from a checkpoint. Everything
+// else is new, as after a restart of the process.
 func TestResume(t *testing.T) {
 	inDialects(t, messageAdapters, testResume)
 	inDialects(t, agenticAdapters, testResume)
@@ -201,7 +201,7 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 	checkGolden(t, golden(a.name, d, static, "interrupt and resume"), stream, requests)
 }
 
-// TestSecondRun gives a run the messages of the first one's events for its history.
+// TestSecondRun uses the messages of the first run's events as the history of a second run.
 func TestSecondRun(t *testing.T) {
 	inDialects(t, messageAdapters, testSecondRun)
 	inDialects(t, agenticAdapters, testSecondRun)

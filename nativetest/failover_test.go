@@ -12,8 +12,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
-// TestFailover: a model that fails in the middle of a run is followed by one of another
-// provider, which sees the same loaded tools.
+// TestFailover: when a model fails in the middle of a run, a model of another provider takes
+// over and sees the same loaded tools.
 func TestFailover(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		for i := range 2 {
@@ -25,7 +25,7 @@ func TestFailover(t *testing.T) {
 				testFailover(t, agenticAdapters[i], agenticAdapters[1-i], dialects[0], stream)
 			})
 		}
-		// From a model that searches natively to one that cannot.
+		// The first model searches natively, the second cannot.
 		for _, d := range dialects[1:] {
 			t.Run(d.name+"/"+title(false, stream), func(t *testing.T) {
 				if d.name == "references" {

@@ -21,9 +21,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What the adapters themselves do wrong, or do not know, each in one or two calls of the
-// model without an agent. docs/adapters.md tells of each. A test that fails here after an
-// update of an adapter is good news: correct the page.
+// The adapters' own faults and gaps, each in one or two calls of the model without an agent.
+// docs/adapters.md describes them. If a test fails here after an update of an adapter, the
+// fault may be gone: correct the page.
 
 var (
 	hi    = []message{{Role: toolsearchtest.User, Text: "Hi"}}
@@ -46,19 +46,19 @@ func infos(names ...string) (all []*schema.ToolInfo) {
 	return all
 }
 
-// fault is one call of a model and what comes of it.
+// fault is one call of a model and its outcome.
 type fault struct {
 	name     string
 	messages []message
 	tools    []*schema.ToolInfo
 	deferred []*schema.ToolInfo
-	search   bool   // with the search tool as the native one
-	patch    bool   // with the type that the claude adapter forgets
+	search   bool   // with the search tool as the native search tool
+	patch    bool   // with the type that the claude adapter omits
 	cache    bool   // with claude's AutoCacheControl
 	server   bool   // the provider searches by itself
-	stream   bool   // only so
-	err      string // in the error; "" where there is none
-	body     string // in what went over the wire; "" where nothing did
+	stream   bool   // only when streaming
+	err      string // text in the error; "" means no error
+	body     string // text in the requests' bodies; "" means no request
 }
 
 func (f fault) options() []model.Option {
@@ -104,7 +104,7 @@ func TestClaudeFaults(t *testing.T) {
 			body: `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`,
 		},
 		{
-			name: "a stream of it", messages: hi, deferred: infos("get_weather"), patch: true, server: true, stream: true,
+			name: "search by the provider, streamed", messages: hi, deferred: infos("get_weather"), patch: true, server: true, stream: true,
 			body: `"stream":true`, err: "cannot concat multiple non-zero value of type []claude.ToolSearchEvent",
 		},
 		{
@@ -138,7 +138,7 @@ func TestOpenAIFaults(t *testing.T) {
 func TestAgenticOpenAIFaults(t *testing.T) {
 	playFaults(t, agenticAdapters[0], []fault{
 		{
-			name: "a search result for a call that bears no mark of it", messages: found, tools: infos(searchTool),
+			name: "a search result whose call has no mark", messages: found, tools: infos(searchTool),
 			body: `"type":"tool_search_output"`, err: "No tool call found for tool search output with call_id a",
 		},
 		{
@@ -146,7 +146,7 @@ func TestAgenticOpenAIFaults(t *testing.T) {
 			body: `{"type":"tool_search"}`,
 		},
 		{
-			name: "a stream of it", messages: hi, deferred: infos("get_weather"), server: true, stream: true,
+			name: "search by the provider, streamed", messages: hi, deferred: infos("get_weather"), server: true, stream: true,
 			body: `{"type":"tool_search"}`,
 		},
 	})
@@ -184,7 +184,7 @@ func playFaults[M adk.MessageType](t *testing.T, a adapter[M], table []fault) (b
 	return bodies
 }
 
-// checkError checks what an error says; "" where there is to be none.
+// checkError checks that err contains want. "" means that there must be no error.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()
 	if want == "" {
@@ -240,8 +240,8 @@ func concat[M adk.MessageType](chunks []M) (whole M, err error) {
 	return whole, nil
 }
 
-// patchedClaude is the claude adapter with what a user can put between it and the
-// provider: a transport that adds the missing type.
+// patchedClaude is the claude adapter with a transport that adds the missing type, as a user
+// can do.
 func patchedClaude(t *testing.T, url string, cache bool) model.BaseModel[*schema.Message] {
 	t.Helper()
 	config := &claude.Config{
@@ -269,12 +269,12 @@ func (searchToolType) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(patched)
 }
 
-// bareSchema is why TestToolWithoutParameters is not played yet; to play it, make it empty.
+// bareSchema is the reason to skip TestToolWithoutParameters. Empty means that it runs.
 const bareSchema = ""
 
-// TestToolWithoutParameters: a dynamic tool may have none, and the claude adapter then
-// sends no schema, which ends the run when the tool is found. What the middleware shows is
-// its own copy, which can have an empty one.
+// TestToolWithoutParameters: for a dynamic tool without parameters the claude adapter sends no
+// schema, which would end the run when the tool is found. The middleware shows its own copy of
+// the tool, which can have an empty schema.
 func TestToolWithoutParameters(t *testing.T) {
 	if bareSchema != "" {
 		t.Skip(bareSchema)
@@ -287,8 +287,8 @@ func TestToolWithoutParameters(t *testing.T) {
 	checkRequests(t, server.Requests(), dialects[0], false, []string{"", "ping", "ping"})
 }
 
-// TestBrokenInput: a stream of Anthropic's may break off within a call's input, as it does
-// at the limit of tokens. The adapter then writes a body that is no JSON, and the run ends.
+// TestBrokenInput: an Anthropic stream may break off within a call's input, for example at the
+// token limit. The adapter then writes a body that is not JSON, and the run ends.
 func TestBrokenInput(t *testing.T) {
 	a := messageAdapters[0]
 	a.skipRace(t, true)
@@ -298,8 +298,8 @@ func TestBrokenInput(t *testing.T) {
 	assert.Contains(t, lastBody(server.Requests()), `"input":{"query":,`, "what went over the wire")
 }
 
-// TestBrokenInputOfReferences: where the adapter is known to be claude's, such a call is
-// mended on its way, and the run goes on.
+// TestBrokenInputOfReferences: if the adapter is known to be claude's, the middleware repairs
+// such a call and the run continues.
 func TestBrokenInputOfReferences(t *testing.T) {
 	a := messageAdapters[0]
 	a.skipRace(t, true)
@@ -312,12 +312,12 @@ func TestBrokenInputOfReferences(t *testing.T) {
 	assert.Contains(t, body, `"tool_reference"`, "what went over the wire")
 }
 
-// silent is a tool that has nothing to say.
+// silent is a tool that returns nothing.
 type silent struct{ echo }
 
 func (silent) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
 
-// TestEmptyResult: a tool may return nothing, which two of the adapters cannot send.
+// TestEmptyResult: a tool may return nothing, but two of the adapters cannot send that.
 func TestEmptyResult(t *testing.T) {
 	for i, want := range []string{"text content blocks must be non-empty", ""} {
 		testEmptyResult(t, messageAdapters[i], want)

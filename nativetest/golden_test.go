@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// field is a member of a JSON object, with the bytes it has on the wire. A list is split
-// into its elements.
+// field is a member of a JSON object with its bytes on the wire. A list is split into its
+// elements.
 type field struct {
 	key      string
 	value    string
@@ -29,12 +29,12 @@ type field struct {
 	list     bool
 }
 
-// streamed is what adapters say otherwise of an answer that came as a stream: openai gives
-// its calls an index, agenticopenai leaves out that a text has no annotations.
+// streamed matches what adapters send differently after a streamed answer: openai gives its
+// calls an index, and agenticopenai omits the empty annotations of a text.
 var streamed = regexp.MustCompile(`"index":\d+,("id":"call_)|"annotations":\[\],`)
 
-// fields reads the members of a body in their order. What only says that an answer was
-// streamed, or is to be, is left out, so that a conversation has one golden file for both.
+// fields reads the members of a body in order. It leaves out everything that depends only on
+// streaming, so a conversation has the same golden file with and without streaming.
 func fields(t *testing.T, body []byte) (all []field) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -62,8 +62,8 @@ func fields(t *testing.T, body []byte) (all []field) {
 	return all
 }
 
-// shortened puts a few words for the search tool's long description, so that the files
-// show conversations and do not change with every word of the prompt.
+// shortened replaces the search tool's long description by a few words, so the files do not
+// change with every word of the prompt.
 func shortened(element string) string {
 	var tool struct {
 		Type, Name, Description string
@@ -90,8 +90,8 @@ func shortened(element string) string {
 	return element
 }
 
-// transcript writes requests for people to read: of each what is new against the one
-// before, a line for each element of a list.
+// transcript writes requests for people to read: what each request adds to the request before
+// it, with one line per element of a list.
 func transcript(t *testing.T, requests []provider.Request) string {
 	t.Helper()
 	var b strings.Builder
@@ -146,7 +146,7 @@ func sortedKeys(m map[string]field) []string {
 	return keys
 }
 
-// checkGolden compares what went over the wire with a file; update writes it, but not
+// checkGolden compares what went over the wire with a file. -update writes the file, but not
 // from a stream.
 func checkGolden(t *testing.T, name string, stream bool, requests []provider.Request) {
 	t.Helper()
@@ -160,17 +160,17 @@ func checkGolden(t *testing.T, name string, stream bool, requests []provider.Req
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "go test -update writes it")
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	n := commonPrefix(gotLines, wantLines) // one line tells more than both files
+	n := commonPrefix(gotLines, wantLines) // the first different line is easier to read than both files
 	assert.Equal(t, at(wantLines, n), at(gotLines, n), "%s, line %d", path, n+1)
 }
 
-// at is the nth of some lines, or nothing.
+// at returns the nth line, or nothing.
 func at(lines []string, n int) []string { return append([]string{}, lines[n:min(n+1, len(lines))]...) }
 
-// checkPrefix checks that in every request a list begins with what it was in the request
-// before, byte for byte: a provider's prompt cache holds what it has of it. Deferred tools
-// are no part of the prompt. Neither counts Responses' own search tool, which agenticopenai
-// puts last: a hidden tool that was called without a search comes before it.
+// checkPrefix checks that in every request a list begins with the list of the request before,
+// byte for byte. Then a provider's prompt cache stays valid. Deferred tools do not count, since
+// they are not part of the prompt. Responses' own search tool does not count either:
+// agenticopenai puts it last, after a hidden tool that was called without a search.
 func checkPrefix(t *testing.T, requests []provider.Request, key string) {
 	t.Helper()
 	var before []string

@@ -1,6 +1,6 @@
-// Package nativetest plays whole conversations through eino-ext's real model adapters
-// against servers that hold every request to the provider's rules. What went over the
-// wire stands in testdata, one file for each conversation; go test -update rewrites them.
+// Package nativetest plays whole conversations through eino-ext's real model adapters against
+// servers that check every request against the provider's rules. testdata has what went over
+// the wire, one file per conversation. go test -update rewrites the files.
 package nativetest
 
 import (
@@ -44,7 +44,7 @@ func calling(name string) provider.Call {
 
 func calls(of ...provider.Call) turn { return provider.CallTools(of...) }
 
-// echo is a tool that answers with its own name and arguments.
+// echo is a tool that returns its own name and arguments.
 type echo struct{ info *schema.ToolInfo }
 
 func (e echo) Info(context.Context) (*schema.ToolInfo, error) { return e.info, nil }
@@ -68,7 +68,7 @@ func catalog() []tool.BaseTool {
 	}
 }
 
-// confirm is a tool without parameters that interrupts the run when it is called first.
+// confirm is a tool without parameters that interrupts the run at its first call.
 type confirm struct{ echo }
 
 func (c confirm) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
@@ -78,10 +78,10 @@ func (c confirm) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (
 	return "confirmed", nil
 }
 
-// setup is all that is needed to run an agent.
+// setup is everything needed to run an agent.
 type setup struct {
 	config  toolsearch.Config // without DynamicTools
-	dynamic []tool.BaseTool   // nil: the catalog
+	dynamic []tool.BaseTool   // nil means the catalog
 	static  bool              // the agent has a static tool, clock
 	stream  bool
 	store   adk.CheckPointStore
@@ -112,19 +112,19 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: s.stream, CheckPointStore: s.store})
 }
 
-// run asks one question and returns the messages of the events.
+// run asks the question and returns the messages of the events.
 func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, opts ...adk.AgentRunOption) ([]M, error) {
 	t.Helper()
 	return drain(newRunner(t, m, s).Run(context.Background(), input[M](s), opts...))
 }
 
-// runWith is run of an agent whose config is changed.
+// runWith is run with a changed agent config.
 func runWith[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change func(*adk.TypedChatModelAgentConfig[M])) ([]M, error) {
 	t.Helper()
 	return drain(newRunner(t, m, s, change).Run(context.Background(), input[M](s)))
 }
 
-// input is the history and the question.
+// input returns the history and the question.
 func input[M adk.MessageType](s setup) (all []M) {
 	for _, m := range append(slices.Clone(s.history), message{Role: toolsearchtest.User, Text: "What is new?"}) {
 		all = append(all, toolsearchtest.Encode[M](m))
@@ -146,8 +146,8 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	return messages, err
 }
 
-// inCallOrder puts the results of each round into the order of its calls. Events come in
-// that of completion, which may be another one each time.
+// inCallOrder puts the results of each round into the order of the calls. Events come in the
+// order of completion, which varies.
 func inCallOrder[M adk.MessageType](messages []M) []M {
 	place := make(map[string]int) // call id -> its place among all calls
 	for _, m := range messages {
@@ -192,9 +192,8 @@ func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
 	return nil
 }
 
-// checkRequests checks that the provider took every request, and what the model could
-// call at each: the static tool, the search tool where it is an ordinary one, and the
-// loaded ones.
+// checkRequests checks that the provider accepted every request, and which tools the model
+// could call at each: the static tool, the search tool if it is ordinary, and the loaded tools.
 func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool, loaded []string) {
 	t.Helper()
 	var before []string
@@ -211,7 +210,7 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 		}
 		want := append(slices.Clone(before), strings.Fields(loaded[i])...)
 		callable := slices.Clone(r.Callable)
-		if d.name != "default" { // found tools come after ordinary ones, whichever was loaded first
+		if d.name != "default" { // found tools come after ordinary tools, in any order of loading
 			slices.Sort(want)
 			slices.Sort(callable)
 		}
@@ -220,7 +219,7 @@ func checkRequests(t *testing.T, got []provider.Request, d dialect, static bool,
 	assert.Len(t, got, len(loaded))
 }
 
-// lastBody is the body of the last request, if there was one.
+// lastBody returns the body of the last request, or "" if there was none.
 func lastBody(requests []provider.Request) string {
 	if len(requests) == 0 {
 		return ""

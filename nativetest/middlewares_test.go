@@ -16,12 +16,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// noReduction is why reduction is not played with references yet; to play it, make it empty.
+// noReduction is the reason to skip reduction with references. Empty means that it runs.
 const noReduction = ""
 
-// TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation under
-// the provider's eyes, before this middleware or after it. No request is refused, and the
-// tools that were loaded can be called.
+// TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation, before or
+// after this middleware. The provider refuses no request, and loaded tools can be called.
 func TestOtherMiddlewares(t *testing.T) {
 	inDialects(t, messageAdapters, testOtherMiddlewares)
 	inDialects(t, agenticAdapters, testOtherMiddlewares)

@@ -16,12 +16,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// NativeServer: the provider searches by itself, in the course of its answer. Of the
-// adapters agenticopenai can do it, and claude where a transport adds the type that it
-// forgets and the answer is not streamed.
+// NativeServer: the provider searches by itself while it answers. agenticopenai can do this.
+// claude can do it without streaming, if a transport adds the type that the adapter omits.
 
-// noServer is why these tests are not played yet; to play them, make it empty and take
-// the field of serverConfig out of its comment.
+// noServer is the reason to skip these tests. Empty means that they run.
 const noServer = ""
 
 var serverConfig = toolsearch.Config{Protocol: toolsearch.ProtocolNativeServer}
@@ -65,8 +63,8 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 	one, two := "get_weather send_mail", "get_weather send_mail list_stocks"
 	requests := server.Requests()
 	checkRequests(t, requests, dialect{name: "server", hidden: true}, static, []string{"", one, two, two, two, two})
-	// What the provider found stays deferred: moved among the ordinary tools it would be
-	// paid for twice, and every call of a tool would void the prompt cache.
+	// Tools that the provider found stay deferred. As ordinary tools they would be paid for
+	// twice, and every call of a tool would invalidate the prompt cache.
 	checkPrefix(t, requests, "tools")
 	for i, r := range requests {
 		assert.Equal(t, map[bool]int{true: 1}[static], ordinaryTools(t, r), "tools of request %d that are not deferred: %s", i, r.Body)
@@ -78,7 +76,7 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 }
 
 // ordinaryTools counts the tools of a request that are neither deferred nor the provider's
-// search.
+// search tool.
 func ordinaryTools(t *testing.T, r provider.Request) (n int) {
 	t.Helper()
 	for _, f := range fields(t, r.Body) {

@@ -15,11 +15,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Histories travel: what one adapter left behind goes on with another, in another dialect.
-// Loaded tools stay loaded, and no provider gets what it does not know.
+// A history of one adapter continues with another adapter, in another dialect. Loaded tools
+// stay loaded, and no provider gets anything it does not know.
 
-// asText makes the root turn native results into text where the adapter knows nothing of
-// them. To play the rows that wait for it, make this string empty.
+// asText is the reason to skip the rows that need native results turned into text for adapters
+// that do not know them. Empty means that the rows run.
 const asText = ""
 
 // leftBehind is a conversation in which two tools were loaded, with the results of the
@@ -47,7 +47,7 @@ func leftBehind(native bool) []message {
 	}
 }
 
-// goOn is how each conversation goes on.
+// goOn is how each conversation continues.
 var goOn = []turn{calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Done.")}
 
 func TestTravel(t *testing.T) {
@@ -100,8 +100,8 @@ func continued[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static,
 	return server, err
 }
 
-// TestTurnedOff runs natively first and goes on in default mode with what the run's events
-// left, marks of the adapter included.
+// TestTurnedOff runs natively first and continues in default mode with the messages of the
+// run's events, including the adapter's marks.
 func TestTurnedOff(t *testing.T) {
 	if asText != "" {
 		t.Skip(asText)

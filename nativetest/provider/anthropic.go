@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The rules of Anthropic's Messages API: what a request must have, and its tools.
+// The rules of Anthropic's Messages API for a request and its tools.
 
 // serverSearch maps the types of the provider's search tools to their names.
 var serverSearch = map[string]string{
@@ -80,7 +80,7 @@ func (r *request) readAnthropicTool(i int, tool object) *fault {
 		return faultf("tools.%d: Input tag '%v' found using 'type' does not match any of the expected tags: 'custom', "+
 			"'tool_search_tool_bm25_20251119', 'tool_search_tool_regex_20251119'", i, kind)
 	}
-	// A tool without a type is a custom one, whatever its name.
+	// A tool without a type is a custom tool, whatever its name.
 	name := text(tool, "name")
 	schema, isObject := tool["input_schema"].(object)
 	switch {

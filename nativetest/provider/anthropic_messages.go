@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The rules of Anthropic's Messages API for a conversation: who speaks, and that calls
-// and results belong together.
+// The rules of Anthropic's Messages API for a conversation: the order of roles, and the results
+// that calls must have.
 
-// conversation is what is known while the messages of a request are read in order.
+// conversation is the state while the messages of a request are read in order.
 type conversation struct {
 	request *request
 	ids     map[string]bool // of all calls so far
-	open    []string        // calls of the last assistant's message
+	open    []string        // calls of the last assistant message
 	at      int             // the number of that message
 	found   []string        // tools that a result refers to
 }
@@ -127,8 +127,8 @@ func (c *conversation) readAssistant(i int, blocks []object) *fault {
 	return nil
 }
 
-// readUser reads a user's message. The one after an assistant's begins with the results of
-// all its calls; one user's message after another is allowed, and is read as one turn.
+// readUser reads a user message. After an assistant message it must begin with the results of
+// all calls. Several user messages in a row are allowed and are read as one turn.
 func (c *conversation) readUser(i int, blocks []object) *fault {
 	answered := map[string]bool{}
 	for j, b := range blocks {
@@ -182,7 +182,7 @@ func (c *conversation) readResult(i, j int, result object) *fault {
 	return c.refer(references)
 }
 
-// refer notes tools that were found. Each needs a definition.
+// refer records found tools. Each needs a definition.
 func (c *conversation) refer(references []object) *fault {
 	for _, b := range references {
 		name := text(b, "tool_name")

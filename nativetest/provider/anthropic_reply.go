@@ -7,12 +7,11 @@ import (
 
 // Answers of Anthropic's Messages API.
 
-// message is an answer: its content blocks, and the JSON of each call's input for those
-// that are streamed.
+// message is an answer: its content blocks, and for streaming the JSON of each call's input.
 type message struct {
 	id, model, stop string
 	blocks          []object
-	inputs          []string // by block; "" for those without
+	inputs          []string // by block; "" means no input
 }
 
 func composeMessage(req *request, turn Turn, number int) (reply, *fault) {

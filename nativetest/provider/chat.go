@@ -77,7 +77,7 @@ func strange(param string) *fault {
 	return f
 }
 
-// define checks the definition of a function and notes it. No name may come twice.
+// define checks the definition of a function and records it. Names must be unique.
 func (r *request) define(function object, place string) *fault {
 	name := text(function, "name")
 	if f := functionName(name, place+".name"); f != nil {
@@ -127,8 +127,8 @@ func functionName(name, place string) *fault {
 	return nil
 }
 
-// readChatMessages holds calls and results together: the results of a message's calls are
-// the messages right after it.
+// readChatMessages checks that a message with calls is followed directly by the results of all
+// its calls.
 func readChatMessages(messages []object) *fault {
 	open, from := map[string]bool{}, 0
 	var order []string

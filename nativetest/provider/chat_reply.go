@@ -7,7 +7,7 @@ import "fmt"
 type completion struct {
 	id, model, text string
 	calls           []object
-	usage           bool // a stream is to end with the usage
+	usage           bool // a stream ends with the usage
 }
 
 func composeChat(req *request, turn Turn, number int) reply {

@@ -2,13 +2,13 @@
 // Anthropic's Messages, OpenAI's chat completions and OpenAI's Responses, each as one
 // answer and as a stream of events.
 //
-// A server plays a script: each request is answered by the next [Turn]. Before that it
-// holds the request to the provider's rules and, as the provider would, refuses with
-// status 400 what breaks one. What it got is kept, byte for byte, in [Server.Requests].
+// A server plays a script: it answers each request with the next [Turn]. First it checks the
+// request against the provider's rules. Like the provider, it refuses a request that breaks a
+// rule with status 400. [Server.Requests] keeps the requests byte for byte.
 //
-// The rules are those the providers document or are publicly known to answer by; where a
-// rule is in doubt the server lets the request through. The words of an error are the
-// provider's own where they are known, its JSON form always is.
+// The rules are documented by the providers or publicly known. If a rule is in doubt, the
+// server accepts the request. The JSON form of an error is always the provider's own, and its
+// words are too if they are known.
 package provider
 
 import (
@@ -32,7 +32,7 @@ const (
 	Responses API = "/v1/responses"        // OpenAI
 )
 
-// A Turn is one answer of the model: a text, calls of tools, or both.
+// A Turn is an answer of the model: a text, tool calls, or both.
 type Turn struct {
 	Text  string
 	Calls []Call
@@ -42,10 +42,10 @@ type Turn struct {
 // if the request has the native search tool, and a function_call otherwise.
 type Call struct {
 	Name      string
-	Arguments string // JSON; Messages sends an object only, the others whatever it is
+	Arguments string // JSON; Messages sends only objects, the other APIs any text
 
-	// Server says that the provider searches by itself, in the course of its answer, and
-	// Found what it finds. The request must have its search tool.
+	// Server means that the provider searches by itself while it answers. Found is what it
+	// finds. The request must have the provider's search tool.
 	Server bool
 	Found  []string
 }
@@ -59,18 +59,18 @@ func CallTool(name, arguments string) Turn { return CallTools(Call{Name: name, A
 // CallTools is a turn that calls several tools at once.
 func CallTools(calls ...Call) Turn { return Turn{Calls: calls} }
 
-// A Request is what the server got.
+// A Request is a request that the server got.
 type Request struct {
-	Body     []byte   // as it came
+	Body     []byte   // the original bytes
 	Stream   bool     // it asked for events
-	Callable []string // the tools the model can call, in order: not those that are deferred and were not found
-	Refused  string   // the provider's words for the rule it breaks; "" if it breaks none
+	Callable []string // the tools the model can call, in order; deferred tools only once found
+	Refused  string   // the provider's error message; "" means that the request breaks no rule
 }
 
-// Server is a provider on the loopback interface. It is safe for concurrent use; requests
-// get their turns in the order in which they come.
+// Server is a provider on the loopback interface. It is safe for concurrent use. Requests get
+// turns in the order in which they arrive.
 type Server struct {
-	// URL is what an adapter of that API takes for its base URL.
+	// URL is the base URL for an adapter of this API.
 	URL string
 
 	api  API
@@ -80,7 +80,7 @@ type Server struct {
 	got  []Request
 }
 
-// New starts a server, which ends with the test.
+// New starts a server that ends with the test.
 func New(t testing.TB, api API, turns ...Turn) *Server {
 	t.Helper()
 	s := &Server{api: api, plan: turns}
@@ -109,7 +109,7 @@ func (s *Server) Play(turns ...Turn) {
 	s.plan = append(s.plan, turns...)
 }
 
-// bodyLimit is far more than a test sends.
+// bodyLimit is far more bytes than a test sends.
 const bodyLimit = 16 << 20
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -144,8 +144,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer.whole())
 }
 
-// next makes the answer of the next turn. Ids are numbers of the turn and the call, so
-// that the same conversation has the same bytes.
+// next makes the answer of the next turn. Ids are made of the numbers of the turn and the
+// call, so the same conversation has the same bytes.
 func (s *Server) next(req *request) (reply, *fault) {
 	if s.turn == len(s.plan) {
 		return nil, &fault{message: fmt.Sprintf("the script has %d turns and this is one request more", len(s.plan))}
@@ -175,7 +175,7 @@ func compose(api API, req *request, turn Turn, number int) (reply, *fault) {
 // event is one server-sent event.
 type event struct {
 	name string // may be empty
-	data any    // JSON; a string is sent as it is
+	data any    // encoded as JSON; a string is sent unchanged
 }
 
 func (e event) write(w io.Writer) {
@@ -186,14 +186,14 @@ func (e event) write(w io.Writer) {
 	if !raw {
 		encoded, err := json.Marshal(e.data)
 		if err != nil {
-			panic(err) // of maps, lists and strings that this package made
+			panic(err) // cannot happen: data is maps, lists and strings of this package
 		}
 		data = string(encoded)
 	}
 	fmt.Fprintf(w, "data: %s\n\n", data)
 }
 
-// halves cuts a text in two, so that every streamed text comes in more than one event.
+// halves splits a text in two, so every streamed text comes in several events.
 func halves(text string) []string {
 	runes := []rune(text)
 	if len(runes) < 2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/nativetest/provider"
 )
 
-// Each rule of each API is broken once, starting from a request that breaks none.
+// Each test breaks one rule of an API in an otherwise good request.
 
 const goodMessages = `{
 	"model": "claude", "max_tokens": 100, "stream": false,
@@ -75,7 +75,7 @@ func TestRules(t *testing.T) {
 	tests := []struct {
 		api      provider.API
 		old, new string // the change to the good request
-		want     string // in the refusal
+		want     string // text in the refusal
 	}{
 		{messages, `"model": "claude", `, ``, "model: Field required"},
 		{messages, `"max_tokens": 100, `, ``, "max_tokens: Field required"},
@@ -186,7 +186,7 @@ func TestErrorForm(t *testing.T) {
 	}
 }
 
-// TestCallable: what the model can call is what is not deferred, and what was found.
+// TestCallable: the model can call tools that are not deferred, and deferred tools once found.
 func TestCallable(t *testing.T) {
 	for api, want := range map[provider.API]string{provider.Messages: "clock mail", provider.Chat: "clock mail", provider.Responses: "clock mail"} {
 		server := provider.New(t, api, provider.Say("noon"))
@@ -200,7 +200,7 @@ func TestCallable(t *testing.T) {
 	assert.Empty(t, got.Refused)
 }
 
-// TestScriptOver: a request more than the script has turns is a failure that shows.
+// TestScriptOver: a request after the last turn of the script fails visibly.
 func TestScriptOver(t *testing.T) {
 	server := provider.New(t, provider.Chat)
 	status, answer := send(t, server, provider.Chat, goodChat)

@@ -71,7 +71,7 @@ func (r *request) readResponseTools() *fault {
 	return nil
 }
 
-// readResponseFunction checks a definition and notes it in into, where names are unique.
+// readResponseFunction checks a definition and records it in into, where names must be unique.
 func (r *request) readResponseFunction(tool object, place string, into *request) *fault {
 	if key := unknown(tool, "type", "name", "description", "parameters", "strict", "defer_loading"); key != "" {
 		return strange(place + "." + key)
@@ -100,14 +100,14 @@ func (r *request) readSearchTool(tool object, place string) *fault {
 	return nil
 }
 
-// itemPrefix is how the ids of an item begin, by its type.
+// itemPrefix maps the type of an item to the prefix of its id.
 var itemPrefix = map[string]string{"message": "msg", "function_call": "fc", "tool_search_call": "tsc", "tool_search_output": "tso"}
 
-// callOf is the kind of call that an output answers.
+// callOf maps the type of an output to the type of call that it answers.
 var callOf = map[string]string{"function_call_output": "function_call", "tool_search_output": "tool_search_call"}
 
-// readItems checks the input, in which every call has one output of its own kind, after
-// it. It returns the tools that searches found.
+// readItems checks the input. Every call must have one later output of its own kind. readItems
+// returns the tools that searches found.
 func (r *request) readItems(items []object) (found []string, f *fault) {
 	open := map[string]string{} // call id -> kind of the call
 	var order []string
@@ -125,7 +125,7 @@ func (r *request) readItems(items []object) (found []string, f *fault) {
 			f = inputMessage(item, place)
 		case "function_call", "tool_search_call":
 			if text(item, "execution") == "server" {
-				break // the provider's own: its output has no call id either
+				break // the provider's own search; its output has no call id either
 			}
 			if f = callItem(item, kind, place); f == nil && open[call] != "" {
 				f = faultf("Duplicate call_id '%s'.", call).at("%s.call_id", place)
@@ -203,8 +203,8 @@ func callItem(item object, kind, place string) *fault {
 	return functionName(text(item, "name"), place+".name")
 }
 
-// searchOutput checks the definitions that a search returned, whose names are unique
-// within it.
+// searchOutput checks the definitions that a search returned. Names must be unique within one
+// output.
 func (r *request) searchOutput(item object, place string) (names []string, f *fault) {
 	tools, ok := list(item, "tools")
 	if _, given := item["tools"]; !given || !ok {

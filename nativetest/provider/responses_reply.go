@@ -43,7 +43,7 @@ func composeResponse(req *request, turn Turn, number int) (reply, *fault) {
 	return r, nil
 }
 
-// anyJSON is the value of a JSON text, or the text where it is none.
+// anyJSON returns the value of a JSON text, or the text itself if it is not JSON.
 func anyJSON(arguments string) (value any) {
 	if json.Unmarshal([]byte(arguments), &value) != nil {
 		return arguments

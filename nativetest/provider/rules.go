@@ -8,27 +8,27 @@ import (
 	"slices"
 )
 
-// What the three APIs' rules have in common: reading JSON without trust, and answering
-// what breaks a rule.
+// The common part of the three APIs' rules: reading untrusted JSON, and refusing a request that
+// breaks a rule.
 
 // object is a JSON object.
 type object = map[string]any
 
-// request is what is read from a body.
+// request is the content of a body.
 type request struct {
 	body     object
 	stream   bool
 	model    string
 	callable []string
-	tools    map[string]object // by name: every definition the request has
+	tools    map[string]object // name -> definition, for all tools of the request
 	search   string            // the provider's own search tool: its name on Messages, its execution on Responses
 }
 
-// fault is a rule that a request breaks.
+// fault is the rule that a request breaks.
 type fault struct {
 	message string
-	param   string // OpenAI: where
-	code    string // OpenAI: may be empty
+	param   string // OpenAI only: the place
+	code    string // OpenAI only; may be empty
 }
 
 func faultf(format string, args ...any) *fault { return &fault{message: fmt.Sprintf(format, args...)} }
@@ -74,7 +74,7 @@ func (r *request) read(api API, body []byte) *fault {
 	}
 }
 
-// list returns a list of objects, and false if it is something else. A missing one is
+// list returns a list of objects. ok is false if the value is something else. A missing list is
 // empty.
 func list(in object, key string) (items []object, ok bool) {
 	value, there := in[key]
@@ -100,7 +100,7 @@ func flag(in object, key string) bool {
 	return b
 }
 
-// unknown returns the first key, by name, that is not one of those allowed.
+// unknown returns the first key, in order of name, that is not allowed.
 func unknown(in object, allowed ...string) string {
 	var strange []string
 	for key := range in {
@@ -119,9 +119,9 @@ var (
 	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 )
 
-// schemaFault returns what is wrong with a JSON schema: words for the place, and the
-// reason. It looks for what providers do refuse: a value that is no schema, a list without
-// items, a required property that is none.
+// schemaFault returns what is wrong with a JSON schema: the place and the reason. It looks for
+// what providers refuse: a value that is not a schema, a list without items, a required property
+// that does not exist.
 func schemaFault(schema object, place string) (where, why string) {
 	if kind, given := schema["type"]; given {
 		switch kind := kind.(type) {
