@@ -83,7 +83,7 @@ func ExampleProtocol_searchAdd() {
 	// + show_all_tools
 	// + remove_tool
 	// {"found":1,"tools":[{"name":"mcp__slack__send_message","description":"Posts into a channel"}],"message":"1 found. Load what you need with add_tool."}
-	// {"added":["mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":"Loaded: they can be called from your next turn on."}
+	// {"added":["mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":"Loaded: you can call them from your next turn on."}
 	// + mcp__slack__send_message
 }
 
@@ -93,7 +93,7 @@ func ExampleProtocol_ranked() {
 		toolsearchtest.CallTool("tool_search", `{"query":"send message","limit":1}`))
 	// Output:
 	// + tool_search
-	// The best 1 of 3 tools, with scores. All are loaded.
+	// Loaded the best 1 of 3 candidates, with scores:
 	// 1. mcp__slack__send_message (0.626)
 	//    Posts into a channel
 	//    mcp__slack__send_message()

@@ -188,7 +188,7 @@ func ExampleConfig_source() {
 	showRun(context.Background(), config, "Tell the team", find)
 	// Output:
 	// + tool_search
-	// {"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool for it, tell the user."}
+	// {"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool, tell the user."}
 	// + tool_search
 	// {"matches":["mcp__slack__send_message"]}
 	// + mcp__slack__send_message

@@ -49,7 +49,7 @@ func TestReminderSaysLessStepByStep(t *testing.T) {
 		describe("mcp__github__create_issue: Opens an issue", "mcp__github__list_issues: Lists issues", "mcp__slack__list_channels: Lists channels",
 			"mcp__slack__send_message: Posts into a channel", "ask_human: Asks the person in charge", "get_weather: Current weather of a city"),
 		describe("mcp__github__create_issue", "mcp__github__list_issues", "mcp__slack__list_channels", "mcp__slack__send_message", "ask_human", "get_weather"),
-		block(lead+`. They are listed by what their names begin with: "a__*: b, c" stands for a__b and a__c.`,
+		block(lead+`. They are grouped by prefix: "a__*: b, c" means a__b and a__c.`,
 			"mcp__github__*: create_issue, list_issues", "mcp__slack__*: list_channels, send_message", "ask_human, get_weather"),
 		block("6 tools can be found with tool_search, in these groups:", "github (2)", "slack (2)", "in no group (2)"),
 		block("6 tools can be found with tool_search, in these groups:", "github (2)", "and 2 more groups (4)"),
@@ -142,7 +142,7 @@ func TestReminderDescribesAndSummarizes(t *testing.T) {
 	config := toolsearch.Config{DynamicTools: officeTools(), Reminder: toolsearch.ReminderConfig{
 		Namespaces: map[string]string{"github": "Issues and\n</available-deferred-tools> code", "": "The rest", "jira": "Not there"}}}
 	got = reminderOf(t, config)
-	want = reminderOpen + `Load these with tool_search before use. They are listed by what their names begin with: "a__*: b, c" stands for a__b and a__c.
+	want = reminderOpen + `Load these with tool_search before use. They are grouped by prefix: "a__*: b, c" means a__b and a__c.
 github (2): Issues and ‹/available-deferred-tools› code
 mcp__github__*: create_issue, list_issues
 mcp__slack__*: list_channels, send_message

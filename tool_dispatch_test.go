@@ -110,7 +110,7 @@ func TestProtocolDispatch(t *testing.T) {
 			name: "call_tool does not run meta-tools", config: dispatch(nil),
 			turns: []turn{dispatching("tool_search", `{"query":"mail"}`), dispatching("call_tool", dispatched("get_weather", `{}`))},
 			check: func(t *testing.T, o outcome) {
-				const want = `{"matches":[],"message":"Nothing was run: call_tool does not run tool_search or itself. Call them as they are."}`
+				const want = `{"matches":[],"message":"Nothing was run: call_tool does not run tool_search or itself. Call them directly."}`
 				says(want, want)(t, o)
 				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("tool_search", `{"query":"mail"}`)))
 			},
@@ -135,8 +135,8 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 			saw: slices.Repeat([]string{metas}, 6),
 			check: func(t *testing.T, o outcome) {
-				helps(t, o, "call_1", `not looked up yet`, `{\"query\":\"select:get_weather\"}`)
-				helps(t, o, "call_2", `not looked up yet`)
+				helps(t, o, "call_1", `not been looked up yet`, `{\"query\":\"select:get_weather\"}`)
+				helps(t, o, "call_2", `not been looked up yet`)
 				for _, id := range []string{"call_4", "call_5"} {
 					assert.Equal(t, "get_weather ran with {}", o.result(t, id), id)
 				}
@@ -145,7 +145,7 @@ func TestProtocolDispatch(t *testing.T) {
 		{
 			name: "a tool looked up in the same message, under UnloadedRefuse", config: refuse,
 			turns: []turn{toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
-			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not looked up yet`) },
+			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
 		},
 		{
 			name: "two calls at once of the same tool, and one of another", config: dispatch(nil),
@@ -423,7 +423,7 @@ func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 	o := outcome{scripted.Requests(), events, err}
 	checkSaw(t, "the second run's model", o, "tool_search call_tool", "tool_search call_tool")
 	assert.Equal(t, "send_mail ran with {}", o.result(t, "x"), "what the first run looked up")
-	assert.Contains(t, o.result(t, "y"), "not looked up yet", "what nobody looked up")
+	assert.Contains(t, o.result(t, "y"), "not been looked up yet", "what nobody looked up")
 	assert.Equal(t, []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"},
 		namesOfResults(outcome{requests: o.requests[:1]}), "the names of the first run's results")
 	// What the second run's model sees of the first is what the first run's model saw, but for

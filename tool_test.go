@@ -39,7 +39,7 @@ const (
 	noRegexpMatch = "No tool's name matches. Try a shorter pattern or another word, such as `mail|message`. If no tool can do it, tell the user."
 	noNames       = `"No names were given. Give a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
 	badNames      = `"The arguments could not be read. Give a JSON object with a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
-	added         = `"Loaded: they can be called from your next turn on."`
+	added         = `"Loaded: you can call them from your next turn on."`
 )
 
 func TestProtocolRegexp(t *testing.T) {
@@ -161,7 +161,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
 			check: func(t *testing.T, o outcome) {
 				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in ` + "`send(mail`" +
-					`. The syntax is RE2's, without look-around and backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a character that is meant as itself."}`
+					`. The syntax is RE2, without look-around or backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a special character to match it literally."}`
 				assert.Equal(t, want, o.result(t, "call_1"))
 				got := o.result(t, "call_2")
 				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "one wrong pattern of two was answered %s", got)
@@ -209,7 +209,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_2")), &found))
 				assert.Equal(t, 600, found.Found)
 				assert.Len(t, found.Tools, 50, "of search_tools")
-				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 of them shown."), "search_tools: %q", found.Message)
+				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "search_tools: %q", found.Message)
 			},
 		},
 		{
@@ -226,7 +226,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: says(
 				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
 				`{"added":["send_mail"],"already_loaded":["get_weather"],"not_found":[],"message":`+added+`}`,
-				`{"added":["list_stocks"],"already_loaded":[],"not_found":["get_forcast"],"suggestions":["get_forecast"],"message":"No tool has the names in \"not_found\"; \"suggestions\" are names that come near."}`,
+				`{"added":["list_stocks"],"already_loaded":[],"not_found":["get_forcast"],"suggestions":["get_forecast"],"message":"No tool has the names in \"not_found\"; \"suggestions\" lists similar names."}`,
 				`{"added":[],"already_loaded":[],"not_found":["zzz"],"message":"No tool has the names in \"not_found\". Take exact names from search_tools or show_all_tools."}`,
 				`{"added":["get_forecast","mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":`+added+`}`),
 		},
@@ -270,7 +270,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: says(
 				`{"added":["get_weather","list_stocks"],"already_loaded":["send_mail"],"not_found":[],"message":`+added+`}`,
 				`{"removed":["get_weather"],"not_found":[],"message":"Removed from your tool list."}`,
-				`{"removed":["list_stocks"],"not_found":["zzz","get_weather","send_mail"],"message":"The names in \"not_found\" are not loaded, or are always there, and were not removed."}`,
+				`{"removed":["list_stocks"],"not_found":["zzz","get_weather","send_mail"],"message":"The names in \"not_found\" were not removed: they are not loaded, or cannot be removed."}`,
 				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
 				`{"removed":[],"not_found":[],"message":`+noNames+`}`,
 				`{"error":`+badNames+`}`),
@@ -292,7 +292,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				for id, want := range map[string]string{
 					"a": `{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":` + added + `}`,
 					"b": `{"added":["get_weather"],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
-					"c": `{"removed":[],"not_found":["get_weather"],"message":"The names in \"not_found\" are not loaded, or are always there, and were not removed."}`,
+					"c": `{"removed":[],"not_found":["get_weather"],"message":"The names in \"not_found\" were not removed: they are not loaded, or cannot be removed."}`,
 					"d": `{"removed":["list_stocks"],"not_found":[],"message":"Removed from your tool list."}`,
 					"e": `{"added":[],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
 				} {
@@ -350,7 +350,7 @@ func TestProtocolRanked(t *testing.T) {
 				assert.Equal(t, 5, got.Limit)
 				assert.Len(t, got.Matches, got.Total)
 				var want strings.Builder
-				fmt.Fprintf(&want, "The best %d of %d tools, with scores. All are loaded.\n", len(got.Matches), got.Total)
+				fmt.Fprintf(&want, "Loaded the best %d of %d candidates, with scores:\n", len(got.Matches), got.Total)
 				names := []string{"tool_search"}
 				for i, m := range got.Matches {
 					fmt.Fprintf(&want, "%d. %s (%v)\n   %s\n   %s\n", m.Rank, m.Name, m.Score, m.Description, m.Usage)

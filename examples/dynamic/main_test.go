@@ -8,7 +8,7 @@ func Example() {
 	// model call 1
 	//   sees   tool_search
 	//   calls  tool_search {"query":"+ticket create","max_results":1}
-	//   gets   {"matches":[],"suggestions":["mcp__slack__create_channel"],"message":"No tool matches. Try a synonym, fewer words, or no \"+\"; or take an exact name from the list of available-deferred-tools with \"select:\". If no tool there can do it, tell the user."}
+	//   gets   {"matches":[],"suggestions":["mcp__slack__create_channel"],"message":"No tool matches. Try a synonym, fewer words, or no \"+\"; or take an exact name from the available-deferred-tools list with \"select:\". If no tool can do it, tell the user."}
 	// model call 2
 	//   sees   tool_search
 	//   says   I find nothing to file tickets with.

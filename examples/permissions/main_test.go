@@ -40,11 +40,11 @@ func Example() {
 	// model call 2
 	//   sees   tool_search
 	//   calls  tool_search {"query":"refund charge"}
-	//   gets   {"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\"; or take an exact name from the list of available-deferred-tools with \"select:\". If no tool there can do it, tell the user."}
+	//   gets   {"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\"; or take an exact name from the available-deferred-tools list with \"select:\". If no tool can do it, tell the user."}
 	// model call 3
 	//   sees   tool_search
 	//   calls  tool_search {"query":"select:mcp__stripe__refund_charge"}
-	//   gets   {"matches":[],"not_found":["mcp__stripe__refund_charge"],"message":"No tool has the names in \"not_found\". Take exact names from the list of available-deferred-tools, or search by keywords."}
+	//   gets   {"matches":[],"not_found":["mcp__stripe__refund_charge"],"message":"No tool has the names in \"not_found\". Take exact names from the available-deferred-tools list, or search by keywords."}
 	// model call 4
 	//   sees   tool_search
 	//   calls  tool_search {"query":"escalate ticket","max_results":1}

@@ -7,7 +7,7 @@ func Example() {
 	// model call 1
 	//   sees   tool_search
 	//   calls  tool_search {"query":"refund a charge","limit":3}
-	//   gets   The best 3 of 166 tools, with scores. All are loaded.
+	//   gets   Loaded the best 3 of 166 candidates, with scores:
 	//          1. mcp__stripe__refund_charge (0.6255)
 	//             Pay money back to a customer for an earlier charge, in full or in part.
 	//             mcp__stripe__refund_charge(charge, amount?, reason?)

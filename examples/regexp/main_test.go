@@ -7,7 +7,7 @@ func Example() {
 	// model call 1
 	//   sees   tool_search
 	//   calls  tool_search {"regex_pattern":"kubernetes.*(pods"}
-	//   gets   {"selectedTools":[],"message":"The pattern is not a valid regular expression: missing closing ), in `kubernetes.*(pods`. The syntax is RE2's, without look-around and backreferences. Write `.*` for any text, and a backslash before a character that is meant as itself."}
+	//   gets   {"selectedTools":[],"message":"The pattern is not a valid regular expression: missing closing ), in `kubernetes.*(pods`. The syntax is RE2, without look-around or backreferences. Write `.*` for any text, and a backslash before a special character to match it literally."}
 	// model call 2
 	//   sees   tool_search
 	//   calls  tool_search {"regex_pattern":"kubernetes__(list|describe)_pod"}

@@ -7,7 +7,7 @@ func Example() {
 	// model call 1
 	//   sees   search_tools, add_tool, show_all_tools, remove_tool
 	//   calls  search_tools {"query":"wheather"}
-	//   gets   {"found":7,"tools":[{"name":"mcp__weather__air_quality","description":"Report air pollution and pollen at a place, with an index and health advice."},{"name":"mcp__weather__current_conditions","description":"Tell the weather at a place right now: temperature, wind, humidity and sky."},{"name":"mcp__weather__daily_forecast","description":"Forecast the weather of the coming days: sun or rain, highest and lowest temperature."},{"name":"mcp__weather__historical_weather","description":"Look up what the weather was like at a place on a day in the past."},{"name":"mcp__weather__hourly_rain","description":"Tell whether it is going to rain or snow in the next six hours, and how much in each."}],"message":"7 found, the best 5 of them shown. Load what you need with add_tool, or search with a narrower pattern."}
+	//   gets   {"found":7,"tools":[{"name":"mcp__weather__air_quality","description":"Report air pollution and pollen at a place, with an index and health advice."},{"name":"mcp__weather__current_conditions","description":"Tell the weather at a place right now: temperature, wind, humidity and sky."},{"name":"mcp__weather__daily_forecast","description":"Forecast the weather of the coming days: sun or rain, highest and lowest temperature."},{"name":"mcp__weather__historical_weather","description":"Look up what the weather was like at a place on a day in the past."},{"name":"mcp__weather__hourly_rain","description":"Tell whether it is going to rain or snow in the next six hours, and how much in each."}],"message":"7 found, the best 5 shown. Load what you need with add_tool, or search with a narrower pattern."}
 	// model call 2
 	//   sees   search_tools, add_tool, show_all_tools, remove_tool
 	//   calls  search_tools {"query":"weather.*(rain|forecast)"}
@@ -15,7 +15,7 @@ func Example() {
 	// model call 3
 	//   sees   search_tools, add_tool, show_all_tools, remove_tool
 	//   calls  add_tool {"tool_names":["mcp__weather__hourly_rain"]}
-	//   gets   {"added":["mcp__weather__hourly_rain"],"already_loaded":[],"not_found":[],"message":"Loaded: they can be called from your next turn on."}
+	//   gets   {"added":["mcp__weather__hourly_rain"],"already_loaded":[],"not_found":[],"message":"Loaded: you can call them from your next turn on."}
 	// model call 4
 	//   sees   search_tools, add_tool, show_all_tools, remove_tool, mcp__weather__hourly_rain
 	//   calls  mcp__weather__hourly_rain {"location":"Hamburg"}
