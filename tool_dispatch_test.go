@@ -99,7 +99,7 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a list of queries, as the parameter offers it", config: dispatch(nil),
-			turns: []turn{search(`{"query":["weather","select:send_mail","+stocks prices"],"max_results":1}`)},
+			turns: []turn{searching(`{"query":["weather","select:send_mail","+stocks prices"],"max_results":1}`)},
 			check: says(`{"matches":[` + definitionOf("get_weather", "Current weather of a city") + `,` +
 				definitionOf("send_mail", "Sends an e-mail") + `,` + definitionOf("list_stocks", "Prices of shares") + `]}`),
 		},
