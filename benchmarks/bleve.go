@@ -12,7 +12,7 @@ import (
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search/query"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Bleve searches with github.com/blevesearch/bleve/v2 in memory. For a fair comparison it is
@@ -36,13 +36,13 @@ import (
 //	batches of 1,000 in place of 10,000              queries a tenth slower at 100,000 tools, eight times the allocations
 //	  one batch of all                               builds in 7.8 to 8.2 s there, in place of 5.3 to 6.3 s
 //	upsidedown in place of scorch                    builds and queries take several times as long
-func Bleve(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func Bleve(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	return bleveSetup{}.Index(ctx, docs)
 }
 
 // BleveFields is Bleve with separate fields for name, description and parameters, the obvious
 // first set-up. Boosts other than 1 found less.
-func BleveFields(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func BleveFields(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	return bleveSetup{fields: true}.Index(ctx, docs)
 }
 
@@ -67,7 +67,7 @@ func (s bleveSetup) names() []string {
 }
 
 // document is a tool as bleve reads it, without reflection.
-func (s bleveSetup) document(doc *toolsearch.Document) map[string]any {
+func (s bleveSetup) document(doc *search.Document) map[string]any {
 	var parameters strings.Builder
 	for _, p := range doc.Parameters {
 		for _, text := range append([]string{words(p.Name), p.Description}, p.Enum...) {
@@ -114,7 +114,7 @@ func (s bleveSetup) mapping() mapping.IndexMapping {
 }
 
 // Index is an Indexer.
-func (s bleveSetup) Index(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func (s bleveSetup) Index(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	index, err := bleve.NewUsing("", s.mapping(), scorch.Name, bleve.Config.DefaultMemKVStore, nil)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ type bleveSearcher struct {
 
 func (s *bleveSearcher) Close() error { return s.index.Close() }
 
-func (s *bleveSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits, error) {
 	limit := q.Limit
 	if limit == 0 || q.Allowed != nil { // what is not allowed is dropped here
 		limit = s.docs
@@ -157,16 +157,16 @@ func (s *bleveSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsea
 	request := bleve.NewSearchRequestOptions(s.query(q), limit, 0, false)
 	result, err := s.index.SearchInContext(ctx, request)
 	if err != nil {
-		return toolsearch.Hits{}, err
+		return search.Hits{}, err
 	}
-	found := toolsearch.Hits{Total: int(result.Total)}
+	found := search.Hits{Total: int(result.Total)}
 	for _, hit := range result.Hits {
 		doc, err := strconv.Atoi(hit.ID)
 		if err != nil {
-			return toolsearch.Hits{}, err
+			return search.Hits{}, err
 		}
 		if q.Allows(doc) {
-			found.Hits = append(found.Hits, toolsearch.Hit{Doc: doc, Score: hit.Score})
+			found.Hits = append(found.Hits, search.Hit{Doc: doc, Score: hit.Score})
 		}
 	}
 	if q.Allowed != nil {
@@ -179,7 +179,7 @@ func (s *bleveSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsea
 }
 
 // query asks the engine for the required words too, which it can filter by.
-func (s *bleveSearcher) query(q toolsearch.Query) query.Query {
+func (s *bleveSearcher) query(q search.Query) query.Query {
 	all := s.anywhere(strings.Join(q.Keywords, " "))
 	if len(q.Required) == 0 {
 		return all

@@ -7,13 +7,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Contestant is a searcher that is measured. A new contestant is a new line in Contestants
 // and in the colors of plot.go.
 type Contestant struct {
 	Name     string
-	Index    toolsearch.Indexer
+	Index    search.Indexer
 	Patterns bool // it takes regular expressions, so questions in words cannot measure it
 }
 
@@ -31,11 +32,11 @@ const Baseline = "Eino"
 // Contestants are the searchers measured for speed, the baseline first.
 var Contestants = []Contestant{
 	{Name: Baseline, Index: Eino},
-	{Name: "Keyword", Index: toolsearch.Keyword},
-	{Name: "BM25", Index: toolsearch.BM25},
-	{Name: "Fuzzy", Index: toolsearch.Fuzzy},
-	{Name: "Similarity", Index: toolsearch.Similarity},
-	{Name: "Regexp", Index: toolsearch.Regexp, Patterns: true},
+	{Name: "Keyword", Index: search.Keyword},
+	{Name: "BM25", Index: search.BM25},
+	{Name: "Fuzzy", Index: search.Fuzzy},
+	{Name: "Similarity", Index: search.Similarity},
+	{Name: "Regexp", Index: search.Regexp, Patterns: true},
 	{Name: "bleve", Index: Bleve},
 	{Name: "bleve, fields", Index: BleveFields},
 }
@@ -43,7 +44,7 @@ var Contestants = []Contestant{
 // A field is a catalog prepared for all contestants.
 type field struct {
 	infos     []*schema.ToolInfo
-	docs      []toolsearch.Document
+	docs      []search.Document
 	questions []Question
 }
 
@@ -52,7 +53,7 @@ type field struct {
 func newField(ctx context.Context, size int) (*field, error) {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
-	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(_ context.Context, docs []search.Document) (search.Searcher, error) {
 		f.docs = docs
 		return nobody{}, nil
 	})
@@ -62,17 +63,17 @@ func newField(ctx context.Context, size int) (*field, error) {
 // nobody finds nothing.
 type nobody struct{}
 
-func (nobody) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
-	return toolsearch.Hits{}, nil
+func (nobody) Search(context.Context, search.Query) (search.Hits, error) {
+	return search.Hits{}, nil
 }
 
 // door returns the tool_search tool over a searcher, which takes a model's call from arguments
 // to result. For a searcher with its own tool it returns that tool.
-func (f *field) door(ctx context.Context, s toolsearch.Searcher) (tool.InvokableTool, error) {
+func (f *field) door(ctx context.Context, s search.Searcher) (tool.InvokableTool, error) {
 	if own, ok := s.(interface{ Tool() tool.InvokableTool }); ok {
 		return own.Tool(), nil
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(context.Context, []search.Document) (search.Searcher, error) {
 		return s, nil
 	})
 	if err != nil {

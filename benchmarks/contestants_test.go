@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 func TestToolsAreTheSameEveryTime(t *testing.T) {
@@ -87,10 +87,10 @@ func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 // The adapter adds to bleve: names cut into words, required words, a count, and document
 // numbers in place of ids.
 func TestBleve(t *testing.T) {
-	docs := []toolsearch.Document{
+	docs := []search.Document{
 		{Name: "mcp__mail__sendMessage", Description: "Writes to somebody."},
 		{Name: "mcp__chat__send_message", Description: "Writes into a room."},
-		{Name: "mcp__chat__list_rooms", Description: "Shows rooms.", Parameters: []toolsearch.Parameter{{Name: "isArchived", Description: "closed ones too", Enum: []string{"forever"}}}},
+		{Name: "mcp__chat__list_rooms", Description: "Shows rooms.", Parameters: []search.Parameter{{Name: "isArchived", Description: "closed ones too", Enum: []string{"forever"}}}},
 	}
 	tests := []struct {
 		query string
@@ -106,13 +106,13 @@ func TestBleve(t *testing.T) {
 		{"the a", nil},
 		{"", nil},
 	}
-	for name, index := range map[string]toolsearch.Indexer{"one field": Bleve, "fields": BleveFields} {
+	for name, index := range map[string]search.Indexer{"one field": Bleve, "fields": BleveFields} {
 		t.Run(name, func(t *testing.T) {
 			searcher, err := index(t.Context(), docs)
 			require.NoError(t, err)
 			defer searcher.(io.Closer).Close()
 			for _, test := range tests {
-				answer, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
+				answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
 				require.NoError(t, err)
 				var got []int
 				for _, hit := range answer.Hits {
@@ -127,7 +127,7 @@ func TestBleve(t *testing.T) {
 }
 
 func TestUsual(t *testing.T) {
-	docs := []toolsearch.Document{
+	docs := []search.Document{
 		{Name: "get_user", Description: "Shows the user"}, // get user shows the user
 		{Name: "listUsers", Description: "查日历"},           // list users 查 日 历
 		{Name: "x"},
@@ -140,15 +140,15 @@ func TestUsual(t *testing.T) {
 	}
 	tests := []struct {
 		query string
-		want  []toolsearch.Hit
+		want  []search.Hit
 	}{
-		{"USER", []toolsearch.Hit{{Doc: 0, Score: score(1, 2, 5)}}},
-		{"日", []toolsearch.Hit{{Doc: 1, Score: score(1, 1, 5)}}},
-		{"get x x", []toolsearch.Hit{{Doc: 2, Score: 2 * score(1, 1, 1)}, {Doc: 0, Score: score(1, 1, 5)}}},
+		{"USER", []search.Hit{{Doc: 0, Score: score(1, 2, 5)}}},
+		{"日", []search.Hit{{Doc: 1, Score: score(1, 1, 5)}}},
+		{"get x x", []search.Hit{{Doc: 2, Score: 2 * score(1, 1, 1)}, {Doc: 0, Score: score(1, 1, 5)}}},
 		{"nothing", nil},
 	}
 	for _, test := range tests {
-		answer, err := searcher.Search(t.Context(), toolsearch.ParseQuery(test.query))
+		answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
 		got := answer.Hits
 		assert.NoError(t, err, "%q", test.query)
 		if !assert.Len(t, got, len(test.want), "%q", test.query) {

@@ -10,13 +10,13 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Eino is Eino's own package as an Indexer. The searcher's Tool is that package's tool_search.
 // Search calls that tool. The tool returns no scores, so Search makes up scores that descend
 // with the rank.
-func Eino(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func Eino(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	tools := make([]tool.BaseTool, len(docs))
 	e := &einoSearcher{docs: make(map[string]int, len(docs))}
 	for i, doc := range docs {
@@ -49,9 +49,9 @@ type einoSearcher struct {
 
 func (e *einoSearcher) Tool() tool.InvokableTool { return e.tool }
 
-func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+func (e *einoSearcher) Search(ctx context.Context, q search.Query) (search.Hits, error) {
 	if len(q.Keywords) == 0 {
-		return toolsearch.Hits{}, nil
+		return search.Hits{}, nil
 	}
 	limit := q.Limit
 	if limit == 0 {
@@ -59,13 +59,13 @@ func (e *einoSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsear
 	}
 	names, err := ask(ctx, e.tool, arguments(q.String(), limit))
 	if err != nil {
-		return toolsearch.Hits{}, err
+		return search.Hits{}, err
 	}
-	hits := make([]toolsearch.Hit, len(names))
+	hits := make([]search.Hit, len(names))
 	for i, name := range names {
-		hits[i] = toolsearch.Hit{Doc: e.docs[name], Score: float64(len(names) - i)}
+		hits[i] = search.Hit{Doc: e.docs[name], Score: float64(len(names) - i)}
 	}
-	return toolsearch.Hits{Hits: hits}, nil
+	return search.Hits{Hits: hits}, nil
 }
 
 // arguments returns the arguments of a call to tool_search.

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Results are the measurements of a run.
@@ -102,7 +103,7 @@ func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare
 type contest struct {
 	Contestant
 	field     *field
-	searcher  toolsearch.Searcher
+	searcher  search.Searcher
 	door      tool.InvokableTool
 	arguments []string // by question
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Quality is how often a searcher finds the right tools for a set of questions.
@@ -114,7 +114,7 @@ func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
 	return catalog, queries, err
 }
 
-func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index toolsearch.Indexer) (Quality, error) {
+func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index search.Indexer) (Quality, error) {
 	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: index, Resamples: -1})
 	if err != nil {
 		return Quality{}, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Usual is BM25 as most tool searches ship it, to show what this library's BM25 adds. It has
@@ -18,7 +18,7 @@ import (
 //	    ln(1 + (N - df + 0.5) / (df + 0.5)) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length))
 //
 // It is measured for its finds, not for its speed.
-func Usual(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func Usual(_ context.Context, docs []search.Document) (search.Searcher, error) {
 	x := &usual{postings: make(map[string][]usualPosting), lengths: make([]float64, len(docs))}
 	for i := range docs {
 		counts := make(map[string]float64)
@@ -45,7 +45,7 @@ type usualPosting struct {
 	count float64
 }
 
-func (x *usual) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+func (x *usual) Search(_ context.Context, q search.Query) (search.Hits, error) {
 	const k1, b = 1.2, 0.75
 	scores := make([]float64, len(x.lengths))
 	for _, word := range usualWords(q.Text) {
@@ -55,13 +55,13 @@ func (x *usual) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, 
 			scores[p.doc] += idf * p.count * (k1 + 1) / (p.count + k1*(1-b+b*x.lengths[p.doc]/x.mean))
 		}
 	}
-	var hits []toolsearch.Hit
+	var hits []search.Hit
 	for doc, score := range scores {
 		if score > 0 {
-			hits = append(hits, toolsearch.Hit{Doc: doc, Score: score})
+			hits = append(hits, search.Hit{Doc: doc, Score: score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b toolsearch.Hit) int { // equal scores in the catalog's order
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { // equal scores in the catalog's order
 		switch {
 		case a.Score > b.Score:
 			return -1
@@ -73,7 +73,7 @@ func (x *usual) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, 
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, len(hits))]
 	}
-	return toolsearch.Hits{Hits: hits}, nil
+	return search.Hits{Hits: hits}, nil
 }
 
 // usualWords returns the runs of letters and digits, cut at humps, and the single characters of

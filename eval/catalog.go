@@ -6,6 +6,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Catalog is a set of tools and the servers they come from. A Catalog literal needs only
@@ -16,23 +17,23 @@ type Catalog struct {
 }
 
 // Annotate returns the tool's server in the catalog's file as its namespace. If the file
-// names no server, Annotate returns what [toolsearch.Annotate] derives from the tool's name.
+// names no server, Annotate returns what [search.Annotate] derives from the tool's name.
 // It fits toolsearch.Config.Annotate.
-func (c *Catalog) Annotate(info *schema.ToolInfo) toolsearch.Annotation {
+func (c *Catalog) Annotate(info *schema.ToolInfo) search.Annotation {
 	if server := c.servers[info.Name]; server != "" {
-		return toolsearch.Annotation{Namespace: server}
+		return search.Annotation{Namespace: server}
 	}
-	return toolsearch.Annotate(info)
+	return search.Annotate(info)
 }
 
 // Compile makes the catalog searchable with index. The documents have the annotations of
-// [Catalog.Annotate]. A nil index means toolsearch.Keyword.
-func (c *Catalog) Compile(ctx context.Context, index toolsearch.Indexer) (*toolsearch.Catalog, error) {
+// [Catalog.Annotate]. A nil index means search.Keyword.
+func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearch.Catalog, error) {
 	if index == nil {
-		index = toolsearch.Keyword
+		index = search.Keyword
 	}
 	return toolsearch.NewCatalogFromInfos(ctx, c.Tools,
-		func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 			for i := range docs { // docs is a copy made for this Indexer
 				docs[i].Annotation = c.Annotate(docs[i].Info)
 			}
@@ -41,8 +42,8 @@ func (c *Catalog) Compile(ctx context.Context, index toolsearch.Indexer) (*tools
 }
 
 // searcher returns the searcher that Compile builds, and its documents.
-func (c *Catalog) searcher(ctx context.Context, index toolsearch.Indexer) (docs []toolsearch.Document, s toolsearch.Searcher, err error) {
-	_, err = c.Compile(ctx, func(ctx context.Context, given []toolsearch.Document) (toolsearch.Searcher, error) {
+func (c *Catalog) searcher(ctx context.Context, index search.Indexer) (docs []search.Document, s search.Searcher, err error) {
+	_, err = c.Compile(ctx, func(ctx context.Context, given []search.Document) (search.Searcher, error) {
 		docs = given
 		s, err = index(ctx, given)
 		return s, err

@@ -4,7 +4,7 @@
 //
 //	catalog, err := eval.LoadCatalog("tools.jsonl")
 //	queries, err := eval.LoadQueries("queries.jsonl")
-//	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: toolsearch.Keyword})
+//	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: search.Keyword})
 //	recall, _ := report.Mean("R@5") // recall.Value, and recall.Low to recall.High
 //
 // The same input gives the same report, bit for bit, including the intervals.
@@ -42,14 +42,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Options say what to measure and how. The zero value is a good default.
 type Options struct {
-	// Index builds the searcher. Nil means toolsearch.Keyword.
-	Index toolsearch.Indexer
+	// Index builds the searcher. Nil means search.Keyword.
+	Index search.Indexer
 
 	// K are the cut-offs of recall and complete recall, ascending. Nil means 1, 5 and 10.
 	K []int
@@ -72,7 +71,7 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Index == nil {
-		o.Index = toolsearch.Keyword
+		o.Index = search.Keyword
 	}
 	if o.K == nil {
 		o.K = []int{1, 5, 10}

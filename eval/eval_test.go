@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -113,7 +113,7 @@ func TestCatalogFormats(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			catalog, err := parseCatalog("file", []byte(test.text))
 			require.NoError(t, err)
-			docs, _, err := catalog.searcher(t.Context(), toolsearch.Keyword)
+			docs, _, err := catalog.searcher(t.Context(), search.Keyword)
 			require.NoError(t, err)
 			var got []string
 			for _, doc := range docs {
@@ -121,7 +121,7 @@ func TestCatalogFormats(t *testing.T) {
 			}
 			want := []string{"mail__send|Send a letter|" + test.namespace, "mail__read|Read a letter|mail", "weather||"}
 			require.Equal(t, want, got)
-			assert.Equal(t, []toolsearch.Parameter{{Name: "to", Description: "Recipient", Enum: []string{}}}, docs[0].Parameters)
+			assert.Equal(t, []search.Parameter{{Name: "to", Description: "Recipient", Enum: []string{}}}, docs[0].Parameters)
 		})
 	}
 }
@@ -189,22 +189,22 @@ func TestLoadNamesTheFile(t *testing.T) {
 }
 
 // listed finds the same tools in the same order for every query.
-func listed(docs ...int) toolsearch.Indexer {
-	return func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-		return searcherFunc(func(_ context.Context, q toolsearch.Query) (hits []toolsearch.Hit, err error) {
+func listed(docs ...int) search.Indexer {
+	return func(context.Context, []search.Document) (search.Searcher, error) {
+		return searcherFunc(func(_ context.Context, q search.Query) (hits []search.Hit, err error) {
 			for i, doc := range docs {
-				hits = append(hits, toolsearch.Hit{Doc: doc, Score: float64(-i)})
+				hits = append(hits, search.Hit{Doc: doc, Score: float64(-i)})
 			}
 			return hits, nil
 		}), nil
 	}
 }
 
-type searcherFunc func(context.Context, toolsearch.Query) ([]toolsearch.Hit, error)
+type searcherFunc func(context.Context, search.Query) ([]search.Hit, error)
 
-func (f searcherFunc) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+func (f searcherFunc) Search(ctx context.Context, q search.Query) (search.Hits, error) {
 	hits, err := f(ctx, q)
-	return toolsearch.Hits{Hits: hits}, err
+	return search.Hits{Hits: hits}, err
 }
 
 func small() (*Catalog, []Query) {
@@ -251,8 +251,8 @@ func TestRun(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	catalog, queries := small()
-	failing := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-		return searcherFunc(func(context.Context, toolsearch.Query) ([]toolsearch.Hit, error) {
+	failing := func(context.Context, []search.Document) (search.Searcher, error) {
+		return searcherFunc(func(context.Context, search.Query) ([]search.Hit, error) {
 			return nil, errors.New("out of order")
 		}), nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // publicSets returns the folder of the public sets, which are not part of this repository:
@@ -82,7 +82,7 @@ func TestBM25OnPublicSets(t *testing.T) {
 	gains := map[string]float64{}
 	got := map[string]float64{}
 	for _, s := range sets {
-		report := measure(t, dir, s.set, Options{Index: toolsearch.BM25, Resamples: -1})
+		report := measure(t, dir, s.set, Options{Index: search.BM25, Resamples: -1})
 		for metric, usual := range map[string]float64{"R@5": s.recall, "MRR": s.mrr} {
 			mean, _ := report.Mean(metric)
 			assert.Greater(t, 100*mean.Value, usual, "%s: %s", s.set, metric)

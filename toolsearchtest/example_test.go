@@ -7,7 +7,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -52,7 +52,7 @@ func ExampleDecode() {
 //
 //	func TestContract(t *testing.T) { toolsearchtest.TestSearcher(t, myIndex) }
 func ExampleTestSearcher() {
-	contract := func(t *testing.T) { toolsearchtest.TestSearcher(t, toolsearch.BM25Options{K1: 2}.Index) }
+	contract := func(t *testing.T) { toolsearchtest.TestSearcher(t, search.BM25Options{K1: 2}.Index) }
 	fmt.Println(testing.RunTests(func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "TestContract", F: contract}}))
 	// Output: true

@@ -10,7 +10,7 @@
 //	// ... run an agent with model ...
 //	tools := model.Requests()[1].ToolNames() // the tools it saw after its search
 //
-// [TestSearcher] tests that your own toolsearch.Indexer keeps the contract.
+// [TestSearcher] tests that your own search.Indexer keeps the contract.
 package toolsearchtest
 
 import (

@@ -15,13 +15,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The contract of toolsearch.Searcher and what goes with it, as a test. Every clause is a
+// The contract of search.Searcher and what goes with it, as a test. Every clause is a
 // subtest that stands for one sentence of the doc comments in package search, word for word,
 // and a failure quotes it.
 
-// TestSearcher tests that what index builds keeps the contract of toolsearch.Indexer and
+// TestSearcher tests that what index builds keeps the contract of search.Indexer and
 // Searcher, and, where it implements it, of Explainer:
 //
 //	func TestMine(t *testing.T) { toolsearchtest.TestSearcher(t, mine.Index) }
@@ -38,7 +39,7 @@ import (
 // searcher that uses a network against a stand-in for its server.
 //
 // TestSearcher does not judge how good the ranking is. Package eval measures that.
-func TestSearcher(t *testing.T, index toolsearch.Indexer) {
+func TestSearcher(t *testing.T, index search.Indexer) {
 	t.Helper()
 	s, err := newSubject(t.Context(), index)
 	if err != nil {
@@ -81,15 +82,15 @@ var clauses = []clause{
 
 // A subject is an Indexer under test, and a Searcher it built.
 type subject struct {
-	index    toolsearch.Indexer
-	docs     []toolsearch.Document
-	searcher toolsearch.Searcher
+	index    search.Indexer
+	docs     []search.Document
+	searcher search.Searcher
 	catalog  *toolsearch.Catalog // of the same documents
 }
 
 // newSubject builds the Searcher. It fails if no search finds anything, since every clause
 // would then hold trivially.
-func newSubject(ctx context.Context, index toolsearch.Indexer) (*subject, error) {
+func newSubject(ctx context.Context, index search.Indexer) (*subject, error) {
 	docs, err := contractDocuments(ctx)
 	if err != nil {
 		return nil, err
@@ -102,13 +103,13 @@ func newSubject(ctx context.Context, index toolsearch.Indexer) (*subject, error)
 	for i := range docs {
 		infos[i] = docs[i].Info
 	}
-	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, func(context.Context, []search.Document) (search.Searcher, error) {
 		return s.searcher, nil
 	}); err != nil {
 		return nil, err
 	}
 	found := 0
-	err = s.each(ctx, func(_ toolsearch.Query, hits []toolsearch.Hit) error {
+	err = s.each(ctx, func(_ search.Query, hits []search.Hit) error {
 		found += len(hits)
 		return nil
 	})
@@ -118,7 +119,7 @@ func newSubject(ctx context.Context, index toolsearch.Indexer) (*subject, error)
 	return s, err
 }
 
-func (s *subject) build(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func (s *subject) build(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	searcher, err := s.index(ctx, slices.Clone(docs))
 	if err != nil {
 		return nil, fmt.Errorf("the Indexer fails on %d documents: %w", len(docs), err)
@@ -130,7 +131,7 @@ func (s *subject) build(ctx context.Context, docs []toolsearch.Document) (toolse
 }
 
 // each calls f with every query and all its hits. It skips queries that the searcher refuses.
-func (s *subject) each(ctx context.Context, f func(toolsearch.Query, []toolsearch.Hit) error) error {
+func (s *subject) each(ctx context.Context, f func(search.Query, []search.Hit) error) error {
 	for _, text := range contractQueries {
 		q := s.read(text)
 		hits, err := s.search(ctx, q)
@@ -149,15 +150,15 @@ func (s *subject) each(ctx context.Context, f func(toolsearch.Query, []toolsearc
 
 // read reads a text as the searcher does. What the query demands is left unresolved, which a
 // searcher that only ranks cannot tell.
-func (s *subject) read(text string) toolsearch.Query {
-	if reader, ok := s.searcher.(toolsearch.QueryReader); ok {
+func (s *subject) read(text string) search.Query {
+	if reader, ok := s.searcher.(search.QueryReader); ok {
 		return reader.ReadQuery(text)
 	}
-	return toolsearch.ParseQuery(text)
+	return search.ParseQuery(text)
 }
 
 // search returns the hits for a query.
-func (s *subject) search(ctx context.Context, q toolsearch.Query) ([]toolsearch.Hit, error) {
+func (s *subject) search(ctx context.Context, q search.Query) ([]search.Hit, error) {
 	answer, err := s.searcher.Search(ctx, q)
 	return answer.Hits, err
 }
@@ -165,12 +166,12 @@ func (s *subject) search(ctx context.Context, q toolsearch.Query) ([]toolsearch.
 // isQueryError reports whether the searcher refused a query, as one of patterns does with
 // words that are none.
 func isQueryError(err error) bool {
-	wrong := (*toolsearch.QueryError)(nil)
+	wrong := (*search.QueryError)(nil)
 	return errors.As(err, &wrong)
 }
 
 func checkDocument(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ toolsearch.Query, hits []toolsearch.Hit) error {
+	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
 		for rank, hit := range hits {
 			if hit.Doc < 0 || hit.Doc >= len(s.docs) {
 				return fmt.Errorf("hit %d is document %d of a catalog of %d", rank+1, hit.Doc, len(s.docs))
@@ -181,7 +182,7 @@ func checkDocument(ctx context.Context, s *subject) error {
 }
 
 func checkOnce(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ toolsearch.Query, hits []toolsearch.Hit) error {
+	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
 		rankOf := make(map[int]int)
 		for rank, hit := range hits {
 			if first, seen := rankOf[hit.Doc]; seen {
@@ -194,7 +195,7 @@ func checkOnce(ctx context.Context, s *subject) error {
 }
 
 func checkBestFirst(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ toolsearch.Query, hits []toolsearch.Hit) error {
+	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
 		for rank, hit := range hits {
 			if math.IsNaN(hit.Score) {
 				return fmt.Errorf("the score of hit %d is not a number", rank+1)
@@ -208,7 +209,7 @@ func checkBestFirst(ctx context.Context, s *subject) error {
 }
 
 func checkLimit(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
+	return s.each(ctx, func(q search.Query, all []search.Hit) error {
 		for _, limit := range []int{1, 2, 5, len(s.docs), len(s.docs) + 10} {
 			q.Limit = limit
 			hits, err := s.search(ctx, q)
@@ -228,7 +229,7 @@ func checkLimit(ctx context.Context, s *subject) error {
 
 // isBest reports whether hits are the first of all. They may be fewer than the limit, since a
 // searcher may have a tighter limit of its own, but not empty unless all is.
-func isBest(hits, all []toolsearch.Hit) bool {
+func isBest(hits, all []search.Hit) bool {
 	return len(hits) <= len(all) && (len(hits) > 0 || len(all) == 0) && slices.Equal(hits, all[:len(hits)])
 }
 
@@ -239,7 +240,7 @@ func checkSameOrder(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	return s.each(ctx, func(q toolsearch.Query, want []toolsearch.Hit) error {
+	return s.each(ctx, func(q search.Query, want []search.Hit) error {
 		for range 3 {
 			again, err := s.search(ctx, q)
 			if err != nil {
@@ -281,10 +282,10 @@ func checkNoMatch(ctx context.Context, s *subject) error {
 }
 
 func checkConcurrent(ctx context.Context, s *subject) error {
-	var queries []toolsearch.Query
-	var answers, kept [][]toolsearch.Hit
+	var queries []search.Query
+	var answers, kept [][]search.Hit
 	var asked [][]string
-	err := s.each(ctx, func(q toolsearch.Query, hits []toolsearch.Hit) error {
+	err := s.each(ctx, func(q search.Query, hits []search.Hit) error {
 		queries = append(queries, q)
 		asked = append(asked, s.read(q.Text).Keywords)
 		answers = append(answers, hits)
@@ -358,7 +359,7 @@ func checkUnchanged(ctx context.Context, s *subject) error {
 		return err
 	}
 	other := &subject{index: s.index, docs: given, searcher: searcher}
-	if err := other.each(ctx, func(toolsearch.Query, []toolsearch.Hit) error { return nil }); err != nil {
+	if err := other.each(ctx, func(search.Query, []search.Hit) error { return nil }); err != nil {
 		return err
 	}
 	for i := range want {
@@ -373,7 +374,7 @@ func checkUnchanged(ctx context.Context, s *subject) error {
 // it; a searcher that looks at no more than its best may find others too.
 func checkAllowed(ctx context.Context, s *subject) error {
 	allowed := func(doc int) bool { return doc%2 == 1 }
-	return s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
+	return s.each(ctx, func(q search.Query, all []search.Hit) error {
 		wanted := q
 		q.Allowed = func(doc int) bool { return allowed(doc) && wanted.Allows(doc) }
 		found := 0
@@ -415,7 +416,7 @@ func checkTotal(ctx context.Context, s *subject) error {
 	counts := false
 	type counted struct{ limit, total, hits, all int }
 	var short []counted
-	err := s.each(ctx, func(q toolsearch.Query, all []toolsearch.Hit) error {
+	err := s.each(ctx, func(q search.Query, all []search.Hit) error {
 		for _, limit := range []int{0, 1, 5, len(s.docs) + 10} {
 			q.Limit = limit
 			answer, err := s.searcher.Search(ctx, q)
@@ -478,7 +479,7 @@ func (s *subject) checkNarrowed(ctx context.Context, find func(text string) (*to
 }
 
 func (s *subject) checkAllNarrowed(ctx context.Context, narrowings []narrowing) error {
-	if _, reads := s.searcher.(toolsearch.QueryReader); reads {
+	if _, reads := s.searcher.(search.QueryReader); reads {
 		return nil
 	}
 	find := func(text string) (*toolsearch.Result, error) {
@@ -554,11 +555,11 @@ func checkNamespaceArgument(ctx context.Context, s *subject) error {
 }
 
 func checkExplain(ctx context.Context, s *subject) error {
-	explainer, ok := s.searcher.(toolsearch.Explainer)
+	explainer, ok := s.searcher.(search.Explainer)
 	if !ok {
 		return nil
 	}
-	return s.each(ctx, func(q toolsearch.Query, hits []toolsearch.Hit) error {
+	return s.each(ctx, func(q search.Query, hits []search.Hit) error {
 		for _, limit := range []int{0, 1} {
 			q.Limit = limit
 			for rank, hit := range hits {
@@ -577,11 +578,11 @@ func checkExplain(ctx context.Context, s *subject) error {
 }
 
 func checkExplainZero(ctx context.Context, s *subject) error {
-	explainer, ok := s.searcher.(toolsearch.Explainer)
+	explainer, ok := s.searcher.(search.Explainer)
 	if !ok {
 		return nil
 	}
-	return s.each(ctx, func(q toolsearch.Query, hits []toolsearch.Hit) error {
+	return s.each(ctx, func(q search.Query, hits []search.Hit) error {
 		found := make(map[int]bool)
 		for _, hit := range hits {
 			found[hit.Doc] = true
@@ -623,7 +624,7 @@ var contractQueries = []string{
 // contractDocuments makes the documents of a catalog. Its names share words, some of its tools
 // have no description or parameters, and many of them score alike. Every call makes new
 // documents.
-func contractDocuments(ctx context.Context) ([]toolsearch.Document, error) {
+func contractDocuments(ctx context.Context) ([]search.Document, error) {
 	text := func(desc string) *schema.ParameterInfo {
 		return &schema.ParameterInfo{Type: schema.String, Desc: desc}
 	}
@@ -658,11 +659,11 @@ func contractDocuments(ctx context.Context) ([]toolsearch.Document, error) {
 			})
 		}
 	}
-	var docs []toolsearch.Document
+	var docs []search.Document
 	_, err := toolsearch.NewCatalogFromInfos(ctx, infos,
-		func(ctx context.Context, given []toolsearch.Document) (toolsearch.Searcher, error) {
+		func(ctx context.Context, given []search.Document) (search.Searcher, error) {
 			docs = given
-			return toolsearch.Keyword(ctx, nil)
+			return search.Keyword(ctx, nil)
 		})
 	return docs, err
 }

@@ -13,29 +13,29 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 func TestKeywordKeepsTheContract(t *testing.T) {
-	TestSearcher(t, toolsearch.Keyword)
+	TestSearcher(t, search.Keyword)
 }
 
 type (
-	query = toolsearch.Query
-	hit   = toolsearch.Hit
-	docs  = []toolsearch.Document
+	query = search.Query
+	hit   = search.Hit
+	docs  = []search.Document
 )
 
 // searcher is only a Searcher: it does not count, explain or read.
 type searcher func(ctx context.Context, q query) ([]hit, error)
 
-func (s searcher) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+func (s searcher) Search(ctx context.Context, q query) (search.Hits, error) {
 	hits, err := s(ctx, q)
-	return toolsearch.Hits{Hits: hits}, err
+	return search.Hits{Hits: hits}, err
 }
 
-// search returns the hits of a searcher.
-func search(ctx context.Context, s toolsearch.Searcher, q query) ([]hit, error) {
+// hitsOf returns the hits of a searcher.
+func hitsOf(ctx context.Context, s search.Searcher, q query) ([]hit, error) {
 	answer, err := s.Search(ctx, q)
 	return answer.Hits, err
 }
@@ -46,13 +46,13 @@ func TestPlainSearcherKeepsTheContract(t *testing.T) {
 
 // TestSearcherByTheDocKeepsTheContract: ten lines that know nothing of "+" and of namespaces.
 func TestSearcherByTheDocKeepsTheContract(t *testing.T) {
-	TestSearcher(t, func(_ context.Context, d docs) (toolsearch.Searcher, error) { return commonWords(d), nil })
+	TestSearcher(t, func(_ context.Context, d docs) (search.Searcher, error) { return commonWords(d), nil })
 }
 
 // commonWords ranks by how many of the query's words a description has.
 type commonWords docs
 
-func (s commonWords) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+func (s commonWords) Search(ctx context.Context, q query) (search.Hits, error) {
 	var hits []hit
 	for doc, d := range s {
 		score := 0
@@ -68,23 +68,23 @@ func (s commonWords) Search(ctx context.Context, q query) (toolsearch.Hits, erro
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, total)]
 	}
-	return toolsearch.Hits{Hits: hits, Total: total}, ctx.Err()
+	return search.Hits{Hits: hits, Total: total}, ctx.Err()
 }
 
 // altering is Keyword with its hits altered.
-func altering(alter func(q query, hits []hit) []hit) toolsearch.Indexer {
-	return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-		keyword, err := toolsearch.Keyword(ctx, d)
+func altering(alter func(q query, hits []hit) []hit) search.Indexer {
+	return func(ctx context.Context, d docs) (search.Searcher, error) {
+		keyword, err := search.Keyword(ctx, d)
 		return searcher(func(ctx context.Context, q query) ([]hit, error) {
-			hits, err := search(ctx, keyword, q)
+			hits, err := hitsOf(ctx, keyword, q)
 			return alter(q, hits), err
 		}), err
 	}
 }
 
 // demanding is Keyword with the hits that meet a demand of its own.
-func demanding(meets func(query, toolsearch.Document) bool) toolsearch.Indexer {
-	return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+func demanding(meets func(query, search.Document) bool) search.Indexer {
+	return func(ctx context.Context, d docs) (search.Searcher, error) {
 		return altering(func(q query, hits []hit) []hit {
 			return slices.DeleteFunc(hits, func(h hit) bool { return !meets(q, d[h.Doc]) })
 		})(ctx, d)
@@ -93,12 +93,12 @@ func demanding(meets func(query, toolsearch.Document) bool) toolsearch.Indexer {
 
 // full is Keyword with the count or the explanation altered.
 type full struct {
-	toolsearch.Searcher
+	search.Searcher
 	count   func(limit, hits, total int) int
-	explain func(q query, doc int, e toolsearch.Explanation) toolsearch.Explanation
+	explain func(q query, doc int, e search.Explanation) search.Explanation
 }
 
-func (f full) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
+func (f full) Search(ctx context.Context, q query) (search.Hits, error) {
 	answer, err := f.Searcher.Search(ctx, q)
 	if f.count != nil {
 		answer.Total = f.count(q.Limit, len(answer.Hits), answer.Total)
@@ -106,16 +106,16 @@ func (f full) Search(ctx context.Context, q query) (toolsearch.Hits, error) {
 	return answer, err
 }
 
-func (f full) Explain(ctx context.Context, q query, doc int) (toolsearch.Explanation, error) {
-	e, err := f.Searcher.(toolsearch.Explainer).Explain(ctx, q, doc)
+func (f full) Explain(ctx context.Context, q query, doc int) (search.Explanation, error) {
+	e, err := f.Searcher.(search.Explainer).Explain(ctx, q, doc)
 	if f.explain != nil {
 		e = f.explain(q, doc, e)
 	}
 	return e, err
 }
 
-func (f full) index(ctx context.Context, d docs) (_ toolsearch.Searcher, err error) {
-	f.Searcher, err = toolsearch.Keyword(ctx, d)
+func (f full) index(ctx context.Context, d docs) (_ search.Searcher, err error) {
+	f.Searcher, err = search.Keyword(ctx, d)
 	return f, err
 }
 
@@ -125,7 +125,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 	shared := make([]hit, 0, 1000)
 	tests := []struct {
 		name  string
-		index toolsearch.Indexer
+		index search.Indexer
 		fails []string
 	}{
 		{"a document after the last", altering(func(q query, hits []hit) []hit {
@@ -156,19 +156,19 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"best-first", "limit", "same-order", "concurrent"}}, // NaN is not equal to itself
-		{"the limit ignored", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"the limit ignored", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				q.Limit = 0
-				return search(ctx, keyword, q)
+				return hitsOf(ctx, keyword, q)
 			}), err
 		}, []string{"limit"}},
-		{"any few rather than the best few", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"any few rather than the best few", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				limit := q.Limit
 				q.Limit = 0
-				hits, err := search(ctx, keyword, q)
+				hits, err := hitsOf(ctx, keyword, q)
 				if limit > 0 && limit < len(hits) {
 					hits = hits[len(hits)-limit:]
 				}
@@ -187,9 +187,9 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"limit", "same-order", "concurrent"}},
-		{"other scores from each index", func() toolsearch.Indexer {
+		{"other scores from each index", func() search.Indexer {
 			var builds atomic.Int64
-			return func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+			return func(ctx context.Context, d docs) (search.Searcher, error) {
 				other := builds.Add(1)%2 == 0
 				return altering(func(q query, hits []hit) []hit {
 					if other {
@@ -201,79 +201,79 @@ func TestBrokenSearchersFail(t *testing.T) {
 				})(ctx, d)
 			}
 		}(), []string{"same-order"}},
-		{"an error for no match", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"an error for no match", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := search(ctx, keyword, q)
+				hits, err := hitsOf(ctx, keyword, q)
 				if err == nil && len(q.Keywords) == 0 {
 					err = errors.New("nothing asked for")
 				}
 				return hits, err
 			}), err
 		}, []string{"no-match"}},
-		{"an error for an empty catalog", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+		{"an error for an empty catalog", func(ctx context.Context, d docs) (search.Searcher, error) {
 			if len(d) == 0 {
 				return nil, errors.New("nothing to index")
 			}
-			return toolsearch.Keyword(ctx, d)
+			return search.Keyword(ctx, d)
 		}, []string{"no-match"}},
 		{"one slice for all answers", altering(func(_ query, hits []hit) []hit {
 			shared = append(shared[:0], hits...)
 			return shared
 		}), []string{"concurrent"}},
-		{"the query changed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"the query changed", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				slices.Sort(q.Keywords)
-				return search(ctx, keyword, q)
+				return hitsOf(ctx, keyword, q)
 			}), err
 		}, []string{"concurrent"}},
-		{"ctx ignored", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"ctx ignored", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(_ context.Context, q query) ([]hit, error) {
-				return search(context.Background(), keyword, q)
+				return hitsOf(context.Background(), keyword, q)
 			}), err
 		}, []string{"context"}},
-		{"an error other than ctx's", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"an error other than ctx's", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := search(ctx, keyword, q)
+				hits, err := hitsOf(ctx, keyword, q)
 				if err != nil {
 					err = errors.New("search failed")
 				}
 				return hits, err
 			}), err
 		}, []string{"context"}},
-		{"documents sorted in place", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			slices.SortFunc(d, func(a, b toolsearch.Document) int { return strings.Compare(a.Name, b.Name) })
-			return toolsearch.Keyword(ctx, d)
+		{"documents sorted in place", func(ctx context.Context, d docs) (search.Searcher, error) {
+			slices.SortFunc(d, func(a, b search.Document) int { return strings.Compare(a.Name, b.Name) })
+			return search.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"definitions changed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
+		{"definitions changed", func(ctx context.Context, d docs) (search.Searcher, error) {
 			for i := range d {
 				d[i].Info.Desc = strings.ToLower(d[i].Info.Desc)
 			}
-			return toolsearch.Keyword(ctx, d)
+			return search.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"what is not allowed", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"what is not allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				q.Allowed = nil
-				return search(ctx, keyword, q)
+				return hitsOf(ctx, keyword, q)
 			}), err
 		}, []string{"allowed"}},
-		{"what is allowed of the few best", func(ctx context.Context, d docs) (toolsearch.Searcher, error) {
-			keyword, err := toolsearch.Keyword(ctx, d)
+		{"what is allowed of the few best", func(ctx context.Context, d docs) (search.Searcher, error) {
+			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				all := q
 				all.Allowed = nil
-				hits, err := search(ctx, keyword, all)
+				hits, err := hitsOf(ctx, keyword, all)
 				return slices.DeleteFunc(hits, func(h hit) bool { return !q.Allows(h.Doc) }), err
 			}), err
 		}, []string{"allowed"}},
-		{"required words of its own", demanding(func(q query, d toolsearch.Document) bool {
+		{"required words of its own", demanding(func(q query, d search.Document) bool {
 			return !slices.ContainsFunc(q.Required, func(word string) bool { return !strings.Contains(d.Name+d.Description, word) })
 		}), []string{"required", "namespace-text"}},
-		{"namespaces of its own", demanding(func(q query, d toolsearch.Document) bool {
+		{"namespaces of its own", demanding(func(q query, d search.Document) bool {
 			return q.Namespace == "" || q.Namespace == d.Namespace
 		}), []string{"namespace-text", "namespace-argument"}},
 		{"a total that is too high", full{count: func(limit, hits, total int) int {
@@ -288,17 +288,17 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return total
 		}}.index, []string{"total"}},
-		{"the explained score of another scale", full{explain: func(_ query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+		{"the explained score of another scale", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
 			e.Score /= 100
 			return e
 		}}.index, []string{"explain"}},
-		{"the limit counts in explanations", full{explain: func(q query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+		{"the limit counts in explanations", full{explain: func(q query, _ int, e search.Explanation) search.Explanation {
 			if q.Limit == 1 {
 				e.Score = 0
 			}
 			return e
 		}}.index, []string{"explain"}},
-		{"a score for what does not match", full{explain: func(_ query, _ int, e toolsearch.Explanation) toolsearch.Explanation {
+		{"a score for what does not match", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
 			if e.Score == 0 {
 				e.Score = 0.5
 			}
@@ -328,11 +328,11 @@ func TestBrokenSearchersFail(t *testing.T) {
 func TestSubjectsThatCannotBeTested(t *testing.T) {
 	tests := []struct {
 		name  string
-		index toolsearch.Indexer
+		index search.Indexer
 		want  string
 	}{
-		{"no index", func(context.Context, docs) (toolsearch.Searcher, error) { return nil, errors.New("disk full") }, "disk full"},
-		{"no searcher", func(context.Context, docs) (toolsearch.Searcher, error) { return nil, nil }, "no Searcher"},
+		{"no index", func(context.Context, docs) (search.Searcher, error) { return nil, errors.New("disk full") }, "disk full"},
+		{"no searcher", func(context.Context, docs) (search.Searcher, error) { return nil, nil }, "no Searcher"},
 		{"finds nothing", altering(func(query, []hit) []hit { return nil }), "nothing can be tested"},
 	}
 	for _, test := range tests {

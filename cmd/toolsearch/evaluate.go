@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The command eval, and its output for machines and for people.
@@ -49,7 +49,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if len(names) > 2 {
 		return failed, wrongUsage("eval: -searcher %s: want one or two searchers", c.searcher)
 	}
-	indexes := make([]toolsearch.Indexer, len(names))
+	indexes := make([]search.Indexer, len(names))
 	for i, name := range names {
 		var err error
 		if indexes[i], err = indexer(name); err != nil {

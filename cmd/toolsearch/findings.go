@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The problems of a catalog, and why each kind matters:
@@ -99,7 +100,7 @@ func labels(tools []definition, indexes []int) []string {
 }
 
 // inspectTools makes the report. It fails only if ctx is done or the searcher fails.
-func inspectTools(ctx context.Context, tools []definition, index toolsearch.Indexer) (*report, error) {
+func inspectTools(ctx context.Context, tools []definition, index search.Indexer) (*report, error) {
 	r := &report{Problems: []problem{}}
 	first := make(map[string]bool)
 	for i := range tools {
@@ -171,7 +172,7 @@ func nameProblem(name string) string {
 const findWithin = toolsearch.DefaultMaxResults
 
 // find searches for every tool by the words of its name and by those of its description.
-func (r *report) find(ctx context.Context, tools []definition, index toolsearch.Indexer) error {
+func (r *report) find(ctx context.Context, tools []definition, index search.Indexer) error {
 	catalog, first, err := catalogOf(tools)
 	if err != nil || catalog == nil {
 		return err

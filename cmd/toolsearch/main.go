@@ -19,20 +19,21 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // searchers are the values of -searcher, the default first. A new searcher is a new line
 // here.
 var searchers = []struct {
 	name  string
-	index toolsearch.Indexer
+	index search.Indexer
 	about string
 }{
-	{"keyword", toolsearch.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
-	{"bm25", toolsearch.BM25, "stemmed words of names, descriptions and parameters; finds best"},
-	{"fuzzy", toolsearch.Fuzzy, "substrings, then words, then misspellings"},
-	{"regexp", toolsearch.Regexp, "names that match a regular expression (RE2)"},
-	{"similarity", toolsearch.Similarity, "similarity to the tool's text, as difflib measures it"},
+	{"keyword", search.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
+	{"bm25", search.BM25, "stemmed words of names, descriptions and parameters; finds best"},
+	{"fuzzy", search.Fuzzy, "substrings, then words, then misspellings"},
+	{"regexp", search.Regexp, "names that match a regular expression (RE2)"},
+	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
 }
 
 // Exit codes.
@@ -169,7 +170,7 @@ func (c *command) parse(args []string) (operands, literal []string, err error) {
 	return operands, literal, nil
 }
 
-func indexer(name string) (toolsearch.Indexer, error) {
+func indexer(name string) (search.Indexer, error) {
 	var names []string
 	for _, s := range searchers {
 		if s.name == name {

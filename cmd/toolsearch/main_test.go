@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -31,12 +31,12 @@ const (
 )
 
 // names is a second searcher: keyword search that reads names alone.
-func names(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func names(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	docs = slices.Clone(docs)
 	for i := range docs {
 		docs[i].Description = ""
 	}
-	return toolsearch.Keyword(ctx, docs)
+	return search.Keyword(ctx, docs)
 }
 
 func TestMain(m *testing.M) {

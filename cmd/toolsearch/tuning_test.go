@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The numbers of docs/tuning.md on hints are tested here. Its other numbers are golden files
@@ -26,19 +26,19 @@ func TestTuningHints(t *testing.T) {
 		"desk__tickets_patch": "assign",
 		"crm__update_record":  "client correct",
 	}
-	hinted := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	hinted := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 		docs = slices.Clone(docs)
 		for i := range docs {
 			docs[i].Hint = hints[docs[i].Name]
 		}
-		return toolsearch.BM25(ctx, docs)
+		return search.BM25(ctx, docs)
 	}
 	for _, test := range []struct {
 		name  string
-		index toolsearch.Indexer
+		index search.Indexer
 		want  string
 	}{
-		{"BM25", toolsearch.BM25, "R@1 81.8, R@5 95.5, MRR 88.6"},
+		{"BM25", search.BM25, "R@1 81.8, R@5 95.5, MRR 88.6"},
 		{"with hints", hinted, "R@1 100.0, R@5 100.0, MRR 100.0"},
 	} {
 		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: test.index, Resamples: -1})
