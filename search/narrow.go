@@ -20,8 +20,7 @@ import (
 type Narrower struct {
 	docs       []Document
 	namespaces func() map[string][]int32 // folded -> documents
-	pieces     func() pieceIndex         // borrowed; nil: none is at hand
-	keyword    func() Searcher
+	pieces     func() pieceIndex
 	words      func() wordIndex
 }
 
@@ -61,13 +60,9 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 		}
 		return namespaces
 	})
-	n.pieces = sync.OnceValue(func() pieceIndex {
-		x, _ := borrowed(searchers, func(x pieceIndex) bool { return areSame(x.documents(), docs) })
-		return x
-	})
 	// Only a context fails the two indexes.
-	n.keyword = sync.OnceValue(func() Searcher {
-		if x := n.pieces(); x != nil {
+	n.pieces = sync.OnceValue(func() pieceIndex {
+		if x, ok := borrowed(searchers, func(x pieceIndex) bool { return areSame(x.documents(), docs) }); ok {
 			return x
 		}
 		x, _ := newKeywordIndex(context.Background(), docs)
@@ -111,7 +106,7 @@ func areSame(a, b []Document) bool {
 }
 
 // Keyword returns a searcher Keyword of the documents. It is built when it is first needed.
-func (n *Narrower) Keyword() Searcher { return n.keyword() }
+func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
 // Read reads a text as s does if it is a QueryReader, and by the common rule if it is another
 // searcher or nil. namespace is an argument beside the text; "": none was given. Nothing is
@@ -159,35 +154,19 @@ func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 		q.Allowed = both(of.Has, q.Allowed)
 	}
 	if len(q.Required) > 0 {
-		for _, word := range q.Required {
-			q.Allowed = both(q.Allowed, n.holding(word))
-		}
+		q.Allowed = both(allHolding(q.Required, n.holding).Has, q.Allowed)
 	}
 	return q
 }
 
-// holding returns the test for a word, by the common rule. Without an index of pieces at hand
-// the text of a document is looked at when it is asked about: an index of 100,000 tools takes
-// longer to build than thousands of looks.
-func (n *Narrower) holding(word string) func(doc int) bool {
-	inflected := n.words().holdingWord(word)
-	if x := n.pieces(); x != nil {
-		set := x.holdingPiece(word)
-		if inflected != nil {
-			set.Union(inflected)
-		}
-		return set.Has
+// holding returns the documents that have a word, by the common rule. The cost is in
+// proportion to their number.
+func (n *Narrower) holding(word string) docset.Set {
+	set := n.pieces().holdingPiece(word)
+	if inflected := n.words().holdingWord(word); inflected != nil {
+		set.Union(inflected)
 	}
-	lower := strings.ToLower(word)
-	return func(doc int) bool {
-		return inflected != nil && inflected.Has(doc) || holdsPiece(&n.docs[doc], lower)
-	}
-}
-
-// holdsPiece reports whether a lower-cased word stands in a document's name or description.
-func holdsPiece(doc *Document, word string) bool {
-	return strings.Contains(strings.ToLower(doc.Name), word) ||
-		strings.Contains(strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)), word)
+	return set
 }
 
 // allHolding returns the documents that have each of the words, of which there is one at
