@@ -32,7 +32,7 @@ type Catalog struct {
 	prompt   *prompt
 
 	searcher    search.Searcher
-	fallback    search.Searcher   // nil: none
+	fallback    search.Searcher   // nil means none
 	preselector search.Searcher   // for whole sentences of users
 	narrower    *search.Narrower  // has Keyword too, the last resort when searchers fail
 	names       func() *nameIndex // for suggestions, built at the first name that is not found
@@ -81,8 +81,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
 	}
-	// Only searchers other than the default read parameters, and they are the dear part
-	// of a document.
+	// Only searchers other than the default read parameters, and they are what costs most in
+	// a document.
 	index, fallback := config.index(), config.fallback()
 	wantParameters := index != nil || fallback != nil || config.Preselect > 0
 	for i, info := range infos {

@@ -283,7 +283,7 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 	}
 	slices.Sort(gone)
 	if r.session != nil {
-		r.notebook.setShared(r.session.update(added, gone))
+		r.session.update(r.notebook.shareChanges(added, gone), gone)
 	}
 	if isTold && len(added)+len(gone) > 0 {
 		e.teller.tell(ctx, LoadEvent{Loaded: added, Unloaded: gone})

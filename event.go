@@ -198,8 +198,8 @@ func decodeEvent(data []byte, event any) (failure, err error) {
 
 // teller tells events to whoever listens.
 type teller struct {
-	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil: nobody
-	send    func(ctx context.Context, e Event) // to the agent's caller; nil: nobody
+	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil means nobody
+	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
 }
 
 // listens reports whether anybody is told.

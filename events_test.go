@@ -165,7 +165,7 @@ func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config t
 	checkSaw(t, name, outcome{scripted.Requests(), nil, err}, want...)
 }
 
-// TestPreselectFails: the run goes on without, and OnError is told.
+// TestPreselectFails: the run goes on without, and a failure is told.
 func TestPreselectFails(t *testing.T) {
 	var told []error
 	config := toolsearch.Config{

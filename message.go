@@ -204,8 +204,14 @@ func readTranscript[M message](c codec[M], messages []M) *transcript {
 	return t
 }
 
+// maxPooledViews bounds what the pool keeps of a long history.
+const maxPooledViews = 1 << 13
+
 // release returns the memory. No part of the transcript may be used afterwards.
 func (t *transcript) release() {
+	if cap(t.views) > maxPooledViews {
+		return
+	}
 	t.inserted, t.rounds, t.answers = nil, t.rounds[:0], t.answers[:0]
 	transcripts.Put(t)
 }

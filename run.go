@@ -58,7 +58,7 @@ type notebook struct {
 	effects  map[string][]nameEffect // call id -> effects of the call
 	made     map[string]bool         // ids of all calls of meta-tools in this run
 	loaded   docset.Set              // the tools loaded at the last model call; nil means no call yet
-	shared   []string                // the names the session had then
+	shared   map[string]bool         // the names the session had then, as far as this run knows
 	ordinary map[string]bool         // native protocols: the names in the ordinary tool list
 }
 
@@ -121,24 +121,40 @@ func (r *run) wasLoaded(doc int) (loaded, known bool) {
 	return seen != nil && seen.Has(doc), seen != nil
 }
 
-// setShared notes what the session has.
-func (n *notebook) setShared(names []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.shared = names
-}
-
-// missing returns what the session had at the last model call and has no more.
-func (n *notebook) missing(names []string) (missing []string) {
+// share notes what the session has, and returns what it had at the last model call and has no
+// more: another agent has unloaded these names.
+func (n *notebook) share(names []string) (unloaded []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := nameSet(names)
-	for _, name := range n.shared {
+	for name := range n.shared {
 		if !now[name] {
-			missing = append(missing, name)
+			unloaded = append(unloaded, name)
 		}
 	}
-	return missing
+	n.shared = now
+	return unloaded
+}
+
+// shareChanges notes what the session is to have besides what it had, and to have no more. It
+// returns the additions that the session does not have: a name that another agent unloads
+// meanwhile is not put back.
+func (n *notebook) shareChanges(added, gone []string) (fresh []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.shared == nil {
+		n.shared = make(map[string]bool)
+	}
+	for _, name := range added {
+		if !n.shared[name] {
+			n.shared[name] = true
+			fresh = append(fresh, name)
+		}
+	}
+	for _, name := range gone {
+		delete(n.shared, name)
+	}
+	return fresh
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

@@ -40,11 +40,11 @@ type answerer struct {
 }
 
 // A scope is a catalog as far as one request may see it. What is outside is not found, not
-// suggested and not selected, as if it were not there.
+// suggested and not selected.
 type scope struct {
 	*Catalog
-	allowed      docset.Set // nil: all of it
-	perNamespace int        // most places of a result for one namespace; 0: one less than there are; negative: any
+	allowed      docset.Set // nil means all documents
+	perNamespace int        // most places of a result for one namespace; zero means all but one; negative, no limit
 }
 
 func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }

@@ -63,17 +63,20 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.names, s.loaded = nil, nil
-	s.mu.Unlock()
-	s.update(names, nil)
+	s.updateLocked(names, nil)
 	return nil
 }
 
-// update adds names at the end, but for those the session has, and removes others. It returns
-// what the session has then.
-func (s *Session) update(add, remove []string) []string {
+// update adds names at the end, but for those the session has, and removes others.
+func (s *Session) update(add, remove []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.updateLocked(add, remove)
+}
+
+func (s *Session) updateLocked(add, remove []string) {
 	for _, name := range add {
 		if name == "" || s.loaded[name] {
 			continue
@@ -98,7 +101,6 @@ func (s *Session) update(add, remove []string) []string {
 		}
 		s.names = slices.Delete(s.names, 0, excess)
 	}
-	return slices.Clone(s.names)
 }
 
 // sessionKey is the context key of a session.

@@ -44,7 +44,7 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 	} else {
 		if r.session != nil {
 			shared := r.session.Loaded()
-			s.drop(r.docsNamed(r.notebook.missing(shared))) // another agent has unloaded them
+			s.drop(r.docsNamed(r.notebook.share(shared)))
 			s.add(r.docsNamed(shared)...)
 		}
 		busy = r.replay(t, s, limit)
