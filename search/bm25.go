@@ -11,8 +11,8 @@ import (
 // BM25 for tools.
 //
 // A tool is short: a name of three words, a description of twenty, a dozen parameters of
-// a few words each. What makes a search good here is less the formula than what it is
-// given to work on. The score of a tool is
+// a few words each. The text that is indexed matters more here than the formula. The
+// score of a tool is
 //
 //	sum over the terms t of the query of
 //
@@ -20,31 +20,32 @@ import (
 //
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
-// and a quarter of that again for the best sentence of a request of several
-// (bm25_sentences.go), times 1 + Coverage · (share of the name's terms, by idf, that
-// the query has), and above all of these the tools whose names the query spells out or
-// begins (bm25_names.go). This is BM25F: the fields are weighed against one another
-// before saturation, so that a word in the name and again in the description does not count
-// as two.
+// A request of several sentences adds a quarter of the sum of the best sentence
+// (bm25_sentences.go). The result is multiplied by 1 + Coverage · (share of the name's
+// terms, by idf, that the query has). Tools whose names the query spells out or begins
+// come before all others (bm25_names.go). This is BM25F: the fields are weighed against
+// one another before saturation, so a word that is in both the name and the description
+// does not count as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
 //
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 //	q(t)   = (count in the query)^0.3, times 0.65 for a value (bm25_values.go), 0.5
-//	         for a number or a word that people ask with ("give", "details"), 0.5 for what
-//	         a word no tool has may be meant for (bm25_near.go); for another
-//	         spelling of a word 0.6, for a synonym 0.4 (lexicon.go); for two neighbours
-//	         written as one word ("web page" ~ "webpage") 0.5
+//	         for a number or a word that people ask with ("give", "details"), 0.5 for a
+//	         term that an unknown word may have been meant for (bm25_near.go); for
+//	         another spelling of a word 0.6, for a synonym 0.4 (lexicon.go); for two
+//	         neighbours written as one word ("web page" ~ "webpage") 0.5
 //
-// Everything but q(t) is known when the index is built, so it holds for each term and tool
-// the impact, and whether the name has the term, and a query adds them up.
+// Everything but q(t) is known when the index is built. For each term and tool, the index
+// holds the impact and whether the name has the term. A query adds the impacts up.
 //
-// How the numbers were found: over eight public catalogs with questions (two of one
-// vendor's servers with many siblings, plugin one-liners, user-contributed functions,
-// noisy API docs, long multi-step tasks in English and in Chinese), 7,072 queries in all,
-// by changing one number at a time and keeping what helped on most of them. Mean gain
-// over BM25 as it is usually shipped (k1 1.2, b 0.75, name and description alike, Chinese
-// by character, no stop words, no stemming, no parameters), in points of recall at 5 and
-// of MRR, for all of it and with one thing left out or changed:
+// The numbers were found over eight public catalogs with questions (two of one vendor's
+// servers with many siblings, plugin one-liners, user-contributed functions, noisy API
+// docs, long multi-step tasks in English and in Chinese), 7,072 queries in all. One number
+// was changed at a time, and a change was kept if it helped on most catalogs. The baseline
+// is BM25 as it is usually shipped (k1 1.2, b 0.75, name and description alike, Chinese
+// by character, no stop words, no stemming, no parameters). The table shows the mean gain
+// over it in points of recall at 5 and of MRR, first for everything, then with one thing
+// left out or changed:
 //
 //	all of it                      +18.7  +19.8
 //	without parameters             +12.9  +12.6
@@ -70,18 +71,23 @@ import (
 //	weight of the name 1           +18.7  +19.9
 //	  4                            +18.6  +19.7
 //
-// Tried and dropped, since they helped nowhere or on one set alone, each against what it was
-// tried with: powers of idf (0.8: -0.0 +0.1, 1.5: -0.4 -0.6), the square or root of the
-// covered share (-0.1 -0.1, -0.2 -0.4), single characters at half weight beside pairs (-0.0
-// -0.3), K1 below 0.8 or above 1.3 (up to -0.7 -0.9); pairs of neighbours as terms, that is
-// proximity (of names -0.3 -0.4, of descriptions too -0.1 +0.2, and -0.6 of recall and -1 of
-// MRR on the long English tasks); the first words of a request counting more (-0.1 +0.1);
-// only its 8 or 12 weightiest words counting in full (-2.4 -2.6, -1.7 -1.9); the square root
-// of idf once more in queries of more than 8 words (-0.2 -0.6); the share of the query that a
-// tool has, to the power of 0.2 or 0.5 (-0.1 -0.0, -0.2 -0.1); the first sentence of a
-// description twice (-0.2 -0.0, or where there are more: -0.0 +0.2, up on one vendor's
-// sets and down on API docs); near words in queries of any length (-0.0 -0.1, from names
-// taken for words).
+// The following changes were dropped, because they helped nowhere or on one set alone. The
+// numbers compare each change with the version that it was tried on.
+//
+//   - powers of idf: 0.8: -0.0 +0.1, 1.5: -0.4 -0.6
+//   - the square or root of the covered share: -0.1 -0.1, -0.2 -0.4
+//   - single characters at half weight beside pairs: -0.0 -0.3
+//   - K1 below 0.8 or above 1.3: up to -0.7 -0.9
+//   - pairs of neighbours as terms (proximity): of names -0.3 -0.4; of descriptions too
+//     -0.1 +0.2, and -0.6 of recall and -1 of MRR on the long English tasks
+//   - a higher weight for the first words of a request: -0.1 +0.1
+//   - full weight for only the 8 or 12 weightiest words of a request: -2.4 -2.6, -1.7 -1.9
+//   - the square root of idf once more in queries of more than 8 words: -0.2 -0.6
+//   - the share of the query that a tool has, to the power of 0.2 or 0.5: -0.1 -0.0,
+//     -0.2 -0.1
+//   - the first sentence of a description twice: -0.2 -0.0; only in descriptions of several
+//     sentences: -0.0 +0.2, up on one vendor's sets and down on API docs
+//   - near words in queries of any length: -0.0 -0.1, because names are taken for words
 
 const (
 	defaultK1       = 1.0
@@ -93,25 +99,25 @@ const (
 	requestWeight   = 0.5
 )
 
-// BM25Options are the parameters of BM25. The zero value is the default, which was
-// measured; bm25.go says how.
+// BM25Options are the parameters of BM25. The zero value means the measured defaults;
+// bm25.go describes the measurement.
 type BM25Options struct {
-	K1       float64 // how soon repetition stops counting; zero: 1
-	Coverage float64 // what a wholly covered name adds, as a share of the score; zero: 0.5; negative: nothing
+	K1       float64 // how soon repetition stops counting; zero means 1
+	Coverage float64 // the share of the score that a wholly covered name adds; zero means 0.5, negative means nothing
 
 	Name, Description             Field // of the tool itself
 	ParameterName, ParameterTexts Field // every property of the schema, nested ones too; texts are descriptions and enum values
 	Namespace, Aliases, Hint      Field // of the tool's Annotation; tags count as hint
 }
 
-// BM25 is the Indexer of the searcher to recommend: it reads names, descriptions,
-// parameters and annotations, knows inflected words, diacritics, Chinese, Japanese and
-// Korean, and puts a tool first that is asked for by its name.
+// BM25 is the recommended Indexer. It searches names, descriptions, parameters and
+// annotations. It handles inflected words, diacritics, Chinese, Japanese and Korean. A
+// tool that is asked for by its name comes first.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 	return BM25Options{}.Index(ctx, docs)
 }
 
-// bm25 implements Searcher. But for what its scratches remember it is immutable.
+// bm25 implements Searcher. It is immutable except for what its scratches remember.
 type bm25 struct {
 	k1, coverage float64
 	field        [fields]Field
@@ -125,11 +131,11 @@ type bm25 struct {
 	bounds    []int32           // postings of term t are postings[bounds[t]:bounds[t+1]]
 	perName   []float32         // by document: 1 / the idf of the terms of its name
 	nameless  []int32           // documents with a name of stop words only
-	nearTerms func() *nearTerms // built for the first word that no tool has
+	nearTerms func() *nearTerms // built at the first word that no tool has
 	scratch   sync.Pool
 }
 
-// bm25Posting is what one term adds to one tool.
+// bm25Posting is the impact of one term on one tool.
 type bm25Posting struct {
 	tool   uint32  // the document, and inName
 	impact float32 // idf · f / (K1 + f)
@@ -143,7 +149,7 @@ func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 // String names the searcher.
 func (x *bm25) String() string { return "BM25" }
 
-// Index builds a BM25 searcher with these options.
+// Index is an Indexer. See BM25.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x, err := o.index(ctx, docs)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// A score of BM25 in words. It is added up as the search adds it up, from the same postings;
-// the document's text is read again only to divide what a term adds among the fields.
+// A BM25 score in words. Explain adds the score up from the same postings and in the same
+// way as the search. It reads the document's text again only to divide the impact of a term
+// among the fields.
 
 // Explain implements Explainer.
 func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
@@ -20,7 +21,7 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 	r := s.read(x, q)
 	counts := x.countTerms(&x.docs[doc])
 	var e Explanation
-	var sum, share float32  // as the search adds them up
+	var sum, share float32  // of the search's type, to round as it does
 	scored := int32(noTerm) // the last group that counted
 	for _, term := range r.terms {
 		if term.group == scored {
@@ -59,7 +60,7 @@ func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error)
 	return e, nil
 }
 
-// bm25Counts is how often each term stands in each field of a document, and how long the
+// bm25Counts is how often each term occurs in each field of a document, and how long the
 // fields are.
 type bm25Counts struct {
 	terms   map[string]*[fields]int
@@ -84,12 +85,12 @@ func (x *bm25) countTerms(doc *Document) bm25Counts {
 	return counts
 }
 
-// explainTerm divides what a term adds among the fields that have it.
+// explainTerm divides the impact of a term among the fields that have it.
 func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64) []Contribution {
 	text := x.terms[term.id]
 	row := counts.terms[text]
 	if row == nil {
-		return nil // cannot be: the term has a posting
+		return nil // cannot happen: the term has a posting
 	}
 	var shares [fields]float64
 	f := 0.0

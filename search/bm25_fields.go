@@ -4,7 +4,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The fields of a document, as the index knows them.
+// The fields of a document in the index.
 const (
 	fieldName = iota
 	fieldDescription
@@ -18,13 +18,12 @@ const (
 
 var fieldTitles = [fields]string{"name", "description", "parameter name", "parameter", "namespace", "alias", "hint"}
 
-// Field is how much one field of a tool counts in BM25.
+// Field says how much one field of a tool counts in BM25.
 type Field struct {
-	Weight float64 // of a word in it; zero: the default; negative: the field is not searched
-	B      float64 // how much its length counts, from 0 to 1; zero: the default; negative: not at all
+	Weight float64 // of a word in the field; zero means the default, negative means that the field is not searched
+	B      float64 // how much the field's length counts, from 0 to 1; zero means the default, negative means not at all
 }
 
-// Defaults in the order of the field constants.
 var defaultFields = [fields]Field{
 	fieldName:          {2, 0.3},
 	fieldDescription:   {1, 0.6},
@@ -35,7 +34,7 @@ var defaultFields = [fields]Field{
 	fieldHint:          {1, 0.3},
 }
 
-// norm is what the length of a field divides the counts in it by.
+// norm is the divisor of the counts in a field of that length.
 func (x *bm25) norm(field int, length float64) float64 {
 	b := x.field[field].B
 	return 1 - b + b*length/x.mean[field]

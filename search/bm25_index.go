@@ -10,21 +10,22 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Building the index of BM25. Documents are dealt out to as many workers as there are
-// processors, a run of them each:
+// Building the BM25 index. There are as many workers as processors, and each worker gets a
+// run of documents:
 //
-//	worker:  document -> terms -> counts by term and field   in numbers of its own
+//	worker:  document -> terms -> counts by term and field   with the worker's own term numbers
 //	merge:   terms of all workers -> term numbers; document frequencies, mean lengths
 //	worker:  counts -> impacts -> postings, each in its place
 //
-// A posting's place follows from the frequencies the workers before have counted, so the
-// workers need no locks and the postings of a term are in the order of documents however
-// many workers there are. A term's number may differ; nothing that is found depends on it.
+// The place of a posting follows from the frequencies that the earlier workers counted.
+// The workers therefore need no locks. The postings of a term are in the order of
+// documents, whatever the number of workers. The number of a term may differ, but no
+// result depends on it.
 
-// minBM25Run is how many documents make another worker worth its while.
+// minBM25Run is the fewest documents for which another worker is worth its cost.
 const minBM25Run = 256
 
-// bm25Run is what a worker knows of its run of documents.
+// bm25Run is a worker's state for its run of documents.
 type bm25Run struct {
 	first, end int // documents
 	termizer   *termizer
@@ -32,16 +33,16 @@ type bm25Run struct {
 	rows       []bm25Row     // by document
 	frequency  []int32       // number of a term -> documents of the run that have it
 	total      [fields]int   // length
-	idf        []float32     // of a term, when all runs are read
+	idf        []float32     // of a term; set by merge
 	nameless   []int32
 
-	// Of the document at hand.
+	// Of the current document.
 	terms []int32
 	place []int32 // number of a term -> 1 + its row
 	row   []bm25Cells
 }
 
-// bm25Count is how often a term stands in one field of one document.
+// bm25Count is how often a term occurs in one field of one document.
 type bm25Count struct {
 	term  int32
 	count uint16
@@ -59,11 +60,10 @@ type bm25Cells struct {
 	counts [fields]uint16
 }
 
-// countBlock is how many counts are allocated at once: growing one slice would copy them
-// again and again.
+// countBlock is how many counts are allocated at once. A single growing slice would copy
+// them again and again.
 const countBlock = 1 << 14
 
-// build indexes the documents.
 func (x *bm25) build(ctx context.Context) error {
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(x.docs)/minBM25Run))
 	runs := make([]*bm25Run, workers)
@@ -77,8 +77,8 @@ func (x *bm25) build(ctx context.Context) error {
 	return eachRun(runs, func(i int, r *bm25Run) error { return r.write(ctx, x, places[i]) })
 }
 
-// eachRun calls f for all runs at once. A panic becomes an error, since here it would end
-// the process.
+// eachRun calls f for all runs at once. A panic becomes an error, because a panic in a
+// goroutine would end the process.
 func eachRun(runs []*bm25Run, f func(i int, r *bm25Run) error) error {
 	errs := make([]error, len(runs))
 	var wait sync.WaitGroup
@@ -124,7 +124,7 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 	return nil
 }
 
-// count adds the terms at hand to the row of the document at hand.
+// count adds r.terms to the row of the current document.
 func (r *bm25Run) count(field int) {
 	if more := len(r.termizer.terms) - len(r.place); more > 0 {
 		r.place = append(r.place, make([]int32, more)...)
@@ -144,7 +144,7 @@ func (r *bm25Run) count(field int) {
 	}
 }
 
-// keep writes the row of the document at hand behind the others, and empties it.
+// keep appends the row of the current document to the others, and empties it.
 func (r *bm25Run) keep(row bm25Row) {
 	last := len(r.blocks) - 1
 	if need := len(r.row) * fields; last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < need {
@@ -168,8 +168,8 @@ func (r *bm25Run) keep(row bm25Row) {
 	r.row = r.row[:0]
 }
 
-// merge numbers the terms of all runs, and returns where each run has to write its first
-// posting of each of its terms.
+// merge numbers the terms of all runs. It returns, for each run and each of its terms, the
+// place of the run's first posting.
 func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
 	x.ids = runs[0].termizer.numbers
 	x.terms = runs[0].termizer.terms
@@ -212,15 +212,15 @@ func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
 			r.idf[n] = x.idf[id]
 			ids[i][n], next[id] = next[id], next[id]+df
 		}
-		r.termizer.words = nil // of no more use
+		r.termizer.words = nil // no longer needed
 	}
 	x.postings = make([]bm25Posting, x.bounds[len(x.terms)])
 	x.perName = make([]float32, len(x.docs))
 	return ids
 }
 
-// write turns the counts of the run's documents into postings. next is the place of the
-// next posting of each of its terms.
+// write turns the counts of the run's documents into postings. next holds the place of the
+// next posting of each term of the run.
 func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 	for i := range r.rows {
 		if err := ctx.Err(); err != nil {
