@@ -10,18 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Asking for a tool by its name. Names are compared letter by letter, whatever stands
-// between the words, with and without what MCP clients put in front:
+// Asking for a tool by its name. Names are compared letter by letter, ignoring what stands
+// between the words. They are compared with and without the prefixes of MCP clients:
 //
 //	mcp__github__create_issue   github create issue   create issue
 //
-// A query that spells out one of these is exact. One that spells out the first words of
-// one, two at least, is a prefix: "github create", "create iss" if no tool has the word
-// "iss". One word is no prefix: it says what the tool is about, and "list" should not
-// bring forward all tools whose names begin with it.
+// A query that spells out one of these names is exact. A query that spells out at least
+// the first two words of a name is a prefix: "github create", "create iss" if no tool has
+// the word "iss". A single word is not a prefix: it says what the tool is about, and "list"
+// should not bring forward all tools whose names begin with it.
 //
-// There is no index of names. A tool that a query names has all of the query's terms, so
-// the lists of these terms are intersected, and the names of what they share are compared.
+// There is no index of names. A tool that a query names has all of the query's terms. So
+// the posting lists of these terms are intersected, and only the names of the remaining
+// tools are compared.
 
 const (
 	minPrefixWords = 2
@@ -29,7 +30,7 @@ const (
 	maxNameTokens  = 8 // words of a query that are looked up as names
 )
 
-// bm25Named is a tool whose name, or the beginning of it, the query spells out.
+// bm25Named is a tool whose name the query spells out or begins.
 type bm25Named struct {
 	doc  int32
 	tier nameTier
@@ -43,8 +44,7 @@ const (
 	exactlyNamed
 )
 
-// nameVariants calls yield with every way to spell the name of a tool, until that returns
-// false.
+// nameVariants calls yield with every spelling of a tool's name, until yield returns false.
 func nameVariants(doc *Document, yield func(name string) bool) {
 	name := naming.Cut(doc.Name, naming.MaxBytes)
 	if !yield(name) {
@@ -64,8 +64,9 @@ func nameVariants(doc *Document, yield func(name string) bool) {
 	}
 }
 
-// hasBareName reports whether the words of one of the tool's names are all stop words, so
-// that no term leads to it. Other names of the tool than its aliases end in the shortest.
+// hasBareName reports whether one of the tool's names consists of stop words only. No term
+// leads to such a name. All names but the aliases end in the shortest one, so checking that
+// is enough.
 func hasBareName(z *termizer, doc *Document) bool {
 	name := naming.Cut(doc.Name, naming.MaxBytes)
 	if at := strings.LastIndex(name, "__"); at > 0 {
@@ -94,7 +95,7 @@ type bm25Name struct {
 	torn    bool // the last word may be cut short
 }
 
-// read reports false for a text that is no name.
+// read reports false if the text cannot be a name.
 func (n *bm25Name) read(text string) bool {
 	n.letters, n.words, n.torn = n.letters[:0], 0, false
 	for i := 0; i < len(text); {
@@ -113,7 +114,7 @@ func (n *bm25Name) read(text string) bool {
 	return n.words > 0
 }
 
-// tier compares a tool's names with the query's.
+// tier returns the best tier of a tool's names.
 func (n *bm25Name) tier(doc *Document) nameTier {
 	best := notNamed
 	nameVariants(doc, func(name string) bool {
@@ -166,8 +167,8 @@ func (n *bm25Name) tierOf(name string) nameTier {
 	return exactlyNamed
 }
 
-// findNamed fills in which tools the text names: the whole of it, or a word of it that is
-// written like a name. The terms of the text are at hand.
+// findNamed finds the tools that the text names, either as a whole or by a word that is
+// written like a name. readText must have read the text.
 func (s *bm25Scratch) findNamed(x *bm25, text string) {
 	s.query.named = s.query.named[:0]
 	if s.name.read(text) {
@@ -196,7 +197,7 @@ func (x *bm25) named(q Query) []bm25Named {
 	return slices.Clone(s.read(x, q).named)
 }
 
-// addNamed adds the tools that have all terms and whose names the query's name fits.
+// addNamed adds the tools that have all terms and whose names match s.name.
 func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	if len(terms) == 0 {
 		for _, doc := range x.nameless {
@@ -234,7 +235,7 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	s.candidates = candidates
 }
 
-// intersect keeps those documents, in order, that a list has.
+// intersect keeps the documents that are in the list, in their order.
 func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
 	kept := docs[:0]
 	if len(docs) < len(list)/16 {

@@ -10,21 +10,21 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Words of a query that no tool has. Such a word is taken for the terms of the index that
-// it may have been meant for:
+// Unknown words are words of a query that no tool has. An unknown word is replaced by the
+// terms of the index that it may have been meant for:
 //
 //	two terms written as one    webpage -> web page
 //	the beginning of a term     kube -> kubernet, for three letters at least
 //	a term misspelled           invioce -> invoic: one slip, two in a word of eight
 //
-// where a slip is a letter more, less or another, or two neighbours swapped. A word with a
-// digit, one of the lexicon, and a value are what they are, and so is every word of a
-// longer query: those that no tool has are mostly names there. Of queries of any length, the
-// mean of the public sets would be lower by 0.0 and 0.1; of the golden file's 20 misspelled
-// queries, 18 have their tool first with this and 12 without.
+// A slip is a letter added, missing or replaced, or two neighbours swapped. Words with a
+// digit, words of the lexicon and values are not replaced. Words of longer queries are not
+// replaced either: there, unknown words are mostly names. Replacing them in queries of any
+// length would lower the means of the public sets by 0.0 and 0.1. Of the golden file's 20
+// misspelled queries, 18 have their tool first with replacement and 12 without.
 //
-// All terms are gone through, but it is their sets of letters that are looked at: a slip
-// changes at most two letters of a set, and few terms come so near.
+// The search goes through all terms, but first compares only their sets of letters: a slip
+// changes at most two letters of a set, and few terms come that near.
 
 const (
 	nearWeight     = 0.5
@@ -36,13 +36,14 @@ const (
 	twoSlipsLength = 8
 )
 
-// nearTerms are the terms that a word may be meant for.
+// nearTerms are the terms that can replace a word.
 type nearTerms struct {
 	ids     []int32
 	letters []uint32 // the sets of their letters
 }
 
-// letterSet returns the set of letters of a term; not ok for one with anything but letters.
+// letterSet returns the set of letters of a term. ok is false if the term has anything but
+// letters.
 func letterSet(term string) (set uint32, ok bool) {
 	for i := range len(term) {
 		c := term[i]
@@ -104,7 +105,7 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 			found = append(found, nearTerm{near.ids[i], n})
 		}
 	}
-	// Of terms as near, the one that more tools have.
+	// Of equally near terms, the more frequent one is likelier.
 	slices.SortFunc(found, func(a, b nearTerm) int {
 		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(x.frequency(b.id), x.frequency(a.id)), strings.Compare(x.terms[a.id], x.terms[b.id]))
 	})
@@ -118,8 +119,8 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 
 func (x *bm25) frequency(term int32) int32 { return x.bounds[term+1] - x.bounds[term] }
 
-// split returns the two terms a word consists of. A stem that ends in e in a short word may
-// have lost it at the end of a long one.
+// split returns the two terms that a word consists of. A stem may lose its final e at the
+// end of a longer word.
 func (x *bm25) split(word string) (first, second int32, ok bool) {
 	for i := minSplitLength; i+minSplitLength <= len(word); i++ {
 		first, known := x.ids[word[:i]]

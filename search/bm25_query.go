@@ -9,21 +9,21 @@ import (
 
 // A query in the terms of the index.
 
-// bm25Query is what a search, or an explanation, goes by. It stands in a scratch and is
-// valid until the scratch is used again.
+// bm25Query is a query as a search or an explanation uses it. It belongs to a scratch and
+// is valid until the scratch is used again.
 type bm25Query struct {
-	terms     []bm25Term   // those of a group one behind the other
-	sentences [][]bm25Span // of the words of each sentence; none if there is but one
+	terms     []bm25Term   // the terms of a group are neighbours
+	sentences [][]bm25Span // of the words of each sentence; empty for a single sentence
 	named     []bm25Named  // by document
 }
 
 type bm25Term struct {
 	id     int32
-	group  int32 // of the terms of a group, the first that a tool has counts
+	group  int32 // only the first term of a group that a tool has counts
 	weight float64
 }
 
-// maxRememberedWords is how many words of queries a scratch remembers.
+// maxRememberedWords is how many words of earlier queries a scratch remembers.
 const maxRememberedWords = 1 << 14
 
 // read turns a query into terms.
@@ -36,7 +36,7 @@ func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
 	return &s.query
 }
 
-// forget forgets the words of earlier queries once they are many.
+// forget drops the words of earlier queries once there are more than maxRememberedWords.
 func (s *bm25Scratch) forget() {
 	if len(s.termizer.words) > maxRememberedWords {
 		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
@@ -79,7 +79,7 @@ func (x *bm25) holdingWord(word string) docset.Set {
 	return all
 }
 
-// id returns the term of the index that a word of the query is, noTerm if no tool has it.
+// id returns the term of the index for a word of the query, or noTerm if no tool has it.
 func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	for at := len(s.ids); at <= int(n); at++ {
 		id, known := x.ids[s.termizer.terms[at]]
@@ -91,7 +91,7 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	return s.ids[n]
 }
 
-// readText cuts a text into terms, and counts them: all, and those outside of values.
+// readText cuts a text into terms. It counts all terms, and the terms outside values.
 func (s *bm25Scratch) readText(text string) {
 	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
 	for i := 0; i < len(text); {
@@ -122,12 +122,11 @@ func (s *bm25Scratch) readText(text string) {
 
 // bm25Counted is how often a query has a term.
 type bm25Counted struct {
-	all, plain int32    // plain: outside of values
+	all, plain int32    // plain: outside values
 	span       bm25Span // of its terms
-	sentence   int32    // the last one found to have it
+	sentence   int32    // 1 + the last sentence found to have the term
 }
 
-// weightOf is the weight of a term of the query.
 func (s *bm25Scratch) weightOf(n int32) float64 {
 	weight, count, text := 1.0, s.counts[n], s.termizer.terms[n]
 	if count.all > 1 {
@@ -145,7 +144,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 	return weight
 }
 
-// weigh gives every term of the query its weight, and adds what stands for it.
+// weigh gives every term of the query its weight, and adds the terms that stand for it.
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown := 0
@@ -161,7 +160,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 				s.addTerm(id, other.weight, group)
 			}
 		}
-		// In a sentence, a word no tool has is mostly a name.
+		// In a sentence, an unknown word is mostly a name.
 		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
 		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords && len(s.texts) <= maxNearQuery {
 			unknown++
@@ -190,15 +189,15 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	}
 }
 
-// addTerm adds a term to the query, unless it is there.
+// addTerm adds a term to the query, unless the query has it already.
 func (s *bm25Scratch) addTerm(id int32, weight float64, group int) {
 	if s.taken.Add(int(id)) {
 		s.query.terms = append(s.query.terms, bm25Term{id, int32(group), weight})
 	}
 }
 
-// addNear adds what a word may be meant for that no tool has. Of two words written as one
-// both count. A word that is known to be one is not misspelled.
+// addNear adds the terms that an unknown word may be meant for. If the word is two words
+// written as one, both count. A known word is not misspelled.
 func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) {
 	word := s.termizer.terms[n]
 	if first, second, ok := x.split(word); ok {
@@ -223,7 +222,6 @@ func (s *bm25Scratch) asksFor(term string) bool {
 	return seen && s.counts[n].all > 0
 }
 
-// posting returns what a term adds to a tool that has it.
 func (x *bm25) posting(term, doc int32) (p bm25Posting, found bool) {
 	return findPosting(x.postings[x.bounds[term]:x.bounds[term+1]], doc)
 }

@@ -12,10 +12,11 @@ import (
 //
 //	query -> terms, named tools -> postings -> cells -> best
 //
-// A scratch has a cell for every tool and is used again by the next search. A tick says
-// which group of terms has scored a tool last, so nothing need be cleared in between.
+// A scratch has a cell for every tool, and the next search uses it again. The tick of a cell
+// says which group of terms scored the tool last, so nothing must be cleared between
+// searches.
 
-// bm25Scratch is what one search at a time works with.
+// bm25Scratch is the memory of a search. It serves one search at a time.
 type bm25Scratch struct {
 	// Scores.
 	first   uint32 // the tick before the query's first group
@@ -28,11 +29,11 @@ type bm25Scratch struct {
 	// The query.
 	query      bm25Query
 	termizer   *termizer
-	ids        []int32       // number of the termizer's -> term
-	counts     []bm25Counted // number of the termizer's -> how often the query has it
-	texts      []int32       // the query, in numbers of the termizer's
-	plain      []int32       // what of it is outside of values
-	ends       []int         // of its sentences in texts
+	ids        []int32       // the termizer's number -> term
+	counts     []bm25Counted // the termizer's number -> how often the query has it
+	texts      []int32       // the query, in the termizer's numbers
+	plain      []int32       // the part of texts outside values
+	ends       []int         // of the sentences in texts
 	spans      []bm25Span
 	taken      docset.Set // terms
 	having     docset.Set // documents
@@ -45,7 +46,7 @@ type bm25Scratch struct {
 }
 
 type bm25Cell struct {
-	tick         uint32 // the group that last scored this tool; behind the last group, its tier
+	tick         uint32 // the group that last scored this tool; a tick after the last group is its tier
 	score, share float32
 }
 
@@ -95,7 +96,8 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
-// begin starts a query of that many groups, whose ticks must not overflow on the way.
+// begin starts a query of that many groups. It resets the ticks if they could overflow
+// during the query.
 func (s *bm25Scratch) begin(groups int) {
 	s.touched = s.touched[:0]
 	if s.tick > math.MaxUint32-uint32(groups)-uint32(exactlyNamed) {
@@ -106,7 +108,8 @@ func (s *bm25Scratch) begin(groups int) {
 	s.first = s.tick
 }
 
-// touch returns the cell of a tool, empty if the query has not scored it yet.
+// touch returns the cell of a tool. It empties the cell if the query has not scored the
+// tool yet.
 func (s *bm25Scratch) touch(doc int32) *bm25Cell {
 	cell := &s.cells[doc]
 	if cell.tick <= s.first {
@@ -116,7 +119,7 @@ func (s *bm25Scratch) touch(doc int32) *bm25Cell {
 	return cell
 }
 
-// add scores the tools of a list, but for those the group has scored already.
+// add scores the tools of a list, except those that the group has scored already.
 func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 	cells, tick, first := s.cells, s.tick, s.first
 	share := shareOf(weight, idf)
@@ -131,19 +134,20 @@ func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 			s.touched = append(s.touched, p.doc())
 		}
 		cell.tick = tick
-		// The conversion keeps every machine from rounding the sum otherwise than Explain.
+		// The conversion forbids a fused multiply-add, which would round differently from Explain.
 		cell.score += float32(weight * p.impact)
 		cell.share += share * float32(p.tool>>31) // no branch: it would be mispredicted
 	}
 }
 
-// shareOf is what a term of the query has of a name with it, before it is divided by what
-// the whole name has.
+// shareOf is the share that a term of the query has in a name that contains it, before the
+// division by the idf of the whole name.
 func shareOf(weight, idf float32) float32 { return float32(min(weight, 1) * idf) }
 
-// Above any sum of impacts come the tools whose names the query begins, and above these
-// the one it names: a query has at most some thousand terms, each of which adds at most its
-// idf, below 25 even among a billion.
+// A tool whose name the query begins comes above any sum of impacts, and a tool that the
+// query names comes above both. The bonuses are large enough: a query has at most some
+// thousand terms, and each adds at most its idf, which is below 25 even among a billion
+// tools.
 const (
 	prefixBonus = 5e5
 	exactBonus  = 2 * prefixBonus

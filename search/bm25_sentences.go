@@ -5,22 +5,22 @@ import (
 	"unicode"
 )
 
-// Requests of several sentences. Who asks for three things at once has three tools in
-// mind, and a tool that one sentence is all about is likelier to be one of them than a tool
-// that shares a word with each. So the sentence in which a tool scores most counts once
-// more, for sentenceWeight of it.
+// Requests of several sentences. A request for three things at once needs three tools. A
+// tool that matches one sentence well is likelier to be one of them than a tool that shares
+// a word with each sentence. So the sentence in which a tool scores most counts once more,
+// with the weight sentenceWeight.
 
 const (
 	sentenceWeight = 0.25
-	maxSentences   = 8 // what comes behind is of the last
+	maxSentences   = 8 // further sentences are part of the last
 )
 
-// bm25Span is where the terms of a word are in the terms of the query: itself and what
-// stands for it.
+// bm25Span is where the terms of a word are in the terms of the query. They are the word
+// itself and the terms that stand for it.
 type bm25Span struct{ from, to int32 }
 
-// sentenceEnd returns where the sentence that goes on at i ends, the length of the text if
-// there is no end.
+// sentenceEnd returns where the sentence at i ends. That is the length of the text if
+// nothing ends the sentence.
 func sentenceEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := runeAt(text, i)
@@ -39,7 +39,7 @@ func sentenceEnd(text string, i int) int {
 	return i
 }
 
-// readSentences fills in the words of each sentence, each word once.
+// readSentences sets the words of each sentence, each word once.
 func (s *bm25Scratch) readSentences() {
 	r := &s.query
 	r.sentences, s.spans = r.sentences[:0], s.spans[:0]
@@ -64,13 +64,12 @@ func (s *bm25Scratch) readSentences() {
 	}
 }
 
-// bm25Part is what the sentences of a query have scored of a tool.
+// bm25Part is a tool's score by the sentences of a query.
 type bm25Part struct {
-	tick      uint32 // the group that last scored it
+	tick      uint32 // the group that last scored the tool
 	sum, best float32
 }
 
-// addSentences scores tools by each sentence of the query.
 func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
 	if len(s.query.sentences) > 0 && s.parts == nil {
 		s.parts = make([]bm25Part, len(s.cells))
@@ -84,7 +83,7 @@ func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
 	return nil
 }
 
-// inSentence is what the best sentence adds to a tool.
+// inSentence is what the best sentence adds to a tool's score.
 func (s *bm25Scratch) inSentence(doc int32) float64 {
 	if len(s.query.sentences) == 0 || s.parts[doc].tick <= s.first {
 		return 0
@@ -92,7 +91,6 @@ func (s *bm25Scratch) inSentence(doc int32) float64 {
 	return sentenceWeight * float64(s.parts[doc].best)
 }
 
-// addSentence scores tools by one sentence of the query.
 func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 	start, group := s.tick, int32(noTerm)
 	for _, span := range sentence {
@@ -120,7 +118,7 @@ func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 	}
 }
 
-// bestSentence is what a tool scores in its best sentence, as addSentence adds it up.
+// bestSentence is inSentence for Explain. It adds up in the order of addSentence.
 func (x *bm25) bestSentence(r *bm25Query, doc int32) float64 {
 	best := float32(0)
 	for _, sentence := range r.sentences {

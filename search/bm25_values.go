@@ -5,19 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// Values in a query. Who writes "create a file called 'minutes.txt'" wants a tool that
-// creates files: what stands in quotes, in angle brackets, and what is a file name, an
-// address or a link, is what the tool will be called with. It may still say what the tool
-// is about, so it counts, for less.
+// Values in a query. The query "create a file called 'minutes.txt'" asks for a tool that
+// creates files. Text in quotes or angle brackets, file names, addresses and links are
+// values: the tool will be called with them. A value may still say what the tool is about,
+// so it counts, but less.
 
-const maxQuoted = 256 // bytes between quotes: what is longer is more than a value
+const maxQuoted = 256 // bytes between quotes; a longer quote is not a value
 
-// quotes are the marks a value may stand between, opening -> closing.
+// quotes are the marks that enclose a value, opening -> closing.
 var quotes = map[rune]string{'"': "\"", '\'': "'", '“': "”", '‘': "’", '「': "」", '『': "』", '《': "》", '<': ">", '`': "`"}
 
-// nextValue returns where the next value of a text begins and ends, from i on; both are
-// the end of the text if there is none. The first is at or behind i, and a word never
-// stands across either of them.
+// nextValue returns where the next value at or after i begins and ends. Both are the end
+// of the text if there is no value. Neither start nor end is inside a word.
 func nextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
@@ -38,8 +37,8 @@ func nextValue(text string, i int) (start, end int) {
 	return len(text), len(text)
 }
 
-// quoteEnd returns where the quote that opened at start ends, 0 if it is none. An
-// apostrophe inside or behind a word is none.
+// quoteEnd returns where the quote that opened at start ends, or 0 if it is not a quote.
+// An apostrophe inside or after a word is not a quote.
 func quoteEnd(text string, start, inner int, closing string, before rune) int {
 	if text[start] == '\'' && kindOfRune(before) == wordRun {
 		return 0
@@ -74,8 +73,8 @@ func tokenEnd(text string, i int) int {
 	return i
 }
 
-// isValue reports whether a token is a link, an address, a version, or a file name:
-// whether a dot or an at sign stands between letters or digits.
+// isValue reports whether a token is a link, an address, a version or a file name. All but
+// links have a dot or an at sign between letters or digits.
 func isValue(token string) bool {
 	if strings.Contains(token, "://") {
 		return true
