@@ -15,19 +15,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
-// Search by meaning: the query and every tool become vectors by a model of sentences, and
-// a tool's score is the cosine of the angle between its vector and the query's.
+// Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
+// score is the cosine of the angle between its vector and the query's.
 //
 //	build:  document -- embeddingText --> text -- Store, else Embedder --> row of the matrix
 //	query:  text -- recent queries, else Embedder --> vector -- dot product --> every row
 //
-// The distinct texts of a catalog are the rows of one matrix, scaled to length 1, so that
-// a dot product is the cosine, and all rows are gone through: at 512 numbers a row, 10,000
-// tools take a few milliseconds, which is less than any model takes for the query, and an
-// approximate index would be wrong sometimes.
+// The distinct texts of a catalog are the rows of one matrix. Rows are scaled to length 1,
+// so a dot product is the cosine. A search goes through all rows: at 512 numbers a row,
+// 10,000 tools take a few milliseconds. Any model takes longer for the query, and an
+// approximate index would sometimes be wrong.
 //
-// What text stands for a tool was measured with Universal Sentence Encoder Lite over the
-// eight sets that bm25.go tells of; the mean recall at 5 and MRR, in percent:
+// The text that stands for a tool was chosen by measuring with Universal Sentence Encoder
+// Lite over the eight sets of bm25.go. Mean recall at 5 and MRR, in percent:
 //
 //	name and description           55.9  46.1
 //	and the names of parameters    57.9  48.6
@@ -35,8 +35,8 @@ import (
 //	or both                        56.7  47.3
 //	or both, cut at 400 characters 57.4  47.6
 //
-// A sentence encoder mixes all it reads, so long descriptions of parameters drown what the
-// tool does.
+// A sentence encoder mixes everything it reads, so long descriptions of parameters hide
+// what the tool does.
 
 const (
 	defaultEmbeddingBatch       = 10
@@ -48,70 +48,71 @@ const (
 	maxEmbedderQueries          = 32 // at a time; more wait, within their timeouts
 )
 
-// EmbeddingOptions configures Embedding. All but Embedder have good defaults.
+// EmbeddingOptions configures Embedding. Only Embedder is required.
 type EmbeddingOptions struct {
 	// Embedder turns texts into vectors. It must be safe for concurrent use.
 	Embedder embedding.Embedder
 
-	// BatchSize is the most texts in one call of the Embedder when the catalog is built.
-	// Zero: 10, which every service known to us takes; some refuse more.
+	// BatchSize is the maximum number of texts in one call of the Embedder when the catalog
+	// is built. Zero means 10, which every service known to us accepts; some refuse more.
 	BatchSize int
 
-	// Concurrency is the most calls of the Embedder at a time when the catalog is built.
-	// Zero: 4.
+	// Concurrency is the maximum number of concurrent calls of the Embedder when the
+	// catalog is built. Zero means 4.
 	Concurrency int
 
-	// Progress is told how many of the catalog's distinct texts have their vectors: once
-	// for what the Store had, then after every batch, in order and never concurrently.
-	// Nil: nobody is.
+	// Progress is called with the number of the catalog's distinct texts that have their
+	// vectors. It is called once after the Store was read, then after every batch, in order
+	// and never concurrently. Nil means no calls.
 	Progress func(done, total int)
 
-	// Store keeps vectors from one run to the next, so that only texts it has not seen are
-	// embedded; NewFileStore returns one. Nil: none is kept. It needs Model.
+	// Store keeps vectors from one run to the next, so only new texts are embedded.
+	// NewFileStore returns a store. Nil means that no vectors are kept. A Store needs Model.
 	//
-	// A store that fails does not fail the index: it is left alone for the rest of the
-	// build, and OnStoreError is told.
+	// A store that fails does not fail the index. The rest of the build does without it,
+	// and OnStoreError is called.
 	Store        VectorStore
-	OnStoreError func(err error) // never concurrently; nil: nobody is told
+	OnStoreError func(err error) // never called concurrently; nil means no calls
 
-	// Model says what makes the vectors, such as "text-embedding-3-small/512". Vectors
-	// stored under one Model are never used under another, so change it with anything that
-	// changes them. It is needed with a Store only.
+	// Model names the model that makes the vectors, such as "text-embedding-3-small/512".
+	// Vectors stored under one Model are never used under another. Change Model with
+	// anything that changes the vectors. Only a Store needs it.
 	Model string
 
-	// MinScore is the cosine that a match must exceed. Zero: 0, which for most models
-	// nearly every tool does; what is a good floor depends on the model.
+	// MinScore is the cosine that a match must exceed. Zero means 0, which nearly every tool
+	// exceeds with most models. A good minimum depends on the model.
 	MinScore float64
 
-	// QueryTimeout is how long one query may wait for its vector before the search fails
-	// and the catalog turns to its fallback. Zero: 10 s. Negative: as long as the context.
+	// QueryTimeout is how long one query may wait for its vector. After that the search
+	// fails and the catalog uses its fallback. Zero means 10 s. Negative means as long as
+	// the context allows.
 	QueryTimeout time.Duration
 
-	// QueryCache is how many of the last queries have their vectors kept. Zero: 256.
-	// Negative: none.
+	// QueryCache is the number of recent queries whose vectors are kept. Zero means 256.
+	// Negative means none.
 	QueryCache int
 }
 
 // Embedding is the Indexer that ranks tools by how near their meaning is to the query's,
-// as e sees it: EmbeddingOptions with all defaults but the Embedder. It finds what shares
-// no word with the query, and misses names and rare words that a word search finds; best
-// is Hybrid(BM25, Embedding(e)).
+// according to e. It uses the defaults of EmbeddingOptions. It finds tools that share no
+// word with the query, but misses names and rare words that a word search finds.
+// Hybrid(BM25, Embedding(e)) is best.
 //
-// A tool is embedded as its name, description, hint, aliases, tags and the names of its
-// parameters, a query as it stands, both up to 1000 code points. The score is the cosine;
-// what is not above 0 is no match; ties go by the order of the documents.
+// The text of a tool is its name, description, hint, aliases, tags and the names of its
+// parameters. A query is embedded unchanged. Both are cut at 1000 code points. The score is
+// the cosine. A match must score above 0. Ties go by the order of the documents.
 //
-// The Indexer fails if e does, or returns what are not vectors: a wrong number of them,
-// of different or no length, zero, or with numbers that are none. The Searcher fails if e
-// fails or does not answer in time; the catalog then turns to its fallback.
+// The Indexer fails if e fails or returns unusable vectors: a wrong number of vectors,
+// vectors of different lengths, empty or zero vectors, NaN or infinite numbers. The
+// Searcher fails if e fails or does not answer in time; the catalog then uses its fallback.
 func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder: e}.Index }
 
-// embeddingIndex implements Searcher. It is immutable but for the recent queries.
+// embeddingIndex implements Searcher. It is immutable except for the recent queries.
 type embeddingIndex struct {
 	docs       []Document
 	dimensions int
-	matrix     []float32 // rows of that many numbers
-	row        []int32   // by document; -1: no text, so no vector
+	matrix     []float32 // rows of dimensions numbers
+	row        []int32   // by document; -1 means no text and so no vector
 	floor      float64
 
 	embedder embedding.Embedder
@@ -168,9 +169,9 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
-// embeddingText is what stands for a tool: its name as words, then what is known of it,
-// the general before the particular, since models weigh what comes first and texts are
-// cut at the end.
+// embeddingText is the text that stands for a tool: its name as words, then the other
+// fields. The general comes before the particular, because models give the beginning more
+// weight and texts are cut at the end.
 func embeddingText(doc *Document) string {
 	var b strings.Builder
 	add := func(separator, text string) {
@@ -224,7 +225,8 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
-// queryVector returns the query's vector, nil if it has no text or there are no tools.
+// queryVector returns the query's vector. It is nil if the query has no text or there are
+// no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
 	if text = strings.TrimSpace(text); text == "" || len(x.matrix) == 0 {
@@ -266,7 +268,7 @@ func (x *embeddingIndex) score(vector []float32, doc int) float64 {
 	return float64(dot(vector, x.matrix[row*x.dimensions:(row+1)*x.dimensions]))
 }
 
-// Explain implements Explainer. It asks the Embedder if the query is not a recent one.
+// Explain implements Explainer. It calls the Embedder unless the query is a recent one.
 func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)

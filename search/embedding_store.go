@@ -17,13 +17,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The file of a FileStore is records, the oldest first, all numbers little-endian:
+// The file of a FileStore is a list of records, the oldest first. All numbers are
+// little-endian:
 //
 //	"tsv1"  key (32 bytes)  dimensions (uint32)  that many float32  CRC-32C of all before
 //
-// It is read whole, up to the first record that is damaged, and written whole to a
-// temporary name that then takes its place, so that at any moment there is the old file or
-// the new one.
+// The file is read up to the first damaged record. It is written whole under a temporary
+// name and then renamed, so at any moment either the old file or the new one is there.
 
 const (
 	recordMark       = "tsv1"
@@ -31,47 +31,47 @@ const (
 	recordTail       = 4
 	defaultStoreSize = 256 << 20
 
-	// A file of up to freeRewrite bytes is written with every Save, a larger one when one
-	// part in unsavedParts is new.
+	// Every Save writes a file of up to freeRewrite bytes. A larger file is written when
+	// 1/unsavedParts of it is new.
 	freeRewrite  = 1 << 20
 	unsavedParts = 8
 
-	staleTemporary = time.Hour // the age at which nobody is writing a temporary file any more
+	staleTemporary = time.Hour // a temporary file of this age is no longer being written
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // FileStore is a VectorStore in one file. It is safe for concurrent use.
 //
-// It holds the file's vectors in memory from the first Load or Save until Flush, which a
-// build calls when it ends. A file of more than 1 MiB is written when an eighth of it is
-// new, and not with every Save: a crash leaves the file as it was or as it was to become,
-// and costs at most that eighth, to be embedded again.
+// It holds the file's vectors in memory from the first Load or Save until Flush. A build
+// calls Flush when it ends. Every Save writes a file of up to 1 MiB. A larger file is
+// written when an eighth of it is new. A crash leaves either the old file or the new one;
+// at most that eighth must be embedded again.
 //
-// Processes may share the file. Where two write it at the same time, what one of them added
-// may have to be embedded again.
+// Processes may share the file. If two processes write it at the same time, the vectors
+// that one of them added may have to be embedded again.
 type FileStore struct {
-	// MaxBytes is how large the file may grow; what stands beyond in a larger file is not
-	// read. When the file would grow beyond, the newest vectors are kept that take half of
-	// it. Zero means 256 MiB, which is 125,000 vectors of 512 dimensions. It must not be
-	// changed while the store is used.
+	// MaxBytes is how large the file may grow. Anything after the first MaxBytes of a larger
+	// file is not read. If the file would become larger, only the newest vectors that fit
+	// into half of MaxBytes are kept. Zero means 256 MiB, which is 125,000 vectors of 512
+	// dimensions. MaxBytes must not be changed while the store is used.
 	MaxBytes int64
 
 	path string
 
 	mu      sync.Mutex
-	file    os.FileInfo // as of when it was read or written; nil: it was not
+	file    os.FileInfo // when the file was last read or written; nil means never
 	vectors map[storeKey][]float32
 	keys    []storeKey // of vectors, the oldest first
-	size    int64      // of the file that vectors make
-	unsaved int64      // how much of size the file does not have
+	size    int64      // of a file with all vectors
+	unsaved int64      // the part of size that the file does not have
 }
 
 type storeKey [32]byte
 
 // NewFileStore returns the store in the file at path. The file and its folder need not
-// exist; they are made when there is something to keep, readable by their owner alone. A
-// file that is damaged, cut off or something else altogether is a store with less in it.
+// exist. The first write makes them, readable by their owner only. A file that is damaged,
+// cut off or of another format is read up to the first invalid record.
 func NewFileStore(path string) *FileStore { return &FileStore{path: path} }
 
 // Load implements VectorStore.
@@ -131,8 +131,9 @@ func (s *FileStore) Save(ctx context.Context, keys []string, vectors [][]float32
 	return s.write()
 }
 
-// Flush writes what the file does not have yet and lets go of the memory. A build calls it
-// when it ends; a program that calls Save itself calls it after the last Save.
+// Flush writes the vectors that the file does not have yet and frees the memory. A build
+// calls it when it ends. A program that calls Save itself must call Flush after the last
+// Save.
 func (s *FileStore) Flush() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +171,8 @@ func (s *FileStore) put(key storeKey, vector []float32) {
 	s.size += recordSize(vector)
 }
 
-// dropOldest drops vectors until at most limit bytes are left. The file is then to be
-// written again, whatever it has.
+// dropOldest drops vectors until at most limit bytes are left. It marks all of them as
+// unsaved, because the file must be written again.
 func (s *FileStore) dropOldest(limit int64) {
 	dropped := 0
 	for ; s.size > limit; dropped++ {
@@ -182,7 +183,8 @@ func (s *FileStore) dropOldest(limit int64) {
 	s.unsaved = s.size
 }
 
-// read adds what the file has, unless it is the one that was read or written last.
+// read adds the file's vectors, unless the file is unchanged since it was last read or
+// written.
 func (s *FileStore) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -223,8 +225,8 @@ func (s *FileStore) read(ctx context.Context) error {
 	}
 }
 
-// parseRecord returns the record that data begins with, and a nil vector if it begins with
-// anything else.
+// parseRecord returns the record that data begins with. The vector is nil if data does not
+// begin with a valid record.
 func parseRecord(data []byte) (key storeKey, vector []float32) {
 	if len(data) < recordHead || string(data[:len(recordMark)]) != recordMark {
 		return key, nil
@@ -238,24 +240,24 @@ func parseRecord(data []byte) (key storeKey, vector []float32) {
 		return key, nil
 	}
 	vector = make([]float32, dimensions)
-	_, _ = binary.Decode(numbers, binary.LittleEndian, vector) // they are as many
+	_, _ = binary.Decode(numbers, binary.LittleEndian, vector) // cannot fail: the sizes match
 	return storeKey(data[len(recordMark):]), vector
 }
 
-// write puts a file of all vectors in the place of the old one.
+// write replaces the file by one with all vectors.
 func (s *FileStore) write() (err error) {
 	data := make([]byte, 0, s.size)
 	for _, key := range s.keys {
 		from, vector := len(data), s.vectors[key]
 		data = append(append(data, recordMark...), key[:]...)
 		data = binary.LittleEndian.AppendUint32(data, uint32(len(vector)))
-		data, _ = binary.Append(data, binary.LittleEndian, vector) // fails for other types alone
+		data, _ = binary.Append(data, binary.LittleEndian, vector) // fails only for other types
 		data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data[from:], castagnoli))
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	left, _ := filepath.Glob(s.path + ".*.tmp") // by processes that were killed
+	left, _ := filepath.Glob(s.path + ".*.tmp") // left by killed processes
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleTemporary {
 			os.Remove(name)

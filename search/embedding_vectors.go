@@ -15,22 +15,22 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How a catalog's texts become vectors: from the store what it has, the rest in batches
-// from the embedder, and back into the store, batch by batch in the order of the texts, so
-// that a build that was broken off begins where it ended.
+// How a catalog's texts become vectors. The store is asked first. The embedder makes the
+// missing vectors in batches. They are saved batch by batch in the order of the texts, so
+// an interrupted build continues where it stopped.
 
 // A VectorStore keeps vectors under keys. A key is made of the text and of
-// EmbeddingOptions.Model, so what is kept under it never changes; one store may serve any
+// EmbeddingOptions.Model, so the vector under a key never changes. One store may serve any
 // number of catalogs and models.
 //
-// One build calls it from one goroutine at a time. A store that several catalogs share must
-// be safe for concurrent use. It is asked with at most 1000 keys at a time.
+// One build calls its store from one goroutine at a time. A store that several catalogs
+// share must be safe for concurrent use. One call has at most 1000 keys.
 //
-// A store may put off writing until the build ends: where it also has a method Flush() error,
-// that is called once after the last Save, of a build that fails too.
+// A store may put off writing until the build ends. If it also has a method Flush() error,
+// the build calls Flush once after the last Save, even if the build fails.
 type VectorStore interface {
-	// Load returns the vector under each key, in the order of the keys, nil where there
-	// is none.
+	// Load returns the vector under each key, in the order of the keys. A vector is nil if
+	// the store does not have it.
 	Load(ctx context.Context, keys []string) ([][]float32, error)
 
 	// Save keeps a vector under each key. It must not change or keep the slices.
@@ -39,7 +39,7 @@ type VectorStore interface {
 
 const storeBatch = 1000 // keys in one call of a store
 
-// vectorKey is 64 hexadecimal digits. The lengths keep texts from running into models.
+// vectorKey is 64 hexadecimal digits. The lengths keep the model and the text apart.
 func vectorKey(model, text string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(model), len(text), model, text))
 	return hex.EncodeToString(sum[:])
@@ -49,17 +49,17 @@ func vectorKey(model, text string) string {
 type vectorBuild struct {
 	EmbeddingOptions
 	texts   []string
-	keys    []string // nil: no store, or it failed
+	keys    []string // nil means no store
 	vectors [][]float32
 	missing []int // texts without a vector, ascending
 
 	mu       sync.Mutex
 	done     int          // texts
-	finished map[int]bool // batches not yet reported, since one before them is not finished
+	finished map[int]bool // finished batches that wait for an earlier one to be reported
 	next     int          // batch to report
 }
 
-// errDimensions tells that the store's vectors are not of the embedder's model.
+// errDimensions means that the store's vectors are of another model than the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
 // vectors returns one vector for each text, scaled to length 1.
@@ -70,7 +70,7 @@ func (o EmbeddingOptions) vectors(ctx context.Context, texts []string) ([][]floa
 	}
 	err := b.build(ctx)
 	b.flush()
-	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without it
+	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without the store
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
 		b = &vectorBuild{EmbeddingOptions: b.EmbeddingOptions, texts: texts}
 		b.Store = nil
@@ -106,7 +106,7 @@ func (b *vectorBuild) build(ctx context.Context) error {
 	return nil
 }
 
-// load takes from the store what it has. A vector that cannot be one counts as missing.
+// load takes vectors from the store. An invalid vector counts as missing.
 func (b *vectorBuild) load(ctx context.Context) {
 	if b.Store == nil {
 		return
@@ -156,7 +156,7 @@ func (b *vectorBuild) progress() {
 	}
 }
 
-// embedMissing embeds what is missing. The first batch that fails stops the others.
+// embedMissing embeds the missing texts. The first batch that fails stops the others.
 func (b *vectorBuild) embedMissing(ctx context.Context) error {
 	size := positive(b.BatchSize, defaultEmbeddingBatch)
 	workers := min(positive(b.Concurrency, defaultEmbeddingConcurrency), (len(b.missing)+size-1)/size)
@@ -170,7 +170,7 @@ func (b *vectorBuild) embedMissing(ctx context.Context) error {
 		go func() {
 			defer wait.Done()
 			for batch := range batches {
-				// The callbacks are foreign code, and a panic here would be the program's end.
+				// The callbacks are foreign code, and a panic here would end the program.
 				if _, err := foreign.Guard(func() (bool, error) { return true, b.embedBatch(ctx, batch, size) }); err != nil {
 					stop(err)
 				}
@@ -188,7 +188,7 @@ func (b *vectorBuild) embedMissing(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// positive is n, or otherwise if that is not positive.
+// positive returns n if n is positive, and otherwise the default.
 func positive(n, otherwise int) int {
 	if n <= 0 {
 		return otherwise
@@ -225,13 +225,11 @@ func (b *vectorBuild) embedBatch(ctx context.Context, batch, size int) error {
 	return nil
 }
 
-// batch returns the texts of a batch.
 func (b *vectorBuild) batch(number, size int) []int {
 	from := number * size
 	return b.missing[from:min(from+size, len(b.missing))]
 }
 
-// save puts the vectors of texts into the store.
 func (b *vectorBuild) save(ctx context.Context, texts []int) {
 	if b.Store == nil || ctx.Err() != nil {
 		return
@@ -246,7 +244,7 @@ func (b *vectorBuild) save(ctx context.Context, texts []int) {
 	}
 }
 
-// embed asks an Embedder for the vectors of texts, scaled to length 1, and checks them.
+// embed gets the vectors of texts from an Embedder, checks them and scales them to length 1.
 func embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []string) ([][]float32, error) {
 	answers, err := foreign.Through(ctx, g, func(ctx context.Context) ([][]float64, error) { return e.EmbedStrings(ctx, texts) })
 	if err != nil {
@@ -270,8 +268,8 @@ func embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []st
 	return vectors, nil
 }
 
-// normalized scales a vector to length 1; nil if that cannot be done. Dividing by the
-// largest number first keeps squares from overflowing.
+// normalized scales a vector to length 1. It returns nil if the vector has no direction.
+// The division by the largest number keeps the squares from overflowing.
 func normalized[F float32 | float64](v []F) []float32 {
 	largest, sum := 0.0, 0.0
 	for _, x := range v {
@@ -295,8 +293,8 @@ func normalized[F float32 | float64](v []F) []float32 {
 	return unit
 }
 
-// dot is summed up in four lanes, which the processor works on at once. The conversions
-// keep every machine from rounding otherwise than the others.
+// dot sums up in four lanes, which the processor works on at once. The conversions make
+// every machine round alike.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]
