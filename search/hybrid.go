@@ -17,24 +17,25 @@ import (
 
 // Several searchers as one.
 //
-// Parts score by scales of their own: BM25 has no upper end, a cosine lies between 0.2 and
-// 0.6 for most tools and most models. What they have in common is how far a tool stands out
-// among the others, so a score is measured in standard deviations from the mean over the
-// part's best 1000 hits, and again over the whole catalog, where what is no hit has 0. What
-// a part adds to a tool is
+// Each part has its own scale: BM25 has no upper end, a cosine lies between 0.2 and 0.6 for
+// most tools and most models. What can be compared is how far a tool stands out among the
+// others. So a score is measured in standard deviations from a mean, once over the part's
+// best 1000 hits and once over the whole catalog, where all tools but the hits score 0. A
+// part adds to a tool's score
 //
 //	weight · ( ln(1 + e^h) + ln(1 + e^c) ) / 2    h = (score - mean) / deviation, of the hits
 //	                                              c = the same, of the catalog
 //
-// ln(1 + e^z) is z for what stands out, and nearly nothing for the many that do not: a tool
-// that both parts find middling does not outrank one that a single part is sure of. A tool
-// that a part does not find gets nothing from it. The mean of the hits alone would make
-// little of a word search that finds three tools, each of which is near their mean; that of
-// the catalog alone makes little of a sentence encoder, for which everything is a hit. Above
-// all sums stands a tool whose name the query spells out, whatever the parts say, as in BM25.
+// ln(1 + e^z) is nearly z for tools that stand out, and nearly 0 for the many others. So a
+// tool that both parts find middling does not outrank a tool that one part is sure of. A
+// part adds nothing to a tool that it does not find. With the mean of the hits alone, a word
+// search that finds three tools would count too little, because each is near their mean.
+// With the mean of the catalog alone, a sentence encoder would count too little, because
+// every tool is a hit. A tool whose name the query spells out comes first, whatever the
+// parts score, as in BM25.
 //
-// How this was chosen: BM25 and Universal Sentence Encoder Lite (512 dimensions, English)
-// over the eight sets that bm25.go tells of, seven English and one Chinese, and over
+// The formula was chosen with BM25 and Universal Sentence Encoder Lite (512 dimensions,
+// English) over the eight sets of bm25.go, seven English and one Chinese, and over
 // testdata/ranking. Mean recall at 5 and MRR, in percent:
 //
 //	                               all eight    English    testdata/ranking
@@ -56,16 +57,16 @@ import (
 //	  1 / (5 + rank), weight 0.5   83.2 77.6    84.2 77.2    95.5 86.0
 //	  1 / (2 + rank), weight 0.5   82.8 78.0    84.3 77.8    95.0 87.4
 //
-// Ranks forget how much better the first is than the second, and let a weak part undo what
-// a strong one is sure of. The best 200 hits of a part instead of 1000 cost 0.8 points of
-// MRR and more.
+// Ranks do not say how much better the first tool is than the second, and they let a weak
+// part override a strong one. Taking the best 200 hits of a part instead of 1000 costs 0.8
+// points of MRR and more.
 //
-// The table was computed from stored vectors; run as a whole, as examples/hybrid does with
-// -public, it comes to 84.3 and 78.7 over all eight, BM25 to 81.4 and 77.1, the embedding to
-// 57.8 and 48.2. Where the hybrid is not better than BM25: on long requests over noisy API
-// docs it loses 1.5 points of recall and 1.6 of MRR, on long tasks in English 0.5 of MRR, and
-// in Chinese, of which that encoder knows nothing, 0.6 and 1.5. It is better than the
-// embedding on every set.
+// The table was computed from stored vectors. A complete run, examples/hybrid with -public,
+// comes to 84.3 and 78.7 over all eight, BM25 to 81.4 and 77.1, the embedding to 57.8 and
+// 48.2. The hybrid is better than the embedding on every set. It is worse than BM25 in three
+// cases: on long requests over noisy API docs it loses 1.5 points of recall and 1.6 of MRR,
+// on long tasks in English 0.5 of MRR, and in Chinese, which the encoder does not know, 0.6
+// and 1.5.
 
 const (
 	hybridDepth          = 1000
@@ -73,34 +74,36 @@ const (
 	maxPartSearches      = 64 // of one part at a time; more wait, within their timeouts
 )
 
-// HybridOptions configures Hybrid. All but Parts have good defaults.
+// HybridOptions configures Hybrid. Only Parts is required.
 type HybridOptions struct {
 	// Parts are the searchers to combine, at least one.
 	Parts []Indexer
 
-	// Weights say how much each part counts, in the order of Parts: 0 or more. Nil: 1 each.
+	// Weights say how much each part counts, in the order of Parts. A weight is 0 or more.
+	// Nil means 1 each.
 	Weights []float64
 
-	// Depth is how many of a part's best hits count. The others are not found, unless
-	// another part finds them. It does not depend on the query's limit, so that a limit
-	// only ever cuts the end off a list. Zero: 1000. Negative: all.
+	// Depth is how many of a part's best hits count. Further hits are not found, unless
+	// another part finds them. Depth does not depend on the query's limit: a limit only
+	// shortens the list. Zero means 1000. Negative means all.
 	Depth int
 
-	// Timeout is how long a search waits for a part, which has failed then. Zero: 15 s.
-	// Negative: as long as the context.
+	// Timeout is how long a search waits for a part. After that the part has failed. Zero
+	// means 15 s. Negative means as long as the context allows.
 	Timeout time.Duration
 }
 
-// Hybrid is the Indexer that combines others, Hybrid(BM25, Embedding(e)): HybridOptions with
-// all defaults but the Parts. A tool's score is the sum over the parts of how far it stands
-// out in the part's scores; a tool whose name the query spells out comes first; ties go by
-// the order of the documents.
+// Hybrid is the Indexer that combines others, such as Hybrid(BM25, Embedding(e)). It uses
+// the defaults of HybridOptions. A tool's score is the sum over the parts of how far the
+// tool stands out in the part's scores. A tool whose name the query spells out comes first.
+// Ties go by the order of the documents.
 //
-// Parts are built and asked at the same time. One that fails, panics or does not answer
-// makes the search no failure: the hits are those of the others, and Hits.Partial, which the
-// catalog reports as SearchEvent.Err, says what failed. Only if none answers does the search fail. A part
-// that cannot search by the query (QueryError) is left out; the error is passed on if that
-// is so for every part. A part that fails when the catalog is built fails the build.
+// Parts are built and searched at the same time. If a part fails, panics or does not answer
+// in time, the hits are those of the others. Hits.Partial then says what failed, and the
+// catalog reports it as SearchEvent.Err. The search fails only if no part answers. A part
+// that cannot search by the query (QueryError) is left out. If that applies to every part,
+// the search returns the QueryError. A part that fails when the catalog is built fails the
+// build.
 //
 // Result.Total is the number of tools that any part has among its best 1000.
 func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index }
@@ -112,13 +115,12 @@ type hybrid struct {
 	parts   []hybridPart
 	depth   int
 	timeout time.Duration
-	lift    float64 // of the bonus of a tool that the query names, so that no sum is above it
+	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
 }
 
 // A namer knows the names of the tools.
 type namer interface {
-	// named returns the tools whose names a query spells out, whether or not the query allows
-	// them.
+	// named returns the tools whose names a query spells out or begins. It ignores Allowed.
 	named(q Query) []bm25Named
 }
 
@@ -145,7 +147,7 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			own := slices.Clone(docs) // nothing stops a part from writing to what it is given
+			own := slices.Clone(docs) // a part may write to its slice
 			part, err := foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
 				if part.searcher, err = index(ctx, own); err == nil && foreign.IsNil(part.searcher) {
 					err = errors.New("the Indexer returned no Searcher")
@@ -177,14 +179,14 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 				return names
 			}
 		}
-		names, _ := BM25Options{}.index(context.Background(), docs) // only a context fails it
+		names, _ := BM25Options{}.index(context.Background(), docs) // only a context makes it fail
 		return names
 	})
 	weights := 1.0
 	for i := range h.parts {
 		weights += h.parts[i].weight
 	}
-	h.lift = weights // what a part adds for one is below the root of the number of tools
+	h.lift = weights // a part of weight 1 adds less than the root of the number of tools
 	return h, nil
 }
 
@@ -206,7 +208,7 @@ func (o *HybridOptions) check() error {
 	return nil
 }
 
-// partName is what a part calls itself, or else its number.
+// partName is the part's own name, or its number if it has none.
 func partName(s Searcher, i int) string {
 	if named, ok := s.(fmt.Stringer); ok {
 		return naming.OneLine(named.String(), 64)
@@ -249,7 +251,7 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 	best := top.New(q.Limit, len(sums), nil)
 	total := 0
 	for doc, score := range sums {
-		if score > 0 { // of parts without weight, it is not
+		if score > 0 { // parts of weight 0 add nothing
 			total++
 			best.Add(score, int32(doc))
 		}

@@ -11,23 +11,23 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// What the parts of a hybrid answer, and what an answer adds to a tool's score.
+// The answers of the parts of a hybrid, and what they add to a tool's score.
 
 // partHits is the answer of one part.
 type partHits struct {
-	hits    []Hit // those that count, best first
+	hits    []Hit // the hits that count, best first
 	weight  float64
-	partial error // although there are hits
+	partial error // a failure in part: there are hits all the same
 	err     error
 
-	// Of the scores of the best hits, but for tools that the query names, whose scores may
-	// stand apart; these count as the highest of the others.
+	// These are computed from the best hits without the tools that the query names. The
+	// scores of named tools may stand apart; they count as the highest of the others.
 	highest float64
 	among   spread // of the hits
-	in      spread // of the catalog, of which all but the hits have 0
+	in      spread // of the catalog; all tools but the hits score 0
 }
 
-// adds is what a part adds for a score of its own.
+// adds is what the part adds to a tool that it gave this score.
 func (p *partHits) adds(score float64) float64 {
 	score = min(score, p.highest)
 	return float64(p.weight * (soft(p.among.standard(score)) + soft(p.in.standard(score))) / 2)
@@ -52,7 +52,7 @@ func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
 // spread is a mean and the standard deviation from it.
 type spread struct{ mean, deviation float64 }
 
-// spreadOf is that of n scores, the first of which are given and the others 0.
+// spreadOf is the spread of n scores. The scores that are not given are 0.
 func spreadOf(scores []float64, n int) spread {
 	if len(scores) == 0 {
 		return spread{}
@@ -73,8 +73,8 @@ func spreadOf(scores []float64, n int) spread {
 	return s
 }
 
-// standard is how far a score stands above the mean, in standard deviations; 0 where all
-// scores are one.
+// standard is how far a score is above the mean, in standard deviations. It is 0 if all
+// scores are equal.
 func (s spread) standard(score float64) float64 {
 	if s.deviation == 0 {
 		return 0
@@ -82,8 +82,8 @@ func (s spread) standard(score float64) float64 {
 	return (score - s.mean) / s.deviation
 }
 
-// ask asks all parts at the same time. It fails if none answers; partial says which did not
-// although others did.
+// ask searches all parts at the same time. It fails if no part answers. partial says which
+// parts failed while others answered.
 func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []partHits, partial, err error) {
 	isNamed := make(map[int]bool)
 	for _, n := range named {
@@ -91,9 +91,9 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 	}
 	allowed := q.Allowed
 	if q.Limit = max(h.depth, 0); q.Allowed != nil {
-		q.Limit = 0 // all of a part's best may have to go
+		q.Limit = 0 // the filter may drop all of a part's best hits
 	}
-	q.Allowed = nil // what a request may see has no say in how far a score stands out
+	q.Allowed = nil // a score stands out equally far, whatever tools are allowed
 	lists = make([]partHits, len(h.parts))
 	var wait sync.WaitGroup
 	for i := range h.parts {
@@ -136,8 +136,8 @@ func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, 
 // maxPartScore keeps sums of squares within what a float64 holds.
 const maxPartScore = 1e100
 
-// valid trusts no part: hits outside the catalog, repeated ones and scores that are none are
-// dropped.
+// valid drops hits outside the catalog, repeated hits and hits with invalid scores. Parts
+// are not trusted.
 func (h *hybrid) valid(hits []Hit) []Hit {
 	valid := make([]Hit, 0, min(len(hits), len(h.docs)))
 	seen := docset.New(len(h.docs))
@@ -150,7 +150,7 @@ func (h *hybrid) valid(hits []Hit) []Hit {
 	return valid
 }
 
-// best returns the first hits that pass the filter, which may be nil, down to the depth.
+// best returns the first hits that pass the filter, at most depth. A nil filter passes all.
 func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
 	var best []Hit
 	for _, hit := range hits {
@@ -164,8 +164,8 @@ func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
 	return best
 }
 
-// failure sums up what went wrong: nothing, a part of it, or, if no part answered, why not. A
-// part that cannot search by the query has not failed.
+// failure joins the errors of the parts. They are partial if any part answered. A part that
+// cannot search by the query has not failed.
 func (h *hybrid) failure(lists []partHits) (partial, err error) {
 	answered := false
 	var wrong *QueryError
@@ -193,7 +193,7 @@ func (h *hybrid) failure(lists []partHits) (partial, err error) {
 	}
 }
 
-// Explain implements Explainer. It asks the parts as a search does.
+// Explain implements Explainer. It searches the parts as Search does.
 func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(h.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)

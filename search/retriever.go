@@ -19,67 +19,65 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Search in an engine: the index is in Elasticsearch, OpenSearch, Milvus, Redis or Qdrant,
-// and a query costs one request to it.
+// Search in an engine. The index is in Elasticsearch, OpenSearch, Milvus, Redis or Qdrant,
+// and a query costs one request to the engine.
 //
 //	once        tools -- StoreDocuments --> indexer.Indexer --> engine
 //	a query     text --> retriever.Retriever --> engine's documents, at most Depth
-//	            --> those of tools of the catalog that the query allows, each tool once
+//	            --> tools of the catalog that the query allows, each tool once
 //	            --> hits, best first
 //
-// The engine is trusted with the ranking and with nothing else: it is another program,
-// whose index others may write to, and which may be late, full or gone.
+// Only the ranking is left to the engine. The engine is another program: others may write
+// to its index, and it may be late, full or gone.
 //
-// Which number becomes the score? Eino's contract has two statements on the matter: the
-// documents stand in the order of relevance, and a higher Score is more relevant. Engines
-// keep both, or leave the score out, or return a distance in its place, which grows from
-// the best to the worst. So the engine's scores count if each of them is a positive number
-// and they do not simply grow along its order. Otherwise its order counts, and the score of
-// a hit is 1/rank.
+// Eino's contract says two things about scores: documents come in the order of relevance,
+// and a higher Score is more relevant. Some engines keep both. Some leave the score out.
+// Some return a distance instead, which grows from the best document to the worst. So the
+// engine's scores count only if all are positive numbers and they do not simply grow along
+// its order. Otherwise the order counts, and the score of a hit is 1/rank.
 
 const (
 	defaultRetrieverDepth   = 100 // twice what a model may ask for by default
 	defaultRetrieverTimeout = 10 * time.Second
-	filteredDepth           = 5      // times Depth, where a query drops tools
+	filteredDepth           = 5      // times Depth, for a query that drops tools
 	maxRetrieverDepth       = 10_000 // Elasticsearch refuses more by default
-	maxRetrievals           = 64     // of one searcher under way at once
+	maxRetrievals           = 64     // concurrent ones of one searcher
 )
 
 // RetrieverOptions configures Retriever.
 type RetrieverOptions struct {
-	// Retriever asks the engine. Required. It must be safe for concurrent use.
+	// Retriever searches the engine. It is required and must be safe for concurrent use.
 	Retriever retriever.Retriever
 
-	// Depth is how many documents the engine is asked for (retriever.WithTopK), whatever
-	// the query's limit: a limit then only shortens an answer and never changes it. Queries
-	// that do not allow every tool ask for five times as many.
-	// At most 10,000 in either case, and what an engine returns beyond it is not read.
-	// Zero: 100.
+	// Depth is how many documents the engine is asked for (retriever.WithTopK). It does not
+	// depend on the query's limit: a limit only shortens an answer and never changes it. A
+	// query that does not allow every tool asks for five times as many. Both numbers are at
+	// most 10,000. Further documents in an answer are not read. Zero means 100.
 	Depth int
 
-	// Timeout is the longest a query waits for the engine. Zero: 10 seconds. Negative:
-	// as long as its context lets it.
+	// Timeout is the longest time that a query waits for the engine. Zero means 10 seconds.
+	// Negative means as long as the context allows.
 	Timeout time.Duration
 
-	// Options are for Retrieve, such as retriever.WithIndex, or the engine's own filter on
-	// q.Namespace, which spares it documents that are dropped here. q.Limit is 0. A TopK
-	// among them has no effect. Called concurrently. Nil: none.
+	// Options returns the options for Retrieve, such as retriever.WithIndex. A filter of the
+	// engine on q.Namespace saves documents that would be dropped here. q.Limit is 0. A TopK
+	// option has no effect. Options is called concurrently. Nil means no options.
 	Options func(q Query) []retriever.Option
 }
 
-// Retriever is the Indexer of a catalog that lives in an engine: RetrieverOptions with all
-// defaults. StoreDocuments writes the catalog there; building the searcher
-// asks the engine nothing.
+// Retriever is the Indexer of a catalog that is stored in an engine. It uses the defaults
+// of RetrieverOptions. StoreDocuments writes the catalog to the engine. Building the
+// searcher sends no request to the engine.
 //
-// A document of the engine is a tool's if its ID is DocumentID of the tool's name or the
-// name itself, or else if MetaData[MetaName] is the name. Documents of no tool of the
-// catalog are dropped; of several of one tool the best counts. What a query demands is checked
-// against the catalog and not against what the engine stores.
+// A document of the engine belongs to a tool if its ID is the tool's name or the DocumentID
+// of that name, or else if MetaData[MetaName] is the name. Documents of unknown tools are
+// dropped. If several documents belong to one tool, the best counts. The demands of a query
+// are checked against the catalog, not against the engine's documents.
 //
-// A query fails with the engine's error, or when the engine does not answer in time. A
+// A query fails with the engine's error, or if the engine does not answer in time. The
 // catalog then answers from Config.Fallback or by keywords, and SearchEvent.Err says why.
-// Of one searcher at most 64 queries are with the engine at once, those it was too late
-// for included; others wait.
+// One searcher has at most 64 queries at the engine at once, and others wait. A query that
+// timed out counts until the engine returns.
 func Retriever(r retriever.Retriever) Indexer {
 	return RetrieverOptions{Retriever: r}.Index
 }
@@ -112,7 +110,7 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
-// retrieverIndex implements Searcher. But for its gate it is immutable.
+// retrieverIndex implements Searcher. It is immutable except for its gate.
 type retrieverIndex struct {
 	retriever retriever.Retriever
 	options   func(Query) []retriever.Option
@@ -125,7 +123,7 @@ type retrieverIndex struct {
 	info      *callbacks.RunInfo
 }
 
-// retrieved is a tool the engine found.
+// retrieved is a tool that the engine found.
 type retrieved struct {
 	doc   int
 	rank  int // of its document among the engine's, from 1
@@ -142,8 +140,8 @@ type retrieval struct {
 // String names the searcher.
 func (x *retrieverIndex) String() string { return "Retriever" }
 
-// Search implements Searcher. It counts what matches among the documents the engine was asked
-// for.
+// Search implements Searcher. Total counts only matches among the documents that the engine
+// was asked for.
 func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	answer, err := x.retrieve(ctx, q)
 	if err != nil {
@@ -182,7 +180,8 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
-// retrieve asks the engine and reads its answer. A query without words is not asked.
+// retrieve asks the engine and reads its answer. A query without words has no hits, and the
+// engine is not asked.
 func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, error) {
 	answer := retrieval{text: retrieverText(q)}
 	if err := ctx.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
@@ -200,13 +199,13 @@ func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, erro
 	return answer, nil
 }
 
-// retrieverText is the query as it goes to the engine: its words, blanks between them.
+// retrieverText is the query for the engine: its words with blanks between them.
 func retrieverText(q Query) string {
 	return strings.Join(strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes)), " ")
 }
 
-// ask calls the retriever, but waits no longer than the timeout and ctx allow, even for a
-// retriever that heeds neither.
+// ask calls the retriever. It waits no longer than the timeout and the context allow, even
+// if the retriever ignores both.
 func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
 	ctx := outer
 	if x.timeout > 0 {
@@ -217,7 +216,7 @@ func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth 
 	documents, err := foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
 		var options []retriever.Option
 		if x.options != nil {
-			q.Limit = 0 // or the answer could depend on it
+			q.Limit = 0 // the answer must not depend on the limit
 			options = slices.Clone(x.options(q))
 		}
 		options = append(options, retriever.WithTopK(depth))
@@ -229,8 +228,8 @@ func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth 
 	return documents, nil
 }
 
-// failure says why there is no answer: ctx's own error if that is done, the timeout, or
-// what the engine said.
+// failure returns the reason for a missing answer: the error of outer if it is done, the
+// timeout, or the engine's error.
 func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
 	if outer.Err() != nil {
 		return outer.Err()
@@ -241,7 +240,7 @@ func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
 	return fmt.Errorf("toolsearch: the retriever failed: %w", err)
 }
 
-// read turns the engine's documents into tools, best first, equal ones by name.
+// read turns the engine's documents into tools, best first. Ties go by name.
 func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, ranked bool) {
 	all := make([]retrieved, 0, len(documents))
 	for i, document := range documents {
@@ -267,8 +266,8 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 	return hits, ranked
 }
 
-// areScores reports whether the engine's scores rank: they are positive numbers and no
-// distances.
+// areScores reports whether the engine's scores can be used: all are positive numbers, and
+// they are not distances.
 func areScores(hits []retrieved) bool {
 	growing := true
 	for i, hit := range hits {
@@ -280,7 +279,7 @@ func areScores(hits []retrieved) bool {
 	return !growing || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score
 }
 
-// toolOf finds the tool a document is of.
+// toolOf finds the tool that a document belongs to.
 func (x *retrieverIndex) toolOf(document *schema.Document) (doc int, ok bool) {
 	if document == nil {
 		return 0, false

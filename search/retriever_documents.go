@@ -20,7 +20,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The catalog as an engine keeps it, for the searcher Retriever.
+// The documents of a catalog in an engine, for the searcher Retriever.
 //
 //	ID        f2c8...-....-5...   DocumentID(name)
 //	Content   mcp__github__create_issue mcp github create issue
@@ -30,8 +30,8 @@ import (
 //	          aliases, hint and tags, a line each
 //	MetaData  name, namespace, hash; tags and aliases where there are any
 //
-// Names stand twice, as they are and in words: the usual analyzers of search engines take
-// create_issue and createIssue for one word, and an embedder reads words better.
+// A name stands twice, unchanged and as words: the usual analyzers of search engines treat
+// create_issue and createIssue as one word, and an embedder reads words better.
 
 // Keys of the MetaData of a tool's document.
 const (
@@ -47,22 +47,22 @@ const (
 	maxContentBytes   = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
 )
 
-// documentSpace is the name space of DocumentID.
+// documentSpace is the UUID namespace of DocumentID.
 var documentSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/eino-toolsearch/toolsearch"))
 
-// DocumentID is the ID of a tool's document in an engine: a UUID of version 5, which is
-// the same wherever and whenever it is worked out. Names themselves will not do, since
-// engines restrict IDs: Qdrant takes UUIDs only, others refuse long ones. In Python it is
+// DocumentID is the ID of a tool's document in an engine. It is a UUID of version 5 and
+// depends only on the name. The name itself cannot be the ID, because engines restrict IDs:
+// Qdrant takes UUIDs only, others refuse long IDs. In Python it is
 //
 //	uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/eino-toolsearch/toolsearch"), name)
 //
-// Two catalogs in one index share the documents of tools of the same name: give each
-// catalog an index.
+// Two catalogs in one index share the documents of tools of the same name. Give each
+// catalog its own index.
 func DocumentID(name string) string { return uuid.NewSHA1(documentSpace, []byte(name)).String() }
 
-// SchemaDocument is the document of a tool as an engine keeps it: DocumentID as ID, the
-// text to search as Content, and the Meta keys as MetaData. The content is valid UTF-8 of
-// at most 32 KiB. Score and vectors are the engine's and the indexer's to add.
+// SchemaDocument is the document of a tool for an engine: DocumentID as ID, the text to
+// search as Content, and the Meta keys as MetaData. The content is valid UTF-8 of at most
+// 32 KiB. The indexer adds vectors, and the engine adds the score.
 func SchemaDocument(doc Document) *schema.Document {
 	content := strings.ToValidUTF8(naming.Cut(documentContent(&doc), maxContentBytes), "\uFFFD")
 	content = naming.Cut(content, maxContentBytes) // U+FFFD is longer than what it replaces
@@ -114,7 +114,7 @@ func documentContent(doc *Document) string {
 	return strings.TrimSpace(b.String())
 }
 
-// inWords is a name and, where that is something else, the words it is made of.
+// inWords is a name, followed by its words if they differ from the name.
 func inWords(name string) string {
 	words := strings.Join(naming.Parts(name), " ")
 	if words == name {
@@ -125,16 +125,16 @@ func inWords(name string) string {
 
 // StoreOptions configures StoreDocuments. The zero value writes everything.
 type StoreOptions struct {
-	// BatchSize is how many documents one call of the indexer gets. Zero: 100.
+	// BatchSize is how many documents one call of the indexer gets. Zero means 100.
 	BatchSize int
 
-	// Known is what the engine holds already, as Stored.Hashes of an earlier run or as read
-	// from the engine: DocumentID -> MetaHash. Documents it has in the same state are not
-	// written again. Nil: everything is written.
+	// Known maps DocumentID to MetaHash for the documents that the engine holds already. It
+	// is Stored.Hashes of an earlier run, or read from the engine. A document with the same
+	// hash is not written again. Nil means that everything is written.
 	Known map[string]string
 
-	// Progress is told after every batch how many of the documents to write are written.
-	// Nil: nobody is told.
+	// Progress is called after every batch with the number of documents written and the
+	// number to write. Nil means no calls.
 	Progress func(written, total int)
 
 	// Options are for the indexer's Store, such as indexer.WithEmbedding.
@@ -144,27 +144,26 @@ type StoreOptions struct {
 // Stored says what StoreDocuments did.
 type Stored struct {
 	Written   int               // documents written
-	Unchanged int               // documents that Known has in the same state
+	Unchanged int               // documents that Known has with the same hash
 	Hashes    map[string]string // DocumentID -> MetaHash of every document of the catalog that was written or unchanged
-	Gone      []string          // IDs in Known of no tool of the catalog, sorted
+	Gone      []string          // IDs in Known that belong to no tool of the catalog, sorted
 }
 
-// StoreDocuments writes the documents of a catalog, as SchemaDocument makes them, into an
-// engine, batch by batch, one batch at a time. IDs follow from names, so that writing again
-// overwrites and does not add.
+// StoreDocuments writes the documents of a catalog into an engine, one batch at a time.
+// SchemaDocument makes the documents. IDs follow from names, so writing again overwrites
+// and does not add.
 //
-// Documents of tools that have left the catalog stay in the engine, as eino's Indexer cannot
-// delete. They do no harm but take room among those the engine returns: the searcher
-// Retriever drops them. Stored.Gone lists those in Known, for deleting them with the
-// engine's own client.
+// Documents of tools that have left the catalog stay in the engine, because eino's Indexer
+// cannot delete. The searcher Retriever drops them, but they take up places in the engine's
+// answers. Stored.Gone lists the ones in Known. The engine's own client can delete them.
 //
-// It fails, before it writes anything, on an empty or repeated name, and then on the first
-// batch that fails. Stored says in that case what was written before, and its Hashes are
-// good as the Known of another attempt. Some indexers of eino-ext report success even if
-// the engine refused documents, es8 at v0.0.0-20251205123657 for one; examples/elasticsearch
+// An empty or repeated name is an error before anything is written. After that, the first
+// batch that fails ends the call. Stored then says what was written before, and its Hashes
+// can be the Known of another attempt. Some indexers of eino-ext report success even if the
+// engine refused documents, such as es8 at v0.0.0-20251205123657; examples/elasticsearch
 // shows how to make sure.
 //
-// An Indexer that writes the catalog when a middleware is built, and then searches there:
+// This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //
 //	Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 //		if _, err := search.StoreDocuments(ctx, indexer, docs, search.StoreOptions{}); err != nil {
@@ -201,7 +200,8 @@ func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, op
 	return stored, nil
 }
 
-// compare finds the documents to write, as indexes: their texts are made batch by batch.
+// compare finds the documents to write. It returns indexes, because their texts are made
+// batch by batch.
 func (s *Stored) compare(docs []Document, known map[string]string) (changed []int, err error) {
 	first := make(map[string]int, len(docs))
 	for i := range docs {
@@ -231,7 +231,7 @@ func (s *Stored) compare(docs []Document, known map[string]string) (changed []in
 
 func writeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {
 	documents := make([]*schema.Document, len(batch))
-	written := make(map[string]string, len(batch)) // before the indexer has its hands on the documents
+	written := make(map[string]string, len(batch)) // filled before the indexer can change the documents
 	for i, doc := range batch {
 		documents[i] = SchemaDocument(docs[doc])
 		written[documents[i].ID], _ = documents[i].MetaData[MetaHash].(string)
