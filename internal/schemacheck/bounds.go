@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// What a schema and arguments may be before anything is compiled or validated. Schemas come
+// The bounds on schemas and arguments before anything is compiled or validated. Schemas come
 // from remote servers and arguments from a model, and neither the compiler nor the validator
-// can be stopped. What is beyond a bound is passed on unchecked, and the tool judges for
-// itself: no check takes more than about 100 ms or 64 MB.
+// can be stopped. Arguments beyond a bound, or for a schema beyond a bound, reach the tool
+// unchecked. So no check takes more than about 100 ms or 64 MB.
 
 const (
-	maxDepth        = 256 // of arguments in one another
-	maxNumberDigits = 400 // written out, the exponent's zeros included; a float64 has 309 at most
+	maxDepth        = 256 // of nested arguments
+	maxNumberDigits = 400 // written out, including the exponent's zeros; a float64 has 309 at most
 
-	// Of arguments. Marks are commas, braces and brackets, of which values have one each: an
+	// Bounds on arguments. Marks are commas, braces and brackets. Each value has one mark. An
 	// object of one name takes 300 bytes in memory and 8 in the text.
 	maxArgumentBytes = 1 << 20
 	maxArgumentMarks = 1 << 15
 
-	// Of a schema. Compiling takes the square of the number of objects, and time and memory
-	// for where each of them stands, as a path.
+	// Bounds on a schema. The time to compile grows with the square of the number of objects.
+	// The path of each object also takes time and memory.
 	maxSchemaBytes   = 128 << 10
 	maxSchemaDepth   = 64
-	maxSchemaObjects = 1000 // schemas, and whatever else is an object
+	maxSchemaObjects = 1000 // schemas and all other objects
 	maxSchemaValues  = 1 << 14
 	maxSchemaPaths   = 512 << 10 // bytes, of all objects together
 	maxReferences    = 500
-	maxOddReferences = 32   // references to anything but a definition; each copies what is known of the schema
+	maxOddReferences = 32   // references to anything but a definition; each copies the compiler's state of the schema
 	maxAddresses     = 64   // $id, $anchor and the like
 	maxPatterns      = 200  // the compiler compiles each twice
 	maxPatternSize   = 8000 // instructions, of all patterns together
@@ -52,7 +52,7 @@ var (
 	errCircular       = errors.New("the schema refers to itself")
 )
 
-// checkPlain fails on JSON that is nested too deep, or has a number too long to reckon with.
+// checkPlain fails on JSON that is nested too deep or has too long a number.
 func checkPlain(value any, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -88,12 +88,12 @@ func digits(n json.Number) int {
 	return len(mantissa) + min(zeros, maxNumberDigits+1)
 }
 
-// document counts what a schema has in it.
+// document counts the contents of a schema.
 type document struct {
 	objects, values, paths, references, odd, addresses int
 }
 
-// add counts a value of the schema that stands at a path of that many bytes.
+// add counts a value of the schema. path is the length of its path in bytes.
 func (d *document) add(value any, depth, path int) error {
 	if depth > maxSchemaDepth {
 		return errDeepSchema

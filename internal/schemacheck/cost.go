@@ -14,38 +14,38 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
-// What checking arguments against a schema costs. The schemas that apply to one value, with
-// how often each does once references are followed, are a state; a state and the name of a
-// property, or an item, lead to the state of the value that is there. The states of a schema
-// are worked out once, when it is compiled, and none may cost more than maxCost for one
-// value. What arguments cost is then what their values cost in their states.
+// The cost of checking arguments against a schema. A state is the schemas that apply to one
+// value, with how often each applies once references are followed. The name of a property,
+// or an item, leads from the state of a value to the state of the value inside. The states
+// of a schema are computed once, when it is compiled, and none may cost more than maxCost
+// for one value. The cost of arguments is the cost of their values in their states.
 //
 // A step is about 0.5 µs and 600 bytes.
 
 const (
 	maxCost     = 100_000 // steps of one check
 	maxStates   = 4096
-	maxWork     = 1 << 16 // of working out the states of a schema
-	shortList   = 20      // the validator compares each item with each in a list of up to so many
-	regexpUnit  = 32      // instructions of a pattern times bytes of a text that are a step
+	maxWork     = 1 << 16 // of computing the states of a schema
+	shortList   = 20      // the validator compares each item with each other in a list of up to this length
+	regexpUnit  = 32      // instructions of a pattern times bytes of a text, in a step
 	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
 	stringUnit  = 128     // bytes of a string that are compared as fast as a value
 	copyUnit    = 256     // bytes of a string that are copied in a step
 	lookups     = 4       // values of an object that are looked up in a step
 	namesInStep = 4
-	depthUnit   = 16 // of a value; each problem takes note of the whole way there
+	depthUnit   = 16 // of a value; each problem records its whole path
 )
 
-// state is what applies to one value.
+// state is what applies to one value. A nil state means that nothing applies.
 type state struct {
-	visits    int64 // how many schemas, those with references and conditions included
+	visits    int64 // how many schemas apply, including those with references and conditions
 	cost      int64 // of all of them, without the values inside
 	match     int64 // instructions of the patterns that a string is matched against
 	nameMatch int64 // instructions of the patterns that each name is matched against
-	unique    int64 // how many of the schemas want unique items
+	unique    int64 // how many of the schemas demand unique items
 
 	properties map[string]*state
-	other      *state // of properties not named; nil: nothing applies, here as elsewhere
+	other      *state // of properties not named
 	items      *state
 	names      *state // of the names themselves
 }
@@ -53,20 +53,20 @@ type state struct {
 // counts says how often each schema applies.
 type counts map[*jsonschema.Schema]int64
 
-// machine works out the states of a schema.
+// machine computes the states of a schema.
 type machine struct {
 	states map[string]*state
 	height map[*jsonschema.Schema]int
-	rank   map[*jsonschema.Schema]int // what applies to the same value through a schema has lower ones
+	rank   map[*jsonschema.Schema]int // a schema ranks above those that apply to the same value through it
 	work   int
-	uneval bool // the validator keeps note of every property for each schema
+	uneval bool // the validator records every property for each schema
 }
 
 func statesOf(root *jsonschema.Schema) (*state, error) {
 	m := &machine{states: make(map[string]*state), height: make(map[*jsonschema.Schema]int), rank: make(map[*jsonschema.Schema]int)}
 	st, err := m.state(counts{root: 1})
 	for s := range m.rank {
-		// Old drafts would compile the argument, in a syntax that is not the tool's.
+		// Old drafts would compile the argument as a pattern, in another syntax than the tool's.
 		if s.Format != nil && s.Format.Name == "regex" {
 			s.Format = nil
 		}
@@ -88,8 +88,8 @@ func same(s *jsonschema.Schema) []*jsonschema.Schema {
 
 const ranking = -1 // the height of a schema that is being ranked
 
-// order ranks s and all that applies through it, and returns its height: how many schemas
-// apply through one another.
+// order ranks s and all schemas that apply through it. It returns the height of s, the
+// length of the longest chain of schemas that apply through one another.
 func (m *machine) order(s *jsonschema.Schema) (height int, err error) {
 	switch height, known := m.height[s]; {
 	case height == ranking:
@@ -97,7 +97,7 @@ func (m *machine) order(s *jsonschema.Schema) (height int, err error) {
 	case known:
 		return height, nil
 	case s.DynamicRef != nil || s.RecursiveRef != nil:
-		return 0, errDynamic // what they refer to is known only on the way
+		return 0, errDynamic // their targets are known only during validation
 	}
 	m.height[s] = ranking
 	m.uneval = m.uneval || s.UnevaluatedProperties != nil || s.UnevaluatedItems != nil
@@ -114,7 +114,8 @@ func (m *machine) order(s *jsonschema.Schema) (height int, err error) {
 	return height, nil
 }
 
-// all returns the schemas that apply to a value because those in c do, which it completes.
+// all returns the schemas in c and all schemas that apply through them. It adds the latter
+// to c.
 func (m *machine) all(c counts) ([]*jsonschema.Schema, error) {
 	for s := range c {
 		if _, err := m.order(s); err != nil {
@@ -146,7 +147,7 @@ func (m *machine) all(c counts) ([]*jsonschema.Schema, error) {
 	return list, nil
 }
 
-// state returns the state in which the schemas in c apply, nil if there are none.
+// state returns the state in which the schemas in c apply, or nil if c is empty.
 func (m *machine) state(c counts) (*state, error) {
 	if len(c) == 0 {
 		return nil, nil
@@ -188,7 +189,7 @@ func (m *machine) state(c counts) (*state, error) {
 	return st, m.inside(st, list, c)
 }
 
-// inside adds the states of the values in a value.
+// inside adds the states of the values inside a value.
 func (m *machine) inside(st *state, list []*jsonschema.Schema, c counts) (err error) {
 	properties, other, items, names := make(map[string]counts), make(counts), make(counts), make(counts)
 	add := func(to counts, n int64, inner ...*jsonschema.Schema) {
@@ -250,7 +251,7 @@ func (m *machine) inside(st *state, list []*jsonschema.Schema, c counts) (err er
 	return err
 }
 
-// costOf is what a schema costs on a value besides the visit.
+// costOf is the cost of a schema for a value, without the visit.
 func costOf(s *jsonschema.Schema) int64 {
 	names := len(s.Required) + len(s.DependentRequired) + len(s.Dependencies)
 	for _, list := range s.DependentRequired {
@@ -288,7 +289,7 @@ func sizeOfPattern(pattern jsonschema.Regexp) int64 {
 	return 0
 }
 
-// sizeOf is how much there is to compare in a value.
+// sizeOf is the size of a value for comparisons.
 func sizeOf(value any) int {
 	size := 1
 	switch v := value.(type) {
@@ -308,11 +309,11 @@ func sizeOf(value any) int {
 	return size
 }
 
-// check counts what arguments cost.
+// check counts the cost of arguments.
 type check struct{ cost int64 }
 
-// add counts what a value costs in a state, and returns its size as sizeOf does. It may stop
-// where the cost is beyond maxCost.
+// add counts the cost of a value in a state, and returns its size as sizeOf does. It may
+// stop once the cost exceeds maxCost.
 func (c *check) add(st *state, value any, depth int) (size int) {
 	if st == nil {
 		st = &state{}
@@ -339,7 +340,7 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 		for _, inner := range v {
 			size += c.add(st.items, inner, depth+1)
 		}
-		compared := 3 // once for the hash of each item, and with one of the same hash
+		compared := 3 // each item is hashed, and compared with an item of the same hash
 		if len(v) <= shortList {
 			compared = len(v)
 		}
@@ -349,7 +350,7 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit
 	case json.Number:
 		size = numberSize + digits(v)/16
-		c.cost += st.visits * int64(digits(v)+16) / 32 // a schema of integers or with limits reads it
+		c.cost += st.visits * int64(digits(v)+16) / 32 // a schema of integers or with limits parses the number
 	}
 	return size
 }
@@ -363,11 +364,11 @@ type sizedPattern struct {
 // patterns compiles the patterns of one schema.
 type patterns struct {
 	count, size int
-	beyond      bool // they are too many or too large
+	beyond      bool // the patterns are too many or too large
 }
 
-// compile is the jsonschema.RegexpEngine. Patterns for which Go has no syntax, such as
-// look-ahead, cannot be compiled, and neither can a schema that has one.
+// compile is the jsonschema.RegexpEngine. It fails on patterns that Go has no syntax for,
+// such as look-ahead. A schema with such a pattern cannot be compiled.
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	parsed, err := regexpcost.Parse(text)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// The definitions of tools, written out.
+// The definitions of tools as JSON.
 
 const anyObject = `{"type":"object","properties":{}}`
 
-// JSON is the JSON schema of a tool's parameters. One that is none, or too large to be
-// written in a reasonable time, allows any.
+// JSON is the JSON schema of a tool's parameters. If the schema is wrong, or too large to be
+// written in a reasonable time, the result allows any object.
 func JSON(info *schema.ToolInfo) string {
 	text, err := written(info)
 	if err != nil {
@@ -46,14 +46,14 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
-// Writing a schema copies what is in it at every level that it stands below.
+// Writing a schema copies each part of it once for every level above the part.
 const (
 	maxWriting   = 6 << 20 // bytes copied
-	partsWriting = 150     // bytes of a schema with nothing in it
+	partsWriting = 150     // bytes of an empty schema
 )
 
-// IsWritable reports whether a definition can be written out in a reasonable time. A
-// definition that is part of itself has no end.
+// IsWritable reports whether a definition can be written in a reasonable time. Writing a
+// definition that contains itself would never end.
 func IsWritable(root *jsonschema.Schema) bool {
 	w := writing(maxWriting)
 	return w.allows(root, 1)
@@ -101,8 +101,8 @@ func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
 	return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !w.allows(s, depth+1) })
 }
 
-// allowsValue counts a value in a schema, as JSON is read into it. Values of other types,
-// which a program has put there, are its own to bound.
+// allowsValue counts a value in a schema. It knows the types that JSON is read into. Values
+// of other types come from the program itself, which must bound them.
 func (w *writing) allowsValue(value any, depth int) bool {
 	size := 8
 	switch v := value.(type) {

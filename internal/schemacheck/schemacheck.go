@@ -1,6 +1,6 @@
 // Package schemacheck checks the arguments of dispatched calls against the tool's JSON
-// schema, within bounds, so that the model learns what is wrong from words and not from
-// whatever the tool makes of it.
+// schema, within bounds. The model then reads what is wrong, and does not have to guess it
+// from the tool's failure.
 package schemacheck
 
 import (
@@ -20,41 +20,41 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A Checker is the compiled schemas of a catalog, each compiled when it is first needed. It
-// is safe for concurrent use, and no call waits for the schema of another tool.
+// A Checker holds the compiled schemas of a catalog. It compiles each schema when it is
+// first needed. It is safe for concurrent use, and no call waits for the schema of another
+// tool.
 type Checker struct {
 	mu   sync.Mutex
 	kept map[int]*compiled // by document
 	size int               // of the schemas in kept, in bytes
 }
 
-// compiled is a schema, once it is compiled.
+// compiled is a schema that is compiled once.
 type compiled struct {
 	once   sync.Once
 	schema *jsonschema.Schema
 	states *state
-	err    error // why nothing is checked against it
+	err    error // why nothing is checked against the schema
 }
 
-// What compiled schemas take, about, in bytes, measured.
+// The approximate memory of compiled schemas in bytes, measured.
 const (
-	maxKept      = 64 << 20 // of all; then they are forgotten, and compiled again when needed
+	maxKept      = 64 << 20 // of all schemas; beyond it they are dropped, and compiled again when needed
 	minKept      = 500
 	schemaBytes  = 4    // for each byte of the text
 	objectBytes  = 1000 // for each object in it
 	patternBytes = 100  // for each instruction of its patterns
 )
 
-// Bounds on what is said of one call.
+// Bounds on the problems reported for one call.
 const (
 	maxProblems     = 5
-	maxProblemBytes = 200 // of each; some quote what is wrong, and that may be long
+	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
 )
 
-// Problem says what is wrong with a tool's arguments, the first five things of it; "" if
-// nothing is. Unchecked says why the arguments were not held against the schema, where it is
-// itself wrong or something is beyond the bounds: then nothing is forbidden but what no tool
-// takes.
+// Problem returns the first five problems of a tool's arguments. An empty problem means
+// that none was found. Unchecked says why the arguments were not checked against the
+// schema: the schema is wrong, or something is beyond the bounds. problem is empty then.
 func (c *Checker) Problem(doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
 	marks := 0
 	for _, mark := range [...]string{",", "{", "["} {
@@ -89,7 +89,7 @@ func (c *Checker) Problem(doc int, info *schema.ToolInfo, arguments string) (pro
 	return problemsOf(wrong), nil
 }
 
-// of returns a tool's schema. Only calls of the same tool wait while it is compiled.
+// of returns a tool's schema. Only calls of the same tool wait for its compilation.
 func (c *Checker) of(doc int, info *schema.ToolInfo) *compiled {
 	c.mu.Lock()
 	s, known := c.kept[doc]
@@ -113,8 +113,8 @@ func (c *Checker) of(doc int, info *schema.ToolInfo) *compiled {
 	return s
 }
 
-// compile makes what is checked against of a tool's schema, and returns about how large that
-// is.
+// compile compiles a tool's schema, and returns the approximate size of the result in
+// memory.
 func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
 	text, err := written(info)
 	switch {
@@ -154,7 +154,8 @@ func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
 	return schemaBytes*len(text) + objectBytes*d.objects + patternBytes*p.size, nil
 }
 
-// noLoader keeps a schema from a remote server from having files or addresses read.
+// noLoader loads nothing. A schema from a remote server must not make the program read
+// files or addresses.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -162,8 +163,8 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas of tools refer to nothing outside")
 }
 
-// problemsOf writes out the first problems at the leaves, which are the ones to mend. They
-// come in the order of maps, and there may be very many.
+// problemsOf writes out the first problems at the leaves. The leaves are the problems to
+// fix. They come in the random order of maps, and there may be very many.
 func problemsOf(e *jsonschema.ValidationError) string {
 	var first []*jsonschema.ValidationError
 	addLeaves(e, &first)
@@ -174,7 +175,7 @@ func problemsOf(e *jsonschema.ValidationError) string {
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// addLeaves adds the leaves to the first ones, which stay in order and few.
+// addLeaves adds the leaves to first, which stays sorted and at most maxProblems long.
 func addLeaves(e *jsonschema.ValidationError, first *[]*jsonschema.ValidationError) {
 	_, ofName := e.ErrorKind.(*problemkind.PropertyNames)
 	if len(e.Causes) > 0 && !ofName {
@@ -191,8 +192,9 @@ func addLeaves(e *jsonschema.ValidationError, first *[]*jsonschema.ValidationErr
 	*first = (*first)[:min(len(*first), maxProblems)]
 }
 
-// compareProblems orders problems by where they are, what is inside before what holds it.
-// Equal are problems of the same keyword of the same schema with the same value.
+// compareProblems orders problems by their location. Inner values come before the values
+// that contain them. Problems of the same keyword of the same schema with the same value are
+// equal.
 func compareProblems(a, b *jsonschema.ValidationError) int {
 	at, other := a.InstanceLocation, b.InstanceLocation
 	shared := min(len(at), len(other))
@@ -204,7 +206,7 @@ func compareProblems(a, b *jsonschema.ValidationError) int {
 	return cmp.Or(slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()), strings.Compare(propertyName(a), propertyName(b)))
 }
 
-// propertyName is the name that a problem is with, "" where it is with a value.
+// propertyName is the property name that a problem is about, or "" if it is about a value.
 func propertyName(e *jsonschema.ValidationError) string {
 	if k, ok := e.ErrorKind.(*problemkind.PropertyNames); ok {
 		return k.Property

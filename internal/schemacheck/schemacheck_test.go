@@ -24,7 +24,7 @@ func toolWith(t testing.TB, definition string) *schema.ToolInfo {
 	require.NoError(t, json.Unmarshal([]byte(definition), parameters), "%.200s", definition)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal([]byte(definition), &all))
-	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // which the type does not have
+	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // the type has neither
 		if value, ok := all[keyword]; ok {
 			parameters.Extras = map[string]any{keyword: value}
 		}
@@ -42,7 +42,7 @@ func list(n int, part func(i int) string) string {
 
 func names(n int) string { return list(n, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) }
 
-// referred is a schema that refers n times to a definition.
+// referred returns a schema that refers n times to a definition.
 func referred(n int, definition string) string {
 	return `{"type":"object","allOf":[` + list(n, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":` + definition + `}}`
 }
@@ -61,15 +61,15 @@ func nested(n int, inside string) string {
 	return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n)
 }
 
-// Bounds of a check that even a busy machine keeps, where an attack would take minutes or
-// all the memory there is.
+// Bounds of a check that hold even on a busy machine. A successful attack would take minutes
+// or all memory.
 const (
 	maxDuration = 10 * time.Second
 	maxMemory   = 64 << 20
 )
 
-// TestAttacks: whatever a server sends for a schema and a model for arguments, a check is
-// cheap, and says so where it was not made.
+// TestAttacks: a check is cheap for any schema from a server and any arguments from a model.
+// It says so if it was not made.
 func TestAttacks(t *testing.T) {
 	const unchecked = "unchecked"
 	draft7 := `{"$schema":"http://json-schema.org/draft-07/schema#",`
@@ -156,7 +156,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// What is said is the same each time, of however many problems there are.
+// The report is the same each time, even of very many problems.
 func TestProblemsAreInOrder(t *testing.T) {
 	info := toolWith(t, `{"type":"object","properties":{"a":{"type":"integer","minimum":3,"multipleOf":2},"b":{"required":["x"]},"c":{"anyOf":[{"type":"string"},{"type":"array"}]},"d":{"allOf":[{"minLength":3},{"pattern":"^x"},{"enum":["y"]}]}},
 		"required":["z"],"additionalProperties":false,"propertyNames":{"maxLength":1}}`)
@@ -171,7 +171,7 @@ func TestProblemsAreInOrder(t *testing.T) {
 	}
 }
 
-// slow is a value in a schema that takes as long to write as its channel stays open.
+// slow is a value in a schema. Writing it ends only when its channel is closed.
 type slow chan struct{}
 
 func (s slow) MarshalJSON() ([]byte, error) {
@@ -179,7 +179,7 @@ func (s slow) MarshalJSON() ([]byte, error) {
 	return []byte(`"slow"`), nil
 }
 
-// A schema that takes long holds up no call of another tool.
+// A schema that takes long does not delay calls of other tools.
 func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	release := make(slow)
 	stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
@@ -210,7 +210,7 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	wait.Wait()
 }
 
-// What is kept of schemas is bounded, however many tools there are.
+// The memory for schemas is bounded, however many tools there are.
 func TestMemoryOfSchemas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles 12,500 patterns")
