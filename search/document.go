@@ -19,33 +19,33 @@ type Document struct {
 	Description string
 	Parameters  []Parameter // every parameter, nested ones included, outer before inner
 	Annotation
-	Info *schema.ToolInfo // shared: not to be changed
+	Info *schema.ToolInfo // shared; do not change it
 }
 
 // A Parameter is one property of a tool's JSON schema.
 type Parameter struct {
-	Name        string // the property's own name; "" for an unnamed part of a schema
+	Name        string // the property's own name; "" means an unnamed part of a schema
 	Description string
-	Enum        []string // the values it may have, as text
+	Enum        []string // the allowed values, as text
 }
 
-// An Annotation is what is known of a tool beyond its own definition.
+// An Annotation is information about a tool that its definition does not have.
 type Annotation struct {
 	Namespace string   // the server or group it belongs to
-	Hint      string   // more words to find it by, never shown
+	Hint      string   // more words to find it by; never shown
 	Aliases   []string // other names to find it by
 	Tags      []string // labels
 }
 
-// Annotate derives an Annotation from a tool's name: the namespace of
-// mcp__server__tool and server__tool is server. It is the default of Config.Annotate.
+// Annotate derives an Annotation from a tool's name: the namespace of mcp__server__tool and
+// server__tool is server. It is the default of Config.Annotate.
 func Annotate(info *schema.ToolInfo) Annotation {
 	return Annotation{Namespace: naming.Namespace(info.Name)}
 }
 
-// Documents makes the documents of tools, for use without a catalog: a Document's place in the
-// list is the one its hits tell. A nil annotate means Annotate. It fails, naming the position,
-// on a nil info and on an empty or repeated name. It reads the infos and keeps copies of them.
+// Documents makes the documents of tools, for use without a catalog. Hit.Doc is an index into
+// them. A nil annotate means Annotate. Documents fails on a nil info and on an empty or repeated
+// name; the error names the position. It keeps copies of the infos.
 func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) ([]Document, error) {
 	if _, err := Positions(infos); err != nil {
 		return nil, err
@@ -79,27 +79,27 @@ func Positions(infos []*schema.ToolInfo) (map[string]int, error) {
 	return positions, nil
 }
 
-// DocumentOf makes a tool's document without its Parameters. ParametersOf reads them; they are
-// most of the work, and not every searcher wants them.
+// DocumentOf makes a tool's document without its Parameters. ParametersOf reads the parameters,
+// which is most of the work, and not every searcher needs them.
 func DocumentOf(info *schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) Document {
-	// A copy, since nothing stops the tool from changing what it returned.
+	// The tool may later change the info it returned.
 	own := *info
 	own.Extra = maps.Clone(info.Extra)
-	if own.ParamsOneOf == nil { // some model adapters send no schema then, which providers refuse
+	if own.ParamsOneOf == nil { // some model adapters then send no schema, which providers refuse
 		own.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})
 	}
 	return Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}
 }
 
-// Bounds on what is read of one tool's definition, which may come from a remote server.
+// Bounds on reading one tool's definition, which may come from a remote server.
 const (
 	MaxDescriptionBytes = 64 << 10
 	maxSchemaDepth      = 16
 	maxParameters       = 512
 )
 
-// ParametersOf lists the properties of a tool's schema, outer before inner. A schema
-// that does not convert has none: it is the model adapter's to complain about.
+// ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
+// a schema that does not convert; the model adapter reports that error.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
 	root, err := info.ParamsOneOf.ToJSONSchema()
 	if err != nil || root == nil {

@@ -6,31 +6,29 @@ import (
 	"strings"
 )
 
-// An Explainer is a Searcher that can say how it came to a score. All built-in searchers
-// are Explainers.
+// An Explainer is a Searcher that can explain its scores. All built-in searchers are Explainers.
 type Explainer interface {
 	Searcher
 	// Explain explains the score of one document for a query, whose limit does not
-	// count; nor does its Allowed: whether a document is allowed, others can tell. A document
-	// that does not match has the score 0.
+	// count. Allowed does not count either. A document that does not match has the score 0.
 	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
 }
 
 // An Explanation takes a score apart.
 type Explanation struct {
-	Score float64        // as of the Hit; 0: no match
-	Parts []Contribution // what the score is made of, in the order of the query's terms
+	Score float64        // as in the Hit; zero means no match
+	Parts []Contribution // the parts of the score, in the order of the query's terms
 }
 
-// A Contribution is what one term of the query adds to a score in one place.
+// A Contribution is what one term of the query adds to a score in one field.
 type Contribution struct {
 	Term   string  // as the searcher looked for it
-	Field  string  // where it was found, such as "name" or "description"; "" for the whole
+	Field  string  // where it was found, such as "name" or "description"; "" means the whole document
 	Score  float64 // what it adds
-	Detail string  // how that number came about
+	Detail string  // how Score was computed
 }
 
-// String returns one line for the score and one for each part of it.
+// String returns one line for the score and one line for each part.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g", e.Score)

@@ -1,14 +1,14 @@
 // Package search finds tools by queries. It has the searchers of package toolsearch and the
-// contract that one of your own keeps, and needs no agent:
+// contract for searchers of your own. It needs no agent:
 //
 //	searcher, err := search.BM25(ctx, docs)
 //	hits, err := searcher.Search(ctx, search.ParseQuery("create an issue"))
 //
-// A [Narrower] adds what a query may demand: "+word", "github: create issue".
+// A [Narrower] adds required words and namespaces: "+word", "github: create issue".
 //
 // # Which searcher?
 //
-//   - [BM25] finds the right tool by words; it is the one to recommend.
+//   - [BM25] finds the right tool by words. Start with it.
 //   - [Keyword] behaves as Eino's own tool_search does, bit for bit.
 //   - [Fuzzy] forgives misspellings and makes a good fallback. [Similarity] compares texts
 //     letter by letter.
@@ -17,8 +17,8 @@
 //     finds most.
 //   - [Retriever] asks a search engine that holds the catalog; [StoreDocuments] fills it.
 //
-// A searcher of your own is an [Indexer]: a function from documents to a [Searcher].
-// toolsearchtest.TestSearcher tests that it keeps the contract.
+// To write a searcher of your own, write an [Indexer]: a function from documents to a
+// [Searcher]. toolsearchtest.TestSearcher tests that it keeps the contract.
 package search
 
 import (
@@ -31,49 +31,49 @@ import (
 
 // The contract between a catalog and a searcher.
 
-// Bounds on what one search may cost, however long the model's text is. A query is
-// read up to the bound; the rest is ignored.
+// Bounds on the cost of one search, however long the model's text is. The part of a query
+// beyond a bound is ignored.
 const (
 	MaxQueryBytes = 4 << 10 // keywords
 	maxKeywords   = 64      // in one query
 )
 
-// A Query is what a Searcher is asked.
+// A Query is the input of a Searcher.
 //
-// What a query demands besides a ranking is resolved before a Searcher sees it, once and for
-// all searchers alike, into Allowed: required words, a namespace, and what a request may see.
-// A [Narrower] does that by the common rule:
+// A query may demand more than a ranking: required words, a namespace, and tools that the
+// request may see. These demands are resolved into Allowed before a Searcher sees the query, in
+// the same way for all searchers. A [Narrower] does that by the common rule:
 //
-//   - "+word" in the text: the word stands in the tool's name or description, whatever the
-//     case, as Keyword finds it; or it is, stemmed, as BM25 reads words, a word of any field
-//     of the tool (name, description, parameters, namespace, aliases, hint, tags). A stop word
-//     has to stand there literally. Of several required words each has to hold.
+//   - "+word" in the text: the tool's name or description contains the word, ignoring case, as
+//     Keyword finds it. Or any field of the tool (name, description, parameters, namespace,
+//     aliases, hint, tags) has the stemmed word, as BM25 reads words. A stop word counts
+//     only in the first way. Of several required words each has to hold.
 //   - A namespace, as an argument or in front of the text ("github: create issue"): the tool
-//     is of that namespace, whatever its case and whether "-" or "_" stands in it. In front of
-//     the text it counts only if the catalog has the namespace and none was given.
+//     is of that namespace. Case is ignored, and "-" equals "_". In front of the text a
+//     namespace counts only if the catalog has it and no argument was given.
 //   - A Filter: the request may see the tool.
 //
-// A searcher that reads the text in a way of its own is a [QueryReader].
+// A [QueryReader] reads the text by a rule of its own.
 type Query struct {
-	Text     string   // what to rank by, within the bound on its length: no "+" and no namespace
+	Text     string   // the text to rank by, cut to MaxQueryBytes, without "+" and namespace
 	Keywords []string // the words of Text in the order typed, the required ones included
-	Limit    int      // most hits wanted; zero: all
+	Limit    int      // most hits wanted; zero means all
 
-	// Allowed tells which documents may be found. Nil: all of them. It is safe for concurrent
-	// use.
+	// Allowed reports whether a document may be found. Nil means all documents. It is safe for
+	// concurrent use.
 	Allowed func(doc int) bool
 
-	// Required and Namespace are resolved into Allowed already. They say what was asked for,
-	// for engines that can filter by themselves; no searcher has to look at them.
-	Required  []string // those of the keywords that a tool must have
-	Namespace string   // only tools of this namespace; "": all
+	// Required and Namespace are already resolved into Allowed. A searcher may ignore them;
+	// they are for engines that filter by themselves.
+	Required  []string // the keywords that a tool must have
+	Namespace string   // only tools of this namespace; "" means all
 }
 
 // Allows reports whether the document may be found.
 func (q *Query) Allows(doc int) bool { return q.Allowed == nil || q.Allowed(doc) }
 
-// String returns the query in the form it could have been typed in: every keyword, the
-// required ones behind a "+", and the namespace in front.
+// String returns the query as a user could have typed it: the namespace, then every keyword,
+// with a "+" before the required keywords.
 func (q Query) String() string {
 	required := make(map[string]bool, len(q.Required))
 	for _, word := range q.Required {
@@ -95,8 +95,7 @@ func (q Query) String() string {
 	return b.String()
 }
 
-// text returns what to rank by: the Text, or the Keywords of a query that was made without
-// one.
+// text returns the text to rank by: Text, or the Keywords if Text is empty.
 func (q *Query) text() string {
 	if q.Text == "" {
 		return strings.Join(q.Keywords, " ")
@@ -104,11 +103,11 @@ func (q *Query) text() string {
 	return q.Text
 }
 
-// ParseQuery reads a keyword query: words split on white space, "+word" for a word that a
-// tool must have. Text keeps the words without the "+". ParseQuery never fails; a text without
-// a word gives a Query without keywords. Texts beyond 4 KiB or 64 words are cut.
+// ParseQuery reads a keyword query: words separated by white space, with "+word" for a word
+// that a tool must have. Text keeps the words without the "+". ParseQuery never fails; a text
+// without words gives a Query without keywords. Texts beyond 4 KiB or 64 words are cut.
 //
-// Required is left to be resolved: see [Narrower].
+// ParseQuery does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
 	q := Query{Text: text, Keywords: make([]string, 0, 8)}
@@ -133,10 +132,10 @@ func ParseQuery(text string) Query {
 	return q
 }
 
-// cutQuery returns what is read of a text.
+// cutQuery returns the part of a text that is read.
 func cutQuery(text string) string { return naming.CutWords(strings.TrimSpace(text), MaxQueryBytes) }
 
-// withoutPlus takes away the "+" in front of words, and what is nothing else.
+// withoutPlus removes the "+" in front of words, and words that are only a "+".
 func withoutPlus(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -161,56 +160,55 @@ type Hit struct {
 	Score float64 // higher is better; comparable within one search only
 }
 
-// Hits is what a Searcher found.
+// Hits is the answer of a Searcher.
 type Hits struct {
 	// Hits are at most as many as the query's limit (all, if it is 0), best first, each document
-	// once. Nil: nothing matches.
+	// once. Nil means that nothing matches.
 	Hits []Hit
 
-	// Total is how many documents matched before the limit. Zero, or less than the number of
-	// Hits, means as many as there are Hits.
+	// Total is how many documents matched before the limit. Zero, or less than len(Hits), means
+	// len(Hits).
 	Total int
 
-	// Partial is what went wrong although there is an answer: a part of what the searcher asks
-	// has failed. A catalog uses the hits and reports it as SearchEvent.Err. Nil: nothing.
+	// Partial is the error of a part of the searcher that failed while the rest answered. A
+	// catalog uses the hits and reports Partial as SearchEvent.Err. Nil means no error.
 	Partial error
 }
 
-// A Searcher ranks one catalog. That is its one duty: Search returns only documents that
-// q.Allowed allows, and counts no others; which ones these are is not its concern. The same
-// query gets the same answer, in the same order, every time; no match is no hits, not an
-// error. It is safe for concurrent use and returns soon after ctx is done, with ctx's error.
-// A query without Text and Keywords finds nothing.
+// A Searcher ranks one catalog. Search returns only documents that q.Allowed allows, and counts
+// no others; it does not decide which documents are allowed. The same query gets the same
+// answer, in the same order, every time; no match is no hits, not an error. It is safe for
+// concurrent use and returns soon after ctx is done, with ctx's error. A query without Text and
+// Keywords finds nothing.
 type Searcher interface {
 	Search(ctx context.Context, q Query) (Hits, error)
 }
 
-// A QueryReader is a Searcher that reads a text in a way of its own, and not by the common
-// rule that Query tells: Keyword, whose "+word" is Eino's, and Regexp, to which the text is a
-// pattern and "+" and ":" are the pattern's own.
+// A QueryReader is a Searcher that reads a text by a rule of its own instead of the common rule
+// (see Query). Keyword reads "+word" as Eino does. Regexp reads the text as a pattern, and "+"
+// and ":" belong to the pattern.
 //
-// What the searcher demands by its own rule it resolves into Allowed. Required and Namespace
-// of the Query it returns are resolved by the common rule. Namespace arguments and filters
-// hold for every searcher.
+// The searcher resolves the demands of its own rule into Allowed. Required and Namespace of the
+// Query it returns are resolved by the common rule. Namespace arguments and filters hold for
+// every searcher.
 type QueryReader interface {
 	Searcher
 	// ReadQuery returns the query for a text of any length, without a limit. It returns no
-	// Keywords for a text with words if the text is no language in which a user speaks, such
-	// as a pattern.
+	// Keywords if the text is not natural language, such as a pattern.
 	ReadQuery(text string) Query
 }
 
-// A QueryError is how a Searcher tells the model that it cannot search by a query, such as a
-// pattern that does not compile. It is the model's mistake and no failure of the
-// searcher: a catalog's searcher that returns one has its Message passed on as
-// Result.Message, and no other searcher is asked. From a fallback, which the model may know
-// nothing of, it counts as no match.
+// A QueryError tells the model that a Searcher cannot search by a query, such as a pattern that
+// does not compile. It is the model's mistake, not a failure of the searcher. If a catalog's
+// searcher returns a QueryError, the catalog passes its Message on as Result.Message and asks
+// no other searcher. A QueryError of a fallback counts as no match, since the model may not
+// know of the fallback.
 type QueryError struct {
 	Message string // for the model: what is wrong, where, and what to do
 
 	// Key is the heading in prompt/ under which a catalog finds the message in its own
-	// language, and Values are what to fill in there: pairs of a placeholder and a text. "":
-	// Message is all there is.
+	// language. Values fill it in: pairs of a placeholder and a text. An empty Key means that
+	// there is only Message.
 	Key    string
 	Values []string
 }
