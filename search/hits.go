@@ -7,10 +7,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
-// From what a searcher counted to its hits.
+// Helpers that turn the scores of a searcher into its hits.
 
-// hitsOf empties a heap, best first, with docOf turning numbers into documents; nil if
-// they are documents.
+// hitsOf returns the items of a heap as hits, best first. The heap is used up. docOf turns
+// numbers into documents; nil means that the numbers are documents.
 func hitsOf(t *top.Heap, docOf []int32) []Hit {
 	slices.SortFunc(t.Items, top.Compare)
 	hits := make([]Hit, len(t.Items))
@@ -24,7 +24,7 @@ func hitsOf(t *top.Heap, docOf []int32) []Hit {
 	return hits
 }
 
-// docsByName numbers documents in the order of their names.
+// docsByName returns the documents in the order of their names.
 func docsByName(docs []Document) []int32 {
 	docOf := make([]int32, len(docs))
 	for i := range docOf {
@@ -34,7 +34,7 @@ func docsByName(docs []Document) []int32 {
 	return docOf
 }
 
-// atMost is the tighter of two limits, of which 0 is none.
+// atMost returns the lower of two limits. Zero means no limit.
 func atMost(a, b int) int {
 	if a <= 0 || b > 0 && b < a {
 		return b

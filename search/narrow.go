@@ -10,13 +10,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What a query demands besides a ranking, resolved once for every searcher:
+// The demands of a query besides its ranking, resolved once for every searcher:
 //
 //	text -- Read --> Text to rank by, Required words, Namespace -- Narrow --> Allowed
 
 // A Narrower knows which of its documents have a word and which are of a namespace. It is
-// safe for concurrent use. An index that it needs for an answer it borrows of a searcher or
-// builds when it is first asked, so that a Narrower nobody asks costs nothing.
+// safe for concurrent use. It borrows its indexes from searchers, or builds them when they are
+// first needed; a Narrower that is not used costs nothing.
 type Narrower struct {
 	docs       []Document
 	namespaces func() map[string][]int32 // folded -> documents
@@ -24,30 +24,30 @@ type Narrower struct {
 	words      func() wordIndex
 }
 
-// A pieceIndex knows which documents have a word, or it as a piece of one, in their name or
-// description, whatever the case.
+// A pieceIndex knows which documents contain a word in their name or description, as a whole
+// word or as a piece of a longer word, ignoring case.
 type pieceIndex interface {
 	Searcher
 	documents() []Document
 	holdingPiece(word string) docset.Set
 }
 
-// A wordIndex knows which documents have a word, stemmed.
+// A wordIndex knows which documents have a stemmed word.
 type wordIndex interface {
 	documents() []Document
-	// holdsWords reports whether it knows the words of every field.
+	// holdsWords reports whether the index has the words of every field.
 	holdsWords() bool
-	// holdingWord returns the documents that have every term of a word, in whichever field;
-	// nil for a stop word, which has no term.
+	// holdingWord returns the documents that have every term of a word, in any field. It
+	// returns nil for a stop word, which has no term.
 	holdingWord(word string) docset.Set
 }
 
-// A compound is a searcher that asks others over the same documents.
+// A compound is a searcher that asks other searchers over the same documents.
 type compound interface{ searchers() []Searcher }
 
-// NewNarrower returns the Narrower of docs, which it keeps and does not change. searchers are
-// any at hand: what one that was built of the same documents knows of words need not be found
-// out again.
+// NewNarrower returns the Narrower of docs, which it keeps and does not change. The Narrower
+// borrows the indexes of searchers that were built from the same documents; searchers may be
+// empty.
 func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	n := &Narrower{docs: docs}
 	n.namespaces = sync.OnceValue(func() map[string][]int32 {
@@ -60,7 +60,7 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 		}
 		return namespaces
 	})
-	// Only a context fails the two indexes.
+	// Building an index fails only if its context is done.
 	n.pieces = sync.OnceValue(func() pieceIndex {
 		if x, ok := borrowed(searchers, func(x pieceIndex) bool { return areSame(x.documents(), docs) }); ok {
 			return x
@@ -78,8 +78,7 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	return n
 }
 
-// borrowed returns the first of some searchers, and of those they ask, that is of a kind and
-// will do.
+// borrowed returns the first T that willDo accepts among searchers and the searchers they ask.
 func borrowed[T any](searchers []Searcher, willDo func(T) bool) (index T, ok bool) {
 	for len(searchers) > 0 {
 		if index, ok := searchers[0].(T); ok && willDo(index) {
@@ -93,8 +92,8 @@ func borrowed[T any](searchers []Searcher, willDo func(T) bool) (index T, ok boo
 	return index, false
 }
 
-// areSame reports whether documents are the same to a search: an Indexer may have left some
-// out, or added words, before it gave them to another.
+// areSame reports whether documents are the same to a search. An Indexer may leave out documents
+// or add words before it calls another Indexer.
 func areSame(a, b []Document) bool {
 	return slices.EqualFunc(a, b, func(a, b Document) bool {
 		return a.Name == b.Name && a.Description == b.Description && a.Namespace == b.Namespace && a.Hint == b.Hint &&
@@ -105,12 +104,12 @@ func areSame(a, b []Document) bool {
 	})
 }
 
-// Keyword returns a searcher Keyword of the documents. It is built when it is first needed.
+// Keyword returns a Keyword searcher of the documents, which is built when it is first needed.
 func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
-// Read reads a text as s does if it is a QueryReader, and by the common rule if it is another
-// searcher or nil. namespace is an argument beside the text; "": none was given. Nothing is
-// resolved yet: that is for Narrow.
+// Read reads a text as s does if s is a QueryReader, and by the common rule otherwise; s may be
+// nil. namespace is an argument beside the text; "" means no argument. Narrow resolves the
+// demands of the query.
 func (n *Narrower) Read(s Searcher, text, namespace string) Query {
 	if reader, ok := s.(QueryReader); ok {
 		q := reader.ReadQuery(text)
@@ -127,7 +126,7 @@ func (n *Narrower) Read(s Searcher, text, namespace string) Query {
 	return q
 }
 
-// cutNamespace takes the namespace off a text that begins with one.
+// cutNamespace splits a text that begins with a namespace.
 func (n *Narrower) cutNamespace(text string) (namespace, rest string) {
 	text = cutQuery(text)
 	prefix, rest, found := strings.Cut(text, ":")
@@ -141,9 +140,9 @@ func (n *Narrower) cutNamespace(text string) (namespace, rest string) {
 	return prefix, rest
 }
 
-// Narrow resolves what a query demands: its Allowed becomes those documents of its Allowed
-// and of filter that are of its Namespace and have every Required word. A nil filter lets all
-// documents pass.
+// Narrow resolves the demands of a query. Its new Allowed allows a document if the old Allowed
+// and filter do, and the document is of the Namespace and has every Required word. A nil filter
+// allows all documents.
 func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	q.Allowed = both(q.Allowed, filter)
 	if q.Namespace != "" {
@@ -159,8 +158,8 @@ func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	return q
 }
 
-// holding returns the documents that have a word, by the common rule. The cost is in
-// proportion to their number.
+// holding returns the documents that have a word, by the common rule. The cost is proportional
+// to their number.
 func (n *Narrower) holding(word string) docset.Set {
 	set := n.pieces().holdingPiece(word)
 	if inflected := n.words().holdingWord(word); inflected != nil {
@@ -169,8 +168,7 @@ func (n *Narrower) holding(word string) docset.Set {
 	return set
 }
 
-// allHolding returns the documents that have each of the words, of which there is one at
-// least.
+// allHolding returns the documents that have all words. words is not empty.
 func allHolding(words []string, holding func(word string) docset.Set) docset.Set {
 	set := holding(words[0])
 	for _, word := range words[1:] {

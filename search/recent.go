@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// What was asked lately.
+// A cache of recent values.
 
-// recent keeps the values last used under a bounded number of keys. It is safe for
-// concurrent use.
+// recent keeps the most recently used values, up to size keys. It is safe for concurrent use.
 type recent[T any] struct {
 	size int
 
 	mu     sync.Mutex
-	keys   []string // the one used last at the end
+	keys   []string // least recently used first
 	values map[string]T
 }
 
@@ -46,8 +45,8 @@ func (r *recent[T]) put(key string, value T) {
 	r.use(key)
 }
 
-// use moves a key to the end. The list is short, and a search costs far more than a walk
-// along it.
+// use moves a key to the end. A walk along the list is cheap, since the list is short and a
+// search costs far more.
 func (r *recent[T]) use(key string) {
 	i := slices.Index(r.keys, key)
 	copy(r.keys[i:], r.keys[i+1:])
