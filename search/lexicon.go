@@ -6,10 +6,10 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// Words that searchers treat as special: those that say nothing about a tool, and verbs
-// that tools use for one another. What was tried with them stands in bm25.go.
+// Words that searchers treat as special: words that say nothing about a tool, and synonyms.
+// bm25.go tells what was tried with them.
 
-// stopWords are left out of what is indexed and asked for: function words, and what
+// stopWords are left out of indexes and queries. They are function words, and words that
 // people wrap a request in ("please help me to ..."). "use", "need", "get" and "want" are
 // among them because nearly every request and description has them.
 var stopWords = wordSet(`a about again all also am an and any are as at be been being both but by can could did
@@ -19,15 +19,15 @@ of off on only or other our out over own please re s same shall she should so so
 the their them then there these they this those to too under up us use using ve very want was we were what when
 where which who whom why will with would you your don`)
 
-// chineseStopWords are the same for Chinese, as the single characters and pairs of
-// characters that Chinese text is cut into.
+// chineseStopWords are the stop words of Chinese, as single characters and pairs of characters,
+// since Chinese text is cut into these.
 var chineseStopWords = wordSet(`我 你 他 她 它 们 的 了 是 在 和 与 及 或 也 就 都 而 把 被 让 给 请 帮 想 要 能 会 可 以 这 那
 个 些 吗 呢 吧 啊 为 对 从 到 上 下 中 里 有 没 不 再 还 又 很 一
 我们 你们 他们 请帮 帮我 我想 想要 需要 我需 要你 你帮 一个 一下 这个 那个 可以 能否 是否 如何 怎么 什么 然后 并且 以及 接着 最后
 首先 希望 请问 下我 帮忙 我的 你能 能帮`)
 
-// requestWords are stemmed words that people ask with. Tools have them too, so that they
-// are no stop words, but in a query they count for less.
+// requestWords are stemmed words that are common in requests. They are not stop words, since
+// tools have them too, but in a query they count for less.
 var requestWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for word := range wordSet("provide give tell know looking interested information details assist specific able suggest recommend wish sure") {
@@ -44,20 +44,20 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// A synonym is a stemmed word that may stand for another, and how much it counts then.
+// A synonym is a stemmed word that may stand for another word, and its weight if it does.
 type synonym struct {
 	term   string
 	weight float64
 }
 
 const (
-	synonymWeight  = 0.4 // of another word for about the same
-	spellingWeight = 0.6 // of another way to write the word
+	synonymWeight  = 0.4 // of a word with about the same meaning
+	spellingWeight = 0.6 // of another spelling of the word
 )
 
-// synonyms maps a stemmed word to the others of its groups, the nearest first. A group of
-// spellings is a word and what it is abbreviated to; one of synonyms is verbs or things
-// that tools of different makers name differently.
+// synonyms maps a stemmed word to the other words of its groups, the nearest first. A group of
+// spellings is a word and its abbreviations. A group of sameThings is verbs or things that
+// different makers of tools name differently.
 var synonyms = func() map[string][]synonym {
 	all := make(map[string][]synonym)
 	addGroups(all, spellings, spellingWeight)

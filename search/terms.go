@@ -10,23 +10,22 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A termizer turns text into index terms. It numbers the terms in the order in which it
-// meets them and remembers every word it has seen, so that a word costs one look-up the
-// second time; it is for one goroutine at a time.
+// A termizer turns text into index terms. It numbers the terms in the order in which it meets
+// them. It remembers every word, so a word costs only one look-up the second time. It is for
+// one goroutine at a time.
 //
 //	"Re-run the HTTP2Server's workflows"  -> re run http 2 server workflow
 //	"naïve café"                          -> naiv cafe
 //	"创建日历事件"                          -> 创 建 日 历 事 件 创建 建日 日历 历事 事件
 //
-// Words are what letters and digits make, cut at camel-case humps and between letters and
-// digits; they are lower-cased, stripped of diacritics and stemmed as English. Runs of
-// Chinese, Japanese and Korean characters become single characters and pairs. Stop words
-// are left out.
+// A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
+// Words are lower-cased, stripped of diacritics and stemmed as English. Runs of Chinese,
+// Japanese and Korean characters become single characters and pairs. Stop words are left out.
 type termizer struct {
 	terms   []string         // number -> term
 	numbers map[string]int32 // term -> number
-	words   map[string]int32 // word as it stands -> number of its term; noTerm for a stop word
-	ends    []int            // of the characters of the run at hand
+	words   map[string]int32 // word as written -> number of its term; noTerm for a stop word
+	ends    []int            // where the characters of the current run end
 	spare   []int32
 }
 
@@ -83,7 +82,7 @@ func (z *termizer) number(word string, kind runKind) int32 {
 	n = noTerm
 	if term := termOf(word, kind); term != "" {
 		if n, known = z.numbers[term]; !known {
-			term = strings.Clone(term) // the text it stands in may be long
+			term = strings.Clone(term) // else the term keeps its whole text in memory
 			n = int32(len(z.terms))
 			z.terms = append(z.terms, term)
 			z.numbers[term] = n
@@ -93,10 +92,10 @@ func (z *termizer) number(word string, kind runKind) int32 {
 	return n
 }
 
-// maxTermBytes is the longest word that is a term: what is longer is data, not a word.
+// maxTermBytes is the length of the longest word that becomes a term. A longer word is data.
 const maxTermBytes = 64
 
-// termOf is the term of a word, "" for a stop word.
+// termOf returns the term of a word, or "" if it has none, such as a stop word.
 func termOf(word string, kind runKind) string {
 	if kind == ideographicRun {
 		if chineseStopWords[word] {
@@ -111,23 +110,23 @@ func termOf(word string, kind runKind) string {
 	switch {
 	case stopWords[term]:
 		return ""
-	case len(term) > 2 && !isDigit(rune(term[0])): // a number has no stem
+	case len(term) > 2 && !isDigit(rune(term[0])): // numbers are not stemmed
 		return english.Stem(term, true)
 	default:
 		return term
 	}
 }
 
-// A runKind is what a stretch of text is to the termizer.
+// A runKind classifies a run of text.
 type runKind uint8
 
 const (
 	noRun runKind = iota // not part of a word
 	wordRun
-	ideographicRun // of a script written without blanks between words
+	ideographicRun // of a script without blanks between words
 )
 
-// wordAt returns what begins at i and where it ends.
+// wordAt returns the kind of the run that begins at i, and where the run ends.
 func wordAt(text string, i int) (kind runKind, end int) {
 	if class := classOf(text, i); class == noClass {
 		return noRun, i + 1
@@ -148,8 +147,8 @@ func wordAt(text string, i int) (kind runKind, end int) {
 	return kind, end
 }
 
-// asciiWordAt is wordAt for a word of a class's letter at i. Nearly all words are ASCII;
-// it is not ok if the one at hand is not.
+// asciiWordAt is wordAt for a word whose byte at i is of a class. It is faster, and nearly all
+// words are ASCII. It is not ok if this word is not ASCII.
 func asciiWordAt(text string, i int, class byteClass) (end int, ok bool) {
 	for end = i + 1; end < len(text); end++ {
 		here := classOf(text, end)
@@ -174,7 +173,7 @@ func asciiWordAt(text string, i int, class byteClass) (end int, ok bool) {
 	return end, true
 }
 
-// A byteClass is what a byte of text is to a word, if it is ASCII.
+// A byteClass classifies a byte of text.
 type byteClass uint8
 
 const (
@@ -201,7 +200,7 @@ var byteClasses = func() (classes [256]byteClass) {
 	return classes
 }()
 
-// classOf returns the class of a byte; there is nothing behind the text.
+// classOf returns the class of the byte at i, or noClass behind the end of the text.
 func classOf(text string, i int) byteClass {
 	if i >= len(text) {
 		return noClass
@@ -209,7 +208,7 @@ func classOf(text string, i int) byteClass {
 	return byteClasses[text[i]]
 }
 
-// runeAt saves the call for the many texts that are ASCII.
+// runeAt decodes the rune at i. It saves the call of utf8 for ASCII, which most texts are.
 func runeAt(text string, i int) (rune, int) {
 	if c := text[i]; c < utf8.RuneSelf {
 		return rune(c), 1
@@ -249,8 +248,8 @@ func isDigit(r rune) bool {
 	return '0' <= r && r <= '9' || r >= utf8.RuneSelf && unicode.IsDigit(r)
 }
 
-// isWordStart reports whether a word that began at start ends before i, both inside one
-// run of letters and digits. The runes are those around i.
+// isWordStart reports whether a new word starts at i. The word before it began at start, in the
+// same run of letters and digits. before and here are the runes before i and at i.
 func isWordStart(text string, start, i int, before, here rune) bool {
 	switch {
 	case isDigit(before) != isDigit(here):
@@ -260,7 +259,8 @@ func isWordStart(text string, start, i int, before, here rune) bool {
 	case isLower(before):
 		return true
 	}
-	// The last capital of HTTPServer begins Server; the plural of URLs does not.
+	// The last capital of HTTPServer begins Server. The L of URLs begins no word: one lower-case
+	// letter after a capital is a plural.
 	_, size := runeAt(text, i)
 	for range 2 {
 		if i += size; i >= len(text) {
