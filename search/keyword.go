@@ -17,41 +17,39 @@ import (
 
 // The default keyword scorer.
 //
-// It is the scorer of Eino's own tool_search, kept bit for bit so that a model tuned to
-// the one behaves alike on the other. Each keyword, lower-cased, earns a tool the best
-// of four tiers:
+// It copies the scorer of Eino's own tool_search bit for bit: a model tuned to Eino's behaves
+// the same with this one. Each keyword, lower-cased, earns a tool the best of four tiers:
 //
 //	10  a part of its name equals the keyword      issue   ~ create_issue
 //	 5  a part of its name contains it             iss     ~ create_issue
 //	 3  its full name contains it                  e_issue ~ create_issue
 //	 2  its description contains it                bug     ~ "Opens a bug report"
 //
-// A tool's score is the sum over the keywords, a keyword typed twice counting twice.
-// Equal scores are ordered by name. Tools that score nothing do not match, nor, as ReadQuery
-// reads a text, do tools on which a required keyword scores nothing. The numbers have no derivation; what they
-// say is that one word of the name in full outweighs any five mentions in prose.
+// A tool's score is the sum over the keywords. A keyword typed twice counts twice. Equal
+// scores are ordered by name. A tool with the score 0 does not match. By ReadQuery's rule,
+// neither does a tool on which a required keyword scores 0. The numbers have no derivation.
+// They say that one whole word of the name counts as much as five mentions in prose.
 //
-// Asking every tool about every keyword costs time proportional to the text of the whole
-// catalog. The index asks the vocabulary instead. A keyword holds no white space, so it
+// Checking every tool for every keyword costs time proportional to the text of the whole
+// catalog. The index searches the vocabulary instead. A keyword has no white space, so it
 // can occur only inside
 //
 //	a part of a name            or, where those are cut finer,
 //	a segment of a name between underscores,
 //	a white-space field of a description,
 //
-// and even a large catalog has few distinct ones of these:
+// Even a large catalog has few distinct words of these kinds:
 //
 //	keyword -- suffix array --> words that contain it -- postings --> tools
 //
-// The suffix array stands over the distinct words, each once, joined by line breaks.
-// Every word has up to four posting lists, one per place it stands in (the place* below),
-// whose tools are numbered in the order of their names, so that the tie-break is a
-// comparison of numbers. Walking the lists from the best tier down, the first visit to a
-// tool is the one that counts.
+// The text of the suffix array is the distinct words, joined by line breaks. Every word has
+// up to four posting lists, one for each place it occurs in (place* below). Tools are numbered
+// in the order of their names, so the tie-break compares numbers. The lists are walked from
+// the best tier down, and the first visit to a tool counts.
 //
-// One kind of keyword escapes this: one with an underscore in it can span segments. Its
-// longest piece between underscores lies within one segment, which gives the candidates,
-// and each candidate's name is looked at.
+// A keyword with an underscore is an exception, since it can span segments. Its longest piece
+// between underscores lies within one segment. That piece gives the candidates, and each
+// candidate's name is checked.
 
 const (
 	tierPartEquals   = 10
@@ -60,17 +58,16 @@ const (
 	tierDescription  = 2
 )
 
-// The places a word of the vocabulary can stand in; each is a posting list.
+// The places where a word of the vocabulary can occur. Each has a posting list.
 const (
 	placePart        = iota // the word is a part of the name
-	placeInPart             // it is a white-space field of a part that has several
-	placeSegment            // it is a field of a segment that has several parts
+	placeInPart             // it is a field of a part with white space
+	placeSegment            // it is a field of a segment with several parts
 	placeDescription        // it is a field of the description
 	places
 )
 
-// keywordIndex implements Searcher. It is immutable after Keyword returned it, but for
-// the pool of scratch space.
+// keywordIndex implements Searcher. It is immutable except for the pool of scratch space.
 type keywordIndex struct {
 	docs     []Document
 	docOf    []int32  // tool number, in the order of names -> document
@@ -83,9 +80,9 @@ type keywordIndex struct {
 	scratch  sync.Pool
 }
 
-// Keyword is the Indexer of the default keyword scorer. A query costs time in proportion
-// to the tools that match it, not to the size of the catalog; memory is about the size of
-// the catalog's names and distinct words.
+// Keyword is the Indexer of the default keyword scorer. The time of a query is proportional to
+// the number of tools that match, not to the size of the catalog. The memory is about the size
+// of the catalog's names and distinct words.
 //
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
@@ -119,7 +116,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 	return x, nil
 }
 
-// vocabulary gathers words and where they stand.
+// vocabulary collects words and where they occur.
 type vocabulary struct {
 	ids     map[string]int32
 	words   []string
@@ -138,8 +135,8 @@ func (b *vocabulary) add(number int32, word string, place int32) {
 	b.entries = append(b.entries, vocabularyEntry{id*places + place, number})
 }
 
-// addName adds the parts of a name and, where a segment has several parts, the segment.
-// A segment of a single part is covered by the part, at a better tier.
+// addName adds the parts of a name, and the segments that have several parts. A segment of a
+// single part needs no entry: the part has one, at a better tier.
 func (b *vocabulary) addName(number int32, name, lower string) {
 	for _, part := range naming.Parts(name) {
 		part = strings.ToLower(part)
@@ -161,8 +158,7 @@ func (b *vocabulary) addName(number int32, name, lower string) {
 	}
 }
 
-// has reports whether the entry was added since the last tool began: entries of one tool
-// stand together at the end.
+// has reports whether the entry was added for the current tool, whose entries are the last.
 func (b *vocabulary) has(list, number int32) bool {
 	for i := len(b.entries) - 1; i >= 0 && b.entries[i].number == number; i-- {
 		if b.entries[i].list == list {
@@ -173,7 +169,7 @@ func (b *vocabulary) has(list, number int32) bool {
 }
 
 // lists sorts the entries into posting lists by counting. Tools were added in ascending
-// order, so every list ascends; repetitions within a tool are dropped.
+// order, so every list ascends. Repetitions within a tool are dropped.
 func (b *vocabulary) lists() (postings, bounds []int32) {
 	bounds = make([]int32, len(b.words)*places+1)
 	last := make([]int32, len(b.words)*places) // list -> last tool number in it, plus one
@@ -199,8 +195,8 @@ func (b *vocabulary) lists() (postings, bounds []int32) {
 	return postings, bounds
 }
 
-// suffixes joins the words by line breaks, which no keyword holds, so that no hit spans
-// two words. Word w is text[starts[w]:starts[w+1]-1].
+// suffixes joins the words by line breaks. No keyword has a line break, so no hit spans two
+// words. Word w is text[starts[w]:starts[w+1]-1].
 func (b *vocabulary) suffixes() (suffixes *suffixarray.Index, wordAt, starts []int32) {
 	size := 0
 	for _, word := range b.words {
@@ -224,8 +220,8 @@ func (x *keywordIndex) list(word int32, place int) []int32 {
 	return x.postings[x.bounds[i]:x.bounds[i+1]]
 }
 
-// ReadQuery implements QueryReader. A namespace in front of the text is to Eino a keyword like
-// any other.
+// ReadQuery implements QueryReader. It reads a namespace in front of the text as a keyword, as
+// Eino does.
 func (x *keywordIndex) ReadQuery(text string) Query {
 	q := ParseQuery(text)
 	if len(q.Required) > 0 {
@@ -237,8 +233,7 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 // documents implements pieceIndex.
 func (x *keywordIndex) documents() []Document { return x.docs }
 
-// holdingPiece implements pieceIndex: it returns the documents whose name or description contains a word: those that it
-// earns a score.
+// holdingPiece implements pieceIndex. It returns the documents on which the word scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	s := x.scratch.Get().(*keywordScratch)
 	defer x.scratch.Put(s)
@@ -247,7 +242,7 @@ func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	set := docset.New(len(x.docs))
 	s.found, _ = x.containing(word, s.found[:0], s)
 	for _, found := range s.found {
-		first := int(found) * places // its lists stand one behind the other
+		first := int(found) * places // its lists are adjacent
 		for _, number := range x.postings[x.bounds[first]:x.bounds[first+places]] {
 			set.Add(int(x.docOf[number]))
 		}
@@ -292,7 +287,7 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
-// Explain implements Explainer. It asks the one document outright, without the index.
+// Explain implements Explainer. It checks the document itself, without the index.
 func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
@@ -324,8 +319,7 @@ func tierOf(keyword string, doc *Document) Contribution {
 	return part
 }
 
-// score gives every tool the best tier the keyword earns it: the lists are walked from
-// the best tier down, and the first visit counts.
+// score gives every tool the best tier that the keyword earns it.
 func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 	found, equal := x.containing(keyword, s.found[:0], s)
 	s.found = found
@@ -352,8 +346,8 @@ func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 	}
 }
 
-// containing appends to found the words that contain text, and returns the one that
-// equals it, or -1.
+// containing appends to found the words that contain text. equal is the word that equals text,
+// or -1.
 func (x *keywordIndex) containing(text string, found []int32, s *keywordScratch) (_ []int32, equal int32) {
 	equal = -1
 	s.look++
@@ -373,7 +367,7 @@ func (x *keywordIndex) containing(text string, found []int32, s *keywordScratch)
 }
 
 // eachAcrossSegments calls yield for the tools whose names contain a keyword with underscores,
-// for some more than once. Where the keyword is nothing but underscores, every name is a
+// for some tools more than once. If the keyword has only underscores, every name is a
 // candidate.
 func (x *keywordIndex) eachAcrossSegments(s *keywordScratch, keyword string, yield func(number int32)) {
 	longest := ""
@@ -403,8 +397,8 @@ func (x *keywordIndex) eachAcrossSegments(s *keywordScratch, keyword string, yie
 	}
 }
 
-// keywordScratch is the working space of one query. Its arrays are not cleared between
-// queries; what was written in earlier ones is told by its tick.
+// keywordScratch is the working space of one query. Its arrays are not cleared between queries:
+// the tick of a value tells whether it is from an earlier query.
 type keywordScratch struct {
 	first   uint32 // the tick before the query's first keyword
 	tick    uint32 // advances with every keyword
@@ -420,14 +414,14 @@ type keywordScratch struct {
 	text   []byte
 }
 
-// keywordCell is eight bytes; the bounds on a query keep the sum far below overflow.
+// keywordCell is eight bytes. The bounds on a query keep the score far below overflow.
 type keywordCell struct {
 	tick  uint32 // the keyword that last scored this tool
 	score uint32
 }
 
-// begin starts a query of at most that many keywords; each takes a tick and up to two
-// look-ups, which must not overflow on the way.
+// begin starts a query of at most that many keywords. Each keyword takes a tick and up to two
+// look-ups, and these counters must not overflow within the query.
 func (s *keywordScratch) begin(keywords int) {
 	s.touched = s.touched[:0]
 	if room := uint32(2*keywords + 1); max(s.tick, s.look) > math.MaxUint32-room {
@@ -438,8 +432,8 @@ func (s *keywordScratch) begin(keywords int) {
 	s.first = s.tick
 }
 
-// add scores the tools of a list, but for those the keyword has scored already. Inlined into
-// a caller that has more to keep in registers, the loop is slower.
+// add scores the tools of a list, except those the keyword has already scored. It is not
+// inlined: in a caller that keeps more in registers, the loop is slower.
 //
 //go:noinline
 func (s *keywordScratch) add(list []int32, points uint32) {

@@ -21,20 +21,20 @@ import (
 // A tool's score is
 //
 //	1 + share    the pattern matches the name; the share is how much of the name its first
-//	             match covers, so that get_(user|users) prefers the whole name to a part
-//	0.5          it matches nothing of the name, but the description
+//	             match covers, so get_(user|users) prefers the whole name to a part
+//	0.5          the pattern matches the description, but not the name
 //
-// Package regexp runs in time proportional to the text and to the compiled pattern, so
-// what is to be bounded is the product of the two. The size of a pattern is not that of
-// what was typed: (.......){1000} compiles to 7,000 instructions, and each may be tried at
-// each character, which takes some 9 ns. It is worked out from the parsed pattern, before
-// anything is compiled, and may be the smaller the more text there is. The worst pattern
-// then takes a few seconds for 100,000 names; (create|update)_event takes 0.15 s.
+// Package regexp takes time proportional to the text and to the compiled pattern, so the
+// product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
+// compiles to 7,000 instructions. Each instruction may be tried at each character, which takes
+// some 9 ns. The size is computed from the parsed pattern, before anything is compiled. The
+// more text there is, the smaller the size may be. The worst pattern then takes a few seconds
+// for 100,000 names; (create|update)_event takes 0.15 s.
 
 const (
 	maxPatternBytes = 256
-	// The size is in instructions of the compiled pattern: the most there may be times the
-	// bytes of text, and what is allowed for all that.
+	// The size of a pattern is in instructions of the compiled pattern. maxPatternWork bounds
+	// the size times the bytes of text. A size of minPatternSize is always allowed.
 	maxPatternWork       = 1 << 28
 	minPatternSize       = 100
 	maxRegexpDescription = 16 << 10
@@ -42,24 +42,23 @@ const (
 
 // RegexpOptions configures Regexp. The zero value is a good default.
 type RegexpOptions struct {
-	// Descriptions looks at descriptions too, for tools whose name does not match.
+	// Descriptions also searches the descriptions of tools whose name does not match.
 	Descriptions bool
 }
 
 // Regexp is the Indexer that finds tools whose name matches a regular expression:
-// RegexpOptions with all defaults. The expression is the whole text of the query, in the
-// syntax of package regexp (RE2), without regard to case, and may match anywhere in the
-// name. As a QueryReader it takes the whole text for the expression: "+" and ":" are the
-// expression's own.
+// RegexpOptions with all defaults. The searcher is a QueryReader: the expression is the whole
+// text of the query, and "+" and ":" belong to it. The syntax is that of package regexp (RE2).
+// Case is ignored. The expression may match anywhere in the name.
 //
-// The score is 1 plus the share of the name that the leftmost match covers, the longest
-// that begins there; or 0.5 if only the description matches, which is looked at by
-// option. Ties go by name.
+// The score is 1 plus the share of the name that the leftmost-longest match covers. It is 0.5
+// if only the description matches; descriptions are an option. Ties go by name.
 //
 // An expression that is wrong, longer than 256 bytes or too large once its counted
 // repetitions are written out is a QueryError, which tells the model what is wrong and in
-// which fragment. Too large is more than 1,000 instructions, and from 268 KB of text to be searched
-// on in proportion fewer, though never fewer than 100. Names are read up to 128 bytes, descriptions up to 16 KiB.
+// which fragment. An expression may have 1,000 instructions. Above 268 KB of text to search, it
+// may have proportionally fewer, but always 100. Names are read up to 128 bytes, descriptions
+// up to 16 KiB.
 func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 	return RegexpOptions{}.Index(ctx, docs)
 }
@@ -86,18 +85,18 @@ type regexpIndex struct {
 	docs         []Document
 	docOf        []int32 // tool number, in the order of names -> document
 	descriptions bool
-	maxSize      int // of a pattern
+	maxSize      int // of a pattern, in instructions
 }
 
 const (
-	regexpInName        = 1.0 // and the share of the name
+	regexpInName        = 1.0 // plus the share of the name
 	regexpInDescription = 0.5
 )
 
-// String names the searcher.
+// String returns the name of the searcher.
 func (x *regexpIndex) String() string { return "Regexp" }
 
-// ReadQuery implements QueryReader. A pattern has no words.
+// ReadQuery implements QueryReader. A pattern has no keywords.
 func (x *regexpIndex) ReadQuery(text string) Query { return Query{Text: cutQuery(text)} }
 
 // Search implements Searcher.
@@ -145,7 +144,7 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
-// match says where a document matches and what that scores.
+// match returns where a document matches, and the score of that.
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
 	name := naming.Cut(d.Name, naming.MaxBytes)
@@ -162,8 +161,8 @@ func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	return Contribution{}
 }
 
-// compile compiles what a model typed. It returns nil for nothing, and a QueryError
-// for what it cannot or will not compile.
+// compile compiles a model's pattern. It returns nil for an empty text, and a QueryError for a
+// pattern that is wrong or too large.
 func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	switch {
 	case text == "":
@@ -179,7 +178,7 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	if regexpcost.Size(parsed) > x.maxSize {
 		return nil, costlyPattern()
 	}
-	// The flag holds for all that follows, alternatives included.
+	// The flag applies to the whole pattern, alternatives included.
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
 		return nil, patternError(err)
@@ -188,7 +187,7 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// patternError tells the model what is wrong with a pattern, and in which fragment of it.
+// patternError tells the model what is wrong with a pattern, and in which fragment.
 func patternError(err error) error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
@@ -198,7 +197,7 @@ func patternError(err error) error {
 	case syntax.ErrLarge, syntax.ErrNestingDepth:
 		return costlyPattern()
 	}
-	// Package syntax names no fragment for a pattern that ends in a backslash.
+	// Package syntax does not name a fragment if the pattern ends in a backslash.
 	problem, fragment := wrong.Code.String(), naming.OneLine(cmp.Or(wrong.Expr, `\`), 40)
 	return &QueryError{
 		Message: fmt.Sprintf("The pattern is not a valid regular expression: %s, in `%s`.", problem, fragment),
