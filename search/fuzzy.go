@@ -16,35 +16,35 @@ import (
 
 // Fuzzy search: for words that are misspelled, cut short, or run together.
 //
-// A tool's score says in which of three ways the query fits it, the best counting:
+// A query can match a tool in three ways. The score is that of the best way:
 //
-//	2 + share    the query stands in the name: "send mes" ~ send_message, of which it is
-//	             8/12; a share of 1 is the name itself
-//	1 + share    all words stand in the name or the description; the share is that of the
-//	             words that stand in the name
-//	mean         the words are like parts of the name: the mean over the words of how like
-//	             the nearest part each is, words that are like none counting as 0
+//	2 + share    the name contains the query; the share is how much of the name the query
+//	             is: 8/12 for "send mes" ~ send_message, 1 for the name itself
+//	1 + share    the name or the description contains each word; the share is that of the
+//	             words that the name contains
+//	mean         the words are like parts of the name: the mean over the words of the
+//	             likeness to the nearest part; a word that is like no part counts as 0
 //
-// so that no number of near words outranks words that are there, and those no whole
-// name. Names and queries are folded first: lower-cased, with "_" for blanks and hyphens
-// and, as a second spelling of names, between camel-case parts.
+// Similar words therefore never outrank words that the tool has, and these never outrank a
+// name that contains the query. Names and queries are folded first: lower-cased, with "_" for
+// blanks and hyphens. Names have a second spelling, with "_" between camel-case parts too.
 //
-// A word is like a part by the first of
+// The likeness of a word to a part is the first of these that applies:
 //
-//	1                              it equals the part
-//	0.7 + 0.3 * its share of it    it abbreviates the part: "repo" ~ repository, where it
-//	                               begins it, and "msg" ~ message, where vowels were left
-//	                               out; three letters at least
-//	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7 is
-//	                               none
+//	1                              the word equals the part
+//	0.7 + 0.3 * its share of it    the word abbreviates the part: it begins the part
+//	                               ("repo" ~ repository) or leaves out its vowels
+//	                               ("msg" ~ message); three letters at least
+//	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7
+//	                               counts as 0
 //
-// 0.7 is where a slip in a word of four letters passes (file, fiel: 0.75) and one in a word
-// of three does not (get, set: 0.67), as these are mostly other words. An abbreviation is
-// just near enough, the nearer the more of the part it keeps.
+// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
+// three letters does not (get, set: 0.67), since that is mostly a different word. An
+// abbreviation just passes; its likeness grows with the share of the part that it keeps.
 //
-// Names and descriptions are scanned; likeness is computed for the distinct parts of all
-// names, of which even a large catalog has few, and of these only where the lengths and
-// the sets of letters leave room for it:
+// Names and descriptions are scanned. Likeness is computed only for the distinct parts of all
+// names, of which even a large catalog has few, and only where the lengths and the sets of
+// letters allow a sufficient likeness:
 //
 //	word -- lengths, letters --> near parts, best first -- postings --> tools
 
@@ -60,25 +60,27 @@ const (
 
 // FuzzyOptions configures Fuzzy. The zero value is a good default.
 type FuzzyOptions struct {
-	// MaxHits is the most hits of a search with a limit, however high that is; past the
-	// first few, what is merely like a query is noise. Zero: 5. Negative: no such bound.
+	// MaxHits is the most hits of a search with a limit, however high the limit is. After the
+	// first few hits, tools that are only like a query are noise. Zero means 5. Negative means
+	// no bound.
 	MaxHits int
 
-	// MinLikeness is how like a part of a name a word must be at least, where 1 is equal.
-	// Zero: 0.7. Above 1: not at all, so that words must stand there as they are.
+	// MinLikeness is the least likeness of a word to a part of a name, where 1 is equal. Zero
+	// means 0.7. Above 1 means that no word is like a part: the text must contain the words.
 	MinLikeness float64
 }
 
 // Fuzzy is the Indexer for words that are misspelled or cut short: FuzzyOptions with all
 // defaults. It makes a good Config.Fallback.
 //
-// Tools whose name holds the query come first (score 2 to 3), then those that hold all of
-// its words (1 to 2), then those with a part of the name like one of them (under 1). Ties go
-// by name. A search with a limit returns at most five hits; one without, all.
+// Tools whose name contains the query come first (score 2 to 3), then tools that contain all of
+// its words (1 to 2), then tools with a part of the name like one of the words (under 1). Ties
+// go by name. A search with a limit returns at most five hits; a search without a limit returns
+// all.
 //
-// A query costs time in proportion to the text of the catalog. Descriptions are read up to
-// 64 KiB, names for their parts up to 128 bytes; of a query's words the first 16 may be
-// like a part, the others must stand in the text.
+// The time of a query is proportional to the text of the catalog. Descriptions are read up to
+// 64 KiB, and the parts of names up to 128 bytes. Only the first 16 words of a query may be
+// like a part; the text must contain the others.
 func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
 	return FuzzyOptions{}.Index(ctx, docs)
 }
@@ -123,9 +125,9 @@ type fuzzyIndex struct {
 	likeness float64
 }
 
-// fuzzyTool is the text of a tool, folded. The lengths are in code points.
+// fuzzyTool is the folded text of a tool. The lengths are in code points.
 type fuzzyTool struct {
-	name, parts             string // the name; its parts joined, or "" if that is the same
+	name, parts             string // the name; its parts joined, "" if the same
 	nameLength, partsLength int
 	description             string
 }
@@ -147,7 +149,7 @@ func fuzzyParts(name string) []string {
 	return strings.FieldsFunc(naming.JoinParts(name), func(r rune) bool { return r == '_' })
 }
 
-// nameShare is how much of the name the folded query makes up, 0 if it does not stand in
+// nameShare returns how much of the name the folded query is, or 0 if the name does not contain
 // it.
 func (t *fuzzyTool) nameShare(folded string) float64 {
 	share := 0.0
@@ -160,7 +162,7 @@ func (t *fuzzyTool) nameShare(folded string) float64 {
 	return share
 }
 
-// place says where a word stands, the name before the description.
+// place returns the field that contains a word, the name before the description.
 func (t *fuzzyTool) place(w *fuzzyWord) string {
 	switch {
 	case strings.Contains(t.name, w.folded) || strings.Contains(t.parts, w.folded):
@@ -176,13 +178,13 @@ func (t *fuzzyTool) place(w *fuzzyWord) string {
 type fuzzyWord struct {
 	text    string // lower-cased
 	folded  string
-	runes   []rune // nil: like nothing
-	letters uint64 // the set of its code points, by their lowest six bits
+	runes   []rune // nil means like nothing
+	letters uint64 // the set of the code points, by their lowest six bits
 }
 
 func newFuzzyWord(text string) fuzzyWord {
 	w := fuzzyWord{text: strings.ToLower(text), folded: naming.Fold(text)}
-	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer one
+	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer word
 		w.runes = []rune(w.folded)
 	}
 	for _, char := range w.runes {
@@ -191,7 +193,7 @@ func newFuzzyWord(text string) fuzzyWord {
 	return w
 }
 
-// likenessOf is how like a part a word is, 0 if it is less than floor.
+// likenessOf returns the likeness of a word to a part, or 0 if it is less than floor.
 func likenessOf(word, part *fuzzyWord, floor float64) float64 {
 	if len(word.runes) == 0 || len(part.runes) == 0 {
 		return 0
@@ -204,8 +206,8 @@ func likenessOf(word, part *fuzzyWord, floor float64) float64 {
 		return atLeast(defaultLikeness+(1-defaultLikeness)*share, floor)
 	}
 	longer := float64(max(len(word.runes), len(part.runes)))
-	// An edit removes at most one letter from either set and evens out the lengths by
-	// one.
+	// least is a lower bound on the edits: an edit removes at most one letter from either
+	// difference of the sets, and changes the difference of the lengths by at most one.
 	least := max(bits.OnesCount64(word.letters&^part.letters), bits.OnesCount64(part.letters&^word.letters),
 		len(word.runes)-len(part.runes), len(part.runes)-len(word.runes))
 	if 1-float64(least)/longer < floor {
@@ -221,8 +223,8 @@ func atLeast(v, floor float64) float64 {
 	return v
 }
 
-// abbreviates reports whether word begins part, or is it with letters left out in which
-// no vowel but the first letter remains.
+// abbreviates reports whether word begins part, or is part with letters left out and no vowel
+// after the first letter.
 func abbreviates(word, part []rune) bool {
 	if len(word) < minAbbreviation || len(word) >= len(part) || word[0] != part[0] {
 		return false
@@ -244,7 +246,7 @@ func abbreviates(word, part []rune) bool {
 	return true
 }
 
-// fuzzyQuery is a query folded: as a whole, and its distinct words.
+// fuzzyQuery is a folded query, as a whole and as its distinct words.
 type fuzzyQuery struct {
 	folded string
 	words  []fuzzyWord
@@ -265,7 +267,7 @@ func newFuzzyQuery(q Query) fuzzyQuery {
 	return f
 }
 
-// String names the searcher.
+// String returns the name of the searcher.
 func (x *fuzzyIndex) String() string { return "Fuzzy" }
 
 // Search implements Searcher.
@@ -311,7 +313,7 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
-// near returns the parts of names like a word, best first.
+// near returns the parts of names that are like a word, best first.
 func (x *fuzzyIndex) near(ctx context.Context, word *fuzzyWord) ([]top.Scored, error) {
 	var near []top.Scored
 	if word.runes == nil {
@@ -329,7 +331,7 @@ func (x *fuzzyIndex) near(ctx context.Context, word *fuzzyWord) ([]top.Scored, e
 	return near, nil
 }
 
-// score is the best of the three ways, the last of which was worked out before.
+// score returns the score of the best of the three ways. mean is the score of the third way.
 func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64) float64 {
 	tool := &x.tools[number]
 	if share := tool.nameShare(query.folded); share > 0 {
@@ -347,7 +349,7 @@ func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64) float64 
 	return score
 }
 
-// Explain implements Explainer. It asks the one document outright, without the postings.
+// Explain implements Explainer. It checks the document itself, without the postings.
 func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
@@ -392,7 +394,7 @@ func (e *Explanation) add(part Contribution) {
 	e.Parts = append(e.Parts, part)
 }
 
-// nearest returns the part of a name that is most like a word.
+// nearest returns the part of a name that is most like a word, and its likeness.
 func (x *fuzzyIndex) nearest(word *fuzzyWord, name string) (nearest string, likeness float64) {
 	for _, text := range fuzzyParts(name) {
 		part := newFuzzyWord(text)

@@ -16,39 +16,39 @@ import (
 
 // Similarity search: how much of the query's text is in the tool's text, in order.
 //
-// The measure is the one of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in
-// the variant that Python's difflib.SequenceMatcher(None, a, b).ratio() computes, so that
-// scores and thresholds tuned there hold here:
+// The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
+// variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores and thresholds
+// tuned in Python hold here:
 //
 //	a = the query, b = the tool's text, both lower-cased, as code points
 //	matched = the length of the longest block common to a and b
-//	        + the same of what is left of it in both + the same of what is right of it
+//	        + matched of the texts left of the block + matched of the texts right of it
 //	ratio   = 2*matched / (len(a) + len(b))
 //
-// Of equally long blocks the first in a counts, then the first in b. In a b of 200 code
-// points or more, one that makes up more than 1 % of it (occurs more than len(b)/100 + 1
-// times) is popular: no block is found by it, though a block found otherwise may grow
-// over it. Hence the ratio is not symmetric, and long prose scores low for what a short
-// query shares with all prose.
+// Of equally long blocks the first in a counts, then the first in b. If b has 200 code points
+// or more, a code point that makes up more than 1 % of b (occurs more than len(b)/100 + 1
+// times) is popular. A block cannot start from a popular code point, but it may grow over
+// them. Hence the ratio is not symmetric, and long prose scores low for the letters that a
+// short query shares with all prose.
 //
-// On top of the ratio, every word of the query that the text holds letter for letter adds
-// 0.12: about what a short query's ratio against a short description is, so that one word
-// in full outweighs letters that happen to stand in order.
+// Every word of the query that the text contains adds 0.12 to the ratio. That is about the
+// ratio of a short query against a short description, so one whole word outweighs letters
+// that happen to be in order.
 //
 // A block is found by walking a and looking up where b has the same code point:
 //
 //	document -- letters, sorted --> places in b -- run ending there --> longest block
 //
 // The letters and places of a document are computed once. A query computes a ratio only
-// where it can matter: documents with more words are ranked first, and what two texts
-// share in letters, whatever the order, bounds their ratio. Time is worst where all blocks
-// are one letter long; the bounds below keep one ratio at some ten milliseconds then.
+// where it can matter: documents with more words of the query are ranked first, and the number
+// of letters that two texts share, in any order, bounds their ratio. The worst case is blocks
+// of one letter; the bounds below then keep one ratio at some ten milliseconds.
 
 const (
 	maxSimilarityQuery = 1024 // code points of the query that are compared
 	maxSimilarityText  = 4096 // code points of a tool's text that are compared
 
-	popularFrom = 200 // code points of a text from which on it has popular ones
+	popularFrom = 200 // a text of this many code points or more has popular code points
 
 	defaultWordBonus = 0.12
 	defaultFloor     = 0.05
@@ -56,29 +56,28 @@ const (
 
 // SimilarityOptions configures Similarity. The zero value is a good default.
 type SimilarityOptions struct {
-	// WordBonus is what a word of the query found in the tool's text adds to the score,
-	// on the ratio's scale of 0 to 1. Zero: 0.12. Negative: nothing.
+	// WordBonus is added to the score for each word of the query that the tool's text contains,
+	// on the ratio's scale of 0 to 1. Zero means 0.12. Negative means no bonus.
 	WordBonus float64
 
-	// Floor is the score that a match must exceed. Zero: 0.05. Negative: 0, so that
-	// whatever shares a letter with the query is a match.
+	// Floor is the score that a match must exceed. Zero means 0.05. Negative means 0: every text
+	// that shares a letter with the query matches.
 	Floor float64
 
-	// MaxHits is the most hits of one search, whatever the query's limit. Zero: no such
-	// limit.
+	// MaxHits is the most hits of one search, whatever the query's limit. Zero means no bound.
 	MaxHits int
 }
 
-// Similarity is the Indexer that ranks tools by how alike their text and the query are,
-// letter by letter: SimilarityOptions with all defaults.
+// Similarity is the Indexer that ranks tools by the likeness of their text to the query, letter
+// by letter: SimilarityOptions with all defaults.
 //
-// The text is the tool's name, description and hint, those that are not empty, joined by
-// spaces. The score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus
-// 0.12 for each word of the query that the text holds; scores not above 0.05 are no
-// match; ties go by the order of the documents.
+// The text is the tool's name, description and hint, without empty ones, joined by spaces. The
+// score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus 0.12 for each word
+// of the query that the text contains. A score of 0.05 or less is no match. Ties go by the
+// order of the documents.
 //
-// The query is read up to 1024 code points, a text up to 4096. Memory is a few times the
-// size of the texts, and a query costs time in proportion to the number of documents.
+// The query is read up to 1024 code points, a text up to 4096. Memory is a few times the size
+// of the texts. The time of a query is proportional to the number of documents.
 func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 	return SimilarityOptions{}.Index(ctx, docs)
 }
@@ -105,7 +104,7 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 	return x, nil
 }
 
-// similarityIndex implements Searcher. It is immutable but for the pool.
+// similarityIndex implements Searcher. It is immutable except for the pool.
 type similarityIndex struct {
 	docs    []Document
 	docOf   []int32
@@ -116,20 +115,20 @@ type similarityIndex struct {
 	scratch sync.Pool
 }
 
-// similarityText is b, with the places of each of its code points.
+// similarityText is b, with the places of its code points.
 type similarityText struct {
 	text    string // lower-cased
-	wide    []rune // its code points; nil if it is ASCII and its bytes are them
+	wide    []rune // its code points; nil means that text is ASCII
 	length  int    // in code points
 	letters []letter
-	places  []uint16 // where the letters stand, ascending for each; popular ones nowhere
+	places  []uint16 // where the letters occur, ascending for each; popular letters have none
 }
 
-// letter is one of the distinct code points of a text, which are sorted.
+// letter is a distinct code point of a text. The letters of a text are sorted.
 type letter struct {
 	char     rune
 	count    uint16 // how often the text has it
-	from, to uint16 // its places
+	from, to uint16 // its places are places[from:to]
 }
 
 func (t *similarityText) at(i int) rune {
@@ -196,7 +195,7 @@ func newSimilarityQuery(q Query) similarityQuery {
 	return s
 }
 
-// wordsIn counts the query's words that the text holds, a word typed twice twice.
+// wordsIn counts the query's words that the text contains. A word typed twice counts twice.
 func (s *similarityQuery) wordsIn(text string) int {
 	n := 0
 	for _, word := range s.words {
@@ -207,7 +206,7 @@ func (s *similarityQuery) wordsIn(text string) int {
 	return n
 }
 
-// score adds the bonus for words to a ratio, one by one as Explain lists them.
+// score adds the bonus for words to a ratio, one by one, to get the same sum as Explain.
 func (x *similarityIndex) score(ratio float64, words int) float64 {
 	for range words {
 		ratio += x.bonus
@@ -215,13 +214,13 @@ func (x *similarityIndex) score(ratio float64, words int) float64 {
 	return ratio
 }
 
-// String names the searcher.
+// String returns the name of the searcher.
 func (x *similarityIndex) String() string { return "Similarity" }
 
 // Search implements Searcher.
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query := newSimilarityQuery(q)
-	words := make([]int, len(x.docs)) // of the query in each document
+	words := make([]int, len(x.docs)) // the query's words in each document; -1 means not allowed
 	most := 0
 	for i := range x.docs {
 		if i%256 == 0 && ctx.Err() != nil {
@@ -297,7 +296,7 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	return e, nil
 }
 
-// ratioOf is 1 for two empty texts, as they are equal.
+// ratioOf returns the ratio; it is 1 for two empty texts, which are equal.
 func ratioOf(matched, a, b int) float64 {
 	if a+b == 0 {
 		return 1
@@ -305,7 +304,7 @@ func ratioOf(matched, a, b int) float64 {
 	return 2 * float64(matched) / float64(a+b)
 }
 
-// blockFinder finds the blocks common to one query and one text after another.
+// blockFinder finds the blocks that a query shares with each of several texts.
 type blockFinder struct {
 	a       []rune
 	kinds   []int32 // the code points of a, numbered
@@ -315,8 +314,8 @@ type blockFinder struct {
 	b      *similarityText
 	places [][]uint16 // number -> where b has it
 
-	// runs[j+1] is the run of equal code points that ends at j in b. Of which row, that
-	// is at which point of a, says its stamp, which is never used twice.
+	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp tells the row,
+	// which is the place in a. A stamp is never used twice.
 	runs  []blockRun
 	stamp uint32
 	todo  []span
@@ -350,8 +349,8 @@ func (f *blockFinder) begin(query string) {
 	}
 }
 
-// load sets the text and returns how many code points it shares with the query, in
-// whatever order: a bound on those in blocks.
+// load sets the text. It returns how many code points the text shares with the query, in any
+// order, which is an upper bound on the length of all blocks.
 func (f *blockFinder) load(b *similarityText) (shared int) {
 	f.b = b
 	clear(f.places)
@@ -371,8 +370,8 @@ func (f *blockFinder) load(b *similarityText) (shared int) {
 	return shared
 }
 
-// matched is the length of all blocks. Whether a block is sought left or right of another
-// first makes no difference to it, and a stack saves the depth of recursion.
+// matched returns the length of all blocks. It does not depend on which side of a block is
+// searched first, so a stack replaces the recursion, which could be deep.
 func (f *blockFinder) matched(ctx context.Context) (matched int, err error) {
 	f.todo = append(f.todo[:0], span{0, len(f.a), 0, f.b.length})
 	for len(f.todo) > 0 {
@@ -396,15 +395,15 @@ func (f *blockFinder) matched(ctx context.Context) (matched int, err error) {
 	return matched, nil
 }
 
-// longest finds the longest block within a span; of several the first in a, then the
-// first in b.
+// longest finds the longest block within a span. Of equally long blocks it takes the first in
+// a, then the first in b.
 func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 	if rows := uint32(s.ahi - s.alo + 1); f.stamp > math.MaxUint32-rows {
 		f.stamp = 0
 		clear(f.runs)
 	}
 	besti, bestj = s.alo, s.blo
-	f.stamp++ // so that the first row follows none
+	f.stamp++ // the first row follows no row
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]
@@ -412,8 +411,8 @@ func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 			end, _ := slices.BinarySearch(places, uint16(s.bhi))
 			places = places[:end]
 		}
-		// Backwards, since a run is made from the one before it in the row above, which
-		// must still be there.
+		// The walk is backwards: the run at j continues the run before j in the row above,
+		// which must not be overwritten yet.
 		for n := len(places) - 1; n >= 0 && int(places[n]) >= s.blo; n-- {
 			j := int(places[n])
 			length := 1
@@ -428,7 +427,7 @@ func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 		}
 	}
 	f.steps += s.ahi - s.alo
-	// Popular code points have no places; a block, even an empty one, grows over them.
+	// Popular code points have no places. A block, even an empty block, grows over them.
 	for besti > s.alo && bestj > s.blo && f.a[besti-1] == f.b.at(bestj-1) {
 		besti, bestj, best = besti-1, bestj-1, best+1
 	}
