@@ -9,6 +9,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
+// Failover to a model whose adapter does not search natively.
+
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter
 // does not. It is for failover, in the middle of a run, from a model that searches by itself
 // to a model that cannot. The search tool and the tools found so far become ordinary tools.

@@ -110,9 +110,6 @@ type sessionKey struct{}
 // means that the run has a session of its own, as without WithSession: it ends what an outer
 // context shares, for an agent that is to load for itself.
 func WithSession(ctx context.Context, s *Session) context.Context {
-	if s == nil {
-		return context.WithValue(ctx, sessionKey{}, nil)
-	}
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
