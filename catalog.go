@@ -12,7 +12,9 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -32,10 +34,10 @@ type Catalog struct {
 	prompt   *prompt
 
 	searcher    search.Searcher
-	fallback    search.Searcher   // nil means none
-	preselector search.Searcher   // for whole sentences of users
-	narrower    *search.Narrower  // has Keyword too, the last resort when searchers fail
-	names       func() *nameIndex // for suggestions, built at the first name that is not found
+	fallback    search.Searcher    // nil means none
+	preselector search.Searcher    // for whole sentences of users
+	narrower    *search.Narrower   // has Keyword too, the last resort when searchers fail
+	names       func() *near.Index // for suggestions, built at the first name that is not found
 
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 
@@ -88,7 +90,13 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	for i, info := range infos {
 		c.add(i, info, config.Annotate, wantParameters)
 	}
-	c.names = sync.OnceValue(func() *nameIndex { return newNameIndex(c.docs) })
+	c.names = sync.OnceValue(func() *near.Index {
+		names := make([]string, len(c.docs))
+		for i := range c.docs {
+			names[i] = c.docs[i].Name
+		}
+		return near.New(names)
+	})
 	if c.searcher, err = c.index(ctx, index); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
@@ -189,7 +197,7 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 		if info.Name == "" {
 			return nil, fmt.Errorf("toolsearch: tool %d (%T): empty name", i, t)
 		}
-		if kindOf(t) == 0 {
+		if !wrapped.IsCallable(t) {
 			return nil, fmt.Errorf("toolsearch: tool %d, %q (%T): it can be called in none of the four ways: "+
 				"invokable, streamable, enhanced invokable, enhanced streamable", i, info.Name, t)
 		}

@@ -1,13 +1,13 @@
 package toolsearch
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
-	"github.com/eino-toolsearch/toolsearch/search"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
 // Calls that cannot be run.
@@ -88,20 +88,19 @@ const maxAgentTools = 256
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	var agentTools []search.Document
+	var agentTools []string
 	for _, t := range k.all {
 		if t == nil || len(agentTools) == maxAgentTools {
 			continue
 		}
 		if _, dynamic := c.byName[t.Name]; !dynamic {
-			agentTools = append(agentTools, search.Document{Name: t.Name})
+			agentTools = append(agentTools, t.Name)
 		}
 	}
-	names := newNameIndex(agentTools).near(name, maxSuggestions, nil)
-	names = append(names, c.names().near(name, maxSuggestions, c.allowed)...)
-	wanted := naming.JoinParts(name)
+	names := near.New(agentTools).Near(name, maxSuggestions, nil)
+	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)
 	slices.SortStableFunc(names, func(a, b string) int {
-		return top.Compare(top.Scored{Score: likeness(wanted, naming.JoinParts(a))}, top.Scored{Score: likeness(wanted, naming.JoinParts(b))})
+		return cmp.Compare(near.Likeness(name, b), near.Likeness(name, a))
 	})
 	return names[:min(len(names), maxSuggestions)]
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools and
-// tool_search as its own search tool.
+// The modes in which the model gets the catalog as deferred tools: of ProtocolNativeDeferred
+// and, at the end, of ProtocolNativeServer.
 
+// deferredMode gives the model tool_search as its own search tool.
 type deferredMode struct {
 	onWire bool // the model is a chat model
 }
@@ -136,3 +137,17 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
 	}}}, nil
 }
+
+// serverMode leaves the search to the model's provider. We do not see what it finds, so no
+// policy for tools that are not loaded applies.
+type serverMode struct{ textMode }
+
+func (serverMode) facts() modeFacts {
+	return modeFacts{modelSearches: true, defers: true, server: true}
+}
+
+func (serverMode) lists(r *run, given lists, loaded *loadedSet) lists {
+	return deferredLists(r, given, loaded)
+}
+
+func (serverMode) called(_ *run, given lists, _ []int) lists { return given }

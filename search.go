@@ -417,11 +417,26 @@ func (c scope) help(result *Result, blank bool, missed []string) {
 	}
 }
 
+// near returns names like the given texts, without the names of the matches.
+func (c scope) near(texts []string, matched []Match) []string {
+	var names []string
+	for _, text := range texts[:min(len(texts), maxNearQueries)] {
+		for _, name := range c.names().Near(text, maxSuggestions, c.allowed) {
+			isMatched := slices.ContainsFunc(matched, func(m Match) bool { return m.Info.Name == name })
+			if !isMatched && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names[:min(len(names), maxSuggestions)]
+}
+
 // Bounds on what one call of a meta-tool asks for.
 const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
 	maxQueries     = 10  // in one call of the meta-tool
+	maxNearQueries = 8   // texts that near names are looked for, in one search
 	maxSuggestions = 5
 )
 

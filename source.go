@@ -17,6 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
 // A catalog that changes. An edition is the dynamic tools at a point in time, compiled, with
@@ -117,11 +118,11 @@ func (ed *edition) announced(sees func(doc int) bool) []int {
 }
 
 func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
-	wrapped := make([]tool.BaseTool, len(tools))
+	list := make([]tool.BaseTool, len(tools))
 	for i, t := range tools {
-		wrapped[i] = wrap(t, c.docs[i].Info)
+		list[i] = wrapped.Tool(t, c.docs[i].Info)
 	}
-	return wrapped
+	return list
 }
 
 // current returns the edition for a run that starts now, and its tools: these may be newer

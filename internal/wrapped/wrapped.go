@@ -1,4 +1,8 @@
-package toolsearch
+// Package wrapped gives an agent its dynamic tools. Eino asks every tool for its Info at the
+// start of a run and again in every round of tool calls. A tool from a remote server may answer
+// slowly, or differently from when the catalog was compiled. So each tool is wrapped in a type
+// that answers from the catalog and can be called in exactly the ways the tool itself can.
+package wrapped
 
 import (
 	"context"
@@ -8,11 +12,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 )
-
-// Dynamic tools as the agent gets them. Eino asks every tool for its Info at the start of a
-// run and again in every round of tool calls. A tool from a remote server may answer slowly,
-// or differently from when the catalog was compiled. So each tool is wrapped in a type that
-// answers from the catalog and can be called in exactly the ways the tool itself can.
 
 type (
 	invokable interface {
@@ -72,8 +71,11 @@ func (d *described) GetType() string { return d.typeName }
 // IsCallbacksEnabled implements components.Checker.
 func (d *described) IsCallbacksEnabled() bool { return d.callbacks }
 
-// wrap returns t with a fixed Info. t can be called in at least one way.
-func wrap(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
+// IsCallable reports whether the tool can be called in any of the four ways.
+func IsCallable(t tool.BaseTool) bool { return kindOf(t) != 0 }
+
+// Tool returns t with a fixed Info. t is callable.
+func Tool(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
 	switch kindOf(t) {
 	case kindInvokable:
