@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -49,49 +48,13 @@ func newEngine(ctx context.Context, config *Config, teller *teller, wordless boo
 }
 
 func (e *engine) addMetaTools(prompt *prompt) {
-	h := &host{
-		names:  e.names,
-		prompt: prompt,
-		teller: e.teller,
-		scope: func(ctx context.Context) (scope, error) {
-			r, err := e.run(ctx)
-			if err != nil {
-				return scope{}, err
-			}
-			return r.scope, nil
-		},
-		note: func(ctx context.Context, effect nameEffect) {
-			if r, err := e.run(ctx); err == nil {
-				r.notebook.note(compose.GetToolCallID(ctx), effect)
-			}
-		},
-		wasLoaded: func(ctx context.Context, name string) (loaded, known bool) {
-			r, err := e.run(ctx)
-			if err != nil {
-				return false, false
-			}
-			return r.wasLoaded(r.scope.byName[name])
-		},
-		isPinned: func(ctx context.Context, name string) bool {
-			r, err := e.run(ctx)
-			return err == nil && r.isAlways(r.scope.byName[name])
-		},
-	}
+	h := &host{names: e.names, prompt: prompt, run: e.run}
 	for _, t := range h.metaTools(e.config.Protocol) {
 		e.metas = append(e.metas, t)
 		e.searchInfo = cmp.Or(e.searchInfo, t.info)
 	}
 	if facts := e.mode.facts(); facts.searchTool && !facts.onWire {
-		e.metas[0] = &nativeSearchTool{
-			host: h, info: e.searchInfo,
-			ordinary: func(ctx context.Context) map[string]bool {
-				r, err := e.run(ctx)
-				if err != nil {
-					return nil
-				}
-				return r.notebook.ordinaryNames()
-			},
-		}
+		e.metas[0] = &nativeSearchTool{host: h, info: e.searchInfo}
 	}
 }
 
@@ -243,16 +206,11 @@ func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Doc
 }
 
 // beforeModel works out the tool lists of a model call, and edits the history.
-func (e *engine) beforeModel(ctx context.Context, t *transcript, given lists) (lists, error) {
-	r, err := e.run(ctx)
-	if err != nil {
-		return lists{}, err
-	}
+func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given lists) (lists, error) {
 	if name := doubled(r, given.tools); name != "" {
 		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
 			"a middleware after this one added the second", name)
 	}
-	t.pair(&r.names)
 	loaded, err := r.derive(ctx, t, given, false)
 	if err != nil {
 		return lists{}, err
@@ -291,12 +249,7 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 }
 
 // lastWord edits the history once more, and returns the options of the model call.
-func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Option) []model.Option {
-	r, err := e.run(ctx)
-	if err != nil {
-		return opts
-	}
-	t.pair(&r.names)
+func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
 	facts := r.mode.facts()
 	if !facts.modelSearches {
@@ -323,11 +276,7 @@ func (e *engine) lastWord(ctx context.Context, t *transcript, opts []model.Optio
 
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
 // notes the called tools in the lists. all is every tool that the agent can run.
-func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*schema.ToolInfo) (lists, error) {
-	r, err := e.run(ctx)
-	if err != nil {
-		return given, err
-	}
+func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	r.notebook.expect(v.calls, &r.names)
 	called := r.calledBy(v)
 	k := &callable{
@@ -344,16 +293,11 @@ func (e *engine) afterModel(ctx context.Context, v *view, given lists, all []*sc
 	if r.reader.countCalls && len(called) > 0 {
 		given = r.mode.called(r, given, called)
 	}
-	return given, nil
+	return given
 }
 
 // end notes the loaded tools at the end of a run.
-func (e *engine) end(ctx context.Context, t *transcript, given lists) error {
-	r, err := e.run(ctx)
-	if err != nil {
-		return err
-	}
-	t.pair(&r.names)
+func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) error {
 	loaded, err := r.derive(ctx, t, given, false)
 	if err != nil {
 		return err

@@ -32,28 +32,26 @@ type answer struct {
 // maxRoundsBack is how many rounds a result may come after its call.
 const maxRoundsBack = 8
 
-// pair fills in the rounds and the answers of the transcript. A stand-in made by a middleware
-// of these names counts as the call that it replaced.
-func (t *transcript) pair(names *metaNames) {
-	t.rounds, t.answers, t.misnamed = t.rounds[:0], t.answers[:0], false
-	current := round{caller: -1}
-	for i := range t.views {
-		v := &t.views[i]
-		if len(v.calls) > 0 {
-			t.finish(current, names)
-			current = round{caller: i, from: len(t.answers)}
-		}
-		for j := range v.results {
-			if v.results[j].part == 0 {
-				t.answers = append(t.answers, answer{view: i, result: j, caller: -1})
-			}
+// pair adds view i to the rounds of the transcript, after the views before it. A stand-in made
+// by a middleware of these names counts as the call that it replaced. After the last view
+// comes finish.
+func (t *transcript) pair(i int, names *metaNames) {
+	v := &t.views[i]
+	if len(v.calls) > 0 {
+		t.finish(names)
+		t.current = round{caller: i, from: len(t.answers)}
+	}
+	for j := range v.results {
+		t.native = t.native || v.results[j].native
+		if v.results[j].part == 0 {
+			t.answers = append(t.answers, answer{view: i, result: j, caller: -1})
 		}
 	}
-	t.finish(current, names)
 }
 
-// finish ends a round and finds the call of each of its answers.
-func (t *transcript) finish(r round, names *metaNames) {
+// finish ends the current round and finds the call of each of its answers.
+func (t *transcript) finish(names *metaNames) {
+	r := t.current
 	r.to = len(t.answers)
 	if r.caller < 0 && r.from == r.to {
 		return

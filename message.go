@@ -180,27 +180,38 @@ type transcript struct {
 	inserted *view // nil means none
 	insertAt int   // the view that it goes before
 
-	// Filled in by pair.
 	rounds   []round
+	current  round // not in rounds yet
 	answers  []answer
 	misnamed bool // there are stand-ins, or results whose name differs from their call's
+	native   bool // there are native results
+	marks    landmarks
+}
+
+// landmarks are the messages of a history that decisions go by, as indices; -1 means none.
+type landmarks struct {
+	first     int  // the first message that is not a system message
+	question  int  // the newest user's message that is not a reminder
+	assistant int  // the newest message of the model
+	reminder  int  // the first reminder
+	system    int  // the first system message with a reminder
+	stale     bool // a reminder has to be changed or removed
 }
 
 // transcripts keeps the memory of views from one hook to the next: a long history has
 // thousands of views, and they live no longer than the hook.
 var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 
-// readTranscript reads messages. The caller releases the transcript.
-func readTranscript[M message](c codec[M], messages []M) *transcript {
+// newTranscript returns a transcript of n views that are still to be read. The caller releases
+// it.
+func newTranscript(n int) *transcript {
 	t := transcripts.Get().(*transcript)
-	if cap(t.views) < len(messages) {
-		t.views = append(t.views[:cap(t.views)], make([]view, len(messages)-cap(t.views))...)
+	if cap(t.views) < n {
+		t.views = append(t.views[:cap(t.views)], make([]view, n-cap(t.views))...)
 	}
-	t.views = t.views[:len(messages)]
-	for i, msg := range messages {
-		t.views[i].reset()
-		c.read(msg, &t.views[i])
-	}
+	t.views = t.views[:n]
+	t.current = round{caller: -1}
+	t.marks = landmarks{first: -1, question: -1, assistant: -1, reminder: -1, system: -1}
 	return t
 }
 
@@ -212,7 +223,7 @@ func (t *transcript) release() {
 	if cap(t.views) > maxPooledViews {
 		return
 	}
-	t.inserted, t.rounds, t.answers = nil, t.rounds[:0], t.answers[:0]
+	t.inserted, t.rounds, t.answers, t.misnamed, t.native = nil, t.rounds[:0], t.answers[:0], false, false
 	transcripts.Put(t)
 }
 

@@ -68,9 +68,13 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	if state == nil {
 		return ctx, state, nil
 	}
-	t := readTranscript(m.codec, state.Messages)
+	r, err := m.engine.run(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	t := read(m.codec, state.Messages, &r.names, &r.reminder)
 	defer t.release()
-	given, err := m.engine.beforeModel(ctx, t, lists{state.ToolInfos, state.DeferredToolInfos})
+	given, err := m.engine.beforeModel(ctx, r, t, lists{state.ToolInfos, state.DeferredToolInfos})
 	if err != nil {
 		return ctx, nil, err
 	}
@@ -91,13 +95,14 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 		//lint:ignore SA1019 It is the only list of every tool the agent can run; state.ToolInfos has the visible ones.
 		all = mc.Tools
 	}
-	last := len(state.Messages) - 1
-	t := readTranscript(m.codec, state.Messages[last:])
-	defer t.release()
-	given, err := m.engine.afterModel(ctx, &t.views[0], lists{state.ToolInfos, state.DeferredToolInfos}, all)
+	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, nil, err
 	}
+	last := len(state.Messages) - 1
+	t := read(m.codec, state.Messages[last:], &r.names, &r.reminder)
+	defer t.release()
+	given := m.engine.afterModel(ctx, r, &t.views[0], lists{state.ToolInfos, state.DeferredToolInfos}, all)
 	next := *state
 	next.ToolInfos, next.DeferredToolInfos = given.tools, given.deferred
 	if t.views[0].edited {
@@ -111,15 +116,37 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	if state == nil {
 		return ctx, nil
 	}
-	t := readTranscript(m.codec, state.Messages)
+	r, err := m.engine.run(ctx)
+	if err != nil {
+		return ctx, err
+	}
+	t := read(m.codec, state.Messages, &r.names, &r.reminder)
 	defer t.release()
-	return ctx, m.engine.end(ctx, t, lists{state.ToolInfos, state.DeferredToolInfos})
+	return ctx, m.engine.end(ctx, r, t, lists{state.ToolInfos, state.DeferredToolInfos})
 }
 
 // WrapModel has the last word on the model's input: a later middleware, such as
 // summarization, may have rewritten the messages since BeforeModelRewriteState.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
 	return &lastWord[M]{inner: inner, m: m}, nil
+}
+
+// read reads messages in one walk: their views, their rounds and their landmarks. names are
+// those of the middleware's meta-tools. A nil reminder means that landmarks are not noted. The
+// caller releases the transcript.
+func read[M message](c codec[M], messages []M, names *metaNames, reminder *reminder) *transcript {
+	t := newTranscript(len(messages))
+	for i, msg := range messages {
+		v := &t.views[i]
+		v.reset()
+		c.read(msg, v)
+		t.pair(i, names)
+		if reminder != nil {
+			t.marks.note(reminder, i, v)
+		}
+	}
+	t.finish(names)
+	return t
 }
 
 type lastWord[M adk.MessageType] struct {
@@ -140,9 +167,13 @@ func (l *lastWord[M]) Stream(ctx context.Context, input []M, opts ...model.Optio
 }
 
 func (l *lastWord[M]) say(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
-	t := readTranscript(l.m.codec, messages)
+	r, err := l.m.engine.run(ctx)
+	if err != nil {
+		return messages, opts
+	}
+	t := read(l.m.codec, messages, &r.names, &r.reminder)
 	defer t.release()
-	opts = l.m.engine.lastWord(ctx, t, opts)
+	opts = l.m.engine.lastWord(ctx, r, t, opts)
 	return apply(l.m.codec, messages, t), opts
 }
 
@@ -193,9 +224,8 @@ func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
 func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M, []model.Option) {
 	given := model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
-	t := readTranscript(p.codec, messages)
+	t := read(p.codec, messages, &metaNames{}, nil)
 	defer t.release()
-	t.pair(&metaNames{})
 	t.rewriteResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false

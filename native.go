@@ -77,6 +77,9 @@ func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
 // fitResults puts the results of the search tool into the form that the model takes. given are
 // the options of the model call.
 func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) {
+	if !t.native && !r.mode.facts().onWire {
+		return
+	}
 	f := newFitter(r, given.Tools, loaded)
 	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
 		f.otherSearch = search.Name

@@ -106,8 +106,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSe
 // the definitions of the tools it found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct {
 	*host
-	info     *schema.ToolInfo
-	ordinary func(ctx context.Context) map[string]bool // names in the ordinary tool list; its result may be nil
+	info *schema.ToolInfo
 }
 
 // Info implements tool.BaseTool.
@@ -123,7 +122,11 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if err != nil {
 		return nil, err
 	}
-	known := t.ordinary(ctx)
+	r, err := t.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := r.notebook.ordinaryNames()
 	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
 	for _, m := range matches {
 		if !known[m.Info.Name] {

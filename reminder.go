@@ -80,74 +80,67 @@ func (r *reminder) unquote(text string) string {
 	return text
 }
 
-// reminderFacts says where the reminder is in a history. Its positions are indices of
-// messages; -1 means none.
-type reminderFacts struct {
-	first  int  // the first message that is not a system message
-	newest int  // the newest user's message
-	kept   int  // the first reminder
-	system int  // the first system message with a reminder
-	stale  bool // something has to be changed or removed
-}
-
-func (f *reminderFacts) note(r *reminder, i int, v *view) {
+// note notes what message i is to the reminder.
+func (m *landmarks) note(r *reminder, i int, v *view) {
 	if v.system {
-		f.noteSystem(r, i, v)
+		m.noteSystem(r, i, v)
 		return
 	}
-	if f.first < 0 {
-		f.first = i
+	if m.first < 0 {
+		m.first = i
 	}
 	switch {
+	case v.assistant:
+		m.assistant = i
 	case !v.user:
 	case r.is(v):
-		f.stale = f.stale || f.kept >= 0 || v.text != r.text || r.position == ReminderInstruction
-		if f.kept < 0 {
-			f.kept = i
+		m.stale = m.stale || m.reminder >= 0 || v.text != r.text || r.position == ReminderInstruction
+		if m.reminder < 0 {
+			m.reminder = i
 		}
 	default:
-		f.newest = i
-		f.stale = f.stale || r.quoted(v)
+		m.question = i
+		m.stale = m.stale || r.quoted(v)
 	}
 }
 
-func (f *reminderFacts) noteSystem(r *reminder, i int, v *view) {
+func (m *landmarks) noteSystem(r *reminder, i int, v *view) {
 	_, block := r.splitSystem(v.text)
 	if block == "" {
 		return
 	}
-	f.stale = f.stale || f.system >= 0 || block != r.text || r.position != ReminderInstruction
-	if f.system < 0 {
-		f.system = i
+	m.stale = m.stale || m.system >= 0 || block != r.text || r.position != ReminderInstruction
+	if m.system < 0 {
+		m.system = i
 	}
 }
 
 // inPlace reports whether the history needs no edit.
-func (f *reminderFacts) inPlace(r *reminder) bool {
+func (r *reminder) inPlace(m *landmarks) bool {
 	switch {
-	case f.stale:
+	case m.stale:
 		return false
 	case r.text == "":
-		return f.kept < 0 && f.system < 0
+		return m.reminder < 0 && m.system < 0
 	case r.position == ReminderInstruction:
-		return f.system >= 0
-	case r.position == ReminderLast && f.newest >= 0:
-		return f.kept >= 0 && f.kept == f.newest-1
+		return m.system >= 0
+	case r.position == ReminderLast && m.question >= 0:
+		return m.reminder >= 0 && m.reminder == m.question-1
 	default:
-		return f.kept >= 0
+		return m.reminder >= 0
 	}
 }
 
 // place returns the message that a reminder with its own message goes before, or -1 for the
 // end of the history.
-func (f *reminderFacts) place(r *reminder) int {
+func (r *reminder) place(m *landmarks) int {
 	switch {
-	case r.position == ReminderLast && f.newest >= 0:
-		return f.newest
-	case f.kept >= 0:
-		return f.kept
+	case r.position == ReminderLast && m.question >= 0:
+		return m.question
+	case m.reminder >= 0:
+		return m.reminder
 	default:
-		return f.first
+		return m.first
 	}
 }
 
@@ -171,23 +164,13 @@ func (r *reminder) splitSystem(text string) (own, block string) {
 	return before + behind, text[at:]
 }
 
-// find looks for the reminder in a history.
-func (r *reminder) find(views []view) reminderFacts {
-	facts := reminderFacts{first: -1, newest: -1, kept: -1, system: -1}
-	for i := range views {
-		facts.note(r, i, &views[i])
-	}
-	return facts
-}
-
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
-	facts := r.find(t.views)
-	if facts.inPlace(r) {
+	if r.inPlace(&t.marks) {
 		return
 	}
 	inSystem := r.position == ReminderInstruction && r.text != ""
-	at := facts.place(r)
+	at := r.place(&t.marks)
 	placed := r.text == ""
 	for i := range t.views {
 		v := &t.views[i]

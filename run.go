@@ -1,11 +1,13 @@
 package toolsearch
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -77,7 +79,16 @@ func (n *notebook) expect(calls []callView, names *metaNames) {
 	}
 }
 
-func (n *notebook) note(callID string, e nameEffect) {
+// nameEffect is the names of the tools that a call of a meta-tool loads and unloads.
+type nameEffect struct{ loads, unloads []string }
+
+// isKept reports whether the run has a notebook that is read. The tool of a Catalog has none,
+// since no agent runs it.
+func (r *run) isKept() bool { return r.edition != nil }
+
+// note notes the effect of the meta-tool's call that is under way.
+func (r *run) note(ctx context.Context, e nameEffect) {
+	n, callID := &r.notebook, compose.GetToolCallID(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.effects == nil {

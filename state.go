@@ -133,18 +133,10 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
 // question returns the user's last message if the model has not answered it and Preselect is
 // set, and "" otherwise.
 func (r *run) question(t *transcript) string {
-	if r.config.Preselect == 0 || r.hidesNone {
+	if r.config.Preselect == 0 || r.hidesNone || t.marks.question <= t.marks.assistant {
 		return ""
 	}
-	for i := len(t.views) - 1; i >= 0; i-- {
-		switch v := &t.views[i]; {
-		case v.assistant:
-			return ""
-		case v.user && !r.reminder.is(v):
-			return v.said()
-		}
-	}
-	return ""
+	return t.views[t.marks.question].said()
 }
 
 // busyIn returns the dynamic tools whose calls in a round have no result.

@@ -19,20 +19,11 @@ import (
 // ProtocolRegexp, and the two tools of ProtocolDispatch. Arguments and results are read in
 // arguments.go.
 
-// nameEffect is the names of the tools that a call of a meta-tool loads and unloads.
-type nameEffect struct{ loads, unloads []string }
-
-// host is the surroundings of a meta-tool: the run of its call, or only a catalog.
+// host is the surroundings of a meta-tool.
 type host struct {
 	names  metaNames
 	prompt *prompt
-	scope  func(ctx context.Context) (scope, error)
-	note   func(ctx context.Context, e nameEffect) // notes the effect of a call; nil means not noted
-	teller *teller                                 // nil means that searches are not reported
-
-	// For ProtocolSearchAdd in a run.
-	wasLoaded func(ctx context.Context, name string) (loaded, known bool) // at the last model call
-	isPinned  func(ctx context.Context, name string) bool                 // always loaded
+	run    func(ctx context.Context) (*run, error) // the run of a call
 }
 
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
@@ -79,10 +70,11 @@ func (h *host) searchTool() *metaTool {
 // Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not
 // hide or load tools: the graph uses the result as it likes.
 func (c *Catalog) Tool() tool.InvokableTool {
+	all := &run{scope: c.all(), teller: &teller{}}
 	h := &host{
 		names:  ProtocolToolSearch.names(DefaultToolName),
 		prompt: c.prompt,
-		scope:  func(context.Context) (scope, error) { return c.all(), nil },
+		run:    func(context.Context) (*run, error) { return all, nil },
 	}
 	return h.searchTool()
 }
@@ -113,22 +105,22 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 }
 
 // find searches and reports the search. If loads is set, it notes the matches as loaded.
-func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, trace, error) {
+func (h *host) find(ctx context.Context, request searchRequest, loads bool) (*Result, trace, error) {
 	start := time.Now()
-	scope, err := h.scope(ctx)
+	r, err := h.run(ctx)
 	if err != nil {
 		return nil, trace{}, err
 	}
-	result, trace, err := scope.find(ctx, r.queries, r.namespace, r.limit)
+	result, trace, err := r.scope.find(ctx, request.queries, request.namespace, request.limit)
 	duration := time.Since(start)
-	if err == nil && loads && h.note != nil {
-		h.note(ctx, nameEffect{loads: matchNames(result.Matches)})
+	if err == nil && loads && r.isKept() {
+		r.note(ctx, nameEffect{loads: matchNames(result.Matches)})
 	}
-	if h.teller == nil || !h.teller.listens() {
+	if !r.teller.listens() {
 		return result, trace, err
 	}
 	event := SearchEvent{
-		Tool: h.names.search, Query: naming.Cut(strings.Join(r.queries, " | "), search.MaxQueryBytes),
+		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
 		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered.role,
 	}
 	if err == nil {
@@ -137,7 +129,7 @@ func (h *host) find(ctx context.Context, r searchRequest, loads bool) (*Result, 
 			event.Scores = append(event.Scores, m.Score)
 		}
 	}
-	h.teller.tell(ctx, event)
+	r.teller.tell(ctx, event)
 	return result, trace, err
 }
 
@@ -220,13 +212,13 @@ func definitionOf(info *schema.ToolInfo) definition {
 // definition of the tool.
 func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 	answer := saying(s.Problem)
-	scope, err := h.scope(ctx)
+	r, err := h.run(ctx)
 	if err != nil {
 		return answer
 	}
-	if doc, ok := scope.byName[s.MisusedTool]; ok && scope.sees(doc) {
+	if doc, ok := r.scope.byName[s.MisusedTool]; ok && r.scope.sees(doc) {
 		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
-		tool := definitionOf(scope.docs[doc].Info)
+		tool := definitionOf(r.scope.docs[doc].Info)
 		answer.Tool = &tool
 	}
 	return answer

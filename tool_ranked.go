@@ -45,7 +45,7 @@ func (h *host) rankedTool() *metaTool {
 			if answer, excused := h.excuse(ctx, request); excused {
 				return h.rankedText(rankedTools{help: answer.help}), nil
 			}
-			scope, err := h.scope(ctx)
+			r, err := h.run(ctx)
 			if err != nil {
 				return "", err
 			}
@@ -55,7 +55,7 @@ func (h *host) rankedTool() *metaTool {
 			}
 			answer := rankedTools{
 				Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
-				Limit: scope.limit(request.limit), Total: result.Total, help: helpOf(result),
+				Limit: r.scope.limit(request.limit), Total: result.Total, help: helpOf(result),
 			}
 			for i, m := range result.Matches {
 				answer.Matches = append(answer.Matches, rankedTool{

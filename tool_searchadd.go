@@ -76,7 +76,7 @@ func (h *host) showAllTool() *metaTool {
 		// Nil would make Eino leave out the schema, which some providers do not accept.
 		info: h.toolInfo(h.names.showAll, "show-all-description", map[string]*schema.ParameterInfo{}),
 		run: func(ctx context.Context, _ string) (string, error) {
-			scope, err := h.scope(ctx)
+			r, err := h.run(ctx)
 			if err != nil {
 				return "", err
 			}
@@ -85,12 +85,12 @@ func (h *host) showAllTool() *metaTool {
 				Tools   []toolBrief `json:"tools"`
 				Message string      `json:"message,omitempty"`
 			}{Tools: []toolBrief{}}
-			for doc := range scope.docs {
-				if !scope.sees(doc) {
+			for doc := range r.scope.docs {
+				if !r.scope.sees(doc) {
 					continue
 				}
 				if answer.Total++; answer.Total <= maxBriefs {
-					answer.Tools = append(answer.Tools, briefOf(scope.docs[doc].Info))
+					answer.Tools = append(answer.Tools, briefOf(r.scope.docs[doc].Info))
 				}
 			}
 			if answer.Total > maxBriefs {
@@ -111,11 +111,11 @@ type addedTools struct {
 }
 
 func (h *host) addTool() *metaTool {
-	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, scope scope, names []string) string {
-		matches, missing := scope.selectEach(names)
+	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
+		matches, missing := r.scope.selectEach(names)
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
-			if loaded, _ := h.wasLoaded(ctx, name); loaded {
+			if loaded, _ := r.wasLoaded(r.scope.byName[name]); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
 			} else {
 				answer.Added = append(answer.Added, name)
@@ -124,7 +124,7 @@ func (h *host) addTool() *metaTool {
 		switch {
 		case len(missing) > 0:
 			answer.Message = h.prompt.text("not-found")
-			if answer.Suggestions = scope.near(missing, matches); len(answer.Suggestions) > 0 {
+			if answer.Suggestions = r.scope.near(missing, matches); len(answer.Suggestions) > 0 {
 				answer.Message = h.prompt.text("not-found-near")
 			}
 		case len(matches) == 0:
@@ -133,7 +133,7 @@ func (h *host) addTool() *metaTool {
 			answer.Message = h.prompt.text("added")
 		}
 		// In the order in which readResult reads the answer: eviction depends on the order.
-		h.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
+		r.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
 }
@@ -146,12 +146,13 @@ type removedTools struct {
 }
 
 func (h *host) removeTool() *metaTool {
-	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, scope scope, names []string) string {
-		matches, missing := scope.selectEach(names)
+	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
+		matches, missing := r.scope.selectEach(names)
 		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, missing...)}
 		for _, name := range matchNames(matches) {
-			loaded, known := h.wasLoaded(ctx, name)
-			if (loaded || !known) && !h.isPinned(ctx, name) {
+			doc := r.scope.byName[name]
+			loaded, known := r.wasLoaded(doc)
+			if (loaded || !known) && !r.isAlways(doc) {
 				answer.Removed = append(answer.Removed, name)
 			} else {
 				answer.NotFound = append(answer.NotFound, name)
@@ -165,13 +166,13 @@ func (h *host) removeTool() *metaTool {
 		default:
 			answer.Message = h.prompt.text("removed")
 		}
-		h.note(ctx, nameEffect{unloads: answer.Removed})
+		r.note(ctx, nameEffect{unloads: answer.Removed})
 		return toJSON(answer)
 	})
 }
 
 // namesTool returns a meta-tool whose only argument is a list of tool names.
-func (h *host) namesTool(name, description string, run func(ctx context.Context, scope scope, names []string) string) *metaTool {
+func (h *host) namesTool(name, description string, run func(ctx context.Context, r *run, names []string) string) *metaTool {
 	return &metaTool{
 		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
 			"tool_names": {
@@ -184,11 +185,11 @@ func (h *host) namesTool(name, description string, run func(ctx context.Context,
 			if !ok {
 				return toJSON(map[string]string{"error": h.prompt.text("bad-names")}), nil
 			}
-			scope, err := h.scope(ctx)
+			r, err := h.run(ctx)
 			if err != nil {
 				return "", err
 			}
-			return run(ctx, scope, names), nil
+			return run(ctx, r, names), nil
 		},
 	}
 }
