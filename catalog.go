@@ -22,31 +22,31 @@ import (
 //
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
-// The middleware works with one catalog per edition (source.go); without a middleware it is
-// built by NewCatalog, and searched by Catalog.Search or by a model through Catalog.Tool.
+// The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
+// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool.
 
-// A Catalog is a set of tools compiled for search. It never changes once it is built and
-// is safe for concurrent use.
+// A Catalog is a set of tools compiled for search. It never changes after it is built and is
+// safe for concurrent use.
 type Catalog struct {
 	docs     []search.Document
 	byName   map[string]int   // name -> index into docs
-	byFolded map[string][]int // folded name, as it is and as it is shown -> the tools of that name
+	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
 	prompt   *prompt
 
 	searcher    search.Searcher
 	fallback    search.Searcher    // nil means none
 	preselector search.Searcher    // for whole sentences of users
-	narrower    *search.Narrower   // has Keyword too, the last resort when searchers fail
-	names       func() *near.Index // for suggestions, built at the first name that is not found
+	narrower    *search.Narrower   // it also has Keyword, for when searchers fail
+	names       func() *near.Index // for suggestions; built at the first name that is not found
 
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 
 	maxResults, maxResultsCap int
 }
 
-// NewCatalog compiles tools for search with index; nil is Keyword. It fails, naming the
-// tool and its position, on a nil tool, an Info that fails or returns nil, an empty or
-// repeated name, and a tool that cannot be invoked in any of the four ways.
+// NewCatalog compiles tools for search with an index. A nil index means Keyword. It fails on a
+// nil tool, an Info that fails or returns nil, an empty or repeated name, and a tool that
+// cannot be called in any of the four ways. The error names the tool and its position.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
 	infos, err := toolInfos(ctx, tools)
 	if err != nil {
@@ -55,13 +55,13 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer
 	return NewCatalogFromInfos(ctx, infos, index)
 }
 
-// NewCatalogFromInfos is NewCatalog for tools of which only the definition is at hand.
+// NewCatalogFromInfos is NewCatalog for definitions without their tools.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index search.Indexer) (*Catalog, error) {
 	return newCatalog(ctx, infos, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}})
 }
 
-// newCatalog compiles infos for search as config, whose defaults need not be filled in,
-// says.
+// newCatalog compiles infos for search as the configuration says. Its defaults may still be
+// missing.
 func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (*Catalog, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -83,8 +83,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
 	}
-	// Only searchers other than the default read parameters, and they are what costs most in
-	// a document.
+	// Parameters are the costliest part of a document, and the default searcher does not read
+	// them.
 	index, fallback := config.index(), config.fallback()
 	wantParameters := index != nil || fallback != nil || config.Preselect > 0
 	for i, info := range infos {
@@ -140,7 +140,8 @@ func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searc
 	return searcher, err
 }
 
-// takesPatterns reports whether a searcher takes a text for a pattern, in which no user speaks.
+// takesPatterns reports whether a searcher takes a text for a pattern. Users do not speak in
+// patterns.
 func takesPatterns(s search.Searcher) bool {
 	reader, ok := s.(search.QueryReader)
 	if !ok {
@@ -150,9 +151,9 @@ func takesPatterns(s search.Searcher) bool {
 	return err == nil && len(q.Keywords) == 0
 }
 
-// Search answers a query, keywords or "select:a,b", with at most maxResults tools, and no
-// more than DefaultMaxResultsCap. 0 is DefaultMaxResults; a selection has no such limit.
-// It returns an error only if ctx is done.
+// Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at
+// most DefaultMaxResultsCap. Zero means DefaultMaxResults. A selection has no limit. Search
+// returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	result, _, err := c.all().find(ctx, []string{query}, "", maxResults)
 	return result, err
@@ -161,8 +162,8 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
-// lookup finds a tool by name: exactly, or, if that leaves only one, in another case, with
-// "-" for "_", or as the reminder shows it.
+// lookup finds a tool by its exact name. Otherwise the name may be in another case, have "-"
+// for "_", or be as the reminder shows it, if only one tool has such a name.
 func (c scope) lookup(name string) (doc int, ok bool) {
 	if doc, ok = c.byName[name]; ok && c.sees(doc) {
 		return doc, true
@@ -206,15 +207,15 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 	return infos, nil
 }
 
-// infoOf asks a tool for its definition. A wrapper with no tool inside panics over it, and
-// it is better to learn which one that is.
+// infoOf asks a tool for its definition. A wrapper without a tool inside panics. The guard
+// makes that an error, which can name the wrapper.
 func infoOf(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
 // Explain says how the tool of that name scores for a keyword query, or which demand of the
-// query it does not meet. It fails if there is no such tool, if the query selects by name, or if the catalog's searcher is no
-// Explainer.
+// query the tool does not meet. It fails if there is no such tool, if the query selects by
+// name, or if the catalog's searcher is not an Explainer.
 func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Explanation, error) {
 	if _, isSelection := parseSelect(query); isSelection {
 		return search.Explanation{}, errors.New("toolsearch: a selection by name has no score to explain")

@@ -16,7 +16,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// What a user sets, what its zero means, and what New refuses.
+// The configuration: its fields, their defaults, and what New refuses.
 
 // Defaults of a Config.
 const (
@@ -30,174 +30,176 @@ const (
 	defaultRankedCap = 10 // of ProtocolRanked
 )
 
-// Config configures the middleware. The zero value of every field but DynamicTools is a
-// good default. New copies what it needs; the functions may be called concurrently.
+// Config configures the middleware. The zero value of every field but DynamicTools is a good
+// default. New copies what it needs. The functions may be called concurrently.
 type Config struct {
 	// WHAT THERE IS
 
-	// DynamicTools is the hidden catalog: tools the model finds by searching. It is required,
-	// unless there is a Source. The middleware gives the tools to the agent; do not list them
-	// in ToolsConfig as well.
+	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is
+	// required unless there is a Source. The middleware gives the tools to the agent; do not
+	// list them in ToolsConfig as well.
 	DynamicTools []tool.BaseTool
 
 	// Source adds tools that may change. It is asked at the start of every run and when a run
-	// is resumed; a run keeps the answer to its end. An answer with the same definitions, in
-	// whichever order, costs no new index. When Source fails, returns nothing, or returns what
-	// cannot be used, the last good catalog stays and a FailureEvent says so; until there was a
-	// good answer, the catalog is DynamicTools alone. A tool of Source that is named like a tool
-	// of the agent's own is left out, and a FailureEvent says so. Source should not depend on
-	// who asks: that is for Filter. Nil means that there is none.
+	// is resumed. A run keeps the answer to its end. An answer with the same definitions, in
+	// any order, needs no new index. If Source fails, or its answer is empty or cannot be used,
+	// the last good catalog stays and a FailureEvent says so. Before the first good answer, the
+	// catalog is DynamicTools alone. A tool of Source with the name of one of the agent's own
+	// tools is left out, and a FailureEvent says so. Source should not depend on the user; use
+	// Filter for that. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// Annotate tells what is known of a tool beyond its definition: its namespace and words to
-	// find it by. Nil means the function Annotate.
+	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil
+	// means the function Annotate.
 	Annotate func(*schema.ToolInfo) Annotation
 
 	// WHO MAY SEE IT
 
-	// Filter tells whether the user of a request may have a tool. It is asked about every
-	// dynamic tool at the start of each run and when a run is resumed. For that run, a tool that
-	// does not pass is as if it were not in the catalog: it is not announced, found, suggested
-	// or callable, even if it was loaded before. When Filter panics, the tool does not pass.
-	// The Document's Parameters may be missing and its Info is shared: it must not be changed.
-	// FilterTools makes a Filter of lists. Nil means that every tool passes.
+	// Filter reports whether the user of a request may have a tool. It is asked about every
+	// dynamic tool at the start of each run and when a run is resumed. A tool that does not pass
+	// is not in the catalog of that run: it is not announced, found, suggested or callable, even
+	// if it was loaded before. If Filter panics, the tool does not pass. The Document's
+	// Parameters may be missing. Its Info is shared and must not be changed. FilterTools makes a
+	// Filter of lists. Nil means that every tool passes.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED
 
-	// Protocol is the meta-tools the model sees and how they answer, or the native way in which
-	// the model searches by itself: ProtocolFor(model) tells which. Zero means
+	// Protocol says which meta-tools the model sees and how they answer, or how the model
+	// searches by itself. ProtocolFor returns the native protocol of a model. Zero means
 	// ProtocolToolSearch.
 	Protocol Protocol
 
-	// UseModelToolSearch is how Eino's own package spells ProtocolNativeDeferred. Only some
-	// model adapters take deferred tools; with any other adapter the model is left without the
-	// catalog. It takes no other Protocol. False means that Protocol alone decides.
+	// UseModelToolSearch is the name that Eino's own package has for ProtocolNativeDeferred.
+	// Only some model adapters take deferred tools. With any other adapter the model has no
+	// catalog. True does not go with another Protocol. False means that Protocol decides.
 	UseModelToolSearch bool
 
-	// Index builds the searcher. Nil means that of the protocol: Keyword for
+	// Index builds the searcher. Nil means the protocol's searcher: Keyword for
 	// ProtocolToolSearch and the native protocols, Regexp for ProtocolRegexp and
-	// ProtocolSearchAdd, Similarity for ProtocolRanked and BM25 for ProtocolDispatch.
+	// ProtocolSearchAdd, Similarity for ProtocolRanked, and BM25 for ProtocolDispatch.
 	Index Indexer
 
-	// Fallback builds a searcher that is asked when Index's finds nothing or fails. Nil means
-	// none, but Fuzzy for ProtocolSearchAdd without an Index. When every searcher fails,
-	// keyword search answers.
+	// Fallback builds a second searcher. It is asked if the searcher of Index finds nothing or
+	// fails. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index. If every searcher
+	// fails, keyword search answers.
 	Fallback Indexer
 
-	// MaxResults is how many tools a search returns when the model does not say. A search by
-	// the patterns of ProtocolRegexp and ProtocolSearchAdd, which say what is wanted, returns
-	// up to MaxResultsCap. Zero means DefaultMaxResults.
+	// MaxResults is the number of tools that a search returns if the model does not ask for a
+	// number. A pattern of ProtocolRegexp or ProtocolSearchAdd returns up to MaxResultsCap,
+	// since it says which tools are wanted. Zero means DefaultMaxResults.
 	MaxResults int
 
-	// MaxResultsCap is the most the model may ask for. It does not limit selection by name.
-	// Zero means DefaultMaxResultsCap, 10 for ProtocolRanked, or MaxResults where that is more.
+	// MaxResultsCap is the largest number of tools that the model may ask for. It does not limit
+	// a selection by name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or
+	// MaxResults if that is more.
 	MaxResultsCap int
 
-	// MaxPerNamespace is the most places of a result that the tools of one namespace take
-	// while tools of others match: a server whose tools repeat every word a user may say cannot
-	// keep all others from being found. Tools without a namespace are not limited. The places of
-	// Preselect are shared in the same way. Zero means one less than there are places; but no
-	// limit without an Index where the protocol's own searcher is Keyword, whose order is
+	// MaxPerNamespace is the largest number of places in a result that the tools of one
+	// namespace take while tools of other namespaces match. A server whose tools repeat every
+	// word that a user may say cannot hide all other servers. Tools without a namespace have no
+	// limit. The places of Preselect are shared in the same way. Zero means one place less than
+	// the result has, but no limit if the searcher is the protocol's own Keyword, whose order is
 	// Eino's. Negative means no limit.
 	MaxPerNamespace int
 
 	// WHAT IS SHOWN WHEN
 
-	// AlwaysLoaded names dynamic tools that the model sees from the first call on and that
-	// are never hidden: "get_weather", "get_*", "github:*" for a namespace,
-	// "*:list_*" for names within any namespace, "tag:human" for a tag. An asterisk stands for
-	// any text. These tools can still be found, and do not count towards MaxLoaded. A pattern
-	// that no tool matches is ignored, since a server may lack the tool today. Nil means none.
+	// AlwaysLoaded are patterns of dynamic tools that the model sees from the first call on and
+	// that are never hidden: "get_weather", "get_*", "github:*" for a namespace, "*:list_*" for
+	// names in any namespace, "tag:human" for a tag. An asterisk stands for any text. These tools
+	// can still be found, and do not count towards MaxLoaded. A pattern without a matching tool
+	// is ignored, since a server may lack the tool today. Nil means none.
 	AlwaysLoaded []string
 
-	// DeferFrom is the number of dynamic tools from which on any are hidden. With fewer, the
-	// model sees them all, and no meta-tool and no reminder, as long as they are no more than
-	// MaxLoaded. Tools that a Filter drops do not count. Zero means that tools are always
-	// hidden.
+	// DeferFrom is the smallest number of dynamic tools that are hidden. With fewer tools, and
+	// no more than MaxLoaded, the model sees all of them, without a meta-tool or a reminder.
+	// Tools that a Filter drops do not count. Zero means that tools are always hidden.
 	DeferFrom int
 
-	// MaxLoaded is the most loaded tools to be visible at once. The least recently found or
-	// called are hidden again, but for those whose call is under way. Found again, they come
-	// back. A model that searches natively keeps what it found. Zero means no limit.
+	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least
+	// recently found or called are hidden again, except those whose call is under way. A search
+	// brings them back. A model that searches natively keeps what it found. Zero means no limit.
 	MaxLoaded int
 
-	// Preselect is how many tools, the best for what the user said last, are loaded before
-	// the model answers: for models that do not search by themselves. They are ranked by
-	// Index or, if that is nil or reads patterns, by BM25. When the searcher fails, no tool is
-	// loaded and a FailureEvent says so. ProtocolDispatch shows no loaded tool, and so none of
-	// these. Zero means none.
+	// Preselect is the number of tools that are loaded before the model answers: the best tools
+	// for the user's last message. It is for models that do not search on their own. Index ranks
+	// the tools, or BM25 if Index is nil or reads patterns. If the searcher fails, no tool is
+	// loaded and a FailureEvent says so. ProtocolDispatch does not show loaded tools, nor these.
+	// Zero means none.
 	Preselect int
 
-	// Unloaded says what happens to a call to a tool that was not loaded yet. Zero means
+	// Unloaded says what happens to a call of a tool that is not loaded. Zero means
 	// UnloadedLoadAndRun.
 	Unloaded UnloadedPolicy
 
-	// Unknown says what happens to a call to a name no tool has. Zero means UnknownExplain.
+	// Unknown says what happens to a call of a name that no tool has. Zero means
+	// UnknownExplain.
 	Unknown UnknownPolicy
 
 	// HOW IT IS SAID
 
 	// ToolName is the name of the search tool. Two middlewares in one agent need different
-	// names. It takes letters, digits, "_" and "-", at most 64; the other tools of a protocol
-	// get it as a prefix, and may be no longer. "" means DefaultToolName, or search_tools for
-	// ProtocolSearchAdd.
+	// names. A name is at most 64 letters, digits, "_" and "-". It becomes the prefix of the
+	// protocol's other tools, whose names may not be longer either. "" means DefaultToolName, or
+	// search_tools for ProtocolSearchAdd.
 	ToolName string
 
-	// Reminder configures the message that lists the hidden tools. Zero means all their names,
-	// before the first message that is not a system message.
+	// Reminder configures the message that lists the hidden tools. Its zero value means all
+	// names, before the first message that is not a system message.
 	Reminder ReminderConfig
 
-	// Language is the language of what the middleware tells the model. Zero means English.
+	// Language is the language of the texts that the model reads. Zero means English.
 	Language Language
 
-	// Texts replaces texts the model reads. The keys are the headings of prompt/en.md, such as
-	// "description" and "no-match"; placeholders in braces are filled in as they are there. New
-	// fails on a key that is no heading. Nil means that the library's own texts stand.
+	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such
+	// as "description" and "no-match". Placeholders in braces are filled in as in the original.
+	// New fails on a key that is not a heading. Nil means the library's own texts.
 	Texts map[string]string
 
 	// WHAT YOU ARE TOLD
 
-	// OnEvent is told, after the fact and on the goroutine where it happened, of every search of
-	// the model's, of tools loaded, hidden again or refused, of a changed catalog, and of
-	// failures that a run goes on after. Nil means that nobody is told.
+	// OnEvent is called after every search by the model, after tools were loaded, hidden again
+	// or refused, after the catalog changed, and after a failure that did not end the run. It is
+	// called on the goroutine of the event. Nil means that nobody is told.
 	OnEvent func(ctx context.Context, e Event)
 
-	// SendEvents sends the same events to the agent's caller, in the same order, as the
-	// Output.CustomizedOutput of events without a MessageOutput. False means that none are sent.
+	// SendEvents sends the same events to the agent's caller, in the same order: as the
+	// Output.CustomizedOutput of agent events without a MessageOutput. False means that none are
+	// sent.
 	SendEvents bool
 }
 
 // ReminderConfig configures the <available-deferred-tools> message.
 type ReminderConfig struct {
-	// Disabled leaves the message out: the model searches without knowing any name. False means
-	// that the message is there.
+	// Disabled leaves the message out, and the model searches without knowing any name. False
+	// means that the message is there.
 	Disabled bool
 
-	// MaxTokens is the most the message may take, counted as 4 bytes each. What does not fit
-	// is said in less: names by namespace, then namespaces with counts, then one line, which
-	// is there in any case. For ProtocolSearchAdd the list begins with the namespaces, whatever
-	// the bound. Zero means that every name is listed.
+	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long
+	// becomes names by namespace, then namespaces with counts, then one line, which always
+	// fits. For ProtocolSearchAdd the list always begins with the namespaces. Zero means that
+	// every name is listed.
 	MaxTokens int
 
-	// Position is where the message stands. Zero means ReminderFirst.
+	// Position is the place of the message. Zero means ReminderFirst.
 	Position ReminderPosition
 
-	// Describe puts a short description behind each name while MaxTokens allows it. Names
-	// that are listed by namespace, as with Namespaces, have none, and neither do the
-	// namespaces of ProtocolSearchAdd. False means none.
+	// Describe adds a short description to each name if MaxTokens allows it. Names that are
+	// listed by namespace, as with Namespaces, have no description, and neither have the
+	// namespaces of ProtocolSearchAdd. False means no descriptions.
 	Describe bool
 
-	// Namespaces says in a line what the tools of a namespace are for. With it, names are
-	// listed by namespace. Nil means that nothing is said.
+	// Namespaces describes namespaces in a line each. With it, names are listed by namespace.
+	// Nil means no descriptions.
 	Namespaces map[string]string
 }
 
-// ReminderPosition is where the reminder stands among the messages.
+// ReminderPosition is the place of the reminder among the messages.
 type ReminderPosition int
 
 const (
-	// ReminderFirst is before the first message that is not a system message; it never moves.
+	// ReminderFirst is before the first message that is not a system message. It never moves.
 	ReminderFirst ReminderPosition = iota
 	// ReminderLast is directly before the newest user's message, and moves with it.
 	ReminderLast
@@ -205,8 +207,7 @@ const (
 	ReminderInstruction
 )
 
-// UnloadedPolicy says what happens to a call to a dynamic tool that the model has not
-// loaded yet.
+// UnloadedPolicy says what happens to a call of a dynamic tool that is not loaded.
 type UnloadedPolicy int
 
 const (
@@ -216,16 +217,16 @@ const (
 	UnloadedRefuse
 )
 
-// UnknownPolicy says what happens to a call to a name no tool has.
+// UnknownPolicy says what happens to a call of a name that no tool has.
 type UnknownPolicy int
 
 const (
-	// UnknownExplain answers the call with near names; the run goes on. It answers
-	// before an UnknownToolsHandler of the agent would.
+	// UnknownExplain answers the call with near names, and the run goes on. It comes before an
+	// UnknownToolsHandler of the agent.
 	UnknownExplain UnknownPolicy = iota
-	// UnknownFail leaves the call to Eino: the agent's UnknownToolsHandler answers, or
-	// the run ends. It is also the policy for an agent with ToolAliases, whose aliases
-	// the middleware cannot see and would take for unknown names.
+	// UnknownFail leaves the call to Eino: the agent's UnknownToolsHandler answers, or the run
+	// ends. Agents with ToolAliases need it, since the middleware cannot see aliases and would
+	// take them for unknown names.
 	UnknownFail
 )
 
@@ -290,7 +291,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	return &filled, nil
 }
 
-// index and fallback are the searchers, the protocol's own where none is given.
+// index returns the searcher's Indexer; nil means Keyword.
 func (config *Config) index() search.Indexer {
 	if config.Index != nil {
 		return config.Index
@@ -298,6 +299,7 @@ func (config *Config) index() search.Indexer {
 	return config.Protocol.index()
 }
 
+// fallback returns the second searcher's Indexer; nil means none.
 func (config *Config) fallback() search.Indexer {
 	if config.Fallback != nil {
 		return config.Fallback
@@ -308,8 +310,8 @@ func (config *Config) fallback() search.Indexer {
 	return config.Protocol.fallback()
 }
 
-// perNamespace is MaxPerNamespace with its default: keyword search is exactly Eino's, and so is
-// its order.
+// perNamespace returns MaxPerNamespace with its default. Keyword search keeps Eino's order, so
+// it has no limit.
 func (config *Config) perNamespace() int {
 	if config.MaxPerNamespace == 0 && config.index() == nil {
 		return -1
@@ -317,7 +319,7 @@ func (config *Config) perNamespace() int {
 	return config.MaxPerNamespace
 }
 
-// prompt returns the texts the model reads.
+// prompt returns the texts that the model reads.
 func (config *Config) prompt() (*prompt, error) {
 	names := config.Protocol.names(config.ToolName)
 	return newPrompt(config.Language, config.Protocol.String(), !config.Reminder.Disabled, config.Texts,

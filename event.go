@@ -12,14 +12,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// What a middleware tells: Config.OnEvent tells the program, Config.SendEvents the agent's
-// caller.
+// Events tell what a middleware does. Config.OnEvent tells them to the program,
+// Config.SendEvents to the agent's caller.
 
-// An Event is one of SearchEvent, LoadEvent, CatalogEvent and FailureEvent, each a value.
+// An Event is a SearchEvent, LoadEvent, CatalogEvent or FailureEvent, not a pointer to it.
 //
-// An Event logs itself: its keys are stable and its values are counts, names of tools,
-// durations and types of errors. What a model searched for is left out, since it may quote the
-// user, and so is the text of an error, which may quote the query.
+// An Event logs itself. Its keys are stable. Its values are counts, names of tools, durations
+// and types of errors. A query is not logged, since it may quote the user. The text of an error
+// is not logged either, since it may quote the query.
 //
 //	OnEvent: func(ctx context.Context, e toolsearch.Event) {
 //		slog.InfoContext(ctx, "toolsearch", "event", e)
@@ -29,42 +29,41 @@ type Event interface {
 	event()
 }
 
-// SearchEvent tells of one search of the model's.
+// SearchEvent tells of a search by the model.
 type SearchEvent struct {
 	Tool     string        // name of the meta-tool
-	Query    string        // what the model asked for, cut to the bound on its length
-	Matches  []string      // names found, in the order returned
-	NotFound []string      // names asked for that no tool has
+	Query    string        // what the model asked for, cut to the longest query
+	Matches  []string      // names of the tools found, in the order returned
+	NotFound []string      // names the model asked for that no tool has
 	Scores   []float64     // of Matches, in their order; 0 for a tool selected by name
 	Total    int           // number of tools that matched before the limit
-	Searcher string        // what answered: "index", "fallback", "keyword" when both failed; "" for a selection or no match
+	Searcher string        // which searcher answered: "index", "fallback", or "keyword" if both failed; "" for a selection or no match
 	Duration time.Duration // of the search alone
-	Err      error         // a searcher's failure the search recovered from, or the failure it ended with
+	Err      error         // a failure that the search recovered from or ended with; nil means none
 }
 
-// LoadEvent tells what became of tools.
+// LoadEvent tells the names of tools that were loaded, unloaded or refused.
 type LoadEvent struct {
 	Loaded   []string // visible to the model from its next call on
-	Unloaded []string // not visible any more
+	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 }
 
-// CatalogEvent tells that a Source changed the catalog: it was compiled anew. The first answer
-// of a Source is a change too, since there were DynamicTools alone before. A tool with another
-// definition under its old name is neither added nor removed. What New compiles is not told,
-// and neither is an answer with the same definitions. A change is told once, in the run that
-// found it.
+// CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change
+// too, since the catalog had only DynamicTools before. A tool with another definition under its
+// old name is neither added nor removed. New's own compiling and an answer with the same
+// definitions are not told. A change is told once, in the run that found it.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
-	Added    int           // of these, the tools whose names are new
+	Added    int           // number of tools whose names are new
 	Removed  int           // number of tools whose names are gone
-	Duration time.Duration // of compiling, the index included
+	Duration time.Duration // of compiling and indexing
 }
 
-// FailureEvent tells of a failure that a run went on after and that no SearchEvent tells.
+// FailureEvent tells of a failure that did not end the run and that no SearchEvent tells.
 type FailureEvent struct {
-	Part string // what failed: the name of the Config's field, such as "Source" or "Preselect"
-	Err  error  // why
+	Part string // the Config's field that failed, such as "Source" or "Preselect"
+	Err  error  // the reason
 }
 
 func (SearchEvent) event()  {}
@@ -116,7 +115,7 @@ func (e FailureEvent) LogValue() slog.Value {
 	)
 }
 
-// errorType is the type of an error, "" for none.
+// errorType returns the type of an error; "" means none.
 func errorType(err error) string {
 	if err == nil {
 		return ""
@@ -124,8 +123,8 @@ func errorType(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// Eino keeps the events of a run in its checkpoint, by gob, which takes no error: of an error
-// the text is kept.
+// Eino keeps the events of a run in its checkpoint. It uses gob, which does not take every
+// error, so only the text of an error is kept.
 func init() {
 	schema.Register[SearchEvent]()
 	schema.Register[LoadEvent]()
@@ -138,7 +137,7 @@ type (
 	plainFailureEvent FailureEvent
 )
 
-// GobEncode implements gob.GobEncoder. Of Err the text is kept.
+// GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e SearchEvent) GobEncode() ([]byte, error) {
 	text := errorText(e.Err)
 	e.Err = nil
@@ -151,7 +150,7 @@ func (e *SearchEvent) GobDecode(data []byte) (err error) {
 	return err
 }
 
-// GobEncode implements gob.GobEncoder. Of Err the text is kept.
+// GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e FailureEvent) GobEncode() ([]byte, error) {
 	text := errorText(e.Err)
 	e.Err = nil
@@ -196,13 +195,13 @@ func decodeEvent(data []byte, event any) (failure, err error) {
 	return failure, nil
 }
 
-// teller tells events to whoever listens.
+// teller tells events to the program and to the agent's caller.
 type teller struct {
 	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil means nobody
 	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
 }
 
-// listens reports whether anybody is told.
+// listens reports whether events are told to anybody.
 func (t *teller) listens() bool { return t.onEvent != nil || t.send != nil }
 
 func (t *teller) tell(ctx context.Context, e Event) {

@@ -10,8 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The prose the model reads lives in prompt/, one Markdown file per language; this file
-// finds a text by its heading and fills in the names.
+// The texts that the model reads. They are in prompt/, a Markdown file for each language. This
+// file finds a text by its heading and fills in the names.
 
 // Language is the language of what the middleware tells the model.
 type Language int
@@ -30,13 +30,12 @@ var chineseTexts string
 // prompt is the texts of one language for one search tool.
 type prompt struct {
 	texts    map[string]string
-	protocol string // its own texts come before those of all
+	protocol string // its own texts come before the common texts
 	listed   bool   // the model is shown the names of the hidden tools
 }
 
-// newPrompt returns the texts in a language, with own texts in the place of those under
-// their headings, and with values, pairs of a placeholder and what to put there, filled in. It
-// fails on a heading that does not exist.
+// newPrompt returns the texts of a language. own replaces texts by heading. values are pairs of
+// a placeholder and its value. newPrompt fails on an own text whose heading does not exist.
 func newPrompt(language Language, protocol string, listed bool, own map[string]string, values ...string) (*prompt, error) {
 	source := englishTexts
 	if language == Chinese {
@@ -44,7 +43,7 @@ func newPrompt(language Language, protocol string, listed bool, own map[string]s
 	}
 	fill := strings.NewReplacer(values...)
 	p := &prompt{texts: make(map[string]string), protocol: protocol, listed: listed}
-	_, source, _ = strings.Cut(source, "\n# ") // what stands before the first heading is for authors
+	_, source, _ = strings.Cut(source, "\n# ") // the text before the first heading is for authors
 	for section := range strings.SplitSeq(source, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
 		if text, replaced := own[key]; replaced {
@@ -61,9 +60,9 @@ func newPrompt(language Language, protocol string, listed bool, own map[string]s
 	return p, nil
 }
 
-// text returns the text under a heading: the protocol's own, where it has one, in the
-// variant for a model that sees no list of names, where there is one. The values are filled
-// in as in newPrompt.
+// text returns the text of a key. The protocol's own text comes before the common text, and
+// where the model sees no list of names, a variant for that comes first. The values are as in
+// newPrompt.
 func (p *prompt) text(key string, values ...string) string {
 	text := p.texts[key]
 	for _, prefix := range [...]string{p.protocol + " ", ""} {
@@ -79,8 +78,8 @@ func (p *prompt) text(key string, values ...string) string {
 	return strings.NewReplacer(values...).Replace(text)
 }
 
-// of returns what a searcher has to say of a query, in the language of the prompt where
-// there is a text of it.
+// of returns the message of a QueryError, in the language of the prompt if the prompt has a
+// text for it.
 func (p *prompt) of(wrong *search.QueryError) string {
 	if wrong.Key == "" {
 		return wrong.Message

@@ -10,19 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The menu: every searcher there is, and the contract for one's own. They live in package
-// search; what stands here spares a program the second import.
+// The menu: every searcher, and the contract for a searcher of your own. All of it is in package
+// search. This file spares a program the second import.
 
-// The searchers. Each is for Config.Index or Config.Fallback; its options and its details
-// are told in package search.
+// The searchers are for Config.Index and Config.Fallback. Package search describes their
+// options.
 
-// Keyword is Eino's own scorer, bit for bit, over an index. It is the default.
+// Keyword is Eino's own scorer, bit for bit, with an index. It is the default.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 	return search.Keyword(ctx, docs)
 }
 
-// BM25 is the searcher to recommend: it finds tools by the words of their names,
-// descriptions, parameters and annotations, in English and Chinese.
+// BM25 is the recommended searcher. It finds tools by the words of their names, descriptions,
+// parameters and annotations, in English and Chinese.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) { return search.BM25(ctx, docs) }
 
 // Regexp finds tools whose name matches a regular expression.
@@ -30,16 +30,16 @@ func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 	return search.Regexp(ctx, docs)
 }
 
-// Fuzzy finds tools by words that are misspelled, cut short or run together. It makes a
-// good Config.Fallback.
+// Fuzzy finds tools by words that are misspelled, cut short or run together. It is a good
+// Config.Fallback.
 func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) { return search.Fuzzy(ctx, docs) }
 
-// Similarity ranks tools by how much of the query's text theirs has, letter by letter.
+// Similarity ranks tools by how similar their text is to the query, letter by letter.
 func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 	return search.Similarity(ctx, docs)
 }
 
-// Embedding ranks tools by how near their meaning is to the query's, as e sees it.
+// Embedding ranks tools by how near their embedding is to the query's.
 func Embedding(e embedding.Embedder) Indexer { return search.Embedding(e) }
 
 // Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds most.
@@ -48,7 +48,7 @@ func Hybrid(parts ...Indexer) Indexer { return search.Hybrid(parts...) }
 // Retriever asks a search engine that holds the catalog.
 func Retriever(r retriever.Retriever) Indexer { return search.Retriever(r) }
 
-// The options of the searchers that have some, each an Indexer by its method Index.
+// The options of searchers. Their method Index is an Indexer.
 type (
 	BM25Options       = search.BM25Options
 	Field             = search.Field // of BM25Options
@@ -77,8 +77,8 @@ type (
 	Contribution = search.Contribution
 )
 
-// Annotate derives an Annotation from a tool's name: the namespace of
-// mcp__server__tool and server__tool is server. It is the default of Config.Annotate.
+// Annotate derives an Annotation from a tool's name. The namespace of mcp__server__tool and
+// server__tool is server. It is the default of Config.Annotate.
 func Annotate(info *schema.ToolInfo) Annotation { return search.Annotate(info) }
 
 // ParseQuery reads a keyword query. See search.ParseQuery.

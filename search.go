@@ -21,30 +21,30 @@ import (
 //	text -> select by name                                               -> Result
 //	     -> read, as the searcher asked does -> narrow -> rank -> share  -> Result
 //
-// Everything a model can ask for goes through scope.find, whichever protocol or tool it
-// came in by: which part of the catalog, which searcher, and what is said when nothing is
-// found. What a query demands besides a ranking is resolved here and nowhere else: required
-// words and namespaces by search.Narrower, and what the request may see.
+// Every search of every protocol goes through scope.find. It decides which part of the catalog
+// is searched, which searcher answers, and what the model is told when nothing is found. What a
+// query demands besides a ranking is resolved here and nowhere else: search.Narrower resolves
+// required words and namespaces, and the scope is what the request may see.
 
-// trace is what is to be told of a search besides its result.
+// trace is what events tell of a search besides its result.
 type trace struct {
 	answered answerer           // the last searcher that found anything
-	failure  error              // a searcher's, which the search recovered from
+	failure  error              // a searcher's failure that the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
 }
 
 // An answerer is one of a catalog's searchers.
 type answerer struct {
 	search.Searcher
-	role string // in SearchEvent.Searcher, for whoever reads it
+	role string // its name in SearchEvent.Searcher
 }
 
-// A scope is a catalog as far as one request may see it. What is outside is not found, not
+// A scope is the part of a catalog that one request may see. Other tools are not found, not
 // suggested and not selected.
 type scope struct {
 	*Catalog
 	allowed      docset.Set // nil means all documents
-	perNamespace int        // most places of a result for one namespace; zero means all but one; negative, no limit
+	perNamespace int        // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
 
 func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }
@@ -52,7 +52,7 @@ func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }
 // sees reports whether the document is in the scope.
 func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
 
-// filter is sees for a Query.
+// filter returns sees as a Query has it: nil means all documents.
 func (c scope) filter() func(doc int) bool {
 	if c.allowed == nil {
 		return nil
@@ -60,11 +60,10 @@ func (c scope) filter() func(doc int) bool {
 	return c.allowed.Has
 }
 
-// find answers one or more queries as one result: the best of each, then the second
-// best of each, and so on, every tool once. limit counts for each query; 0 is the
-// default.
+// find answers queries with one result: the best tool of each query, then the second best of
+// each, and so on, every tool once. The limit holds for each query; 0 means the default.
 //
-// The error is what it could not recover from, a cancelled context included.
+// The error is a failure that find could not recover from, or that of the context.
 func (c scope) find(ctx context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
@@ -103,13 +102,13 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	}
 	result.Matches = interleave(lists)
 	c.help(result, blank, missed)
-	if trace.wrong != nil { // which may well be why there is no match
+	if trace.wrong != nil { // probably the reason for no match
 		result.Message = c.prompt.of(trace.wrong)
 	}
 	return result, trace, nil
 }
 
-// hasWord reports whether a text has a word at all: whether ParseQuery finds a keyword.
+// hasWord reports whether ParseQuery finds a keyword in the text.
 func hasWord(text string) bool {
 	for word := range strings.FieldsSeq(text) {
 		if word != "+" {
@@ -122,7 +121,7 @@ func hasWord(text string) bool {
 // unlimited asks for as many tools as the ceiling allows.
 const unlimited = math.MaxInt
 
-// limit applies the default and the ceiling to what was asked for.
+// limit returns the number of results for the number that the model asked for.
 func (c scope) limit(asked int) int {
 	if asked <= 0 {
 		return c.maxResults
@@ -132,7 +131,7 @@ func (c scope) limit(asked int) int {
 
 // queryError returns the QueryError that err is, or nil.
 func queryError(err error) *search.QueryError {
-	if err == nil { // not worth the pointer that errors.As takes
+	if err == nil { // the usual case, without the allocation of errors.As
 		return nil
 	}
 	wrong := (*search.QueryError)(nil)
@@ -140,9 +139,9 @@ func queryError(err error) *search.QueryError {
 	return wrong
 }
 
-// rank asks the catalog's searcher, then its fallback if that found nothing. When all that
-// answered was a failure, it asks the keyword scorer, which cannot fail. A QueryError of the
-// catalog's searcher is its error.
+// rank asks the catalog's searcher, and its fallback if the searcher finds nothing. If both
+// fail, rank asks Keyword, which cannot fail. A QueryError of the catalog's searcher is
+// returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered := false
 	for i, s := range []answerer{{c.searcher, "index"}, {c.fallback, "fallback"}} {
@@ -171,8 +170,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	if answered {
 		return nil, 0, nil
 	}
-	// It stands in for searchers that read the text by the common rule, or by one of their own
-	// that nobody else can keep.
+	// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
 	keyword := plainSearcher{c.narrower.Keyword()}
 	a, err := c.ask(ctx, keyword, text, namespace, limit)
 	if err == nil && len(a.matches) > 0 {
@@ -182,19 +180,18 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	return a.matches, a.total, err
 }
 
-// plainSearcher is a searcher that is asked by the common rule, whatever it would make of a
-// text itself.
+// plainSearcher hides a searcher's own way to read a text: the text is read by the common rule.
 type plainSearcher struct{ search.Searcher }
 
-// An asked is what a searcher answered to a query.
+// An asked is a query and a searcher's answer.
 type asked struct {
 	query   search.Query
 	matches []Match
 	total   int
-	partial error // the searcher's, although it answered
+	partial error // what failed although the searcher answered
 }
 
-// ask reads a text as the searcher does and asks it. A searcher that panics has failed.
+// ask reads a text as the searcher does and asks the searcher. A panic is a failure.
 func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a asked, err error) {
 	defer failed(&err)
 	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace), c.filter())
@@ -202,17 +199,17 @@ func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace strin
 	return c.count(ctx, s, q)
 }
 
-// failed is deferred around code that others wrote, whose panic is an error. A closure in its
-// place would cost every search an allocation.
+// failed turns a panic of foreign code into an error. It is deferred. A closure instead would
+// cost every search an allocation.
 func failed(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
 	}
 }
 
-// preselect returns the best documents for what a user said, whose words are read by the
-// common rule; none of them is required. If the searcher fails there are none: a guess is no
-// reason to ask a worse one.
+// preselect returns the best documents for a user's words. It reads them by the common rule,
+// and no word is required. If the searcher fails, there are none: preselecting is a guess, and
+// a worse searcher would guess worse.
 func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
 	q := c.narrower.Read(nil, text, "")
 	q.Required, q.Limit = nil, limit
@@ -231,10 +228,10 @@ func (c scope) preselect(ctx context.Context, text string, limit int) (docs []in
 // maxShareAsks is how often a searcher is asked again on behalf of other namespaces.
 const maxShareAsks = 4
 
-// share takes places of a result from namespaces that have more than their share, for the best
-// tools of others, as long as some match: a server whose tools repeat every word a user may
-// say cannot keep all others from being found. What takes a place stands behind what keeps
-// one.
+// share takes places of a result from namespaces that have more than their share, and gives
+// them to the best matching tools of other namespaces. A server whose tools repeat every word
+// that a user may say cannot hide all other servers. A tool that is given a place comes after
+// the tools that keep theirs.
 func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
 	places, most := len(a.matches), c.perNamespace
 	if most == 0 {
@@ -246,7 +243,7 @@ func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
 	return c.shared(ctx, s, a, most)
 }
 
-// shared is share of a result that is crowded.
+// shared is share for a crowded result.
 func (c scope) shared(ctx context.Context, s search.Searcher, a asked, most int) []Match {
 	places := len(a.matches)
 	chosen := docset.New(len(c.docs))
@@ -287,7 +284,7 @@ func (c scope) shared(ctx context.Context, s search.Searcher, a asked, most int)
 			break
 		}
 	}
-	// What nobody else wants stays.
+	// Places that no other tool takes stay.
 	shared := make([]Match, 0, places)
 	for i, m := range a.matches {
 		if kept[i] {
@@ -318,8 +315,8 @@ func (c scope) isCrowded(matches []Match, most int) bool {
 	return false
 }
 
-// count asks one searcher. Where it does not keep to q.Allowed, it is asked again for all it
-// has.
+// count asks one searcher. If the searcher does not keep to q.Allowed, count asks again without
+// a limit.
 func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a asked, err error) {
 	defer failed(&err)
 	a.query = q
@@ -346,8 +343,8 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 	return a, nil
 }
 
-// matches trusts no searcher: hits outside the catalog, ones not allowed, repeated ones and
-// those beyond the limit are dropped. distinct counts what the limit alone would drop too.
+// matches does not trust the searcher. It drops hits outside the catalog, hits that are not
+// allowed, repeated hits and hits beyond the limit. distinct also counts those beyond the limit.
 func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, distinct int) {
 	var seen docset.Set
 	isNew := func(i int, hit search.Hit) bool {
@@ -399,7 +396,7 @@ func interleave(lists [][]Match) []Match {
 	return merged
 }
 
-// help adds near names and words to a result that found less than it was asked for.
+// help adds near names and a message to a result without a match or with names not found.
 func (c scope) help(result *Result, blank bool, missed []string) {
 	switch {
 	case blank:
@@ -443,14 +440,14 @@ const (
 // A Result is the answer to a search.
 type Result struct {
 	Matches     []Match  // best first, or in the order asked for by a selection
-	NotFound    []string // names a selection asked for that no tool has
-	Suggestions []string // near names, where something was not found
-	Total       int      // number of tools that matched before the limit; of several queries, the sum
-	Message     string   // words of help for the model; "" if there is nothing to say
+	NotFound    []string // names of a selection that no tool has
+	Suggestions []string // names near those that were not found
+	Total       int      // number of tools that matched before the limit, summed over the queries
+	Message     string   // help for the model; "" means none
 }
 
-// A Match is one tool found.
+// A Match is a tool that was found.
 type Match struct {
-	Info  *schema.ToolInfo // shared: not to be changed
+	Info  *schema.ToolInfo // shared; must not be changed
 	Score float64          // 0 for a tool selected by name
 }

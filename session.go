@@ -8,46 +8,44 @@ import (
 	"sync"
 )
 
-// A conversation's loaded tools, for callers that do not keep the messages which show them,
-// and for agents that work on one conversation without sharing its messages.
+// A conversation's loaded tools. They are for callers that do not keep the messages that show
+// them, and for agents that work on one conversation without sharing its messages.
 
-// A Session is what one conversation has loaded. It is shared, through WithSession, by every
-// agent that runs within the context: sub-agents, agents called as tools, the steps of
-// plan-execute, the tasks of the deep agent, the next request of the same user. A tool that
-// one of them loads is visible to the others from their next model call on, if their catalog
-// has it; a tool that one of them unloads is hidden from the others, unless their own history
-// shows it.
+// A Session is the loaded tools of one conversation. WithSession shares it with every agent that
+// runs within the context: sub-agents, agents called as tools, the steps of plan-execute, the
+// tasks of the deep agent, the next request of the same user. A tool that one agent loads is
+// visible to the others from their next model call on, if their catalog has the tool. A tool
+// that one agent unloads is hidden from the others, unless their own history shows it.
 //
-// A Session is kept up to date before every model call and at the end of a successful run. It
-// marshals as a JSON list of names. It is safe for concurrent use, and its zero value is an
-// empty session.
+// The middleware updates a Session before every model call and at the end of a successful run.
+// A Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is
+// an empty session.
 type Session struct {
 	mu     sync.Mutex
-	names  []string // in the order in which they were first loaded
+	names  []string // in the order of their first loading
 	loaded map[string]bool
 }
 
-// maxSessionNames bounds a session, whatever is unmarshalled into it or loaded by catalogs that
-// come and go. The names loaded first are forgotten first.
+// maxSessionNames bounds a session. The names that were loaded first are forgotten first.
 const maxSessionNames = 10_000
 
-// NewSession returns a session that has loaded the named tools, in that order. Names that no
-// catalog has are kept and show nothing.
+// NewSession returns a session in which the named tools are loaded, in that order. It keeps
+// names that no catalog has; they show nothing.
 func NewSession(names ...string) *Session {
 	s := &Session{}
 	s.update(names, nil)
 	return s
 }
 
-// Loaded returns the names of the loaded tools in the order in which they were first loaded.
-// Tools that are always loaded are not among them.
+// Loaded returns the names of the loaded tools in the order of their first loading, without the
+// tools that are always loaded.
 func (s *Session) Loaded() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler: a list of names.
+// MarshalJSON implements json.Marshaler. It writes a list of names.
 func (s *Session) MarshalJSON() ([]byte, error) {
 	names := s.Loaded()
 	if names == nil {
@@ -56,7 +54,7 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The session has just the names of the list then.
+// UnmarshalJSON implements json.Unmarshaler. It replaces all names of the session.
 func (s *Session) UnmarshalJSON(text []byte) error {
 	var names []string
 	if err := json.Unmarshal(text, &names); err != nil {
@@ -69,7 +67,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// update adds names at the end, but for those the session has, and removes others.
+// update adds the names that the session does not have, at the end, and removes others.
 func (s *Session) update(add, remove []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,9 +104,8 @@ func (s *Session) updateLocked(add, remove []string) {
 // sessionKey is the context key of a session.
 type sessionKey struct{}
 
-// WithSession shares a session with every run of an agent within the returned context. Nil
-// means that the run has a session of its own, as without WithSession: it ends what an outer
-// context shares, for an agent that is to load for itself.
+// WithSession shares a session with every run of an agent within the returned context. A nil
+// session ends the sharing by an outer context: such an agent loads tools for itself alone.
 func WithSession(ctx context.Context, s *Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
@@ -119,8 +116,8 @@ func sessionIn(ctx context.Context) *Session {
 	return s
 }
 
-// WithLoaded is WithSession(ctx, NewSession(names...)): the named dynamic tools are visible
-// from the first model call on.
+// WithLoaded is WithSession(ctx, NewSession(names...)). The named dynamic tools are visible from
+// the first model call on.
 func WithLoaded(ctx context.Context, names ...string) context.Context {
 	return WithSession(ctx, NewSession(names...))
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// select:a,b - tools by name, in whichever way a model writes a list of names.
+// select:a,b finds tools by name, however a model writes a list of names.
 
-// parseSelect reads the direct selection "select:a,b", in any case and with blanks or a
-// full-width colon, and returns the list of names.
+// parseSelect reads the direct selection "select:a,b" and returns the list of names. It accepts
+// any case, blanks before the colon and a full-width colon.
 func parseSelect(text string) (list string, ok bool) {
 	text = strings.TrimSpace(text)
 	const prefix = "select"
@@ -23,7 +23,7 @@ func parseSelect(text string) (list string, ok bool) {
 	if len(list) > maxSelectBytes {
 		list = naming.Cut(list, maxSelectBytes)
 		if i := strings.LastIndexFunc(list, nameSeparators[0]); i >= 0 {
-			list = list[:i] // not a torn name
+			list = list[:i] // without the name that was cut
 		}
 	}
 	return list, ok
@@ -38,7 +38,7 @@ func cutAny(s string, prefixes ...string) (rest string, found bool) {
 	return s, false
 }
 
-// nameSeparators are what may stand between names, the likeliest first.
+// nameSeparators are the separators of names, the likeliest first.
 var nameSeparators = []func(rune) bool{
 	func(r rune) bool { return strings.ContainsRune(",，", r) },
 	func(r rune) bool { return strings.ContainsRune("、;；\n", r) },
@@ -53,7 +53,7 @@ func isNameDecoration(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’[]", r)
 }
 
-// selection is the answer to a select:, as it is put together.
+// selection collects the answer to a select:.
 type selection struct {
 	scope   scope
 	asked   int // names looked up
@@ -62,15 +62,16 @@ type selection struct {
 	missing []string
 }
 
-// selectNames looks up the names of a list in the order asked, each tool once.
+// selectNames looks up the names of a list in their order, each tool once.
 func (c scope) selectNames(list string) (matches []Match, missing []string) {
 	s := selection{scope: c, seen: docset.New(len(c.docs))}
 	s.add(list, nameSeparators)
 	return s.matches, s.missing
 }
 
-// add selects what text names. It may be a name, one in quotes or brackets, or several;
-// a name may itself hold a separator, so the whole is tried before its parts.
+// add selects the tools that text names. The text is a name, a name in quotes or brackets, or
+// several names. A name may contain a separator, so the whole text is looked up before its
+// parts.
 func (s *selection) add(text string, separators []func(rune) bool) {
 	if s.asked >= maxSelect || s.addName(text) {
 		return
@@ -81,7 +82,8 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 			continue
 		}
 		rest := separators[i+1:]
-		// Blanks separate names only if that finds one: "get wether" is one name misspelled.
+		// Blanks separate names only if a tool has one of the names: "get wether" is a single
+		// misspelled name.
 		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.scope.lookup(part); return ok }) {
 			break
 		}
@@ -98,8 +100,8 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 	}
 }
 
-// addName selects the tool of that name, bare or decorated, and reports whether there is
-// one.
+// addName selects the tool of that name, with or without decoration, and reports whether there
+// is such a tool.
 func (s *selection) addName(text string) bool {
 	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
 		if doc, ok := s.scope.lookup(name); ok {
