@@ -145,7 +145,7 @@ type Config struct {
 	// search_tools for ProtocolSearchAdd.
 	ToolName string
 
-	// Reminder configures the message that lists the hidden tools. Its zero value means all
+	// Reminder configures the message that lists the hidden tools. Zero means that it lists all
 	// names, before the first message that is not a system message.
 	Reminder ReminderConfig
 
