@@ -1,16 +1,23 @@
 package toolsearch_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/indexer"
+	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -245,4 +252,301 @@ func ExampleConfig_onEvent() {
 	// + tool_search
 	// {"matches":["mcp__github__create_issue"]}
 	// + mcp__github__create_issue
+}
+
+// NewTyped is New for agents of *schema.AgenticMessage too; nothing else differs.
+func ExampleNewTyped() {
+	ctx := context.Background()
+	middleware, err := toolsearch.NewTyped[*schema.AgenticMessage](ctx, &toolsearch.Config{DynamicTools: demoTools()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	model := toolsearchtest.NewModel[*schema.AgenticMessage](
+		toolsearchtest.CallTool("tool_search", `{"query":"channel"}`),
+		toolsearchtest.Say("Slack can do that."),
+	)
+	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{
+		Name: "helper", Description: "Helps", Model: model,
+		Handlers: []adk.TypedChatModelAgentMiddleware[*schema.AgenticMessage]{middleware},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	events := agent.Run(ctx, &adk.TypedAgentInput[*schema.AgenticMessage]{
+		Messages: []*schema.AgenticMessage{schema.UserAgenticMessage("Who can write to a channel?")},
+	})
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			fmt.Println(event.Err)
+			return
+		}
+	}
+	for i, request := range model.Requests() {
+		fmt.Println("call", i+1, "saw", request.ToolNames())
+	}
+	// Output:
+	// call 1 saw [tool_search]
+	// call 2 saw [tool_search mcp__slack__send_message]
+}
+
+// showRun plays a script to an agent and prints what the model saw before each turn and
+// what it was answered. "+" stands before a tool that it had not seen before.
+func showRun(ctx context.Context, config toolsearch.Config, question string, turns ...toolsearchtest.Turn) {
+	config.Reminder.Disabled = true
+	middleware, err := toolsearch.New(ctx, &config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	model := toolsearchtest.NewModel[*schema.Message](append(turns, toolsearchtest.Say("Done."))...)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			fmt.Println(event.Err)
+			return
+		}
+	}
+	var seen []string
+	for _, request := range model.Requests() {
+		if last := request.Messages[len(request.Messages)-1]; last.Role == toolsearchtest.Tool {
+			fmt.Println(last.Text)
+		}
+		for _, name := range request.ToolNames() {
+			if !slices.Contains(seen, name) {
+				seen = append(seen, name)
+				fmt.Println("+", name)
+			}
+		}
+	}
+}
+
+// The default: what a search finds is loaded.
+func ExampleProtocol_toolSearch() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools()}, "Open an issue",
+		toolsearchtest.CallTool("tool_search", `{"query":"create issue","max_results":1}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", `{}`))
+	// Output:
+	// + tool_search
+	// {"matches":["mcp__github__create_issue"]}
+	// + mcp__github__create_issue
+	// mcp__github__create_issue
+}
+
+// Eino v0.8's: names are looked for by a regular expression.
+func ExampleProtocol_regexp() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolRegexp}, "Tell the team",
+		toolsearchtest.CallTool("tool_search", `{"regex_pattern":"slack.*message"}`))
+	// Output:
+	// + tool_search
+	// {"selectedTools":["mcp__slack__send_message"]}
+	// + mcp__slack__send_message
+}
+
+// Searching and loading apart: the model loads what it has chosen.
+func ExampleProtocol_searchAdd() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolSearchAdd}, "Tell the team",
+		toolsearchtest.CallTool("search_tools", `{"query":"channel"}`),
+		toolsearchtest.CallTool("add_tool", `{"tool_names":["mcp__slack__send_message"]}`))
+	// Output:
+	// + search_tools
+	// + add_tool
+	// + show_all_tools
+	// + remove_tool
+	// {"found":1,"tools":[{"name":"mcp__slack__send_message","description":"Posts into a channel"}],"message":"1 found. Load what you need with add_tool."}
+	// {"added":["mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":"Loaded: you can call them from your next turn on."}
+	// + mcp__slack__send_message
+}
+
+// A ranked list to weigh candidates by.
+func ExampleProtocol_ranked() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolRanked}, "Tell the team",
+		toolsearchtest.CallTool("tool_search", `{"query":"send message","limit":1}`))
+	// Output:
+	// + tool_search
+	// Loaded the best 1 of 3 candidates, with scores:
+	// 1. mcp__slack__send_message (0.626)
+	//    Posts into a channel
+	//    mcp__slack__send_message()
+	// {"query":"send message","limit":1,"total":3,"matches":[{"rank":1,"name":"mcp__slack__send_message","score":0.626,"description":"Posts into a channel","usage":"mcp__slack__send_message()"}]}
+	// + mcp__slack__send_message
+}
+
+// The tool list never changes: tools are run by call_tool.
+func ExampleProtocol_dispatch() {
+	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolDispatch}, "Tell the team",
+		toolsearchtest.CallTool("tool_search", `{"query":"send message"}`),
+		toolsearchtest.CallTool("call_tool", `{"name":"mcp__slack__send_message","arguments":{}}`))
+	// Output:
+	// + tool_search
+	// + call_tool
+	// {"matches":[{"name":"mcp__slack__send_message","description":"Posts into a channel","parameters":{"properties":{},"type":"object"}}]}
+	// mcp__slack__send_message
+}
+
+// printMatches searches the demo's tools with index and prints what is found.
+func printMatches(index toolsearch.Indexer, queries ...string) {
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), index)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, query := range queries {
+		result, err := catalog.Search(ctx, query, 5)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		names := []string{}
+		for _, m := range result.Matches {
+			names = append(names, m.Info.Name)
+		}
+		fmt.Printf("%s -> %s\n", query, cmp.Or(strings.Join(names, " "), "nothing"))
+	}
+}
+
+// Every keyword earns 10, 5, 3 or 2 points; keywords are not stemmed.
+func ExampleKeyword() {
+	printMatches(toolsearch.Keyword, "create issue", "opening")
+	// Output:
+	// create issue -> mcp__github__create_issue mcp__github__list_issues
+	// opening -> nothing
+}
+
+// Words are known in any inflection, and a namespace with a colon keeps to its tools.
+func ExampleBM25_namespace() {
+	printMatches(toolsearch.BM25, "opening issues", "github: channel", "slack: post to a channel")
+	// Output:
+	// opening issues -> mcp__github__create_issue mcp__github__list_issues
+	// github: channel -> nothing
+	// slack: post to a channel -> mcp__slack__send_message
+}
+
+// A field counts for as much as its weight says, and not at all where that is negative.
+func ExampleBM25Options() {
+	printMatches(toolsearch.BM25Options{Description: toolsearch.Field{Weight: -1}}.Index, "channel", "message")
+	// Output:
+	// channel -> nothing
+	// message -> mcp__slack__send_message
+}
+
+// Words may be misspelled or cut short.
+func ExampleFuzzy() {
+	printMatches(toolsearch.Fuzzy, "mesage", "creat issue")
+	// Output:
+	// mesage -> mcp__slack__send_message
+	// creat issue -> mcp__github__create_issue mcp__github__list_issues
+}
+
+// A query is an expression; one that does not compile is answered in words.
+func ExampleRegexp() {
+	printMatches(toolsearch.Regexp, "github.*issues?$", "^mcp__slack")
+	// Output:
+	// github.*issues?$ -> mcp__github__create_issue mcp__github__list_issues
+	// ^mcp__slack -> mcp__slack__send_message
+}
+
+// Tools are ranked by how alike their text and the query are.
+func ExampleSimilarity() {
+	printMatches(toolsearch.SimilarityOptions{Floor: 0.8}.Index, "opens an issue in a repository")
+	// Output:
+	// opens an issue in a repository -> mcp__github__create_issue mcp__github__list_issues
+}
+
+// topics stands for a sentence encoder: a text's vector says how much of each topic is in
+// it. Real ones are in eino-ext.
+type topics [][]string
+
+func (t topics) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	vectors := make([][]float64, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float64, len(t)+1)
+		vectors[i][len(t)] = 0.01 // no vector may be zero
+		for j, words := range t {
+			for _, word := range words {
+				vectors[i][j] += float64(strings.Count(strings.ToLower(text), word))
+			}
+		}
+	}
+	return vectors, nil
+}
+
+var encoder = topics{{"issue", "bug", "defect"}, {"message", "channel", "chat"}, {"create", "open", "new"}}
+
+// What a query means counts, not its words.
+func ExampleEmbedding() {
+	index := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
+	printMatches(index, "new bug", "chat")
+	// Output:
+	// new bug -> mcp__github__create_issue mcp__github__list_issues
+	// chat -> mcp__slack__send_message
+}
+
+// Words and meaning together: what both find comes first.
+func ExampleHybrid() {
+	encode := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
+	printMatches(toolsearch.Hybrid(toolsearch.BM25, encode), "list defects", "chat")
+	// Output:
+	// list defects -> mcp__github__list_issues mcp__github__create_issue
+	// chat -> mcp__slack__send_message
+}
+
+// demoEngine stands for a search engine: it keeps documents, and ranks those by the words of
+// the query that they hold. Real ones are in eino-ext.
+type demoEngine struct{ docs []*schema.Document }
+
+func (e *demoEngine) Store(_ context.Context, docs []*schema.Document, _ ...indexer.Option) (ids []string, err error) {
+	e.docs = append(e.docs, docs...)
+	for _, doc := range docs {
+		ids = append(ids, doc.ID)
+	}
+	return ids, nil
+}
+
+func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
+	var found []*schema.Document
+	for _, doc := range e.docs {
+		score := 0
+		for _, word := range strings.Fields(query) {
+			score += strings.Count(strings.ToLower(doc.Content), word)
+		}
+		if score > 0 {
+			copied := &schema.Document{ID: doc.ID, MetaData: map[string]any{search.MetaName: doc.MetaData[search.MetaName]}}
+			found = append(found, copied.WithScore(float64(score)))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *schema.Document) int { return cmp.Compare(b.Score(), a.Score()) })
+	return found, nil
+}
+
+// One process stores the catalog in an engine, this or another one searches it there.
+func ExampleRetriever() {
+	ctx := context.Background()
+	docs, err := search.Documents(demoInfos(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := &demoEngine{}
+	stored, err := search.StoreDocuments(ctx, e, docs, search.StoreOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("stored", stored.Written)
+	printMatches(toolsearch.Retriever(e), "opens", "+slack channel")
+	// Output:
+	// stored 3
+	// opens -> mcp__github__create_issue
+	// +slack channel -> mcp__slack__send_message
 }
