@@ -3,12 +3,15 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -189,4 +192,32 @@ func BenchmarkBM25(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestKeywordAllocatesLittle: a search through the tool, from JSON to JSON, takes no more
+// than twenty allocations, however large the catalog.
+func TestKeywordAllocatesLittle(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the race detector allocates too")
+	}
+	ctx := context.Background()
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, testtools.BenchCatalog(2_000), nil)
+	require.NoError(t, err)
+	searchTool := catalog.Tool()
+	for _, arguments := range benchQueries {
+		var failure error
+		allocations := testing.AllocsPerRun(100, func() {
+			if _, err := searchTool.InvokableRun(ctx, arguments); err != nil {
+				failure = err
+			}
+		})
+		assert.NoError(t, failure, arguments)
+		assert.LessOrEqual(t, allocations, 20.0, arguments)
+	}
+}
+
+// raceDetector reports whether the test was built with -race.
+func raceDetector() bool {
+	build, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
