@@ -19,8 +19,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Every benchmark stands beside the same work done by Eino's own package, in one run:
-// read the ratio, since machines are noisy.
+// Most benchmarks measure the same work of Eino's package in the same run. Machines are noisy, so
+// compare the two by their ratio.
 //
 //	go test -run '^$' -bench . -benchmem
 
@@ -55,8 +55,8 @@ func BenchmarkKeyword(b *testing.B) {
 	}
 }
 
-// BenchmarkKeywordWorstQueries are the queries an index helps least: single letters,
-// which nearly every tool contains, and names cut across their parts.
+// BenchmarkKeywordWorstQueries measures the queries that an index helps least: single letters,
+// which nearly every tool contains, and pieces that span two parts of a name.
 func BenchmarkKeywordWorstQueries(b *testing.B) {
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), testtools.BenchCatalog(10_000), nil)
 	if err != nil {
@@ -74,8 +74,8 @@ func BenchmarkKeywordWorstQueries(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild is the time to compile a catalog; the yardstick is a single query of
-// Eino's scorer over it, which pays that price every time.
+// BenchmarkBuild measures the time to compile a catalog. It is compared with a single query of
+// Eino's scorer, which does that work for every query.
 func BenchmarkBuild(b *testing.B) {
 	for _, size := range benchSizes {
 		infos := testtools.BenchCatalog(size)
@@ -98,7 +98,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkState is the work before one model call late in a long conversation.
+// BenchmarkState measures the work before a model call, late in a long conversation.
 func BenchmarkState(b *testing.B) {
 	b.Run("message", benchmarkState[*schema.Message])
 	b.Run("agentic", benchmarkState[*schema.AgenticMessage])
@@ -137,7 +137,7 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 		}
 		run := func(middleware adk.TypedChatModelAgentMiddleware[M]) func(b *testing.B) {
 			return func(b *testing.B) {
-				// The call before this one has hidden the catalog and shown what is loaded.
+				// The previous model call has hidden the catalog and shown the loaded tools.
 				_, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 				if err != nil {
 					b.Fatal(err)
@@ -166,7 +166,6 @@ func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
 	return info
 }
 
-// BenchmarkBM25 is the searcher to recommend beside Eino's scorer.
 func BenchmarkBM25(b *testing.B) {
 	for _, size := range benchSizes {
 		infos := testtools.BenchCatalog(size)
@@ -194,8 +193,8 @@ func BenchmarkBM25(b *testing.B) {
 	}
 }
 
-// TestKeywordAllocatesLittle: a search through the tool, from JSON to JSON, takes no more
-// than twenty allocations, however large the catalog.
+// A search by the tool, from JSON to JSON, makes at most twenty allocations, whatever the size of
+// the catalog.
 func TestKeywordAllocatesLittle(t *testing.T) {
 	if raceDetector() {
 		t.Skip("the race detector allocates too")

@@ -25,8 +25,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Moving over from Eino's package means changing the import path: its constructors and
-// everything its Config can say have to be here too, under the same names and types.
+// A program moves over from Eino's package by a change of the import path. The constructors and
+// the fields of Config therefore have the names and types of Eino's.
 func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
 	ctx, tools := context.Background(), testtools.NewsTools()
 	for i, build := range []func() (adk.ChatModelAgentMiddleware, error){
@@ -45,24 +45,24 @@ func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
 		assert.NotNil(t, middleware, "%d", i)
 	}
 
-	// Fields that a later release of Eino adds show up here.
+	// A field that a later release of Eino adds fails here.
 	theirs, ours := reflect.TypeFor[oracle.Config](), reflect.TypeFor[toolsearch.Config]()
 	for i := range theirs.NumField() {
 		want := theirs.Field(i)
 		got, _ := ours.FieldByName(want.Name)
-		assert.True(t, got.Type == want.Type, "Eino's Config has %s %s, ours has %v", want.Name, want.Type, got.Type)
+		assert.True(t, got.Type == want.Type, "the field %s has Eino's type %s, not %v", want.Name, want.Type, got.Type)
 	}
 }
 
-// buildAll calls the constructors for both message types and returns what they failed
-// with. The library promises never to panic: that is a failure of the test.
+// buildAll calls the constructors for both message types and returns their errors. A panic fails
+// the test.
 func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
 	t.Helper()
 	ctx, failures := context.Background(), map[string]error{}
 	build := func(name string, construct func() (any, error)) {
 		assert.NotPanics(t, func() {
 			middleware, err := construct()
-			assert.Equal(t, err != nil, middleware == nil, "%s: got a middleware %v with error %v", name, middleware, err)
+			assert.Equal(t, err != nil, middleware == nil, "%s returns either a middleware or an error, not %v and %v", name, middleware, err)
 			failures[name] = err
 		}, name)
 	}
@@ -72,7 +72,7 @@ func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
 	return failures
 }
 
-// checkMessage checks that an error says each of the things wanted.
+// checkMessage checks that the text of an error has each of the wanted parts.
 func checkMessage(t *testing.T, where string, err error, want []string) {
 	t.Helper()
 	for _, part := range append(want, "toolsearch: ") {
@@ -80,13 +80,13 @@ func checkMessage(t *testing.T, where string, err error, want []string) {
 	}
 }
 
-// The tools below can each not be used, for a reason of its own.
+// None of these tools can be used. Each has another reason.
 type (
 	unwellTool  struct{ testtools.PlainTool } // Info fails
 	voidTool    struct{ testtools.PlainTool } // Info returns nil
 	explodeTool struct{ testtools.PlainTool } // Info panics
 	hollowTool  struct{ tool.InvokableTool }
-	funcTool    func() string // nil, though the interface it is in is not
+	funcTool    func() string // a nil function in an interface that is not nil
 	otherTool   struct{ testtools.InfoOnly }
 )
 
@@ -104,14 +104,14 @@ func (f funcTool) InvokableRun(context.Context, string, ...tool.Option) (string,
 	return f(), nil
 }
 
-// InvokableRun has the name of a way to call a tool, but the signature of none.
+// InvokableRun has the name of tool.InvokableTool's method, but another signature.
 func (otherTool) InvokableRun(context.Context, []byte) (string, error) { return "", nil }
 
 func TestNewNamesTheToolThatIsWrong(t *testing.T) {
 	bare := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
 	for _, tt := range []struct {
 		name     string
-		tool     tool.BaseTool // stands at position 2
+		tool     tool.BaseTool // is tool 2 of the catalog
 		toolName string
 		want     []string
 		wraps    error
@@ -128,7 +128,7 @@ func TestNewNamesTheToolThatIsWrong(t *testing.T) {
 		{name: "the search tool's name", tool: testtools.EchoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
 		{name: "the search tool's other name", tool: testtools.EchoTools("find: Mine")[0], toolName: "find", want: []string{`"find"`, "ToolName"}},
 		{name: "no way to call it", tool: bare, want: []string{`"cut_grass"`, "testtools.InfoOnly", "invokable"}},
-		{name: "no way Eino knows to call it", tool: otherTool{bare}, want: []string{`"cut_grass"`, "toolsearch_test.otherTool", "invokable"}},
+		{name: "no way to call it that Eino knows", tool: otherTool{bare}, want: []string{`"cut_grass"`, "toolsearch_test.otherTool", "invokable"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tools := append(testtools.EchoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
@@ -146,13 +146,13 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	for _, tt := range []struct {
 		name   string
-		config *toolsearch.Config // but for DynamicTools
-		want   []string           // none: the config is good
+		config *toolsearch.Config // its DynamicTools are set below
+		want   []string           // nil means that the config is good
 	}{
 		{"no config", nil, []string{"config"}},
-		{"zero", &toolsearch.Config{}, nil},
-		{"fewer results than none", &toolsearch.Config{MaxResults: -1}, []string{"MaxResults", "-1"}},
-		{"a ceiling below none", &toolsearch.Config{MaxResultsCap: -7}, []string{"MaxResultsCap", "-7"}},
+		{"the zero config", &toolsearch.Config{}, nil},
+		{"a negative default", &toolsearch.Config{MaxResults: -1}, []string{"MaxResults", "-1"}},
+		{"a negative ceiling", &toolsearch.Config{MaxResultsCap: -7}, []string{"MaxResultsCap", "-7"}},
 		{"a default above the ceiling", &toolsearch.Config{MaxResults: 9, MaxResultsCap: 8}, []string{"MaxResults 9", "MaxResultsCap 8"}},
 		{"a default at the ceiling", &toolsearch.Config{MaxResults: 8, MaxResultsCap: 8}, nil},
 		{"a default above the usual ceiling", &toolsearch.Config{MaxResults: 80}, nil},
@@ -160,21 +160,21 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 		{"a blank in the tool name", &toolsearch.Config{ToolName: "tool search"}, []string{"ToolName", `"tool search"`}},
 		{"a dot in the tool name", &toolsearch.Config{ToolName: "tool.search"}, []string{"ToolName", `"tool.search"`}},
 		{"markup in the tool name", &toolsearch.Config{ToolName: `a"><b`}, []string{"ToolName", `"a\"><b"`}},
-		{"a line break behind the tool name", &toolsearch.Config{ToolName: "find\n"}, []string{"ToolName", `"find\n"`}},
+		{"a line break at the end of the tool name", &toolsearch.Config{ToolName: "find\n"}, []string{"ToolName", `"find\n"`}},
 		{"letters beyond ASCII in the tool name", &toolsearch.Config{ToolName: "搜索"}, []string{"ToolName", `"搜索"`}},
 		{"a tool name that is too long", &toolsearch.Config{ToolName: long + "x"}, []string{"ToolName", "64"}},
-		{"a tool name just short enough", &toolsearch.Config{ToolName: long}, nil},
+		{"the longest tool name", &toolsearch.Config{ToolName: long}, nil},
 		{"a tool name that is too long as a prefix", &toolsearch.Config{ToolName: long, Protocol: toolsearch.ProtocolSearchAdd}, []string{"ToolName", "search_add", "64"}},
-		{"a tool name just short enough as a prefix", &toolsearch.Config{ToolName: long[:64-len("_show_all_tools")], Protocol: toolsearch.ProtocolSearchAdd}, nil},
+		{"the longest tool name as a prefix", &toolsearch.Config{ToolName: long[:64-len("_show_all_tools")], Protocol: toolsearch.ProtocolSearchAdd}, nil},
 		{"a tool name too long by one as a prefix", &toolsearch.Config{ToolName: long[:64-len("_call_tool")+1], Protocol: toolsearch.ProtocolDispatch}, []string{"ToolName", "dispatch"}},
 		{"every kind of character in the tool name", &toolsearch.Config{ToolName: "Find_tools-2"}, nil},
-		{"a name that only resembles a tool's", &toolsearch.Config{ToolName: "send-mail"}, nil},
+		{"a tool name that resembles the name of a dynamic tool", &toolsearch.Config{ToolName: "send-mail"}, nil},
 		{"a negative UnloadedPolicy", &toolsearch.Config{Unloaded: -1}, []string{"UnloadedPolicy", "-1"}},
-		{"no such UnloadedPolicy", &toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse + 1}, []string{"UnloadedPolicy", "2"}},
+		{"an unknown UnloadedPolicy", &toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse + 1}, []string{"UnloadedPolicy", "2"}},
 		{"a negative UnknownPolicy", &toolsearch.Config{Unknown: -1}, []string{"UnknownPolicy", "-1"}},
-		{"no such UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
+		{"an unknown UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
 		{"a negative Language", &toolsearch.Config{Language: -1}, []string{"Language", "-1"}},
-		{"no such Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},
+		{"an unknown Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.config != nil {
@@ -204,7 +204,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		config            toolsearch.Config
-		unasked, thousand int // how many results to a query that leaves it open, or asks for 1000
+		unasked, thousand int // results of a query that asks for no number, and of a query that asks for 1000
 	}{
 		{toolsearch.Config{}, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
 		{toolsearch.Config{MaxResults: 7}, 7, toolsearch.DefaultMaxResultsCap},
@@ -221,7 +221,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 			`{"query":"move"}`:                                    tt.unasked,
 			`{"query":"move","max_results":1000}`:                 tt.thousand,
 			`{"query":"move","max_results":1}`:                    1,
-			`{"query":"select:` + strings.Join(names, ",") + `"}`: len(names), // no limit applies
+			`{"query":"select:` + strings.Join(names, ",") + `"}`: len(names), // a selection has no limit
 		} {
 			text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), arguments)
 			require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 	}
 }
 
-// A caller may go on to use the config, and the slice in it, for something else.
+// The caller may use the config and its slice for something else after New.
 func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
 	config := &toolsearch.Config{DynamicTools: testtools.NewsTools()}
 	before := *config
@@ -258,13 +258,13 @@ func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatM
 	return ctx, &next, nil
 }
 
-// clash is a row of the table of agents our middleware cannot be in.
+// clash is a row of a table of agents that cannot have the middleware.
 type clash struct {
 	name   string
 	static []tool.BaseTool    // of the agent
-	added  []tool.BaseTool    // by another middleware; Eino itself stumbles over such as these among its own
-	eino   bool               // Eino's package is there before ours
-	first  *toolsearch.Config // another of ours is there before
+	added  []tool.BaseTool    // by another middleware, since Eino itself fails over some of them in static
+	eino   bool               // Eino's middleware comes before ours
+	first  *toolsearch.Config // of another middleware of ours, before ours; nil means that there is none
 	config toolsearch.Config
 	want   []string
 }
@@ -275,14 +275,14 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	clock := testtools.EchoTools("clock: The time")
 	for _, c := range []clash{
 		{name: "a dynamic tool's name", static: testtools.EchoTools("clock: The time", "send_mail: Mine"), want: []string{"tool 1", "dynamic tool 2", `"send_mail"`}},
-		{name: "a dynamic tool that is listed as well", static: testtools.NewsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
+		{name: "a dynamic tool that is a static tool too", static: testtools.NewsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
 		{name: "the search tool's name", static: testtools.EchoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
 		{name: "the search tool's other name", static: testtools.EchoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
 		{name: "another middleware's tool", static: clock, added: testtools.EchoTools("list_stocks: Mine"), want: []string{"tool 1", "dynamic tool 3", `"list_stocks"`}},
-		{name: "Eino's own package", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "twice with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "twice with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
-		{name: "two native ones", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
+		{name: "Eino's middleware", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "two middlewares with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "two middlewares with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
+		{name: "two native middlewares", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
 		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
 		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)}, want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
 		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "toolsearch_test.hollowTool"}},
@@ -298,7 +298,7 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	}
 }
 
-// testClash also looks at what the caller of a real run is told.
+// testClash checks the error of BeforeAgent, and the error that the caller of a run gets.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	defer func() { assert.Nil(t, recover(), "it panicked") }()
 	c.config.DynamicTools = testtools.NewsTools()
@@ -326,8 +326,8 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...), Handlers: append(handlers, ours)})
 	events, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
 	checkMessage(t, "the run", err, c.want)
-	assert.Empty(t, events, "the run went on")
-	assert.Empty(t, model.Requests(), "the run went on")
+	assert.Empty(t, events, "the events of the run")
+	assert.Empty(t, model.Requests(), "the model calls of the run")
 }
 
 func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
@@ -337,25 +337,26 @@ func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
 
 func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()})
-	// No run context is nothing to add tools to, and no reason to fail.
+	// A nil run context has no place for tools, which is not an error.
 	ctx, none, err := middleware.BeforeAgent(context.Background(), nil)
 	assert.NoError(t, err, "without a run context")
 	assert.NotNil(t, ctx, "without a run context")
 	assert.Nil(t, none, "without a run context")
-	// The agent may use the array behind its tools again in the next run.
+	// The agent may use the array of its tools again in the next run.
 	tools := append(make([]tool.BaseTool, 0, 16), testtools.EchoTools("clock: The time")...)
 	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: tools, ReturnDirectly: map[string]bool{"clock": true}}
 	_, got, err := middleware.BeforeAgent(context.Background(), given)
 	require.NoError(t, err)
-	assert.Len(t, given.Tools, 1, "it wrote to the tools it was given")
-	assert.Nil(t, tools[:2][1], "it wrote to the tools it was given")
+	assert.Len(t, given.Tools, 1, "the tools that BeforeAgent was given")
+	assert.Nil(t, tools[:2][1], "the array behind the tools that BeforeAgent was given")
 	assert.Len(t, got.Tools, 1+1+5)
 	assert.Equal(t, given.Instruction, got.Instruction)
 	assert.True(t, got.ReturnDirectly["clock"])
 }
 
-// TestRunFailsOverToolsAddedLater: what a middleware after ours adds is there only once
-// ours has been asked; the run ends before the model sees two tools of one name.
+// A middleware that comes later may add a tool with the name of a dynamic tool or of the search
+// tool. Our BeforeAgent cannot see that tool yet. The run ends before the model sees the name
+// twice.
 func TestRunFailsOverToolsAddedLater(t *testing.T) {
 	inAllWays(t, testAddedLater[*schema.Message], testAddedLater[*schema.AgenticMessage])
 }
@@ -377,7 +378,7 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 
 var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
 
-// TestConfigFieldsSayWhatZeroMeans: every field is documented, its zero value too.
+// The doc comment of every field says what its zero value means.
 func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Conversations are played by a scripted model through a real agent, in every way an
-// agent can be run, and say what the model saw and what the caller got.
+// A scripted model plays conversations through a real agent, in every way that an agent can be
+// run. A test compares what the model saw and what the caller got.
 
 type (
 	message = toolsearchtest.Message
@@ -51,8 +51,8 @@ func allWays() []way {
 	return ways
 }
 
-// inAllWays runs one test for both message types, streaming and not, with a Runner and
-// without.
+// inAllWays runs a test for both message types, with and without streaming, with and without a
+// Runner.
 func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 	t.Helper()
 	for _, w := range allWays() {
@@ -69,16 +69,16 @@ func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 // conversation is a row of a conversation table.
 type conversation struct {
 	name    string
-	config  toolsearch.Config // without DynamicTools: testtools.NewsTools
-	dynamic []tool.BaseTool   // instead of testtools.NewsTools
+	config  toolsearch.Config // its DynamicTools are set from dynamic
+	dynamic []tool.BaseTool   // nil means testtools.NewsTools
 	static  []tool.BaseTool
 	history []message // before the user's question
 	turns   []turn    // a last turn that says "done" is added
-	saw     []string  // tool names before each model call, joined by blanks
+	saw     []string  // the tool names of each model call, joined by blanks; nil means that they do not matter
 	check   func(t *testing.T, o outcome)
 }
 
-// outcome is what came of a conversation.
+// outcome is the outcome of a conversation.
 type outcome struct {
 	requests []request // what the model saw
 	events   []message // what the caller got, in order
@@ -88,12 +88,12 @@ type outcome struct {
 // last returns what the model saw in its last call.
 func (o outcome) last() request { return o.requests[len(o.requests)-1] }
 
-// result returns what the model was told in answer to the call with that id.
+// result returns the result that the model got for the call with that ID.
 func (o outcome) result(t *testing.T, callID string) string {
 	t.Helper()
 	messages := o.last().Messages
 	i := slices.IndexFunc(messages, func(m message) bool { return m.Role == toolsearchtest.Tool && m.CallID == callID })
-	require.GreaterOrEqual(t, i, 0, "the model got no result for %s", callID)
+	require.GreaterOrEqual(t, i, 0, "the result for %s is missing", callID)
 	return messages[i].Text
 }
 
@@ -119,7 +119,7 @@ func playAll(t *testing.T, table []conversation) {
 func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
 	t.Helper()
 	o := play[M](t, c, w)
-	require.NoError(t, o.err, "the run ended with an error")
+	require.NoError(t, o.err, "the run")
 	if c.saw != nil {
 		assert.Equal(t, c.saw, o.saw(), "what the model saw")
 	}
@@ -131,13 +131,13 @@ func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
 	}
 }
 
-// checkRequest checks what holds for every request a model gets: no tool twice, no two
-// reminders, and every call answered once.
+// checkRequest checks that a request has no tool twice and no reminder twice, and that every
+// call has a result.
 func checkRequest(t *testing.T, i int, r request) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
-		assert.False(t, seen[info.Name], "call %d: tool %s stands twice", i, info.Name)
+		assert.False(t, seen[info.Name], "call %d: the request has %s twice", i, info.Name)
 		seen[info.Name] = true
 	}
 	reminders := map[string]int{}
@@ -201,7 +201,7 @@ func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {
 	return config
 }
 
-// runAgent runs to the end and returns the messages of the events.
+// runAgent runs an agent to the end and returns the messages of the events.
 func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w way, messages []message) ([]message, error) {
 	input := make([]M, len(messages))
 	for i, m := range messages {
@@ -214,8 +214,8 @@ func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w
 	return drain(runner.Run(ctx, input))
 }
 
-// drain reads the messages of the events once the run is over: Eino's reduction writes to
-// messages that events share.
+// drain returns the messages of the events. It reads them after the run has ended, because Eino's
+// reduction writes to messages that events share.
 func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (messages []message, err error) {
 	var all []*adk.TypedAgentEvent[M]
 	for event, ok := events.Next(); ok; event, ok = events.Next() {

@@ -31,9 +31,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Searches through the public door: bounds, failing searchers, what callers are told.
+// These tests search by a Catalog or by tool_search. They test the bounds of a search, searchers
+// that fail, and what the events say.
 
-// TestBounds: what a model sends may be of any size, what it costs and gets may not.
+// A model may send a query of any size. The cost of the search and the size of the answer are
+// bounded.
 func TestBounds(t *testing.T) {
 	ctx := context.Background()
 	catalog := numberedCatalog(t, 1000)
@@ -49,12 +51,12 @@ func TestBounds(t *testing.T) {
 			got, err := catalog.Search(ctx, text, 5)
 			require.NoError(t, err)
 			start := text[:queryBytes]
-			if rest := text[queryBytes:]; rest[0] != ' ' { // the last word of the start is torn
+			if rest := text[queryBytes:]; rest[0] != ' ' { // the cut is within a word, which does not count
 				start = start[:strings.LastIndexByte(start, ' ')]
 			}
 			want, err := catalog.Search(ctx, start, 5)
 			require.NoError(t, err)
-			assert.Equal(t, want, got, "what the first 4 KiB find, and all of it")
+			assert.Equal(t, want, got, "the result of the first 4 KiB, and of the whole text")
 		})
 	}
 
@@ -137,15 +139,15 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
 	require.Len(t, events, 1)
-	events[0].Duration = 0 // a machine's, not the library's
+	events[0].Duration = 0 // no test asserts a time
 	if err != nil {
 		return answer{}, events[0], err
 	}
 	return answerOf(t, text), events[0], nil
 }
 
-// TestBadSearchers: a searcher that fails is a worse search, and one that breaks its
-// contract does no harm. get_weather is document 0, send_mail 2.
+// A searcher that fails makes the search worse and does not end the run. A searcher that breaks
+// its contract does no harm. Document 0 is get_weather, and document 2 is send_mail.
 func TestBadSearchers(t *testing.T) {
 	down, alsoDown := errors.New("down"), errors.New("also down")
 	hits := func(docs ...int) (list []toolsearch.Hit) {
@@ -163,17 +165,17 @@ func TestBadSearchers(t *testing.T) {
 	}{
 		{"fails", testtools.Canned{Err: down}, testtools.Canned{Err: down}, []string{"send_mail"}, 1, down},
 		{"fails with hits", testtools.Canned{Hits: hits(1), Err: down}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, down},
-		{"fails, and so does the fallback", testtools.Canned{Err: down}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
+		{"fails, and the fallback fails too", testtools.Canned{Err: down}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
 		{"finds nothing", testtools.Canned{}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"finds nothing, and the fallback fails", testtools.Canned{}, testtools.Canned{Err: down}, []string{}, 0, down},
 		{"fails in part", testtools.Canned{Hits: hits(0), Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, down},
 		{"fails in part and finds nothing", testtools.Canned{Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, down},
-		{"fails in part and finds nothing, like the fallback", testtools.Canned{Partial: down}, testtools.Canned{}, []string{}, 0, down},
+		{"fails in part and finds nothing, and the fallback finds nothing", testtools.Canned{Partial: down}, testtools.Canned{}, []string{}, 0, down},
 		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
 		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
 		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 3, nil},
-		{"scores that are no numbers", testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
+		{"scores that are not finite", testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,10 +187,10 @@ func TestBadSearchers(t *testing.T) {
 			assert.NoError(t, err)
 			assert.Equal(t, tt.want, a.Matches)
 			if len(a.Matches) == 0 {
-				assert.NotEmpty(t, a.Message, "no match and no word about it")
+				assert.NotEmpty(t, a.Message, "the help of an answer without a match")
 			}
-			// Equal would take another error with the same text for it.
-			assert.True(t, e.Err == tt.err, "the event says %v, want %v itself", e.Err, tt.err)
+			// assert.Equal takes two errors with the same text for equal.
+			assert.True(t, e.Err == tt.err, "the event's error is %v itself, not %v", tt.err, e.Err)
 			assert.Equal(t, tt.total, e.Total, "the event's total")
 		})
 	}
@@ -208,7 +210,11 @@ func TestBadIndexers(t *testing.T) {
 			config.DynamicTools = testtools.NewsTools()
 			_, err := toolsearch.New(context.Background(), &config)
 			assert.ErrorContains(t, err, "index", name)
-			assert.Equal(t, name == "fails", errors.Is(err, down), "%s: whether New's error, %v, wraps the indexer's", name, err)
+			if name == "fails" {
+				assert.ErrorIs(t, err, down, name)
+			} else {
+				assert.NotErrorIs(t, err, down, name)
+			}
 		}
 	}
 }
@@ -237,17 +243,17 @@ func TestSearchEvents(t *testing.T) {
 	}
 }
 
-// TestPanickingSearcher: a searcher that panics is one that fails.
+// A searcher that panics is treated like a searcher that fails.
 func TestPanickingSearcher(t *testing.T) {
 	config := toolsearch.Config{Index: testtools.Canned{During: func() { panic("down") }}.Index}
 	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
 	assert.NoError(t, err)
-	assert.Contains(t, a.Matches, "send_mail", "the keyword answer")
-	assert.ErrorContains(t, e.Err, "down", "the failure in the event")
+	assert.Contains(t, a.Matches, "send_mail", "the keyword search answers")
+	assert.ErrorContains(t, e.Err, "down", "the event has the failure")
 }
 
-// TestSelectWhatIsShown: a name can be selected as the reminder shows it, and a refusal's
-// search loads the tool, whatever the name holds.
+// A name can be selected in the form in which the reminder shows it. The search that a refusal
+// advises loads the tool. Both hold whatever characters the name has.
 func TestSelectWhatIsShown(t *testing.T) {
 	ctx := context.Background()
 	names := []string{
@@ -269,7 +275,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 						shown = line
 					}
 				}
-				// answerOf may end the test, which is forbidden here, on a goroutine of the agent.
+				// answerOf may call FailNow, which must not be called on a goroutine of the agent.
 				var a answer
 				assert.NoError(t, json.Unmarshal([]byte(r.Messages[len(r.Messages)-1].Text), &a), "%q", name)
 				assert.NotNil(t, a.Matches, "%q", name)
@@ -282,7 +288,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 		_, err := runAgent(ctx, agent, way{}, question)
 		require.NoError(t, err, "%q", name)
 		require.Len(t, scripted.Requests(), 3, "%q", name)
-		assert.Contains(t, scripted.Requests()[2].ToolNames(), name, "after the search it was told to make, %s", advised)
+		assert.Contains(t, scripted.Requests()[2].ToolNames(), name, "after the advised search %s", advised)
 		catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
 		require.NoError(t, err)
 		result, err := catalog.Search(ctx, "select:"+shown, 0)
@@ -291,7 +297,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 	}
 }
 
-// TestSelectionIsNotTorn: where a selection is cut, no half of a name is looked up.
+// A selection that is too long is cut between two names, not within a name.
 func TestSelectionIsNotTorn(t *testing.T) {
 	catalog := catalogOf(t, "get_weather")
 	result, err := catalog.Search(context.Background(), "select:"+strings.Repeat("get_weather,", 100_000), 0)
@@ -301,7 +307,7 @@ func TestSelectionIsNotTorn(t *testing.T) {
 	assert.Empty(t, result.Message)
 }
 
-// TestUnlisted: where the model sees no list of names, no text speaks of one.
+// No text mentions the list of names when the model does not see it.
 func TestUnlisted(t *testing.T) {
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
 		o := play[*schema.Message](t, conversation{
@@ -312,8 +318,8 @@ func TestUnlisted(t *testing.T) {
 		for _, m := range o.last().Messages {
 			text += m.Text
 		}
-		assert.NotContains(t, text, "deferred", "the model is told of a list it does not see")
-		assert.NotContains(t, text, "列表中取", "the model is told of a list it does not see")
+		assert.NotContains(t, text, "deferred", "the texts mention the list of names")
+		assert.NotContains(t, text, "列表中取", "the texts mention the list of names")
 	}
 }
 
@@ -328,7 +334,7 @@ func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
 	return catalog
 }
 
-// TestRetrieverFailureDegrades: what the model gets when the engine is down.
+// When the engine is down, the model gets what the fallback or the keyword search finds.
 func TestRetrieverFailureDegrades(t *testing.T) {
 	down := errors.New("no route to engine")
 	broken := toolsearch.Retriever(brokenEngine{down})
@@ -388,8 +394,8 @@ func (e brokenEngine) Retrieve(context.Context, string, ...retriever.Option) ([]
 	return nil, e.err
 }
 
-// TestMaxPerNamespace: what places of a result one namespace takes while others match, whether
-// the tools come of DynamicTools or of Source.
+// A namespace gets at most MaxPerNamespace places of a result while other namespaces match. The
+// same holds for tools from DynamicTools and from Source.
 func TestMaxPerNamespace(t *testing.T) {
 	specs := []string{"office__send: Sends mail", "post__send: Sends a letter", "pigeon__send: Sends a note", "send: Sends"}
 	for i := range 20 {
@@ -404,13 +410,13 @@ func TestMaxPerNamespace(t *testing.T) {
 	}{
 		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
 		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
-		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // and the tool that is in none
+		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
 		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, MaxResultsCap: 5}, "evil__send|post", 4, 1},
 		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, MaxPerNamespace: 4}, "sendd", 4, 1},
 		{"one", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 1}, "evil send", 1, 3},
 		{"two", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil send", 2, 2},
 		{"two of Keyword", toolsearch.Config{MaxPerNamespace: 2}, "_send", 2, 3},
-		{"two, and nobody else", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil", 5, 0},
+		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil", 5, 0},
 		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 5}, "evil send", 5, 0},
 		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 50}, "evil send", 5, 0},
 		{"no limit", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: -1}, "evil send", 5, 0},
@@ -446,7 +452,7 @@ func TestMaxPerNamespace(t *testing.T) {
 	}
 }
 
-// TestExplainSaysWhichDemandIsNotMet: before a searcher is asked, whatever it is.
+// Explain says which demand of a query a tool does not meet, whichever searcher the catalog has.
 func TestExplainSaysWhichDemandIsNotMet(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "github__create_issue", Desc: "Opens a report"}, {Name: "jira__create_issue", Desc: "Opens a ticket"}}
 	for _, tt := range []struct {
@@ -496,12 +502,12 @@ func FuzzParseQuery(f *testing.F) {
 				t.Errorf("keyword %q", word)
 			}
 		}
-		// Text is the keywords and what stands between them, up to the bound on their number.
+		// The words of Text are the keywords, up to the bound on their number.
 		if words := strings.Fields(q.Text); !slices.Equal(words[:min(len(words), queryWords)], q.Keywords) {
 			t.Errorf("Text has the words %q, want %q", words, q.Keywords)
 		}
-		// String writes the "+" before every occurrence of a required word, also where it
-		// was typed once, and so can outgrow the bound; within the bound it is faithful.
+		// String writes a "+" before every occurrence of a required word, although one "+" is
+		// enough. The text can so grow past the bound. Within the bound it parses to the same query.
 		typed := q.String()
 		if len(typed) > queryBytes {
 			return
@@ -522,25 +528,25 @@ func sortedSet(words []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(words)))
 }
 
-// Relevance is a golden file and a number: what every searcher makes of 200 queries over
-// the tools of the quickstart and of an office that speaks Chinese. A change of scoring
-// shows in review as a difference of ranks. Rewrite the files with
+// Relevance is tested by a golden file for each searcher. The file has the searcher's figures and
+// its ranks for 200 queries over the tools of the quickstart and of an office that works in
+// Chinese. In review, a change of scoring shows as a difference of ranks. Rewrite the files with
 //
 //	go test -run Ranking -update .
 //
-// The queries were written to be of the kinds agents write, not to be found:
+// The queries are of the kinds that agents write:
 //
-//	keywords   what a model types that knows how tools are called
-//	sentence   what it copies from its user
-//	twin       which of several tools that are called alike
-//	typo       misspelt
-//	synonym    words that are not in the definition
-//	parameter  words that are only in the schema of the parameters
-//	chinese    the same, without spaces
+//	keywords   a model knows how tools are named
+//	sentence   a model copies what its user says
+//	twin       several tools have similar names
+//	typo       a word is misspelt
+//	synonym    the words are not in the definition
+//	parameter  the words are only in the schema of the parameters
+//	chinese    the words are Chinese, without spaces
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// A searcher has the file testdata/ranking/<name>.golden. Another one is a line here.
+// rankingSearchers are the searchers with a file testdata/ranking/<name>.golden.
 var rankingSearchers = []struct {
 	name  string
 	index toolsearch.Indexer
@@ -578,8 +584,8 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// rankingText has a table of kinds, and a line for each query: where its tool came out,
-// "-" for not at all, and what came out in its place.
+// rankingText returns a table of kinds and a line for each query. The line has the rank of the
+// wanted tool, or "-" if the tool was not found, and the tool that was found first.
 func rankingText(report *eval.Report, tools int) []byte {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%d tools, %d queries\n\n", tools, len(report.Queries))
@@ -634,10 +640,10 @@ func reportLines(t *testing.T, golden string, got, want []byte) {
 		}
 		assert.Equal(t, string(w), string(g), "%s:%d", golden, i+1)
 	}
-	t.Log("go test -run Ranking -update . rewrites it")
+	t.Log("go test -run Ranking -update . rewrites the file")
 }
 
-// The set stays what the numbers are quoted for.
+// The queries stay enough for the figures that the docs quote.
 func TestRankingSet(t *testing.T) {
 	queries, err := eval.LoadQueries(filepath.Join("testdata", "ranking", "queries.jsonl"))
 	require.NoError(t, err)
@@ -645,7 +651,7 @@ func TestRankingSet(t *testing.T) {
 	var texts []string
 	for _, query := range queries {
 		kinds[query.Kind]++
-		assert.NotContains(t, texts, query.Text, "line %d: the query is there twice", query.Line)
+		assert.NotContains(t, texts, query.Text, "line %d repeats a query", query.Line)
 		texts = append(texts, query.Text)
 	}
 	for kind, n := range kinds {

@@ -26,7 +26,7 @@ import (
 func TestConversations(t *testing.T) {
 	playAll(t, []conversation{
 		{
-			name:  "what is found is shown from the next call on and can be called",
+			name:  "a found tool is shown from the next call on and can be called",
 			turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
@@ -34,7 +34,7 @@ func TestConversations(t *testing.T) {
 			},
 		},
 		{
-			name:   "static tools come first and stay, loaded ones are appended in their order",
+			name:   "static tools come first and stay, loaded tools are appended in their order",
 			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
 			turns:  []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"select:get_weather,list_stocks"}`)},
 			saw: []string{
@@ -56,7 +56,7 @@ func TestConversations(t *testing.T) {
 			saw: []string{"tool_search", "tool_search list_stocks get_weather"},
 		},
 		{
-			name:  "the reminder stands before the first message that is not a system one",
+			name:  "the reminder stands before the first message that is not a system message",
 			turns: []turn{searching(`{"query":"mail"}`)},
 			history: []message{
 				{Role: toolsearchtest.System, Text: "Be brief."},
@@ -75,7 +75,7 @@ func TestConversations(t *testing.T) {
 			turns:  []turn{searching(`{"query":"mail","max_results":1}`)},
 			saw:    []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				assert.Len(t, o.requests[0].Messages, 1, "the model is to get the question alone")
+				assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
 			},
 		},
 		{
@@ -96,13 +96,13 @@ func TestConversations(t *testing.T) {
 			},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
-				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "what to search for")
+				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "the search that the refusal advises")
 				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_3"))
 				checkCallAsMade(t, o, called("call_1", "get_weather", `{"city":"Rome"}`))
 			},
 		},
 		{
-			name: "a call to a name no tool has is answered with near names, and calls beside it run",
+			name: "a call of an unknown name is answered with near names, and the calls beside it run",
 			turns: []turn{toolsearchtest.CallTools(
 				call{Name: "get_wether", Arguments: `{"city":"Rome"}`},
 				call{Name: "clok", Arguments: `{}`},
@@ -120,7 +120,7 @@ func TestConversations(t *testing.T) {
 				}
 				for _, id := range []string{"call_5", "call_6"} {
 					got := answerOf(t, o.result(t, id))
-					assert.NotEmpty(t, got.Message, "%s: no words of help", id)
+					assert.NotEmpty(t, got.Message, "%s: the help", id)
 					assert.Empty(t, got.Matches, id)
 				}
 				assert.Equal(t, "clock ran with {}", o.result(t, "call_3"))
@@ -129,12 +129,12 @@ func TestConversations(t *testing.T) {
 			},
 		},
 		{
-			name: "the caller's events show the call as it was made and its answer",
+			name: "the caller's events show the call as the model made it, and its answer",
 			turns: []turn{
 				toolsearchtest.CallTool("get_wether", `{"city":"Rome"}`),
 			},
 			check: func(t *testing.T, o outcome) {
-				require.Len(t, o.events, 3, "the events are to be call, answer, end")
+				require.Len(t, o.events, 3, "the events are the call, the answer and the end")
 				require.NotEmpty(t, o.events[0].Calls)
 				assert.Equal(t, called("call_1", "get_wether", `{"city":"Rome"}`), o.events[0].Calls[0])
 				assert.Equal(t, "call_1", o.events[1].CallID)
@@ -144,7 +144,7 @@ func TestConversations(t *testing.T) {
 			},
 		},
 		{
-			name:   "another tool name and Chinese",
+			name:   "the tool has another name, and the texts are Chinese",
 			config: toolsearch.Config{ToolName: "find-tools", Language: toolsearch.Chinese},
 			turns:  []turn{toolsearchtest.CallTool("find-tools", `{"query":"mail","max_results":1}`), toolsearchtest.CallTool("find-tools", `{}`)},
 			saw:    []string{"find-tools", "find-tools send_mail", "find-tools send_mail"},
@@ -170,8 +170,7 @@ list_stocks
 mcp__slack__send_message
 </available-deferred-tools>`
 
-// checkCallAsMade checks that the model sees its own call and, for it, a result of the
-// same tool.
+// checkCallAsMade checks that the model sees its own call, and a result of the tool it called.
 func checkCallAsMade(t *testing.T, o outcome, want call) {
 	t.Helper()
 	made, answered := false, false
@@ -199,13 +198,12 @@ func answerOf(t *testing.T, text string) answer {
 	return a
 }
 
-// TestModelMistakes: whatever a model writes for arguments, it gets a result that says
-// what to do, and the run goes on.
+// A model gets a result that says what to do, whatever arguments it writes, and the run goes on.
 func TestModelMistakes(t *testing.T) {
 	help := func(t *testing.T, a answer) {
 		t.Helper()
 		assert.Empty(t, a.Matches)
-		assert.Contains(t, a.Message, "query", "words on how to write a query")
+		assert.Contains(t, a.Message, "query", "the message says how to write a query")
 	}
 	finds := func(names ...string) func(*testing.T, answer) {
 		return func(t *testing.T, a answer) {
@@ -311,19 +309,18 @@ func TestNotFound(t *testing.T) {
 			turns: []turn{searching(`{"query":"` + tt.query + `"}`)},
 			check: func(t *testing.T, o outcome) {
 				got := answerOf(t, o.result(t, "call_1"))
-				assert.Equal(t, append([]string{}, tt.want.Matches...), got.Matches) // never null
+				assert.Equal(t, append([]string{}, tt.want.Matches...), got.Matches) // append makes nil an empty list
 				assert.Equal(t, tt.want.NotFound, got.NotFound)
 				assert.Equal(t, tt.want.Suggestions, got.Suggestions)
-				assert.NotEmpty(t, got.Message, "no words of help")
+				assert.NotEmpty(t, got.Message, "the help")
 			},
 		})
 	}
 	playAll(t, table)
 }
 
-// Every kind of tool there is works as a dynamic tool as it does without the library.
-
-// Tools of every kind. Each has a type of its own, since callbacks report its name.
+// These are tools of every kind. Each kind has its own type, because callbacks report the name
+// of the type.
 type (
 	counted struct {
 		info  *schema.ToolInfo
@@ -337,9 +334,9 @@ type (
 	enhancedBothTool         struct{ enhancedInvokeTool }
 	invokeEnhancedStreamTool struct{ invokeTool }
 	enhancedInvokeStreamTool struct{ enhancedInvokeTool }
-	typedTool                struct{ invokeTool } // says its type's name itself
+	typedTool                struct{ invokeTool } // names its type itself
 	reportingTool            struct{ counted }    // calls the callbacks itself
-	silentTool               struct{ streamTool } // says that it would, and does not
+	silentTool               struct{ streamTool } // says that it calls the callbacks itself, and does not
 
 	textStream   = *schema.StreamReader[string]
 	resultStream = *schema.StreamReader[*schema.ToolResult]
@@ -404,7 +401,7 @@ func (reportingTool) InvokableRun(ctx context.Context, arguments string, _ ...to
 	return "reported " + arguments, nil
 }
 
-// trace notes what another middleware and callbacks see of calls to get_weather.
+// trace records what another middleware and the callbacks see of calls of get_weather.
 type trace[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 	lines []string
@@ -455,9 +452,10 @@ func noting[M adk.MessageType, V any](tr *trace[M], when string) func(context.Co
 	}
 }
 
-func TestEveryKindOfToolWorksAsItDoesWithoutTheLibrary(t *testing.T) {
+// Every kind of tool works the same as a dynamic tool and without the library.
+func TestEveryKindOfTool(t *testing.T) {
 	for _, tt := range []struct {
-		typeName string // that callbacks are called with; "": they are not
+		typeName string // what the callbacks report; "" means that they are not called
 		tool     func(c counted) tool.BaseTool
 	}{
 		{"invokeTool", func(c counted) tool.BaseTool { return &invokeTool{c} }},
@@ -480,8 +478,9 @@ func TestEveryKindOfToolWorksAsItDoesWithoutTheLibrary(t *testing.T) {
 	}
 }
 
-// testKind holds a dynamic tool against the same one as the static tool of an agent
-// without the middleware: what the model and the caller get, and what others see.
+// testKind compares a dynamic tool with the same tool as a static tool of an agent without the
+// middleware: what the model gets, what the caller gets, and what callbacks and another
+// middleware see.
 func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool func(counted) tool.BaseTool) {
 	const id, arguments = "the_call", `{"city":"Rome"}`
 	callIt := toolsearchtest.CallTools(called(id, "get_weather", arguments))
@@ -499,27 +498,25 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
 	result := got.result(t, id)
 	assert.Equal(t, want.result(t, id), result, "what the model got")
-	assert.True(t, strings.HasSuffix(result, arguments), "the model got %q", result)
+	assert.True(t, strings.HasSuffix(result, arguments), "the result %q ends with the arguments", result)
 	require.Greater(t, len(got.events), 3, "events")
 	require.Greater(t, len(want.events), 1, "events without the library")
 	event, plainEvent := got.events[3], want.events[1]
-	assert.Equal(t, plainEvent.Text, event.Text, "what the caller got")
-	assert.Equal(t, id, event.CallID, "what the caller got")
-	assert.Equal(t, plainEvent.ToolName, event.ToolName, "what the caller got")
-	assert.Equal(t, plain.lines, traced.lines, "what others saw")
-	// The comparison is worth something only if there was something to see.
+	assert.Equal(t, plainEvent.Text, event.Text, "the text that the caller got")
+	assert.Equal(t, id, event.CallID, "the call ID that the caller got")
+	assert.Equal(t, plainEvent.ToolName, event.ToolName, "the tool name that the caller got")
+	assert.Equal(t, plain.lines, traced.lines, "the trace")
+	// Two empty traces would be equal too.
 	require.NotEmpty(t, plain.lines)
 	hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
 	started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
-	assert.True(t, hooked, "without the library others saw %q", plain.lines)
-	assert.Equal(t, typeName != "", started == 1, "without the library others saw %q", plain.lines)
-	assert.Equal(t, int32(1), infos.Load(), "Info of the tool is to be called once, by New")
+	assert.True(t, hooked, "the trace without the library begins with a hook: %q", plain.lines)
+	assert.Equal(t, typeName != "", started == 1, "the trace without the library has one start of %q: %q", typeName, plain.lines)
+	assert.Equal(t, int32(1), infos.Load(), "calls of the tool's Info, all by New")
 }
 
-// What Eino's own package does wrong at the version in go.mod, and this one does not.
-
-// TestEinosDefects plays what goes wrong with Eino's own middleware at v0.9.21, with it
-// and with ours. Where Eino's no longer errs, the row and what is said of it may go.
+// These conversations go wrong with Eino's own middleware at v0.9.21, and go well with this one.
+// When Eino mends a defect, its row fails: remove the row and what the docs say about the defect.
 func TestEinosDefects(t *testing.T) {
 	sawTwice := func(o outcome) bool {
 		return slices.ContainsFunc(o.requests, func(r request) bool {
@@ -548,11 +545,11 @@ func TestEinosDefects(t *testing.T) {
 		{"native: the deferred tools are lost without a Runner", agentic, true, testtools.EchoTools("clock: The time"), nil, []turn{searching(`{"query":"mail"}`)}, lost("get_weather")},
 		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{searching(`{"query":`)}, failed},
 		{"an empty query ends the run", agentic, false, nil, nil, []turn{searching(`{"query":""}`)}, failed},
-		{"a call to a name no tool has ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
-		{"no match is null", way{}, false, nil, nil, []turn{searching(`{"query":"zzz"}`)}, func(o outcome) bool {
+		{"a call of an unknown name ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
+		{"a search without a match answers null", way{}, false, nil, nil, []turn{searching(`{"query":"zzz"}`)}, func(o outcome) bool {
 			return slices.ContainsFunc(o.last().Messages, func(m message) bool { return strings.Contains(m.Text, `"matches":null`) })
 		}},
-		{"a history without the names of its tools loads nothing", way{}, false, nil, changed(loadedHistory(), func(m *message) { m.ToolName = "" }), nil, lost("get_weather")},
+		{"a history whose results name no tool loads nothing", way{}, false, nil, changed(loadedHistory(), func(m *message) { m.ToolName = "" }), nil, lost("get_weather")},
 		{"a history without Extra gets a second reminder", agentic, false, nil, []message{{Role: toolsearchtest.User, Text: newsReminder}}, nil, func(o outcome) bool {
 			reminders := slices.DeleteFunc(o.last().Messages, func(m message) bool { return !strings.HasPrefix(m.Text, "<available") })
 			return len(reminders) > 1
@@ -568,9 +565,9 @@ func TestEinosDefects(t *testing.T) {
 				ours, theirs = bothWith[*schema.Message](t, tt.way, tt.native, tt.static, tt.history, turns)
 			}
 			if assert.NoError(t, ours.err) {
-				assert.False(t, tt.shows(ours), "ours does it too: %v, %+v", ours.saw(), ours.last().Messages)
+				assert.False(t, tt.shows(ours), "ours has the defect: %v, %+v", ours.saw(), ours.last().Messages)
 			}
-			assert.True(t, tt.shows(theirs), "Eino's own no longer does: %v", theirs.saw())
+			assert.True(t, tt.shows(theirs), "Eino's middleware still has the defect: %v", theirs.saw())
 		})
 	}
 }
