@@ -24,10 +24,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What the program and the caller are told: OnEvent, SendEvents; and what is loaded for the question:
-// Preselect, WithLoaded.
+// These tests look at the events that OnEvent and the caller get, and at Preselect.
 
-// loadEvents returns the LoadEvents among the events of a run, and its errors.
+// loadEvents returns the LoadEvents of a run, and its error.
 func loadEvents[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (told []toolsearch.LoadEvent, err error) {
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
@@ -58,7 +57,7 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 		turns  []turn
 		want   []toolsearch.LoadEvent
 	}{
-		{"found, and found again", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
+		{"a tool found twice", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
 			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}}}},
 		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []toolsearch.LoadEvent{{Loaded: []string{"get_weather"}}}},
 		{"evicted", toolsearch.Config{MaxLoaded: 1}, []turn{selecting("get_weather"), selecting("send_mail")},
@@ -70,7 +69,7 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 			[]toolsearch.LoadEvent{{Loaded: []string{"send_mail"}}, {Unloaded: []string{"send_mail"}}}},
 		{"wrong arguments of a dispatched call", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch},
 			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []toolsearch.LoadEvent{
-				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // its definition is in the answer
+				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // the answer has the definition
 			}},
 	} {
 		for _, send := range []bool{true, false} {
@@ -95,7 +94,7 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestEventsDoNotBreakACheckpoint: Eino keeps the events of a run in its checkpoint.
+// A run with events can be resumed. Eino keeps the events in the checkpoint.
 func TestEventsDoNotBreakACheckpoint(t *testing.T) {
 	t.Run("message", testEventsInCheckpoint[*schema.Message])
 	t.Run("agentic", testEventsInCheckpoint[*schema.AgenticMessage])
@@ -110,8 +109,8 @@ func testEventsInCheckpoint[M adk.MessageType](t *testing.T) {
 	assert.Equal(t, []string{"tool_search send_mail delete_all"}, o.saw(), "what the model saw after the resume")
 }
 
-// TestPreselect: the best tools for what the user said last are there before the first
-// model call, and no call is made for them.
+// The first model call shows the best tools for what the user said last. No model call is spent
+// on them.
 func TestPreselect(t *testing.T) {
 	asking := func(text string) []message { return []message{{Role: toolsearchtest.User, Text: text}} }
 	for _, tt := range []struct {
@@ -121,21 +120,21 @@ func TestPreselect(t *testing.T) {
 		turns    []turn
 		saw      []string
 	}{
-		{"the best", toolsearch.Config{Preselect: 1}, asking("Please list the issues of my project"), nil, []string{"mcp__github__list_issues"}},
-		{"so many, best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil, []string{"mcp__github__list_issues mcp__github__create_issue"}},
-		{"none fits", toolsearch.Config{Preselect: 3}, asking("zzz"), nil, []string{""}},
-		{"a plus is no demand", toolsearch.Config{Preselect: 1}, asking("1 +1 weather?"), nil, []string{"get_weather"}},
-		{"by the given searcher", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil, []string{"get_weather"}},
-		{"it stays, and searches add to it", toolsearch.Config{Preselect: 1}, asking("weather"), []turn{selecting("ask_human"), calling("get_weather")},
+		{"one tool", toolsearch.Config{Preselect: 1}, asking("Please list the issues of my project"), nil, []string{"mcp__github__list_issues"}},
+		{"two tools, the best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil, []string{"mcp__github__list_issues mcp__github__create_issue"}},
+		{"no tool matches", toolsearch.Config{Preselect: 3}, asking("zzz"), nil, []string{""}},
+		{"a plus does not make a word required", toolsearch.Config{Preselect: 1}, asking("1 +1 weather?"), nil, []string{"get_weather"}},
+		{"the Config's searcher is used", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil, []string{"get_weather"}},
+		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, asking("weather"), []turn{selecting("ask_human"), calling("get_weather")},
 			[]string{"get_weather", "get_weather ask_human", "get_weather ask_human"}},
 		{"the newest question counts", toolsearch.Config{Preselect: 1},
 			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Sunny."}, asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
-		{"nobody asked since the model spoke", toolsearch.Config{Preselect: 1},
+		{"the last message is the model's", toolsearch.Config{Preselect: 1},
 			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
-		{"only what the user may have", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
-		{"no more than MaxLoaded, the best of them", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
-		{"by words, though searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
-		{"beside what was carried over", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
+		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
+		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
+		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
 	} {
 		inAllWays(t,
 			func(t *testing.T, w way) {
@@ -165,7 +164,7 @@ func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config t
 	checkSaw(t, name, outcome{scripted.Requests(), nil, err}, want...)
 }
 
-// TestPreselectFails: the run goes on without, and a failure is told.
+// The run goes on without preselected tools when the searcher fails, and an event says so.
 func TestPreselectFails(t *testing.T) {
 	var told []error
 	config := toolsearch.Config{
@@ -176,7 +175,7 @@ func TestPreselectFails(t *testing.T) {
 	}
 	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
-	require.NotEmpty(t, told, "the failures told")
+	require.NotEmpty(t, told, "the failure events")
 	assert.ErrorIs(t, told[0], errMower)
 	assert.ErrorContains(t, told[0], "Preselect")
 }
@@ -187,8 +186,8 @@ func (failingSearcher) Search(context.Context, toolsearch.Query) (toolsearch.Hit
 	return toolsearch.Hits{}, errMower
 }
 
-// Queries may quote what a user said, and errors may quote queries: neither is logged. The
-// keys are the same whatever the event has to say.
+// Events log neither queries nor the texts of errors, because a query may quote a user and an
+// error may quote a query. The keys of an event are always the same.
 func TestEventsLogThemselves(t *testing.T) {
 	secret := errors.New("secret")
 	for _, tt := range []struct {
@@ -214,7 +213,7 @@ func TestEventsLogThemselves(t *testing.T) {
 	}
 }
 
-// TestEventsSurviveGob: Eino keeps sent events in a checkpoint.
+// Events survive encoding/gob, by which Eino keeps them in a checkpoint.
 func TestEventsSurviveGob(t *testing.T) {
 	for _, event := range []toolsearch.Event{
 		toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
@@ -232,7 +231,7 @@ func TestEventsSurviveGob(t *testing.T) {
 	}
 }
 
-// told collects the events of one program, or of one agent's caller.
+// told is a list of events as texts.
 type told []string
 
 func (l *told) add(e toolsearch.Event) {
@@ -250,7 +249,7 @@ func (l *told) add(e toolsearch.Event) {
 	}
 }
 
-// listen runs an agent and returns what OnEvent was told and what the caller was sent.
+// listen runs an agent and returns the events that OnEvent got and the events that the caller got.
 func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, static []tool.BaseTool, turns ...turn) (heard, sent told) {
 	t.Helper()
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) { heard.add(e) }
@@ -281,8 +280,8 @@ func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, st
 	return heard, sent
 }
 
-// TestOnEvent: everything that happens, in order, whether it is sent as well or not; and what
-// is sent is the same, also of what happens before the first model call.
+// OnEvent gets every event in order, with and without SendEvents. With SendEvents the caller gets
+// the same events, the ones before the first model call included.
 func TestOnEvent(t *testing.T) {
 	inAllWays(t, testOnEvent[*schema.Message], testOnEvent[*schema.AgenticMessage])
 }
@@ -299,8 +298,8 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		turns  []turn
 		want   told
 	}{
-		{name: "nothing"},
-		{name: "a search, a call, a mistake", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"), selecting("get_wether"), calling("get_wether")}, want: told{
+		{name: "a run without searches"},
+		{name: "a search, a call and two mistakes", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"), selecting("get_wether"), calling("get_wether")}, want: told{
 			"search tool_search mail [send_mail][]index", "load [send_mail][][]", "load [get_weather][][]",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
@@ -312,47 +311,48 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][]"}},
 		{name: "a source fails", config: toolsearch.Config{Source: down}, turns: []turn{selecting("send_mail")},
 			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][]"}},
-		{name: "a tool of a source that is named like the agent's own", config: toolsearch.Config{Source: sourceOf("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
+		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Source: sourceOf("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source"}},
-		{name: "no preselection", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
+		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
 	} {
 		for _, send := range []bool{false, true} {
 			tt.config.DynamicTools, tt.config.SendEvents = testtools.NewsTools(), send
 			heard, sent := listen[M](t, w, tt.config, tt.static, slices.Clone(tt.turns)...)
-			assert.Equal(t, tt.want, heard, "%s: what OnEvent was told, SendEvents %v", tt.name, send)
+			assert.Equal(t, tt.want, heard, "%s: the events of OnEvent, SendEvents %v", tt.name, send)
 			if send {
-				assert.Equal(t, tt.want, sent, "%s: what the caller was sent", tt.name)
+				assert.Equal(t, tt.want, sent, "%s: the events of the caller", tt.name)
 			} else {
-				assert.Empty(t, sent, "%s: what the caller was sent without SendEvents", tt.name)
+				assert.Empty(t, sent, "%s: the events of the caller without SendEvents", tt.name)
 			}
 		}
 	}
 }
 
-// TestCatalogEvents: by what the answers of a Source change.
+// A CatalogEvent says how an answer of Source changed the catalog. An answer that changes nothing
+// has no event.
 func TestCatalogEvents(t *testing.T) {
 	inAllWays(t, testCatalogEvents[*schema.Message], testCatalogEvents[*schema.AgenticMessage])
 }
 
 func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
-	config := s.config() // one tool that never changes
+	config := s.config() // has one tool that never changes
 	var events []toolsearch.Event
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) { events = append(events, e) }
 	middleware := newMiddleware[M](t, config)
-	assert.Empty(t, events, "New tells nothing")
+	assert.Empty(t, events, "the events of New")
 	for _, tt := range []struct {
 		name                  string
 		specs                 []string
-		tools, added, removed int // of no event where tools is 0
+		tools, added, removed int // 0 tools mean that there is no event
 	}{
 		{"the first answer", []string{"send_mail: Sends", "list_stocks: Prices"}, 3, 2, 0},
-		{"the same", []string{"send_mail: Sends", "list_stocks: Prices"}, 0, 0, 0},
-		{"in another order", []string{"list_stocks: Prices", "send_mail: Sends"}, 0, 0, 0},
-		{"one more", []string{"send_mail: Sends", "list_stocks: Prices", "fax: Faxes"}, 4, 1, 0},
-		{"one for two", []string{"fax: Faxes", "cut_grass: Mows"}, 3, 1, 2},
+		{"the same answer", []string{"send_mail: Sends", "list_stocks: Prices"}, 0, 0, 0},
+		{"the same tools in another order", []string{"list_stocks: Prices", "send_mail: Sends"}, 0, 0, 0},
+		{"a further tool", []string{"send_mail: Sends", "list_stocks: Prices", "fax: Faxes"}, 4, 1, 0},
+		{"one tool in place of two", []string{"fax: Faxes", "cut_grass: Mows"}, 3, 1, 2},
 		{"another definition", []string{"fax: Beeps", "cut_grass: Mows"}, 3, 0, 0},
-		{"all others", []string{"water_plants: Waters"}, 2, 1, 2},
+		{"only other tools", []string{"water_plants: Waters"}, 2, 1, 2},
 	} {
 		s.serve(tt.specs...)
 		events = nil
@@ -374,7 +374,7 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestFailureEvents name the part, and carry the error.
+// A FailureEvent has the part that failed and the error.
 func TestFailureEvents(t *testing.T) {
 	var failures []toolsearch.FailureEvent
 	config := toolsearch.Config{
@@ -399,8 +399,8 @@ func TestFailureEvents(t *testing.T) {
 	assert.ErrorContains(t, failures[1].Err, `"clock"`)
 }
 
-// TestNothingIsLockedWhileOnEventRuns: at the first event of each kind, the program runs
-// another agent with the same middleware and session, and reads the session.
+// Nothing is locked while OnEvent runs. At the first event of each kind, OnEvent reads the session
+// and runs another agent with the same middleware and session.
 func TestNothingIsLockedWhileOnEventRuns(t *testing.T) {
 	inAllWays(t, testOnEventUnlocked[*schema.Message], testOnEventUnlocked[*schema.AgenticMessage])
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A tool that Filter does not let pass is as if it were not in the catalog. So a
-// conversation over a filtered catalog is compared with the same one over a catalog that
-// never had the tool: whatever the model tries, the two give the same bytes.
+// A tool that Filter drops is as if it were not in the catalog. These tests compare a conversation
+// over a filtered catalog with the same conversation over a catalog that never had the tool. Both
+// give the same bytes, whatever the model tries.
 
-// protocols are all there are, and native mode.
+// protocols are the protocols without native search, a native protocol, and BM25 with a fallback.
 var protocols = []struct {
 	name   string
 	config toolsearch.Config
@@ -39,7 +39,7 @@ var protocols = []struct {
 	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
 }
 
-// secrets are tools some users may not have.
+// isSecret reports whether some users may not have a tool.
 func isSecret(name string) bool { return strings.Contains(name, "secret") }
 
 func hideSecrets(_ context.Context, doc toolsearch.Document) bool { return !isSecret(doc.Name) }
@@ -61,7 +61,7 @@ func withoutSecrets() []tool.BaseTool {
 	return slices.DeleteFunc(toolsWithSecrets(), func(t tool.BaseTool) bool { return isSecret(t.(*testtools.EchoTool).Of.Name) })
 }
 
-// prying is a conversation in which the model tries to learn of the secrets and to use them.
+// prying is a conversation in which the model tries to find secret tools and to use them.
 func prying(searchTool string) []turn {
 	ask := func(query string) turn {
 		return toolsearchtest.CallTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, query, query))
@@ -86,7 +86,7 @@ func prying(searchTool string) []turn {
 	}
 }
 
-// pryingHistory is of a run that had the secrets.
+// pryingHistory is the history of a run that had the secret tools.
 func pryingHistory() []message {
 	return []message{
 		{Role: toolsearchtest.User, Text: "Tell me."},
@@ -108,13 +108,13 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 	for _, p := range protocols {
 		for i := range 16 {
 			if (w.streaming || w.runner || testing.Short()) && i != 1 && i != 14 {
-				continue // the other settings meet those ways elsewhere
+				continue // other tests run the other settings in those ways
 			}
 			config := p.config
 			config.Unloaded = toolsearch.UnloadedPolicy(i & 1)
 			config.Unknown = toolsearch.UnknownPolicy(i >> 1 & 1)
 			withHistory, more := i&4 != 0, i&8 != 0
-			if more { // settings that meet the filter on other paths
+			if more { // these settings ask the filter in other places
 				config.AlwaysLoaded = []string{"tag:none", "list_stocks", "secret_mail", "*:send_*"}
 				config.MaxLoaded, config.Preselect = 3, 2
 				config.Reminder = toolsearch.ReminderConfig{MaxTokens: 60, Describe: true, Position: toolsearch.ReminderInstruction}
@@ -125,13 +125,13 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 			want := pry[M](t, w, config, withHistory, p.search)
 			config.DynamicTools, config.Filter = toolsWithSecrets(), hideSecrets
 			got := pry[M](t, w, config, withHistory, p.search)
-			assert.Equal(t, want, got, "%s: what a catalog without the tools gave, and the filtered one", name)
+			assert.Equal(t, want, got, "%s: without the secret tools, and with a filter", name)
 		}
 	}
 }
 
-// pry returns every byte of what the model was given, the error of the run and what
-// was loaded at its end.
+// pry returns every byte that the model got, the error of the run, and the tools that were loaded
+// at its end.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
 	t.Helper()
 	var errs []string
@@ -149,18 +149,18 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	session := toolsearch.NewSession("secret_mail", "get_weather")
 	ctx := toolsearch.WithSession(context.Background(), session)
 	events, err := runAgent(ctx, agent, w, append(history, question...))
-	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "too few model calls; the run ended with %v", err)
+	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "model calls; the run ended with %v", err)
 	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
 	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded(), "\nerrors ", errs)
 }
 
-// TestFilterChangesBetweenRuns: what an earlier run had loaded is out of reach of one
-// that may not have it, and within reach again of one that may.
+// A tool that an earlier run loaded is hidden from a run that may not have it. A later run that
+// may have it sees it again.
 func TestFilterChangesBetweenRuns(t *testing.T) {
 	inAllWays(t, testFilterChanges[*schema.Message], testFilterChanges[*schema.AgenticMessage])
 }
 
-// allowedKey is the context key of a pattern of the tools a user may have.
+// allowedKey is the context key of a text that holds the names of the tools a user may have.
 type allowedKey struct{}
 
 func byUser(ctx context.Context, doc toolsearch.Document) bool {
@@ -182,19 +182,19 @@ func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
 		return outcome{scripted.Requests(), events, err}
 	}
 	const both, mail = "get_weather send_mail", "send_mail list_stocks"
-	checkSaw(t, "who may have both", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
+	checkSaw(t, "the user of both tools", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
 	o := run(mail, calling("get_weather"), selecting("get_weather,list_stocks"))
-	checkSaw(t, "who may not have one", o, "tool_search send_mail", "tool_search send_mail", "tool_search send_mail list_stocks")
+	checkSaw(t, "the user without get_weather", o, "tool_search send_mail", "tool_search send_mail", "tool_search send_mail list_stocks")
 	assert.Equal(t, []string{"send_mail", "list_stocks"}, announced(o.last()))
 	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_2")).NotFound)
-	checkSaw(t, "who may have both again", run(both), "tool_search get_weather send_mail")
+	checkSaw(t, "the next user of both tools", run(both), "tool_search get_weather send_mail")
 	o = run("")
-	assert.NoError(t, o.err, "who may have none")
-	assert.Equal(t, []string{""}, o.saw(), "who may have none")
+	assert.NoError(t, o.err, "the user without tools")
+	assert.Equal(t, []string{""}, o.saw(), "the user without tools")
 }
 
-// TestFilterIsAskedAtResume: the filter may have changed while a run was interrupted, and
-// a checkpoint restores nothing it forbids.
+// A resumed run asks the filter again, which may have changed since the interrupt. A checkpoint
+// restores no tool that the filter now drops.
 func TestFilterIsAskedAtResume(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testFilterAtResume[*schema.Message](t, native) })
@@ -226,10 +226,10 @@ func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "w")).NotFound)
 }
 
-// TestFilterThatPanics lets nothing pass that it panics over.
+// A tool over which the filter panics does not pass.
 func TestFilterThatPanics(t *testing.T) {
 	playAll(t, []conversation{{
-		name: "over one tool",
+		name: "a panic over one tool",
 		config: toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool {
 			if doc.Name == "send_mail" {
 				panic("no such user")
@@ -250,20 +250,20 @@ func TestFilterTools(t *testing.T) {
 		servers, tools []string
 		want           string
 	}{
-		{"nothing given lets nothing pass", nil, nil, ""},
+		{"no tool passes without servers and tools", nil, nil, ""},
 		{"a server", []string{"github"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"a server in another case, with its asterisk and blanks", []string{" GITHUB:* "}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"servers", []string{"github", "slack"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge slack__send_message"},
-		{"any server, none included", []string{"*"}, nil, strings.Join(all, " ")},
+		{"a server in another case, with an asterisk and blanks", []string{" GITHUB:* "}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"two servers", []string{"github", "slack"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge slack__send_message"},
+		{"any server, and tools without a server", []string{"*"}, nil, strings.Join(all, " ")},
 		{"a tool of a server", nil, []string{"github:create_issue"}, "mcp__github__create_issue"},
 		{"a tool of a server by its whole name", nil, []string{"github:mcp__github__create_issue"}, "mcp__github__create_issue"},
-		{"all of a server", nil, []string{"github:*"}, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"tools by the beginning of a name", nil, []string{"*:list_*"}, "mcp__github__list_issues list_stocks"},
+		{"all tools of a server", nil, []string{"github:*"}, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"tools by the beginning of their names", nil, []string{"*:list_*"}, "mcp__github__list_issues list_stocks"},
 		{"a whole name", nil, []string{"get_weather", "github"}, "get_weather"},
 		{"a name with a colon", nil, []string{"ask:me"}, "ask:me"},
-		{"either list", []string{"slack"}, []string{"github:create_issue", "get_*"}, "mcp__github__create_issue slack__send_message get_weather"},
-		{"a tag", nil, []string{"tag:human"}, ""}, // nobody annotates
-		{"what is malformed matches nothing", []string{"", ":", "github:create_issue", ":*"}, []string{"", ":", "github:", ":x"}, ""},
+		{"servers and tools", []string{"slack"}, []string{"github:create_issue", "get_*"}, "mcp__github__create_issue slack__send_message get_weather"},
+		{"a tag", nil, []string{"tag:human"}, ""}, // no document has a tag
+		{"malformed patterns match nothing", []string{"", ":", "github:create_issue", ":*"}, []string{"", ":", "github:", ":x"}, ""},
 		{"case matters in a tool's name", nil, []string{"GET_WEATHER"}, ""},
 	}
 	for _, tt := range tests {
@@ -280,8 +280,7 @@ func TestFilterTools(t *testing.T) {
 	}
 }
 
-// TestFilterToolsKnowsAnnotations: within a middleware namespaces and tags are the
-// Config's.
+// In a middleware, FilterTools matches the namespaces and tags of the Config's Annotate.
 func TestFilterToolsKnowsAnnotations(t *testing.T) {
 	annotate := func(info *schema.ToolInfo) toolsearch.Annotation {
 		if strings.HasPrefix(info.Name, "get_") {
@@ -296,13 +295,13 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 		}
 	}
 	playAll(t, []conversation{
-		row("server", []string{"sky"}, nil, "get_weather", "get_forecast"),
-		row("server and tool", []string{"sky"}, []string{"ground:send_mail"}, "get_weather", "get_forecast", "send_mail"),
-		row("tag", nil, []string{"tag:writ*"}, "send_mail", "list_stocks", "mcp__slack__send_message"),
+		row("a server", []string{"sky"}, nil, "get_weather", "get_forecast"),
+		row("a server and a tool", []string{"sky"}, []string{"ground:send_mail"}, "get_weather", "get_forecast", "send_mail"),
+		row("a tag", nil, []string{"tag:writ*"}, "send_mail", "list_stocks", "mcp__slack__send_message"),
 	})
 }
 
-// TestPatternsAreGlobs compares asterisks with a regular expression.
+// An asterisk of a pattern matches what ".*" of a regular expression matches.
 func TestPatternsAreGlobs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	word := func(letters string, most int) string {
@@ -326,12 +325,13 @@ func TestPatternsAreGlobs(t *testing.T) {
 	assert.GreaterOrEqual(t, matched, 1000, "patterns that match")
 }
 
-func TestPatternsOfNothingButAsterisksEnd(t *testing.T) {
+// A pattern with thousands of asterisks is matched in good time.
+func TestPatternsOfManyAsterisks(t *testing.T) {
 	filter := toolsearch.FilterTools(nil, []string{strings.Repeat("*a", 1<<12)})
 	assert.False(t, filter(context.Background(), named(strings.Repeat("a", 1<<12-1)+"b")))
 }
 
-// named is a document of that name, annotated as it is by default.
+// named returns a document with that name and the default annotation.
 func named(name string) toolsearch.Document {
 	return toolsearch.Document{Name: name, Annotation: toolsearch.Annotate(&schema.ToolInfo{Name: name})}
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What is loaded survives whatever happens to the history.
+// Loaded tools survive whatever happens to the history.
 
-// A history in which two tools were loaded, as a first run left it.
+// loadedHistory returns the history of a first run that loaded two tools.
 func loadedHistory() []message {
 	return []message{
 		{Role: toolsearchtest.User, Text: "How is the weather?"},
@@ -47,9 +47,9 @@ func changed(history []message, change func(m *message)) []message {
 func TestHistories(t *testing.T) {
 	both := []string{"tool_search get_weather send_mail"}
 	playAll(t, []conversation{
-		{name: "as the first run left it", history: loadedHistory(), saw: both},
+		{name: "unchanged", history: loadedHistory(), saw: both},
 		{
-			name: "without the names of the tools that answered",
+			name: "without the names of the tools in the results",
 			history: changed(loadedHistory(), func(m *message) {
 				m.ToolName = ""
 			}),
@@ -72,7 +72,7 @@ func TestHistories(t *testing.T) {
 			saw: both,
 		},
 		{
-			name: "where call ids come again in every round",
+			name: "with call IDs that repeat in every round",
 			history: changed(loadedHistory(), func(m *message) {
 				for i, c := range m.Calls {
 					if c.ID != "c2" {
@@ -87,7 +87,7 @@ func TestHistories(t *testing.T) {
 			saw: both,
 		},
 		{
-			name: "another tool's result that looks like a search's loads nothing",
+			name: "another tool's result that looks like a search result loads nothing",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "grep", `{}`)}},
 				{Role: toolsearchtest.Tool, CallID: "c1", Text: `{"matches":["get_weather"]}`},
@@ -98,7 +98,7 @@ func TestHistories(t *testing.T) {
 			saw: []string{"tool_search"},
 		},
 		{
-			name: "results that are none are passed over",
+			name: "results that cannot be read are ignored",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", ``), called("c2", "tool_search", ``), called("c3", "tool_search", ``)}},
 				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `[Old tool result content cleared]`},
@@ -108,7 +108,7 @@ func TestHistories(t *testing.T) {
 			saw: []string{"tool_search send_mail"},
 		},
 		{
-			name: "a call to a hidden tool in an earlier run counts as loading it",
+			name: "a call of a hidden tool in an earlier run has loaded the tool",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_weather", `{}`)}},
 				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "get_weather", Text: `sunny`},
@@ -116,7 +116,7 @@ func TestHistories(t *testing.T) {
 			saw: []string{"tool_search get_weather"},
 		},
 		{
-			name: "an unknown call of an earlier run, as the caller's events show it, is named after the call",
+			name: "the result of an unknown call of an earlier run gets the name of the call",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_wether", `{}`)}},
 				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
@@ -127,7 +127,7 @@ func TestHistories(t *testing.T) {
 			},
 		},
 		{
-			name: "calls without ids: each result keeps to its call, in their order",
+			name: "calls without IDs match their results by the order",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("", "get_wether", `{}`), called("", "tool_search", `{"query":"zzz"}`), called("", "tool_search", `{"query":"mail"}`)}},
 				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
@@ -140,7 +140,7 @@ func TestHistories(t *testing.T) {
 			},
 		},
 		{
-			name: "one id for a whole round, in an order that fits no names: nothing is renamed",
+			name: "no result is renamed if a round has one ID and its names are in another order",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("1", "get_weather", `{}`), called("1", "tool_search", `{"query":"zzz"}`)}},
 				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "tool_search", Text: `{"matches":[]}`},
@@ -151,7 +151,7 @@ func TestHistories(t *testing.T) {
 			},
 		},
 		{
-			name: "a native history is understood",
+			name: "a native result loads its tools",
 			history: []message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
 				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
@@ -171,7 +171,7 @@ func namesOfResults(o outcome) (names []string) {
 	return names
 }
 
-// TestReminders: there is one reminder, it is current, and it stays where it stands.
+// A request has one reminder. It is current, and it stays at its place.
 func TestReminders(t *testing.T) {
 	user := func(text string) message { return message{Role: toolsearchtest.User, Text: text} }
 	ours := func(text string) message {
@@ -186,18 +186,18 @@ func TestReminders(t *testing.T) {
 		at      int // of the reminder, in what the model sees
 		total   int // messages the model sees, the question included
 	}{
-		{"none", []message{hi}, 0, 3},
+		{"no reminder", []message{hi}, 0, 3},
 		{"current, marked", []message{ours(newsReminder), hi}, 0, 3},
-		{"current, a store dropped the mark", []message{user(newsReminder), hi}, 0, 3},
+		{"current, without the mark", []message{user(newsReminder), hi}, 0, 3},
 		{"stale, marked", []message{ours(stale), hi}, 0, 3},
-		{"stale, a store dropped the mark", []message{user(stale), hi}, 0, 3},
-		{"stale, and not first", []message{hi, user(stale)}, 1, 3},
-		{"twice", []message{user(newsReminder), hi, ours(newsReminder)}, 0, 3},
+		{"stale, without the mark", []message{user(stale), hi}, 0, 3},
+		{"stale, in the second place", []message{hi, user(stale)}, 1, 3},
+		{"two reminders", []message{user(newsReminder), hi, ours(newsReminder)}, 0, 3},
 		{"stale and current", []message{user(stale), hi, ours(newsReminder)}, 0, 3},
-		{"of Eino's own package", []message{user(einos), hi}, 0, 3},
-		{"marked, its text changed by a store", []message{ours("<available-deferred-tools>..."), hi}, 0, 3},
-		{"a user who speaks of it", []message{user("What is <available-deferred-tools>?"), hi}, 0, 4},
-		{"a user who begins with it", []message{user("<available-deferred-tools> is what?"), hi}, 0, 4},
+		{"a reminder of Eino's own package", []message{user(einos), hi}, 0, 3},
+		{"marked, with another text", []message{ours("<available-deferred-tools>..."), hi}, 0, 3},
+		{"a user mentions the tag", []message{user("What is <available-deferred-tools>?"), hi}, 0, 4},
+		{"a user's text begins with the tag", []message{user("<available-deferred-tools> is what?"), hi}, 0, 4},
 	}
 	var table []conversation
 	for _, tt := range tests {
@@ -215,7 +215,7 @@ func TestReminders(t *testing.T) {
 	playAll(t, table)
 }
 
-// TestHostileSummary: a user's text may hold any number of tags.
+// A summary may quote any number of reminders. The quotations are removed.
 func TestHostileSummary(t *testing.T) {
 	pair := "<available-deferred-tools>x</available-deferred-tools>"
 	nested := "<available-" + pair + "deferred-tools>y</available-deferred-tools>"
@@ -230,10 +230,10 @@ func TestHostileSummary(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
 					require.Greater(t, len(r.Messages), 1, "call %d", i)
-					assert.Zero(t, strings.Count(r.Messages[1].Text, pair), "call %d: quotations are left", i)
+					assert.Zero(t, strings.Count(r.Messages[1].Text, pair), "call %d: the quotations in the summary", i)
 					assert.Equal(t, newsReminder, r.Messages[0].Text, "call %d: the first message", i)
 					if name == "bulleted" {
-						assert.Equal(t, "<all_user_messages>Kept.\nKept too.</all_user_messages>", r.Messages[1].Text, "call %d: what is left", i)
+						assert.Equal(t, "<all_user_messages>Kept.\nKept too.</all_user_messages>", r.Messages[1].Text, "call %d: the summary", i)
 					}
 				}
 			},
@@ -242,7 +242,7 @@ func TestHostileSummary(t *testing.T) {
 	playAll(t, table)
 }
 
-// rewriter is a middleware that does to the messages what rewrite says.
+// rewriter is a middleware that changes the messages by rewrite.
 type rewriter[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 	rewrite func(messages []M) []M
@@ -254,13 +254,13 @@ func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.Ty
 	return ctx, &next, nil
 }
 
-// TestOtherMiddlewares: other middlewares remove and rewrite messages within a run, before
-// or after ours in the order of handlers, in default and in native mode.
+// Loaded tools survive other middlewares that remove and rewrite messages within a run. The other
+// middleware comes before or after ours, with the default protocol and a native one.
 func TestOtherMiddlewares(t *testing.T) {
 	inAllWays(t, testOtherMiddlewares[*schema.Message], testOtherMiddlewares[*schema.AgenticMessage])
 }
 
-// otherMiddlewares are made anew for each use.
+// otherMiddlewares returns functions that make a new middleware for each use.
 func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 	ctx := context.Background()
 	return map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
@@ -330,8 +330,8 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// checkSurvival loads three tools in three testtools.Rounds and checks that at the end each is
-// within the model's reach.
+// checkSurvival loads three tools in three rounds. It checks that a loaded tool stays within the
+// model's reach.
 func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedChatModelAgentMiddleware[M], native bool) {
 	t.Helper()
 	model := toolsearchtest.NewModel[M](
@@ -350,7 +350,7 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 		for _, m := range r.Messages {
 			called = called || slices.ContainsFunc(m.Calls, func(c call) bool { return c.ID == "u" })
 			if called && m.CallID == "u" {
-				assert.Equal(t, "list_stock", m.ToolName, "call %d: the name of the answer to an unknown name", i)
+				assert.Equal(t, "list_stock", m.ToolName, "call %d: the tool name of the answer to an unknown call", i)
 			}
 			reminders += strings.Count(m.Text, "<available-deferred-tools>")
 		}
@@ -360,17 +360,17 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 	require.GreaterOrEqual(t, len(requests), len(loadedBy))
 	for i, want := range loadedBy {
 		r := requests[i]
-		assert.Subset(t, reachable(r), want, "call %d: out of reach; tools %v", i, r.ToolNames())
+		assert.Subset(t, reachable(r), want, "call %d: within reach; tools %v", i, r.ToolNames())
 		if native {
-			assert.Equal(t, len(testtools.NewsTools()), len(r.Tools)+len(r.Deferred), "call %d: tools %v and deferred %v, want each once", i, r.ToolNames(), r.DeferredNames())
+			assert.Equal(t, len(testtools.NewsTools()), len(r.Tools)+len(r.Deferred), "call %d: each tool is in one list; tools %v, deferred %v", i, r.ToolNames(), r.DeferredNames())
 		} else {
-			assert.Len(t, r.ToolNames(), 1+len(want), "call %d: want tool_search and %v", i, want)
+			assert.Len(t, r.ToolNames(), 1+len(want), "call %d: the tools are tool_search and %v", i, want)
 		}
 	}
 }
 
-// reachable returns the dynamic tools a model can call: those in its tool list and those
-// whose native search result it sees.
+// reachable returns the dynamic tools that a model can call. They are in its tool list or in a
+// native search result that it sees.
 func reachable(r request) []string {
 	names := slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" })
 	for _, m := range r.Messages {
@@ -406,7 +406,7 @@ func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
 	return nil
 }
 
-// confirmTool interrupts the first time it is called and goes through on resume.
+// confirmTool interrupts at its call and runs at the resume.
 type confirmTool struct{ testtools.PlainTool }
 
 func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
@@ -416,8 +416,8 @@ func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Opti
 	return "confirmed", nil
 }
 
-// TestResume interrupts a run in a round of tool calls and resumes it from a checkpoint,
-// with another instance of everything, as after a restart of the process.
+// A run that is interrupted within a round of tool calls can be resumed from a checkpoint. The
+// resumed run has new instances of everything, as after a restart of the process.
 func TestResume(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		for _, native := range []bool{false, true} {
@@ -450,7 +450,7 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 
 	first, before := runner(
 		searching(`{"query":"select:get_weather"}`),
-		// In one round: a search, an unknown name, and a tool that interrupts.
+		// This round has a search, an unknown name, and a tool that interrupts.
 		toolsearchtest.CallTools(
 			called("s", "tool_search", `{"query":"select:send_mail"}`),
 			called("u", "send_male", `{}`),
@@ -471,17 +471,17 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 	for i, r := range requests {
 		checkRequest(t, i, r)
 		names := r.ToolNames()
-		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: out of reach; tools %v, deferred %v", i, names, r.DeferredNames())
-		assert.NotContains(t, names, "list_stocks", "call %d: the model sees a tool that was not loaded", i)
+		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: within reach; tools %v, deferred %v", i, names, r.DeferredNames())
+		assert.NotContains(t, names, "list_stocks", "call %d: the tools, of which list_stocks was not loaded", i)
 		if native {
-			assert.NotContains(t, names, "tool_search", "call %d: tool_search stands in the tool list", i)
+			assert.NotContains(t, names, "tool_search", "call %d: the tool list", i)
 		}
-		assert.Equal(t, static, slices.Contains(names, "clock"), "call %d: static tools: %v", i, names)
+		assert.Equal(t, static, slices.Contains(names, "clock"), "call %d: whether the static tool is in %v", i, names)
 	}
 	checkCallAsMade(t, outcome{requests: requests}, called("u", "send_male", `{}`))
 }
 
-// TestSecondRun gives a run the events of an earlier one for its history.
+// A run whose history is the events of an earlier run starts with the tools that were loaded.
 func TestSecondRun(t *testing.T) {
 	inAllWays(t, testSecondRun[*schema.Message], testSecondRun[*schema.AgenticMessage])
 }
@@ -517,7 +517,7 @@ func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestCarryOver carries the loaded tools to a run without history.
+// WithLoaded carries loaded tools over to a run without history.
 func TestCarryOver(t *testing.T) {
 	inAllWays(t, testCarryOver[*schema.Message], testCarryOver[*schema.AgenticMessage])
 }
@@ -542,9 +542,9 @@ func testCarryOver[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestResumeWithoutTheTool resumes a run at the call of a tool that is no longer there, or no
-// longer allowed. It is not run. The run ends with Eino's error, unless the agent has an
-// UnknownToolsHandler to answer in its place.
+// A run is resumed at the call of a tool that is no longer in the catalog or no longer allowed.
+// The tool does not run. The run ends with Eino's error, unless the agent has an
+// UnknownToolsHandler that answers the call.
 func TestResumeWithoutTheTool(t *testing.T) {
 	gone := toolsearch.Config{DynamicTools: testtools.NewsTools()}
 	denied := toolsearch.Config{
@@ -588,7 +588,7 @@ func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch
 		return
 	}
 	require.NoError(t, err)
-	assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "what the call was answered with")
+	assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "the answer to the call")
 	for i, r := range o.requests {
 		checkRequest(t, i, r)
 		names := append(r.ToolNames(), r.DeferredNames()...)
@@ -598,7 +598,7 @@ func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch
 	}
 }
 
-// approving asks before remove_tool runs.
+// approving is a middleware that interrupts before remove_tool runs.
 type approving[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 }
@@ -612,8 +612,8 @@ func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableT
 	}, nil
 }
 
-// TestResumeRemoves resumes a run at a call of remove_tool: the tool goes, though no model call
-// of this run has told what is loaded.
+// A run is resumed at a call of remove_tool. The tool is removed, although the resumed run has had
+// no model call that says what is loaded.
 func TestResumeRemoves(t *testing.T) {
 	t.Run("message", testResumeRemoves[*schema.Message])
 	t.Run("agentic", testResumeRemoves[*schema.AgenticMessage])
@@ -641,7 +641,7 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	require.NoError(t, err)
 	o := outcome{model.Requests(), events, err}
 	result := o.result(t, "r")
-	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`), "the call was answered with %s", result)
+	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`), "the beginning of the answer %s", result)
 	names := o.last().ToolNames()
 	assert.NotContains(t, names, "get_weather")
 	assert.Contains(t, names, "send_mail")
