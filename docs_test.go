@@ -46,8 +46,8 @@ func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 	return fset, pkg
 }
 
-// Whatever can be used is described where it is declared: packages, types, functions and
-// methods; fields and constants by themselves or by the comment over their group.
+// Every exported name has a doc comment: packages, types, functions and methods. Fields and
+// constants have a comment of their own or a comment over their group.
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, dir := range publicPackages {
 		fset, pkg := readPackage(t, dir)
@@ -83,10 +83,10 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 	}
 }
 
-// selfEvident are first constants of groups whose names say it all.
+// selfEvident are first constants of groups that need no comment.
 var selfEvident = map[string]bool{"English": true}
 
-// selfEvidentFields are fields whose name and type, with the doc of the struct, say it all.
+// selfEvidentFields are fields that need no comment beside the doc of their struct.
 var selfEvidentFields = map[string]bool{
 	"Document.Name": true, "Document.Description": true, "Parameter.Description": true,
 	"Call.Name": true, "Call.Arguments": true, "Call.ID": true,
@@ -96,8 +96,8 @@ var selfEvidentFields = map[string]bool{
 	"Query.ID": true, "Query.Text": true, "Query.Line": true, "Options.Seed": true, "QueryResult.Query": true,
 }
 
-// undocumentedFields are the exported fields with neither a comment of their own nor one
-// over the block of lines that they stand in.
+// undocumentedFields returns the exported fields that have neither a comment of their own nor a
+// comment over their block of lines.
 func undocumentedFields(fset *token.FileSet, typ *godoc.Type) (names []*ast.Ident) {
 	body, ok := typ.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
 	if !ok {
@@ -116,11 +116,11 @@ func undocumentedFields(fset *token.FileSet, typ *godoc.Type) (names []*ast.Iden
 	return names
 }
 
-// alignment is what gofmt puts between the columns of a struct, which depends on the
-// longest name and would show a new one as a change of all.
+// alignment matches the space that gofmt puts between the columns of a struct. The space depends
+// on the longest name, so a new field could change every line.
 var alignment = regexp.MustCompile(`(\S)[\t ]+`)
 
-// api writes what a package exports, a declaration after the other, without comments.
+// api returns the exported declarations of a package, without comments.
 func api(t *testing.T, dir string) string {
 	fset, pkg := readPackage(t, dir)
 	var list []string
@@ -147,8 +147,8 @@ func api(t *testing.T, dir string) string {
 	return "package " + pkg.Name + "\n\n" + strings.Join(list, "\n")
 }
 
-// withoutComments drops comments, which are free to change. Unexported fields and values
-// are dropped already, by package doc.
+// withoutComments removes the comments of a declaration. Package doc has removed the unexported
+// fields and values.
 func withoutComments(decl *ast.GenDecl) *ast.GenDecl {
 	ast.Inspect(decl, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -166,7 +166,7 @@ func withoutComments(decl *ast.GenDecl) *ast.GenDecl {
 	return decl
 }
 
-// A change of what others can compile against shows in review as a change of api.txt.
+// In review, a change of the API shows as a change of api.txt.
 func TestAPI(t *testing.T) {
 	var all []string
 	for _, dir := range publicPackages {
@@ -180,17 +180,17 @@ func TestAPI(t *testing.T) {
 	require.NoError(t, err)
 	is, was := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	assert.Empty(t, linesBeyond(is, was), "new lines")
-	assert.Empty(t, linesBeyond(was, is), "lines that are gone")
-	// Equal would print both texts from beginning to end.
-	assert.True(t, got == string(want), "the API is not what api.txt says; if that is meant, see its first line and CONTRIBUTING.md")
+	assert.Empty(t, linesBeyond(was, is), "missing lines")
+	// assert.Equal prints both texts in full.
+	assert.True(t, got == string(want), "api.txt is the API; to change the API, see the first line of api.txt and CONTRIBUTING.md")
 }
 
-// linesBeyond returns the lines that do not stand among the known ones.
+// linesBeyond returns the lines that are not known.
 func linesBeyond(lines, known []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(known, line) })
 }
 
-// modulesOf lists the modules of the packages that the given ones are built from.
+// modulesOf returns the modules from which packages are built.
 func modulesOf(t *testing.T, packages ...string) map[string]bool {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
@@ -204,8 +204,8 @@ func modulesOf(t *testing.T, packages ...string) map[string]bool {
 	return modules
 }
 
-// Importing this package costs a program three modules beyond what Eino's ADK costs it,
-// and docs/dependencies.md names each with its licence.
+// docs/dependencies.md lists the modules that a program builds with this package: those that come
+// with Eino's ADK, and those that come in addition.
 func TestDependencies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
@@ -215,7 +215,7 @@ func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile("docs/dependencies.md")
 	require.NoError(t, err)
 	direct, rest, found := strings.Cut(string(text), "\n## Through Eino\n")
-	require.True(t, found, "docs/dependencies.md has no section on what comes through Eino")
+	require.True(t, found, "docs/dependencies.md has a section on the modules that come through Eino")
 	beyond := map[string]bool{}
 	for module := range ours {
 		if !einos[module] {
@@ -226,11 +226,11 @@ func TestDependencies(t *testing.T) {
 		section string
 		want    map[string]bool
 	}{{direct, beyond}, {rest, einos}} {
-		assert.Equal(t, slices.Sorted(maps.Keys(c.want)), listedModules(c.section), "the modules that are built in, and those that docs/dependencies.md lists")
+		assert.Equal(t, slices.Sorted(maps.Keys(c.want)), listedModules(c.section), "the modules that are built, and the modules that docs/dependencies.md lists")
 	}
 }
 
-// listedModules reads the modules of a table whose rows begin with a name in backquotes.
+// listedModules returns the modules of a table whose rows begin with a name in backquotes.
 func listedModules(section string) (modules []string) {
 	for line := range strings.Lines(section) {
 		if name, found := strings.CutPrefix(line, "| `"); found {
@@ -242,9 +242,9 @@ func listedModules(section string) (modules []string) {
 	return modules
 }
 
-// importRules say what of this project the packages in a folder may import, tests excluded. A
-// "..." stands for the folder and those in it, "leaves" for the packages of internal that are
-// built into programs. The rule of the longest folder counts.
+// importRules say which folders of this project the packages of a folder may import. Tests are
+// excluded. "..." means the folder and the folders in it. "leaves" means the packages of internal
+// that are built into programs. The rule of the longest folder counts.
 var importRules = map[string]string{
 	".":                  "search leaves",
 	"search":             "leaves",
@@ -268,8 +268,9 @@ func covers(word, folder string) bool {
 	return folder == within || all && strings.HasPrefix(folder, within+"/")
 }
 
-// Arrows point one way: root, search, leaves. What is for users of the library, or for its
-// docs, imports those; only programs import package eval, and nothing imports a program.
+// Imports go one way, from the root package to search and from search to the leaves. Packages for
+// users and for the docs import those. Only programs import package eval, and no package imports
+// a program.
 func TestDirectionOfImports(t *testing.T) {
 	const module = "github.com/eino-toolsearch/toolsearch"
 	arrows := 0
@@ -292,7 +293,7 @@ func TestDirectionOfImports(t *testing.T) {
 				rule = word
 			}
 		}
-		if !assert.NotEmpty(t, rule, "importRules has nothing for %s, which is in a new folder", path) {
+		if !assert.NotEmpty(t, rule, "importRules has a rule for the folder of %s", path) {
 			return nil
 		}
 		for _, spec := range file.Imports {
@@ -311,5 +312,5 @@ func TestDirectionOfImports(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	assert.Greater(t, arrows, 100, "the imports that were looked at")
+	assert.Greater(t, arrows, 100, "the imports that were checked")
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Catalogs of strangers who want to be found, and nobody else.
+// A server may serve tools that are made to be found in place of all others.
 
-// TestFloodDoesNotDrownOthers: a server with a thousand copies of what users say does not
-// keep another server's matching tool from being found.
+// A server with a thousand tools that match every word does not keep another server's tool from
+// being found.
 func TestFloodDoesNotDrownOthers(t *testing.T) {
 	const words = "send an e-mail message to somebody, mail, mails, sends, sending"
 	flood := func(context.Context) ([]tool.BaseTool, error) {
@@ -66,8 +66,8 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 	}
 }
 
-// TestFloodIsNotAllThatIsPreselected: nor does it take every preselected place.
-func TestFloodIsNotAllThatIsPreselected(t *testing.T) {
+// A server with a thousand matching tools does not take every preselected place.
+func TestFloodDoesNotFillThePreselection(t *testing.T) {
 	got := preselectedFor(t, func(context.Context) ([]tool.BaseTool, error) {
 		specs := []string{"mcp__office__send_mail: Sends a letter"}
 		for i := range 1000 {
@@ -89,8 +89,8 @@ func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool,
 	return scripted.Requests()[0].ToolNames()
 }
 
-// TestHostileCatalogIsPlayed: tools whose names and descriptions are hostile, some of 1 MB,
-// are announced, found by name as they are shown, and called, under every protocol.
+// Tools with hostile names and descriptions of 1 MB are announced, found by their shown names, and
+// called, under every protocol.
 func TestHostileCatalogIsPlayed(t *testing.T) {
 	for _, p := range protocols {
 		var specs []tool.BaseTool
@@ -99,7 +99,7 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		}
 		config := p.config
 		config.Source = func(context.Context) ([]tool.BaseTool, error) { return specs, nil }
-		config.OnEvent = onFailure(func(err error) { assert.Fail(t, "a failure was told", "%s: %v", p.name, err) })
+		config.OnEvent = onFailure(func(err error) { assert.Fail(t, "a failure event", "%s: %v", p.name, err) })
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
 			toolsearchtest.CallTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),
@@ -112,7 +112,7 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		for i, r := range o.requests {
 			checkRequest(t, i, r)
 			for _, m := range r.Messages {
-				assert.LessOrEqual(t, strings.Count(m.Text, "</available-deferred-tools>"), 1, "%s, call %d: ends of reminders in %.300s", p.name, i, m.Text)
+				assert.LessOrEqual(t, strings.Count(m.Text, "</available-deferred-tools>"), 1, "%s, call %d: closing tags of reminders in %.300s", p.name, i, m.Text)
 				if m.Role == toolsearchtest.Tool {
 					assert.LessOrEqual(t, len(m.Text), 4<<20, "%s, call %d: bytes of %.300s", p.name, i, m.Text)
 				}
@@ -122,12 +122,12 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 	}
 }
 
-// A model writes the queries and the arguments, a remote server the names, a store the
-// history: each of them can be any bytes at all, and has its fuzz targets.
+// A model writes the queries and arguments, a remote server writes the names, and a store writes
+// the history. Each can be any bytes, and each has its fuzz targets.
 //
 //	go test -run '^$' -fuzz '^FuzzArguments$' -fuzztime 60s -fuzzminimizetime 10x .
 //
-// Without the last flag Go spends most of the time on shortening what it finds.
+// Without the last flag, Go spends most of the time on making its finds shorter.
 
 func FuzzArguments(f *testing.F) {
 	for _, arguments := range []string{
@@ -150,7 +150,7 @@ func FuzzArguments(f *testing.F) {
 	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
 	require.NoError(f, err)
 	ours := catalog.Tool()
-	// A chat model's results become native on their way to it.
+	// The result for a chat model is a text. It becomes a native result before the model call.
 	chat := searchToolOf[*schema.Message](f, tools).(tool.InvokableTool)
 	agentic := searchToolOf[*schema.AgenticMessage](f, tools).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
@@ -170,7 +170,7 @@ func FuzzArguments(f *testing.F) {
 			t.Fatalf("got %+v, %v; want one part", result, err)
 		}
 		part := result.Parts[0]
-		if part.ToolSearchResult == nil { // the stand-in of a call that could not be run
+		if part.ToolSearchResult == nil { // the arguments stand for a call that could not be run
 			if part.Text != text || len(matches) > 0 {
 				t.Errorf("in words %q, want %q", part.Text, text)
 			}
@@ -186,27 +186,26 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// searchToolOf returns the native search tool, as an agent gets it.
+// searchToolOf returns the search tool that an agent gets under a native protocol.
 func searchToolOf[M adk.MessageType](t testing.TB, tools []tool.BaseTool) tool.BaseTool {
 	t.Helper()
 	middleware := newMiddleware[M](t, toolsearch.Config{
 		DynamicTools: tools, UseModelToolSearch: true,
-		Reminder: toolsearch.ReminderConfig{Disabled: true}, // words of help as Catalog.Tool's, which knows of no list
+		Reminder: toolsearch.ReminderConfig{Disabled: true}, // without a list of names the help is that of Catalog.Tool
 	})
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	return runCtx.Tools[0]
 }
 
-// checkAnswerText checks what holds for every answer of tool_search, and returns its
-// matches.
+// checkAnswerText checks an answer of tool_search and returns its matches.
 func checkAnswerText(t *testing.T, text string, known map[string]bool) []string {
 	t.Helper()
 	var a answer
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Matches == nil || !utf8.ValidString(text) {
 		t.Fatalf("not an answer: %q: %v", text, err)
 	}
-	// What it cannot have more of: the arguments, read up to 64 KiB and escaped.
+	// The arguments are read up to 64 KiB, and the answer escapes them.
 	if len(text) > 512<<10 || len(a.Matches) > 10*200 || len(a.NotFound) > 10*200 || len(a.Suggestions) > 5 {
 		t.Errorf("%d bytes, %d matches, %d not found, %d suggestions", len(text), len(a.Matches), len(a.NotFound), len(a.Suggestions))
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Native mode: the model gets the catalog as deferred tools and searches with tool_search
-// by means of its own.
+// Under a native protocol, the model gets the catalog as deferred tools, and its provider or its
+// adapter knows tool_search.
 
 func TestNativeConversations(t *testing.T) {
 	const catalog = "get_weather get_forecast send_mail list_stocks mcp__slack__send_message"
@@ -59,14 +59,14 @@ func TestNativeConversations(t *testing.T) {
 					},
 				},
 				{
-					name: "what a search returns is the whole definition", config: native, static: static,
+					name: "a search returns whole definitions", config: native, static: static,
 					turns: []turn{searching(`{"query":"select:send_mail,list_stocks"}`)},
 					check: func(t *testing.T, o outcome) {
 						for _, m := range o.last().Messages {
 							for _, info := range m.Found {
 								js, err := info.ParamsOneOf.ToJSONSchema()
 								require.NoError(t, err, info.Name)
-								assert.Equal(t, 1, js.Properties.Len(), "%s: the number of its parameters", info.Name)
+								assert.Equal(t, 1, js.Properties.Len(), "%s: the number of parameters", info.Name)
 								assert.NotEmpty(t, info.Desc, info.Name)
 							}
 						}
@@ -79,8 +79,8 @@ func TestNativeConversations(t *testing.T) {
 					saw:   []string{shown, and("send_mail"), and("send_mail")},
 					check: func(t *testing.T, o outcome) {
 						assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
-						// Adapters refuse a definition that comes twice.
-						assert.Equal(t, []string{"get_weather"}, nativeResult(t, o, "call_2"), "what is not in the ordinary list")
+						// Adapters refuse a request that has a definition twice.
+						assert.Equal(t, []string{"get_weather"}, nativeResult(t, o, "call_2"), "the found tools that are not in the ordinary list")
 					},
 				},
 				{
@@ -96,7 +96,7 @@ func TestNativeConversations(t *testing.T) {
 					},
 				},
 				{
-					name: "an unknown name is answered in words, and calls beside it run", config: native, static: static,
+					name: "a call of an unknown name is answered in words, and the calls beside it run", config: native, static: static,
 					turns: []turn{toolsearchtest.CallTools(
 						call{Name: "send_male", Arguments: `{"city":"Rome"}`},
 						call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
@@ -107,12 +107,12 @@ func TestNativeConversations(t *testing.T) {
 					},
 				},
 				{
-					name: "a default history goes on natively", config: native, static: static, history: loadedHistory(),
+					name: "a history of the default protocol goes on natively", config: native, static: static, history: loadedHistory(),
 					turns: []turn{searching(`{"query":"select:list_stocks"}`)},
-					// To an agentic model the old results stay texts, and the tools move to the
-					// ordinary list; others get the results in native form.
+					// For an agentic model the old results stay texts, and the tools move to the
+					// ordinary list. For a chat model the results become native.
 					check: everyCall(func(t *testing.T, i int, r request) {
-						assert.Subset(t, reachable(r), []string{"get_weather", "send_mail"}, "call %d: what is within reach", i)
+						assert.Subset(t, reachable(r), []string{"get_weather", "send_mail"}, "call %d: within reach", i)
 						names := slices.DeleteFunc(append(r.ToolNames(), r.DeferredNames()...), func(name string) bool { return name == "clock" })
 						assert.ElementsMatch(t, strings.Fields(catalog), names, "call %d: each tool once", i)
 					}),
@@ -122,9 +122,9 @@ func TestNativeConversations(t *testing.T) {
 	}
 }
 
-// TestNativeMistakes: a mistake or a miss is answered and the run goes on. Models of
-// *schema.Message get words; agentic adapters take nothing but a search result for an
-// answer, so it is an empty one.
+// A mistake and a search without a match are answered, and the run goes on. A model of
+// *schema.Message gets words. An agentic adapter accepts only a search result as the answer, so
+// the model gets an empty search result.
 func TestNativeMistakes(t *testing.T) {
 	var table []conversation
 	for _, arguments := range []string{``, `{`, `{}`, `{"query":""}`, `{"query":"zzz"}`, `{"query":"select:zzz"}`, `{"query":{}}`} {
@@ -138,7 +138,7 @@ func TestNativeMistakes(t *testing.T) {
 					case m.Native:
 						assert.Empty(t, m.Found)
 					default:
-						assert.NotEmpty(t, answerOf(t, m.Text).Message, "the words of help in %q", m.Text)
+						assert.NotEmpty(t, answerOf(t, m.Text).Message, "the help in %q", m.Text)
 					}
 				}
 				assert.Equal(t, []string{"send_mail"}, nativeResult(t, o, "call_2"), "what the next search returned")
@@ -148,12 +148,12 @@ func TestNativeMistakes(t *testing.T) {
 	playAll(t, table)
 }
 
-// nativeResult returns the tools a native search returned.
+// nativeResult returns the tools in the native result of a call.
 func nativeResult(t *testing.T, o outcome, callID string) []string {
 	t.Helper()
 	for _, m := range o.last().Messages {
 		if m.CallID == callID && m.Role == toolsearchtest.Tool {
-			require.True(t, m.Native, "%s was answered by %q, not by a search result", callID, m.Text)
+			require.True(t, m.Native, "the answer to %s is a native result, not %q", callID, m.Text)
 			names := []string{}
 			for _, info := range m.Found {
 				names = append(names, info.Name)
@@ -161,12 +161,12 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 			return names
 		}
 	}
-	require.FailNow(t, "the model got no result", callID)
+	require.FailNow(t, "a result is missing", callID)
 	return nil
 }
 
-// TestNativeKeepsWhatItFound: MaxLoaded evicts nothing that a native search showed to the
-// model, which has it for as long as the result stands there.
+// MaxLoaded does not evict a tool that a native search found. The model has the tool as long as
+// the history has the result.
 func TestNativeKeepsWhatItFound(t *testing.T) {
 	turns := []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")}
 	check := func(t *testing.T, o outcome) {
@@ -182,16 +182,16 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 	check(t, play[*schema.Message](t, c, way{}))
 }
 
-// TestNativeTexts: texts of a chat model's history become native results, and what cannot
-// become one puts its tools into the ordinary list. Whatever the history, a loaded tool is
-// within reach in one way, and one that is not loaded in none.
+// A text result in a chat model's history becomes a native result. If it cannot, its tools go into
+// the ordinary list. A loaded tool is within reach in exactly one way, and a tool that is not
+// loaded is out of reach.
 func TestNativeTexts(t *testing.T) {
 	search := message{Role: toolsearchtest.Assistant, Calls: []call{called("a", "tool_search", "{}")}}
 	found := `{"matches":["get_weather"]}`
 	tests := []struct {
 		name    string
 		history []message
-		native  bool // the definition is in a result
+		native  bool // whether the definition is in a result
 		loaded  bool
 	}{
 		{"a search", []message{search, {Role: toolsearchtest.Tool, CallID: "a", ToolName: "tool_search", Text: found}}, true, true},
@@ -202,10 +202,10 @@ func TestNativeTexts(t *testing.T) {
 				{Role: toolsearchtest.Tool, CallID: "a", Text: found}, {Role: toolsearchtest.Tool, CallID: "b", Text: "noon"}},
 			false, true,
 		},
-		{"a call alone", []message{{Role: toolsearchtest.Assistant, Calls: []call{called("w", "get_weather", "{}")}},
+		{"a call without a search", []message{{Role: toolsearchtest.Assistant, Calls: []call{called("w", "get_weather", "{}")}},
 			{Role: toolsearchtest.Tool, CallID: "w", ToolName: "get_weather", Text: "sunny"}}, false, true},
 		{
-			"added and removed",
+			"a tool added and removed",
 			[]message{
 				{Role: toolsearchtest.Assistant, Calls: []call{called("a", "add_tool", `{"tool_names":["get_weather"]}`)}},
 				{Role: toolsearchtest.Tool, CallID: "a", ToolName: "add_tool", Text: `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`},
@@ -235,15 +235,15 @@ func TestNativeTexts(t *testing.T) {
 						}
 					}
 					ordinary := slices.Contains(r.ToolNames(), "get_weather")
-					assert.Equal(t, want, shown, "call %d: how often it is in a result", i)
-					assert.Equal(t, tt.loaded && !tt.native, ordinary, "call %d: whether it is in the ordinary list", i)
+					assert.Equal(t, want, shown, "call %d: how often get_weather is in a result", i)
+					assert.Equal(t, tt.loaded && !tt.native, ordinary, "call %d: whether get_weather is in the ordinary list", i)
 				}
 			})
 		}
 	}
 }
 
-// TestNativeEviction: what MaxLoaded hides does not come back among the ordinary tools.
+// A tool that MaxLoaded hides does not come back into the ordinary list.
 func TestNativeEviction(t *testing.T) {
 	t.Run("message", testNativeEviction[*schema.Message])
 	t.Run("agentic", testNativeEviction[*schema.AgenticMessage])
@@ -271,8 +271,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 	}
 }
 
-// TestNativeSearchForTheOrdinary: a tool that stands in the ordinary list does not escape
-// MaxLoaded by being searched for.
+// MaxLoaded counts a tool of the ordinary list even if the model searches for it again.
 func TestNativeSearchForTheOrdinary(t *testing.T) {
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 		config := toolsearch.Config{Protocol: dialect, MaxLoaded: 1}
@@ -285,11 +284,11 @@ func TestNativeSearchForTheOrdinary(t *testing.T) {
 	}
 }
 
-// TestNativeHistoryOfANameTaken: an agent's own tool, of a name that search tools have, does
-// not keep an old native result from becoming a text for a model that searches by no means of
-// its own.
+// An agent may have a static tool with a name that search tools have. An old native result of that
+// name still becomes a text for a model without native search.
 func TestNativeHistoryOfANameTaken(t *testing.T) {
 	playAll(t, []conversation{{
+		name:   "a static tool named search_tools",
 		static: testtools.EchoTools("search_tools: The agent's own"),
 		history: []message{
 			{Role: toolsearchtest.Assistant, Calls: []call{called("a", "search_tools", `{"query":"weather"}`)}},
@@ -303,8 +302,8 @@ func TestNativeHistoryOfANameTaken(t *testing.T) {
 	}})
 }
 
-// TestNativeBesideAnotherProtocol: another middleware, to which results of tool_search would be
-// its own if nobody else had a tool of that name, leaves native ones alone.
+// Another middleware takes results of tool_search for its own if no other middleware has a tool of
+// that name. It leaves the native results of another middleware alone.
 func TestNativeBesideAnotherProtocol(t *testing.T) {
 	inAllWays(t, testNativeBesideAnotherProtocol[*schema.Message], testNativeBesideAnotherProtocol[*schema.AgenticMessage])
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What the model reads, and Config.Texts, which replaces it.
+// Config.Texts replaces the texts that the model reads.
 
-// headings are the keys of Config.Texts, and the first line of the file, which is no key.
+// headings returns the headings of a file, which are the keys of Config.Texts, and the file's
+// first line, which is not a key.
 func headings(t *testing.T, file string) (keys []string, preface string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -31,7 +32,7 @@ func headings(t *testing.T, file string) (keys []string, preface string) {
 	return keys, preface
 }
 
-// TestEveryTextCanBeReplaced: one by one and all at once, in both languages.
+// Every text can be replaced, alone and with all others, in both languages.
 func TestEveryTextCanBeReplaced(t *testing.T) {
 	english, _ := headings(t, "prompt/en.md")
 	chinese, _ := headings(t, "prompt/zh.md")
@@ -51,7 +52,7 @@ func TestEveryTextCanBeReplaced(t *testing.T) {
 	}
 }
 
-// TestUnknownTexts: a key that is no heading is a mistake of the programmer, who is told which.
+// A key without a heading is an error of New that names the key.
 func TestUnknownTexts(t *testing.T) {
 	_, preface := headings(t, "prompt/en.md")
 	require.NotEmpty(t, preface)
@@ -69,10 +70,10 @@ func TestUnknownTexts(t *testing.T) {
 	_, err := toolsearch.New(context.Background(), &toolsearch.Config{
 		DynamicTools: testtools.NewsTools(), Texts: map[string]string{"z": "", "b": "", "y": ""},
 	})
-	assert.ErrorContains(t, err, `"b"`, "of several, the first by name")
+	assert.ErrorContains(t, err, `"b"`, "the error names the first of several keys, in the order of the keys")
 }
 
-// descriptionOf returns what the first request says of a tool and its parameters.
+// descriptionOf returns the descriptions of a tool and its parameters in the first request.
 func descriptionOf(t *testing.T, o outcome, name string) (description string, parameters map[string]string) {
 	t.Helper()
 	require.NotEmpty(t, o.requests)
@@ -88,11 +89,11 @@ func descriptionOf(t *testing.T, o outcome, name string) (description string, pa
 		}
 		return info.Desc, parameters
 	}
-	require.Fail(t, "the model does not see the tool", name)
+	require.Fail(t, "a tool is missing", name)
 	return "", nil
 }
 
-// leadOfReminder returns the first line behind the tag of the reminder.
+// leadOfReminder returns the line after the tag of the reminder.
 func leadOfReminder(r request) string {
 	for _, m := range r.Messages {
 		if tag, rest, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
@@ -128,49 +129,49 @@ func TestTexts(t *testing.T) {
 	hidden := toolsearch.ReminderConfig{Disabled: true}
 	nothing := []turn{searching(`{"query":"zzz"}`)}
 	playAll(t, []conversation{
-		row("description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
-		row("nothing at all", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
-		row("in Chinese too", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("a description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("an empty text", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
+		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
 		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, MaxResultsCap: 7},
 			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
 		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
 			_, parameters := descriptionOf(t, o, "tool_search")
 			assert.Equal(t, map[string]string{"query": "What?", "max_results": "How many? 50"}, parameters)
 		}),
-		row("no match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
+		row("a search without a match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
 		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"}, []turn{searching(`{"query":" "}`)}, messageOf("Words!")),
 		row("an unknown tool", toolsearch.Config{}, map[string]string{"unknown-tool": "{name}? Use {tool}, {name}."}, []turn{calling("zzz")}, messageOf("zzz? Use tool_search, zzz.")),
-		// What a model wrote is filled in last, so that a placeholder in it stays as it is.
-		row("a placeholder for a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"}, []turn{calling("{tool}")}, messageOf("{tool}?")),
-		row("a tool not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
+		// The model's words are filled in last, so a placeholder in them stays.
+		row("a placeholder as a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"}, []turn{calling("{tool}")}, messageOf("{tool}?")),
+		row("a tool that is not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
 			messageOf(`send_mail by {"query":"select:send_mail"}`)),
-		row("reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
-		row("reminder of a number", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
+		row("a reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("a reminder with a number alone", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
 
 		row("the description of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{
 			"description": "no", "dispatch description": "Looks, for {call}.", "ranked description": "no",
 		}, nil, describes("tool_search", "Looks, for call_tool.")),
-		row("a protocol's own text stands before that of all", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
+		row("a protocol's own text comes before the common text", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
 			reminds("tool_search, call_tool")),
-		row("a protocol without its own text has that of all", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
-		row("the other tool of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
+		row("a protocol without its own text has the common text", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("the second tool of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
 			describes("call_tool", "Runs what tool_search found.")),
 		row("the tools of search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, map[string]string{
 			"search_add show-all-description": "{tool} {add} {remove} {show-all}",
 		}, nil, describes("show_all_tools", "search_tools add_tool remove_tool show_all_tools")),
-		row("regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, map[string]string{"regexp no-match": "None."},
+		row("a search without a match under regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, map[string]string{"regexp no-match": "None."},
 			[]turn{searching(`{"regex_pattern":"zzz"}`)}, func(t *testing.T, o outcome) { assert.Contains(t, o.result(t, "call_1"), `"None."`) }),
 
 		row("the description for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
 			describes("tool_search", "Looks in the dark.")),
-		row("no match, for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
-		row("models that see names do not get the other", toolsearch.Config{}, map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
-		row("a protocol's own text stands before that for models that see no names", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
+		row("a search without a match, for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
+		row("the description for models that see names", toolsearch.Config{}, map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+		row("a protocol's own text comes before the text for models that see no names", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
 			map[string]string{"dispatch description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
 	})
 }
 
-// TestTextsOfACopy: what a program does to its map after New is its own business.
+// New copies the map of texts, so a program may change it afterwards.
 func TestTextsOfACopy(t *testing.T) {
 	texts := map[string]string{"no-match": "Nothing."}
 	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Source: sourceOf("fax: Faxes"), Texts: texts})

@@ -23,27 +23,27 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Random conversations are played through the hooks, and before every model call what the
-// model is to see is compared with a model of it: a few lines over plain names that know
-// neither documents nor notebooks nor messages.
+// The reference model plays random conversations through the hooks. Before every model call it
+// computes which tools the model must see, and compares them with the tools that the model does
+// see. It works on plain names and knows neither documents nor notebooks nor messages.
 
-// reference is what must be visible. A tool is loaded if it was visible at the last call of
-// this run, or if what is left of the history loads it, or the last round did.
+// reference computes which tools must be visible. A tool is loaded if it was visible at the last
+// call of this run, or if the rest of the history loads it, or if the last round did.
 type reference struct {
 	maxLoaded int
 	refuse    bool
 	always    []string
-	catalog   map[string]bool // tools the user of this run may have
+	catalog   map[string]bool // tools that the user of this run may have
 
-	marks  []string       // dynamic tools in the tool list, in its order
-	shown  [][]deed       // of each message that is left
+	marks  []string       // dynamic tools of the tool list, in its order
+	shown  [][]deed       // for each message of the history
 	latest []deed         // what the last round of this run loaded or unloaded
-	used   map[string]int // a clock
+	used   map[string]int // by tool; a later use has a larger number
 	loaded []string       // in the order of loading
 }
 
-// deed is what a message did to tools: "turn" begins the calls of the model, then "call",
-// "find", "remove".
+// deed is what a message did to tools. The kind "turn" begins the calls of a message of the model.
+// The other kinds are "call", "find" and "remove".
 type deed struct {
 	kind  string
 	names []string
@@ -59,7 +59,7 @@ func (r *reference) visible() []string {
 	r.do(r.latest)
 	r.load(r.always...)
 	r.evict()
-	// What stood in the list keeps its place.
+	// A tool of the last list keeps its place.
 	list := slices.DeleteFunc(slices.Clone(r.marks), func(name string) bool { return !slices.Contains(r.loaded, name) })
 	for _, name := range r.loaded {
 		if !slices.Contains(list, name) {
@@ -121,7 +121,7 @@ func (r *reference) evict() {
 	}
 }
 
-// world is a conversation and all that happens to it.
+// world is a conversation with everything that happens to it.
 type world[M adk.MessageType] struct {
 	random *rand.Rand
 	log    []string
@@ -151,7 +151,7 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		DynamicTools: testtools.EchoTools("fixed_one: Does", "fixed_two: Does", "always_there: Does"),
 		Source: func(context.Context) ([]tool.BaseTool, error) {
 			var specs []string
-			for name, description := range w.served { // in any order
+			for name, description := range w.served { // in random order
 				specs = append(specs, name+": "+description)
 			}
 			return testtools.EchoTools(specs...), nil
@@ -161,7 +161,7 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		MaxLoaded:    []int{0, 1, 2, 3}[seed%4],
 		Unloaded:     toolsearch.UnloadedPolicy(seed / 4 % 2),
 		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[seed/8%2],
-		OnEvent:      onFailure(func(err error) { assert.Fail(t, "an error was reported", "%v", err) }),
+		OnEvent:      onFailure(func(err error) { assert.Fail(t, "a failure event", "%v", err) }),
 	}
 	w.middleware = newMiddleware[M](t, w.config)
 	w.ref = reference{maxLoaded: w.config.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}
@@ -172,7 +172,7 @@ func (w *world[M]) note(format string, args ...any) {
 	w.log = append(w.log, fmt.Sprintf(format, args...))
 }
 
-// begin starts a run; it goes on with the tool list of before if it resumes one.
+// begin starts a run. A run that resumes keeps the tool list.
 func (w *world[M]) begin(resumes bool) error {
 	ctx, runCtx, err := w.middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
 	if err != nil {
@@ -201,14 +201,14 @@ func (w *world[M]) begin(resumes bool) error {
 	return nil
 }
 
-// check is a model call.
+// check does what comes before a model call, and checks what the model sees.
 func (w *world[M]) check() error {
 	_, next, err := w.middleware.BeforeModelRewriteState(w.ctx, w.state, w.mc)
 	if err != nil {
 		return err
 	}
 	w.state = next
-	if grown := len(next.Messages) - len(w.ref.shown); grown == 1 { // the reminder came
+	if grown := len(next.Messages) - len(w.ref.shown); grown == 1 { // the reminder was added
 		w.ref.shown = append([][]deed{nil}, w.ref.shown...)
 	} else if grown != 0 {
 		return fmt.Errorf("%d messages became %d", len(w.ref.shown), len(next.Messages))
@@ -222,11 +222,11 @@ func (w *world[M]) check() error {
 		}
 		got = append(got, info.Name)
 		if description, isServed := w.served[info.Name]; isServed && info.Desc != description {
-			return fmt.Errorf("%s is described as %q, not as %q", info.Name, info.Desc, description)
+			return fmt.Errorf("the description of %s is %q, want %q", info.Name, info.Desc, description)
 		}
 	}
 	if !slices.Equal(got, want) {
-		return fmt.Errorf("the model saw %v, it should see %v", got, want)
+		return fmt.Errorf("the model saw %v, want %v", got, want)
 	}
 	return w.checkReminder()
 }
@@ -248,11 +248,11 @@ func (w *world[M]) checkReminder() error {
 			}
 		}
 		if got := announced(request{Messages: []message{m}}); !slices.Equal(got, want) {
-			return fmt.Errorf("the reminder lists %v, not %v", got, want)
+			return fmt.Errorf("the reminder lists %v, want %v", got, want)
 		}
 	}
 	if found != 1 {
-		return fmt.Errorf("%d reminders", found)
+		return fmt.Errorf("%d reminders, want 1", found)
 	}
 	return nil
 }
@@ -288,7 +288,7 @@ func (w *world[M]) anyCall() call {
 	return c
 }
 
-// round is what the model says, and the tools.
+// round adds a message of the model and the results of its calls.
 func (w *world[M]) round() error {
 	said, turn := message{Role: toolsearchtest.Assistant}, []deed{{kind: "turn"}}
 	for range 1 + w.random.IntN(3) {
@@ -300,7 +300,7 @@ func (w *world[M]) round() error {
 		}
 		turn = append(turn, deed{"call", []string{c.Name}})
 		if !w.ref.refuse && w.ref.catalog[c.Name] && !slices.Contains(w.ref.marks, c.Name) {
-			w.ref.marks = append(w.ref.marks, c.Name) // it runs, which no trimming undoes
+			w.ref.marks = append(w.ref.marks, c.Name) // the tool runs, and stays loaded if the history is trimmed
 		}
 	}
 	w.append(said, turn)
@@ -333,7 +333,7 @@ func (w *world[M]) append(m message, deeds []deed) {
 	w.ref.shown = append(w.ref.shown, deeds)
 }
 
-// deedsOf reads an answer. What it found must be there and allowed.
+// deedsOf returns the deeds of an answer. A tool that it names must be in the catalog and allowed.
 func (w *world[M]) deedsOf(name, answer string) ([]deed, error) {
 	var a struct {
 		Matches, Added, Removed []string
@@ -345,7 +345,7 @@ func (w *world[M]) deedsOf(name, answer string) ([]deed, error) {
 	found := slices.Concat(a.Matches, a.Added, a.AlreadyLoaded)
 	for _, name := range append(slices.Clone(found), a.Removed...) {
 		if !w.ref.catalog[name] {
-			return nil, fmt.Errorf("%s was found, which the user may not have, or nobody has", name)
+			return nil, fmt.Errorf("%s was found, which is not in the catalog of this user", name)
 		}
 	}
 	var deeds []deed
@@ -358,7 +358,7 @@ func (w *world[M]) deedsOf(name, answer string) ([]deed, error) {
 	return deeds, nil
 }
 
-// disturb does to the conversation what callers, stores and servers do.
+// disturb may change the conversation as middlewares, checkpoints and callers do.
 func (w *world[M]) disturb() error {
 	switch w.random.IntN(10) {
 	case 0: // another middleware trims
@@ -366,7 +366,7 @@ func (w *world[M]) disturb() error {
 		w.note("trim %d of %d messages", cut, len(w.state.Messages))
 		w.state.Messages, w.ref.shown = w.state.Messages[cut:], w.ref.shown[cut:]
 		return nil
-	case 1: // a checkpoint
+	case 1: // the run is resumed from a checkpoint
 		var buffer bytes.Buffer
 		restored := &adk.TypedChatModelAgentState[M]{}
 		if err := gob.NewEncoder(&buffer).Encode(w.state); err != nil {
@@ -379,7 +379,7 @@ func (w *world[M]) disturb() error {
 		w.state = restored
 		w.change()
 		return w.begin(true)
-	case 2: // another run with the messages
+	case 2: // another run begins with the messages
 		w.note("second run")
 		w.state = &adk.TypedChatModelAgentState[M]{Messages: w.state.Messages}
 		w.change()
@@ -388,7 +388,7 @@ func (w *world[M]) disturb() error {
 	return nil
 }
 
-// change is what may happen between two runs.
+// change may change the source or the filter, as between two runs.
 func (w *world[M]) change() {
 	switch name := testtools.Pick(w.random, worldNames); w.random.IntN(6) {
 	case 0:
@@ -408,7 +408,7 @@ func (w *world[M]) change() {
 	}
 }
 
-// playWorld plays steps and returns how many went well.
+// playWorld plays steps and returns how many of them passed.
 func playWorld[M adk.MessageType](t *testing.T, seed uint64, steps int) (log []string, done int, err error) {
 	w := newWorld[M](t, seed)
 	w.state = &adk.TypedChatModelAgentState[M]{}
@@ -417,7 +417,7 @@ func playWorld[M adk.MessageType](t *testing.T, seed uint64, steps int) (log []s
 		return nil, 0, err
 	}
 	for step := range steps {
-		for _, do := range []func() error{w.check, w.check, w.round, w.disturb} { // twice: it is idempotent
+		for _, do := range []func() error{w.check, w.check, w.round, w.disturb} { // the second check changes nothing
 			if err := do(); err != nil {
 				return w.log, step, err
 			}
@@ -445,12 +445,11 @@ func testReferenceModel[M adk.MessageType](t *testing.T) {
 			report = fmt.Sprintf("seed %d, step %d: %v\n  %s", seed, done, err, strings.Join(log, "\n  "))
 		}
 	}
-	assert.Zero(t, failed, "how many of %d seeds fail; the shortest is %s", seeds, report)
+	assert.Zero(t, failed, "failed seeds of %d; the shortest is %s", seeds, report)
 }
 
-// Histories made of fuzz bytes: whatever stands in one, the hooks neither fail nor write to
-// it, and what they make of it is in order.
-
+// FuzzHistory makes histories of fuzz bytes. The hooks neither fail nor write to a history,
+// whatever it has, and the model sees what it must see.
 func FuzzHistory(f *testing.F) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for size := range 64 {
@@ -460,15 +459,15 @@ func FuzzHistory(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	for i := range byte(8 * historyOps) { // each kind of message, between others and twice
+	for i := range byte(8 * historyOps) { // each kind of message twice, with others between
 		f.Add([]byte{i / historyOps, i, 1, i, 2, 3, 0, 1, i, 1, 5, i})
 	}
 	for variant := range byte(8) { // no tool lists, then messages
-		f.Add([]byte{variant, 0, 1, 2, 3, 0, 3, 1, 4, 2, 5})             // calls of an unknown, a static and no name
+		f.Add([]byte{variant, 0, 1, 2, 3, 0, 3, 1, 4, 2, 5})             // calls of an unknown name, a static tool and an empty name
 		f.Add([]byte{variant, 0, 1, 2, 2, 0, 1, 1, 2})                   // calls of hidden tools
-		f.Add([]byte{variant, 0, 1, 2, 1, 0, 3, 4, 4, 0, 0})             // an answer that is to be renamed
+		f.Add([]byte{variant, 0, 1, 2, 1, 0, 3, 4, 4, 0, 0})             // an answer that must be renamed
 		f.Add([]byte{variant, 0, 1, 3, 0, 1, 4, 4, 0, 0, 3, 1, 3, 0})    // stand-ins
-		f.Add([]byte{variant, 0, 1, 6, 0, 0, 6, 1})                      // the reminder twice
+		f.Add([]byte{variant, 0, 1, 6, 0, 0, 6, 1})                      // two reminders
 		f.Add([]byte{variant, 0, 1, 0, 7, 1, 6, 0, 7, 0, 9, 0, 8, 1, 0}) // reminders of every kind
 		f.Add([]byte{variant, 1, 5, 2, 3, 0, 1, 0, 5, 2, 3, 0, 1, 5, 0, 3, 2, 2, 0, 0, 1, 1})
 	}
@@ -482,8 +481,8 @@ func FuzzHistory(f *testing.F) {
 	})
 }
 
-// historyMiddlewares are the eight there are, by the bits of a number: native, refusing
-// unloaded tools, leaving unknown names to Eino.
+// historyMiddlewares returns eight middlewares. The bits of the index mean that the protocol is
+// native, that unloaded tools are refused, and that unknown names are left to Eino.
 func historyMiddlewares[M adk.MessageType](f *testing.F) (list []adk.TypedChatModelAgentMiddleware[M]) {
 	for i := range 8 {
 		list = append(list, newMiddleware[M](f, toolsearch.Config{
@@ -520,13 +519,13 @@ func checkHistory[M adk.MessageType](t *testing.T, middlewares []adk.TypedChatMo
 	}
 	checkSeen(t, out, h, native)
 	if again := before(out); !reflect.DeepEqual(again, out) {
-		t.Errorf("a second time changes the state:\n%s\n%s", describe(out), describe(again))
+		t.Errorf("the second BeforeModelRewriteState changed the state:\n%s\n%s", describe(out), describe(again))
 	}
 	_, after, err := m.AfterModelRewriteState(context.Background(), out, mc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Equal states also mean equal bytes: the second one comes from the same input.
+	// The same input gives the same bytes.
 	if twin := before(untouched); !reflect.DeepEqual(out, twin) {
 		t.Errorf("a hook wrote to its input, or the same input gave another state:\n%s\n%s", describe(out), describe(twin))
 	}
@@ -537,7 +536,7 @@ func checkHistory[M adk.MessageType](t *testing.T, middlewares []adk.TypedChatMo
 	checkStandIns(t, out, after, before)
 }
 
-// checkSeen checks what the model is to be shown.
+// checkSeen checks what the model is shown.
 func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentState[M], h *history, native bool) {
 	t.Helper()
 	reminders := 0
@@ -567,10 +566,10 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 	}
 	static := slices.DeleteFunc(namesOf(staticInfos()), func(name string) bool { return native && name == "tool_search" })
 	if native && slices.Contains(shown, "tool_search") || slices.Contains(shown, "clock") && !slices.Equal(shown[:len(static)], static) {
-		t.Errorf("tools %v do not begin with %v, or have the native search tool", shown, static)
+		t.Errorf("the tools %v do not begin with %v, or they have the native search tool", shown, static)
 	}
 	if h.theirs && !slices.Contains(hidden, "of_another") {
-		t.Errorf("another middleware's deferred tool is gone from %v", hidden)
+		t.Errorf("another middleware's deferred tool is missing in %v", hidden)
 	}
 	for _, name := range h.loads {
 		if !slices.Contains(shown, name) && (!native || !slices.Contains(hidden, name)) {
@@ -579,8 +578,8 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 	}
 }
 
-// checkStandIns answers the calls that were replaced: before the next model call the
-// model's own calls are back, and the answers bear their names.
+// checkStandIns answers the calls that were replaced. It checks that before the next model call the
+// model's own calls are back, and that the answers have their names.
 func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatModelAgentState[M], before func(*adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M]) {
 	t.Helper()
 	end := len(out.Messages) - 1
@@ -597,7 +596,7 @@ func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatMod
 			continue
 		}
 		if c.Name != "tool_search" || c.ID != made[i].ID || ids[c.ID] {
-			return // an id twice: whose answer it is cannot be told
+			return // two calls have the same ID, so an answer fits either
 		}
 		ids[c.ID] = true
 		names = append(names, made[i].Name)
@@ -620,10 +619,10 @@ func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatMod
 	}
 }
 
-// history decodes fuzz input to a history; bytes that are missing are zero.
+// history decodes fuzz input to a history. Missing bytes are zero.
 type history struct {
 	data   []byte
-	loads  []string // tools that the results decoded so far have loaded
+	loads  []string // tools that the decoded results have loaded
 	theirs bool     // another middleware defers a tool
 }
 
@@ -709,7 +708,7 @@ func decodeMessage[M adk.MessageType](h *history) M {
 		for range h.next(4) {
 			m.Calls = append(m.Calls, called(ids[h.next(len(ids))], names[h.next(len(names))], `{}`))
 		}
-	case 3: // with a call that an earlier run replaced and did not come to restore
+	case 3: // with a call that an earlier run replaced and did not restore
 		m = message{Role: toolsearchtest.Assistant, Calls: []call{called(ids[h.next(len(ids))], "tool_search", `{}`)}}
 		return withCallExtra(toolsearchtest.Encode[M](m), map[string]any{
 			"_toolsearch_call_name": names[h.next(len(names))], "_toolsearch_call_arguments": `{"city":"Rome"}`})
@@ -726,9 +725,9 @@ func decodeMessage[M adk.MessageType](h *history) M {
 		}
 	case 6:
 		m.Text, m.Extra = newsReminder, []map[string]any{ours, nil}[h.next(2)]
-	case 7: // stale
+	case 7: // a stale reminder
 		m.Text, m.Extra = strings.Replace(newsReminder, "send_mail", "fax", 1), []map[string]any{ours, nil}[h.next(2)]
-	case 8: // of Eino's own middleware, or marked and edited
+	case 8: // a reminder of Eino's own middleware, or a marked and edited reminder
 		m.Text, m.Extra = "<available-deferred-tools>\nget_weather\n</available-deferred-tools>", map[string]any{"__toolsearch_reminder__": true}
 		if h.next(2) == 1 {
 			m.Text, m.Extra = h.text(), ours
@@ -760,7 +759,7 @@ func withCallExtra[M adk.MessageType](msg M, extra map[string]any) M {
 	return msg
 }
 
-// withManyParts adds parts to a tool's message: a text, an empty native result, nothing.
+// withManyParts adds parts to a tool's message: a text, an empty native result, and an empty part.
 func withManyParts[M adk.MessageType](msg M, text string) M {
 	switch m := any(msg).(type) {
 	case *schema.Message:

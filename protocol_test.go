@@ -21,16 +21,16 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What all protocols have in common.
+// These tests hold for every protocol.
 
-// dialect is how a model speaks a protocol.
+// dialect says how a model uses a protocol.
 type dialect struct {
 	protocol toolsearch.Protocol
-	metas    string                   // as the model sees them
-	load     func(name string) turn   // finds a tool and loads it
-	run      func(name string) turn   // calls one
-	unload   func(names string) turn  // nil: it cannot
-	shows    func(text string) string // what a tool list is with those tools loaded
+	metas    string                     // the names of the meta-tools
+	load     func(name string) turn     // finds a tool and loads it
+	run      func(name string) turn     // calls a tool
+	unload   func(names string) turn    // nil means that the model cannot unload
+	shows    func(loaded string) string // the tool list with those tools loaded
 }
 
 func dialects() []dialect {
@@ -48,8 +48,8 @@ func dialects() []dialect {
 	}
 }
 
-// TestConversationsGoOnUnderAnotherProtocol: what was loaded under one protocol stays loaded
-// under each other, for callers that keep the events.
+// Tools that were loaded under a protocol stay loaded under each other protocol, if the caller
+// keeps the events.
 func TestConversationsGoOnUnderAnotherProtocol(t *testing.T) {
 	for _, from := range dialects() {
 		for _, to := range dialects() {
@@ -73,7 +73,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		turns := []turn{from.load("get_weather"), from.run("get_weather"), from.load("list_stocks"), from.run("nothing")}
 		want := "get_weather list_stocks"
 		if unloaded == toolsearch.UnloadedLoadAndRun {
-			turns = append(turns, from.run("send_mail")) // not searched for
+			turns = append(turns, from.run("send_mail")) // a call without a search
 			want += " send_mail"
 		}
 		if from.unload != nil {
@@ -84,7 +84,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		require.NoError(t, first.err)
 		require.Equal(t, want, strings.Join(session.Loaded(), " "), "what the first run loaded")
 
-		// The runs' calls have ids of their own, as with a provider.
+		// Each run's calls have other IDs, as with a provider.
 		for i := range first.events {
 			m := &first.events[i]
 			m.Calls = slices.Clone(m.Calls)
@@ -107,7 +107,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		assert.Equal(t, "get_weather ran with {}", o.result(t, "again"))
 		checkResultNames(t, o)
 		loaded := session.Loaded()
-		if to.protocol == toolsearch.ProtocolDispatch { // where no tool list shows the order
+		if to.protocol == toolsearch.ProtocolDispatch { // no tool list shows the order
 			loaded = sortedSet(loaded)
 			want = strings.Join(slices.Sorted(slices.Values(strings.Fields(want+" get_forecast"))), " ")
 		} else {
@@ -117,8 +117,8 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 	}
 }
 
-// checkResultNames checks that each result is named after its call: there are providers that
-// hold them against each other.
+// checkResultNames checks that each result has the tool name of its call. Some providers compare
+// the two.
 func checkResultNames(t *testing.T, o outcome) {
 	t.Helper()
 	for _, r := range o.requests {
@@ -134,7 +134,7 @@ func checkResultNames(t *testing.T, o outcome) {
 	}
 }
 
-// TestForeignHistories: of Eino v0.8 and of other writers of the formats that the protocols come from.
+// Histories of Eino v0.8, and of the programs from which the protocols come, load their tools.
 func TestForeignHistories(t *testing.T) {
 	round := func(tool, arguments, result string) []message {
 		return []message{
@@ -165,7 +165,7 @@ func TestForeignHistories(t *testing.T) {
 				saw: []string{d.shows("send_mail get_weather get_forecast")},
 			},
 			{
-				name: d.protocol.String() + ": results of other tools, and broken ones", config: using(d.protocol),
+				name: d.protocol.String() + ": results of other tools, and broken results", config: using(d.protocol),
 				history: slices.Concat(
 					round("grep", `{}`, `{"selectedTools":["get_weather"]}`),
 					round("tool_search", `{}`, `{"selectedTools":["get_weather"`),
@@ -178,8 +178,8 @@ func TestForeignHistories(t *testing.T) {
 	}
 }
 
-// TestToolsNamedLikeMetaTools: a dynamic tool may be named as a meta-tool of another protocol
-// is. It is a tool like any other: what it answers loads nothing and unloads nothing.
+// A dynamic tool may have the name of another protocol's meta-tool. Its results load nothing and
+// unload nothing.
 func TestToolsNamedLikeMetaTools(t *testing.T) {
 	tools := testtools.NewsTools()
 	for name, text := range map[string]string{
@@ -201,7 +201,7 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 	}})
 }
 
-// fixedTool answers with the same text always.
+// fixedTool always answers with the same text.
 type fixedTool struct {
 	testtools.PlainTool
 	text string
@@ -211,12 +211,12 @@ func (f *fixedTool) InvokableRun(context.Context, string, ...tool.Option) (strin
 	return f.text, nil
 }
 
-// TestPoliciesUnderEveryProtocol: UnloadedRefuse answers with how to load the tool, and an
-// unknown name with near ones, in the words of each protocol.
+// UnloadedRefuse answers a call of a hidden tool with how to load it. A call of an unknown name is
+// answered with near names. Both use the words of the protocol.
 func TestPoliciesUnderEveryProtocol(t *testing.T) {
 	for _, d := range dialects() {
 		if d.protocol == toolsearch.ProtocolDispatch {
-			continue // see TestProtocolDispatch
+			continue // TestProtocolDispatch tests this protocol
 		}
 		playAll(t, []conversation{{
 			name: d.protocol.String(), config: toolsearch.Config{Protocol: d.protocol, Unloaded: toolsearch.UnloadedRefuse},
@@ -242,8 +242,8 @@ func TestPoliciesUnderEveryProtocol(t *testing.T) {
 	}
 }
 
-// TestMetaTools is what a model sees of each protocol's tools. Their schemas are part of the
-// prompt: a change of a byte is a change for every user's cache.
+// The meta-tools of each protocol have these parameters. The schemas are part of the prompt, so a
+// change of a byte changes the prompt of every user.
 func TestMetaTools(t *testing.T) {
 	schemas := map[toolsearch.Protocol][]string{
 		toolsearch.ProtocolToolSearch: {`tool_search query:string! max_results:integer`},
@@ -266,13 +266,13 @@ func TestMetaTools(t *testing.T) {
 						want := strings.Fields(schemas[d.protocol][i])
 						assert.Equal(t, want[0], info.Name, "tool %d", i)
 						assert.Equal(t, "object", definition.Type, info.Name)
-						assert.Equal(t, len(want)-1, definition.Properties.Len(), "%s: the number of its parameters", info.Name)
+						assert.Equal(t, len(want)-1, definition.Properties.Len(), "%s: the number of parameters", info.Name)
 						checkProse(t, language, info.Desc)
 						for _, parameter := range want[1:] {
 							name, kind, _ := strings.Cut(parameter, ":")
 							kind, required := strings.CutSuffix(kind, "!")
 							property, ok := definition.Properties.Get(name)
-							if !assert.True(t, ok, "%s has no parameter %s", info.Name, name) {
+							if !assert.True(t, ok, "%s has the parameter %s", info.Name, name) {
 								continue
 							}
 							assert.Equal(t, kind, property.Type, "%s: parameter %s", info.Name, name)
@@ -291,15 +291,16 @@ var (
 	chinese     = regexp.MustCompile(`\p{Han}`)
 )
 
-// checkProse checks a text the model reads: there, in the language, filled in.
+// checkProse checks that a text for the model is not empty, has no placeholder, and is in the
+// language.
 func checkProse(t *testing.T, language toolsearch.Language, text string) {
 	t.Helper()
 	assert.NotEmpty(t, text, "language %d", language)
 	assert.NotRegexp(t, placeholder, text, "language %d", language)
-	assert.Equal(t, language == toolsearch.Chinese, chinese.MatchString(text), "language %d: whether it is Chinese: %q", language, text)
+	assert.Equal(t, language == toolsearch.Chinese, chinese.MatchString(text), "language %d: whether %q is Chinese", language, text)
 }
 
-// TestChineseAnswers: what goes wrong is said in Chinese under every protocol.
+// Under every protocol, a mistake is answered in Chinese if the Config says so.
 func TestChineseAnswers(t *testing.T) {
 	for _, d := range dialects() {
 		searchTool, _, _ := strings.Cut(d.metas, " ")
@@ -328,7 +329,7 @@ func TestChineseAnswers(t *testing.T) {
 	}
 }
 
-// TestPromptsSayTheSame: every text is there in both languages, with the same things to fill in.
+// Both languages have the same texts, with the same placeholders.
 func TestPromptsSayTheSame(t *testing.T) {
 	sections := func(file string) map[string][]string {
 		text, err := os.ReadFile(file)
@@ -336,18 +337,19 @@ func TestPromptsSayTheSame(t *testing.T) {
 		found := map[string][]string{}
 		for _, section := range strings.Split(string(text), "\n# ")[1:] {
 			heading, body, _ := strings.Cut(section, "\n")
-			assert.NotContains(t, found, heading, "%s has %q twice", file, heading)
-			assert.NotEmpty(t, strings.TrimSpace(body), "%s has nothing under %q", file, heading)
+			assert.NotContains(t, found, heading, "the headings of %s before %q", file, heading)
+			assert.NotEmpty(t, strings.TrimSpace(body), "the text of %s under %q", file, heading)
 			found[heading] = slices.Compact(slices.Sorted(slices.Values(placeholder.FindAllString(body, -1))))
 		}
 		return found
 	}
 	english, chinese := sections("prompt/en.md"), sections("prompt/zh.md")
-	assert.Equal(t, english, chinese, "what is filled in under each heading")
+	assert.Equal(t, english, chinese, "the placeholders under each heading")
 	assert.GreaterOrEqual(t, len(english), 50, "the number of texts")
 }
 
-// TestTwoProtocolsInOneAgent: each middleware has its own meta-tools and reads its own results.
+// An agent can have two protocols. Each middleware has its own meta-tools and reads its own
+// results.
 func TestTwoProtocolsInOneAgent(t *testing.T) {
 	inAllWays(t, testTwoProtocols[*schema.Message], testTwoProtocols[*schema.AgenticMessage])
 }
@@ -396,7 +398,7 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// typedModel is an adapter, as far as its type goes.
+// typedModel is a model with the type name of an adapter.
 type typedModel struct {
 	*toolsearchtest.Model[*schema.Message]
 	name string
@@ -404,7 +406,7 @@ type typedModel struct {
 
 func (m *typedModel) GetType() string { return m.name }
 
-// looselyTyped is an adapter whose methods are the value's.
+// looselyTyped is a model whose GetType has a value receiver.
 type looselyTyped string
 
 func (m looselyTyped) GetType() string { return string(m) }
@@ -425,11 +427,11 @@ func TestProtocolFor(t *testing.T) {
 		assert.Equal(t, want, toolsearch.ProtocolFor(looselyTyped(name)), "%q, a value", name)
 	}
 	for name, chatModel := range map[string]any{
-		"nil":                       nil,
-		"a nil pointer":             (*typedModel)(nil),
-		"a model without a type":    toolsearchtest.NewModel[*schema.Message](),
-		"a model in one of no type": &struct{ model *typedModel }{&typedModel{name: "Claude"}},
-		"no model":                  7,
+		"nil":                    nil,
+		"a nil pointer":          (*typedModel)(nil),
+		"a model without a type": toolsearchtest.NewModel[*schema.Message](),
+		"a model within another": &struct{ model *typedModel }{&typedModel{name: "Claude"}},
+		"a number":               7,
 	} {
 		assert.Equal(t, toolsearch.ProtocolToolSearch, toolsearch.ProtocolFor(chatModel), name)
 	}
@@ -452,7 +454,7 @@ func TestProtocolString(t *testing.T) {
 	}
 }
 
-// TestUseModelToolSearch is another spelling of a protocol, and no other protocol goes with it.
+// UseModelToolSearch means ProtocolNativeDeferred. Together with another protocol it is an error.
 func TestUseModelToolSearch(t *testing.T) {
 	deferred := func(t *testing.T, o outcome) {
 		require.Len(t, o.requests, 1)
@@ -460,10 +462,10 @@ func TestUseModelToolSearch(t *testing.T) {
 		assert.ElementsMatch(t, []string{"get_weather", "get_forecast", "send_mail", "list_stocks", "mcp__slack__send_message"}, o.requests[0].DeferredNames())
 	}
 	playAll(t, []conversation{
-		{name: "alone", config: toolsearch.Config{UseModelToolSearch: true}, check: deferred},
-		{name: "with what it means", config: toolsearch.Config{UseModelToolSearch: true, Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
-		{name: "what it means", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
-		{name: "not", saw: []string{"tool_search"}},
+		{name: "UseModelToolSearch alone", config: toolsearch.Config{UseModelToolSearch: true}, check: deferred},
+		{name: "UseModelToolSearch and the protocol", config: toolsearch.Config{UseModelToolSearch: true, Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
+		{name: "the protocol alone", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
+		{name: "neither", saw: []string{"tool_search"}},
 	})
 	for protocol := toolsearch.ProtocolRegexp; protocol <= toolsearch.ProtocolNativeServer; protocol++ {
 		if protocol == toolsearch.ProtocolNativeDeferred {
@@ -476,7 +478,8 @@ func TestUseModelToolSearch(t *testing.T) {
 	}
 }
 
-// TestProtocolConfigs: New refuses what cannot work.
+// New refuses an unknown protocol, UseModelToolSearch with another protocol, and a dynamic tool with
+// the name of a meta-tool. A run fails if a static tool has such a name.
 func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range dialects() {
@@ -504,7 +507,7 @@ func TestProtocolConfigs(t *testing.T) {
 	}
 }
 
-// TestCatalogToolInAGraph: tool_search without an agent, in a plain graph with a ToolsNode.
+// The tool of a Catalog works in a graph without an agent.
 func TestCatalogToolInAGraph(t *testing.T) {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalog(ctx, testtools.NewsTools(), toolsearch.BM25)
@@ -526,7 +529,7 @@ func TestCatalogToolInAGraph(t *testing.T) {
 		require.NoError(t, err, how)
 		require.Len(t, results, len(want), how)
 		for i, result := range results {
-			assert.True(t, strings.HasPrefix(result.Content, want[i]), "%s: call %d was answered %q, want %s", how, i+1, result.Content, want[i])
+			assert.True(t, strings.HasPrefix(result.Content, want[i]), "%s: the answer %q to call %d begins with %s", how, result.Content, i+1, want[i])
 			assert.Equal(t, fmt.Sprint(i+1), result.ToolCallID, "%s: call %d", how, i+1)
 		}
 	}
