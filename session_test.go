@@ -23,7 +23,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A Session: as a value, over the runs of one agent, and shared by the agents of one run.
+// These tests use a Session as a value, over the runs of an agent, and among the agents of a run.
 
 func TestSessionKeepsTheOrder(t *testing.T) {
 	assert.Equal(t, []string{"b", "a", "c"}, toolsearch.NewSession("b", "a", "b", "", "c", "a").Loaded())
@@ -32,7 +32,7 @@ func TestSessionKeepsTheOrder(t *testing.T) {
 	assert.Empty(t, zero.Loaded())
 	s := toolsearch.NewSession("a", "b")
 	s.Loaded()[0] = "lies"
-	assert.Equal(t, []string{"a", "b"}, s.Loaded(), "what Loaded returns is the caller's")
+	assert.Equal(t, []string{"a", "b"}, s.Loaded(), "the session after a write to the result of Loaded")
 }
 
 func TestSessionAsJSON(t *testing.T) {
@@ -74,7 +74,7 @@ func TestSessionAsJSON(t *testing.T) {
 	}
 }
 
-// TestSessionInAStruct is how a program keeps one: beside what else it knows of a user.
+// A program can store a Session as a field of a struct.
 func TestSessionInAStruct(t *testing.T) {
 	type user struct {
 		Name   string
@@ -88,7 +88,7 @@ func TestSessionInAStruct(t *testing.T) {
 	assert.Equal(t, []string{"get_weather"}, back.Loaded.Loaded())
 }
 
-// The names loaded first are forgotten first, whichever way they came.
+// A session forgets the names that were loaded first, whether they were given or read as JSON.
 func TestSessionIsBounded(t *testing.T) {
 	const most, many = 10_000, 20_000
 	names := make([]string, many)
@@ -105,7 +105,7 @@ func TestSessionIsBounded(t *testing.T) {
 		assert.Equal(t, names[most], loaded[0], name)
 		assert.Equal(t, names[many-1], loaded[most-1], name)
 	}
-	// What was forgotten can be loaded again.
+	// A forgotten tool can be loaded again.
 	ctx := toolsearch.WithSession(context.Background(), &read)
 	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.EchoTools("tool_0: Was forgotten", "tool_1: Too")})
 	o := converse(ctx, t, way{}, with(middleware), selecting("tool_0"))
@@ -115,8 +115,7 @@ func TestSessionIsBounded(t *testing.T) {
 	assert.NotContains(t, read.Loaded(), names[most])
 }
 
-// TestSessionOverRuns: the caller keeps nothing but the session, and sends each request
-// without history.
+// A session carries loaded tools over to runs without history.
 func TestSessionOverRuns(t *testing.T) {
 	inAllWays(t, testSessionOverRuns[*schema.Message], testSessionOverRuns[*schema.AgenticMessage])
 }
@@ -143,7 +142,7 @@ func testSessionOverRuns[M adk.MessageType](t *testing.T, w way) {
 	checkSaw(t, "a run without the session", o, "tool_search")
 }
 
-// TestWhatIsInASession: by what a run did to it.
+// A run changes its session in these ways.
 func TestWhatIsInASession(t *testing.T) {
 	inAllWays(t, testWhatIsInASession[*schema.Message], testWhatIsInASession[*schema.AgenticMessage])
 }
@@ -164,26 +163,26 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 		saw    []string
 		want   []string
 	}{
-		{"removed tools leave it", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
+		{"removed tools leave the session", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
-		{"also those it came with", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, []string{"send_mail", "get_weather"},
+		{"removed tools of an earlier run leave the session", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, []string{"send_mail", "get_weather"},
 			[]turn{remove("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
-		{"removed and added again", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
+		{"tools that are added again come last", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"}, []string{"get_weather", "send_mail"}},
-		{"evicted tools leave it", toolsearch.Config{MaxLoaded: 1}, nil, []turn{selecting("send_mail"), selecting("get_weather")},
+		{"evicted tools leave the session", toolsearch.Config{MaxLoaded: 1}, nil, []turn{selecting("send_mail"), selecting("get_weather")},
 			[]string{"tool_search", "tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
-		{"evicted tools that it came with", toolsearch.Config{MaxLoaded: 1}, []string{"send_mail"}, []turn{selecting("get_weather")},
+		{"evicted tools of an earlier run leave the session", toolsearch.Config{MaxLoaded: 1}, []string{"send_mail"}, []turn{selecting("get_weather")},
 			[]string{"tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
-		{"tools that are always loaded are not in it", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil, []turn{selecting("get_weather,send_mail")},
+		{"tools that are always loaded are not in the session", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil, []turn{selecting("get_weather,send_mail")},
 			[]string{"tool_search get_weather get_forecast", "tool_search get_weather get_forecast send_mail"}, []string{"send_mail"}},
-		{"names no catalog has are kept", toolsearch.Config{}, []string{"no_such_tool", "get_weather", "tool_search"}, []turn{selecting("send_mail")},
+		{"unknown names stay", toolsearch.Config{}, []string{"no_such_tool", "get_weather", "tool_search"}, []turn{selecting("send_mail")},
 			[]string{"tool_search get_weather", "tool_search get_weather send_mail"}, []string{"no_such_tool", "get_weather", "tool_search", "send_mail"}},
-		{"what a Filter forbids is not shown and stays", toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"get_*", "list_*"})}, []string{"send_mail", "get_weather"},
+		{"tools that Filter drops are hidden and stay", toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"get_*", "list_*"})}, []string{"send_mail", "get_weather"},
 			[]turn{calling("send_mail"), selecting("send_mail,list_stocks")},
 			[]string{"tool_search get_weather", "tool_search get_weather", "tool_search get_weather list_stocks"}, []string{"send_mail", "get_weather", "list_stocks"}},
-		{"preselected tools", toolsearch.Config{Preselect: 1, Index: onlyFinding("send_mail")}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
+		{"preselected tools are in the session", toolsearch.Config{Preselect: 1, Index: onlyFinding("send_mail")}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
 		{"refused calls load nothing", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, nil, []turn{calling("send_mail")}, []string{"tool_search", "tool_search"}, nil},
 	} {
 		session := toolsearch.NewSession(tt.had...)
@@ -195,7 +194,7 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// onlyFinding is an index that finds one tool, whatever it is asked.
+// onlyFinding returns an Indexer whose searcher finds one tool for every query.
 func onlyFinding(name string) toolsearch.Indexer {
 	return func(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 		at := slices.IndexFunc(docs, func(d toolsearch.Document) bool { return d.Name == name })
@@ -209,7 +208,7 @@ func (f finding) Search(context.Context, toolsearch.Query) (toolsearch.Hits, err
 	return toolsearch.Hits{Hits: []toolsearch.Hit{{Doc: int(f), Score: 1}}, Total: 1}, nil
 }
 
-// TestWithSessionNil ends what an outer context shares; so does another session.
+// WithSession(ctx, nil) ends the session of an outer context. Another session replaces it.
 func TestWithSessionNil(t *testing.T) {
 	inAllWays(t, testWithSessionNil[*schema.Message], testWithSessionNil[*schema.AgenticMessage])
 }
@@ -222,13 +221,13 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 		ctx  context.Context
 		saw  string
 	}{
-		{"shared", shared, " send_mail"},
-		{"ended", toolsearch.WithSession(shared, nil), ""},
-		{"ended, and begun again", toolsearch.WithSession(toolsearch.WithSession(shared, nil), &session), " send_mail"},
-		{"another", toolsearch.WithSession(shared, toolsearch.NewSession("get_forecast")), " get_forecast"},
+		{"the session", shared, " send_mail"},
+		{"nil within the session", toolsearch.WithSession(shared, nil), ""},
+		{"the session within nil", toolsearch.WithSession(toolsearch.WithSession(shared, nil), &session), " send_mail"},
+		{"another session within the session", toolsearch.WithSession(shared, toolsearch.NewSession("get_forecast")), " get_forecast"},
 		{"WithLoaded", toolsearch.WithLoaded(context.Background(), "list_stocks", "", "no_such_tool", "get_forecast"), " list_stocks get_forecast"},
-		{"WithLoaded within", toolsearch.WithLoaded(shared, "list_stocks"), " list_stocks"},
-		{"WithLoaded of nothing within", toolsearch.WithLoaded(shared), ""},
+		{"WithLoaded within the session", toolsearch.WithLoaded(shared, "list_stocks"), " list_stocks"},
+		{"WithLoaded without names within the session", toolsearch.WithLoaded(shared), ""},
 	} {
 		require.NoError(t, session.UnmarshalJSON([]byte(`["send_mail"]`)))
 		o := converse(tt.ctx, t, w, with(over[M](t, testtools.NewsTools()...)), selecting("get_weather"))
@@ -241,8 +240,8 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// eachShared plays a conversation of several agents twice: with a session that they share,
-// where what(name) is that name, and without, where it is "".
+// eachShared plays a conversation of several agents twice. With a session that they share,
+// what(name) is name. Without a session, what(name) is "".
 func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what func(name string) string), loaded ...string) {
 	t.Helper()
 	t.Run("without a session", func(t *testing.T) {
@@ -255,8 +254,8 @@ func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what 
 	})
 }
 
-// TestSessionOfAnAgentAsTool: what one loads the other has from its next model call on, both
-// with one middleware and with one each.
+// An agent and an agent that is its tool share a session: what one loads, the other has from its
+// next model call on. This holds with one middleware for both and with a middleware for each.
 func TestSessionOfAnAgentAsTool(t *testing.T) {
 	inAllWays(t, testSessionOfAgentTool[*schema.Message], testSessionOfAgentTool[*schema.AgenticMessage])
 }
@@ -286,12 +285,12 @@ func testSessionOfAgentTool[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestWithSessionNilForAnAgentAsTool: an agent that is to load for itself.
+// An agent that is a tool can load tools for itself alone, by WithSession(ctx, nil).
 func TestWithSessionNilForAnAgentAsTool(t *testing.T) {
 	inAllWays(t, testOwnSession[*schema.Message], testOwnSession[*schema.AgenticMessage])
 }
 
-// withoutSession is an agent that ends the session of whoever runs it.
+// withoutSession is an agent that runs without its caller's session.
 type withoutSession[M adk.MessageType] struct{ adk.TypedAgent[M] }
 
 func (a withoutSession[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M], options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
@@ -311,7 +310,7 @@ func testOwnSession[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, []string{"send_mail"}, session.Loaded())
 }
 
-// TestSessionOfTheDeepAgent: a task of the deep preset starts a new history.
+// The deep agent and its tasks share a session. Each task starts with a new history.
 func TestSessionOfTheDeepAgent(t *testing.T) {
 	inAllWays(t, testSessionOfDeep[*schema.Message], testSessionOfDeep[*schema.AgenticMessage])
 }
@@ -337,7 +336,8 @@ func testSessionOfDeep[M adk.MessageType](t *testing.T, w way) {
 	}, "send_mail", "get_weather")
 }
 
-// inMessageWays runs a test in all ways of *schema.Message: Eino has some agents for it only.
+// inMessageWays runs a test in all ways of *schema.Message. Eino has some agents for this message
+// type only.
 func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 	t.Helper()
 	for _, w := range allWays() {
@@ -347,7 +347,7 @@ func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 	}
 }
 
-// member is an agent of a team, with a middleware of its own.
+// member returns an agent with its own middleware, and its model.
 func member(t *testing.T, name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
 	t.Helper()
 	scripted, config := toolsearchtest.NewModel[*schema.Message](turns...), with(over[*schema.Message](t, testtools.NewsTools()...))
@@ -394,7 +394,7 @@ func TestSessionOfASupervisor(t *testing.T) {
 	})
 }
 
-// firstTools are the dynamic tools that a model saw in its first call.
+// firstTools returns the dynamic tools that a model saw in its first call.
 func firstTools(t *testing.T, scripted *toolsearchtest.Model[*schema.Message]) string {
 	t.Helper()
 	require.NotEmpty(t, scripted.Requests())
@@ -410,9 +410,9 @@ type toolCalling struct {
 
 func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
 
-// TestSessionOfPlanExecute: every step of the plan starts a new history. ExecutorConfig takes
-// no handlers, so the executor is an agent of one's own, which reads the plan as
-// planexecute.NewExecutor's does.
+// The steps of a plan share a session. Each step starts with a new history. ExecutorConfig takes no
+// handlers, so the executor is an ordinary agent that reads the plan as planexecute.NewExecutor's
+// agent does.
 func TestSessionOfPlanExecute(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
 		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
@@ -429,7 +429,7 @@ func TestSessionOfPlanExecute(t *testing.T) {
 
 			scripted := toolsearchtest.NewModel[*schema.Message](
 				selecting("get_weather,send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the first step
-				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second
+				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second step
 			config := with(over[*schema.Message](t, testtools.NewsTools()...))
 			config.Name, config.Description, config.Model = "executor", "Executes a step", scripted
 			config.OutputKey = planexecute.ExecutedStepSessionKey
@@ -441,9 +441,9 @@ func TestSessionOfPlanExecute(t *testing.T) {
 			require.NoError(t, err)
 			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
 			const both = "tool_search get_weather send_mail"
-			second := both // a call loads the tool again, without the other
+			second := both
 			if what("x") == "" {
-				second = "tool_search send_mail"
+				second = "tool_search send_mail" // the call loads only its tool
 			}
 			o := outcome{scripted.Requests(), nil, err}
 			checkSaw(t, "the executor", o, "tool_search", both, both, "tool_search"+what(" get_weather send_mail"), second)
@@ -453,8 +453,8 @@ func TestSessionOfPlanExecute(t *testing.T) {
 	})
 }
 
-// TestSessionOfConcurrentRuns: agents of two middlewares share one session at once, while
-// somebody writes it down. Run with -race.
+// Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
+// with -race.
 func TestSessionOfConcurrentRuns(t *testing.T) {
 	inAllWays(t, testSessionOfConcurrentRuns[*schema.Message], testSessionOfConcurrentRuns[*schema.AgenticMessage])
 }
@@ -500,7 +500,7 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, "before", session.Loaded()[0])
 }
 
-// TestSessionUnloads: what one agent removes is hidden from the others.
+// A tool that one agent of a session removes is hidden from the other agents.
 func TestSessionUnloads(t *testing.T) {
 	inAllWays(t, testSessionUnloads[*schema.Message], testSessionUnloads[*schema.AgenticMessage])
 }

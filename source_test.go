@@ -23,9 +23,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A catalog that changes from run to run.
+// These tests change the catalog from run to run.
 
-// server is a Source that answers what it is told to, and counts.
+// server is a Source whose answer can be set. It counts how often it is asked and indexed.
 type server struct {
 	mu     sync.Mutex
 	tools  []tool.BaseTool
@@ -59,7 +59,7 @@ func (s *server) index(ctx context.Context, docs []toolsearch.Document) (toolsea
 	return toolsearch.Keyword(ctx, docs)
 }
 
-// config is over the server and one tool that never changes.
+// config returns a config with the server's tools and a tool that never changes.
 func (s *server) config() toolsearch.Config {
 	return toolsearch.Config{
 		DynamicTools: testtools.EchoTools("get_weather: Current weather of a city"),
@@ -75,7 +75,7 @@ func TestSource(t *testing.T) {
 func testSource[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
 	middleware := newMiddleware[M](t, s.config())
-	built := s.indexed.Load() // New compiles what never changes
+	built := s.indexed.Load() // New indexes the tool that never changes
 	asked := int32(0)
 	step := func(name string, indexed int32, names string, turns []turn, saw ...string) outcome {
 		t.Helper()
@@ -84,32 +84,31 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 		checkAnnounced(t, o, strings.Fields(names)...)
 		asked++
 		assert.Equal(t, asked, s.asked.Load(), "%s: Source is asked once a run", name)
-		assert.Equal(t, indexed, s.indexed.Load()-built, "%s: times indexed", name)
+		assert.Equal(t, indexed, s.indexed.Load()-built, "%s: how often the catalog was indexed", name)
 		return o
 	}
 	mail, stocks := "send_mail: Sends an e-mail", "list_stocks: Prices of shares"
 
 	s.serve(mail, stocks)
-	step("first", 1, "get_weather list_stocks send_mail", []turn{searching(`{"query":"mail"}`), calling("send_mail")},
+	step("the first answer", 1, "get_weather list_stocks send_mail", []turn{searching(`{"query":"mail"}`), calling("send_mail")},
 		"tool_search", "tool_search send_mail", "tool_search send_mail")
 	s.serve(mail, stocks)
-	step("the same, as new values", 1, "get_weather list_stocks send_mail", nil, "tool_search")
+	step("the same tools as new values", 1, "get_weather list_stocks send_mail", nil, "tool_search")
 	s.serve(stocks, mail)
-	step("in another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
+	step("another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
 	s.serve(stocks, mail, "cut_grass: Mows")
-	step("one more", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
+	step("a further tool", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
 	s.serve(stocks)
-	o := step("two fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
+	o := step("two tools fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
 		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
-	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_1")).NotFound, "a tool that is gone")
-	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "a call to a tool that is gone")
+	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_1")).NotFound, "the search for a tool that is gone")
+	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "the call of a tool that is gone")
 	s.serve("list_stocks: Prices of shares and bonds")
 	step("another description", 4, "get_weather list_stocks", []turn{searching(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
-	assert.Empty(t, s.errs, "the failures told")
+	assert.Empty(t, s.errs, "the failure events")
 }
 
-// TestSourceChangesWithinAConversation: a second run goes on with the history of the
-// first over a changed catalog.
+// A second run goes on with the history of the first run, although the catalog has changed.
 func TestSourceChangesWithinAConversation(t *testing.T) {
 	inAllWays(t, testChangingSource[*schema.Message], testChangingSource[*schema.AgenticMessage])
 }
@@ -121,7 +120,7 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 	first := converse(context.Background(), t, w, config, selecting("send_mail,list_stocks"))
 	s.serve("list_stocks: Prices of bonds", "cut_grass: Mows")
 
-	// The whole of what the model was given, a stale reminder included.
+	// The history is all messages that the model got, a stale reminder included.
 	history := append(slices.Clone(first.last().Messages), message{Role: toolsearchtest.User, Text: "And now?"})
 	scripted := toolsearchtest.NewModel[M](selecting("cut_grass"), toolsearchtest.Say("done"))
 	config.Model = scripted
@@ -135,7 +134,7 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 	assert.Len(t, o.requests[0].Messages, len(history))
 }
 
-// TestSourceIsAskedAtResume: a resumed run works with the catalog of now.
+// A resumed run asks Source again and works with the new catalog.
 func TestSourceIsAskedAtResume(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.Message](t, native) })
@@ -153,12 +152,12 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	s.serveTools(append(testtools.EchoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
 	o := resumed[M](t, store, false, config, toolsearchtest.CallTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
 	require.NoError(t, o.err)
-	assert.Equal(t, int32(2), s.asked.Load(), "Source is asked in a run and at its resumption")
+	assert.Equal(t, int32(2), s.asked.Load(), "how often Source is asked in a run and at its resume")
 	for i, r := range o.requests {
 		names := append(r.ToolNames(), r.DeferredNames()...)
 		for _, gone := range []string{"send_mail", "fax"} {
-			assert.NotContains(t, names, gone, "call %d: a tool that is gone", i)
-			assert.NotContains(t, announced(r), gone, "call %d: the reminder lists a tool that is gone", i)
+			assert.NotContains(t, names, gone, "call %d: the tools, of which %s is gone", i, gone)
+			assert.NotContains(t, announced(r), gone, "call %d: the reminder", i)
 		}
 		for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
 			if info.Name == "list_stocks" {
@@ -170,7 +169,7 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	assert.Subset(t, reachable(o.last()), []string{"cut_grass", "delete_all", "list_stocks"})
 }
 
-// TestSourceFails: the last good catalog stays, whatever Source does.
+// When Source fails, the last good catalog stays, and an event says what failed.
 func TestSourceFails(t *testing.T) {
 	inAllWays(t, testFailingSource[*schema.Message], testFailingSource[*schema.AgenticMessage])
 }
@@ -214,7 +213,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 	told := func(name, want string) {
 		t.Helper()
-		if assert.Len(t, s.errs, 1, "%s: the failures told", name) {
+		if assert.Len(t, s.errs, 1, "%s: the failure events", name) {
 			assert.Contains(t, s.errs[0], want, name)
 			assert.Contains(t, s.errs[0], "Source", name)
 		}
@@ -240,7 +239,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}{
 		{"an error", "no route to host", nil, func() { s.err = errors.New("no route to host") }},
 		{"a panic", "connection lost", nil, func() { s.panics = true }},
-		{"nothing", "no tools", nil, nil},
+		{"no tools", "no tools", nil, nil},
 		{"a nil tool", "nil", []tool.BaseTool{one, nil}, nil},
 		{"a typed nil", "nil", []tool.BaseTool{one, (*testtools.EchoTool)(nil)}, nil},
 		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{testtools.InfoOnly{Of: &schema.ToolInfo{}}}}, nil},
@@ -248,10 +247,10 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}, nil},
 		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}}, nil},
 		{"a name twice", "duplicate", append(testtools.EchoTools("fax: Faxes once more"), one), nil},
-		{"the name of a tool that never changes", "duplicate", testtools.EchoTools("get_weather: Lies"), nil},
+		{"the name of a tool of DynamicTools", "duplicate", testtools.EchoTools("get_weather: Lies"), nil},
 		{"the name of the search tool", "tool_search", testtools.EchoTools("fax: Faxes", "tool_search: Phishes"), nil},
-		{"what cannot be indexed", "cannot index that", testtools.EchoTools("unindexable: x"), nil},
-		{"what cannot be annotated", "no word for it", testtools.EchoTools("unspeakable: x"), nil},
+		{"a tool that cannot be indexed", "cannot index that", testtools.EchoTools("unindexable: x"), nil},
+		{"a tool that cannot be annotated", "no word for it", testtools.EchoTools("unspeakable: x"), nil},
 	} {
 		s.serveTools(tt.tools...)
 		if tt.break_ != nil {
@@ -262,9 +261,9 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 	s.serve("send_mail: Sends")
 	indexed := s.indexed.Load()
-	check("the same again", "get_weather", "send_mail")
-	assert.Equal(t, indexed, s.indexed.Load(), "the last good answer is not indexed again")
-	assert.Empty(t, s.errs, "the failures told")
+	check("the last good answer again", "get_weather", "send_mail")
+	assert.Equal(t, indexed, s.indexed.Load(), "how often the last good answer is indexed")
+	assert.Empty(t, s.errs, "the failure events")
 }
 
 // session is a tool that can be called only while its connection is open.
@@ -280,8 +279,8 @@ func (s *session) InvokableRun(context.Context, string, ...tool.Option) (string,
 	return "sent", nil
 }
 
-// TestFailingSourceKeepsTheNewestTools: a source that reconnects gives new values for the
-// same tools. When it fails later, the tools of the last connection are the good ones.
+// A source that reconnects gives new values of the same tools. When it fails later, the tools of
+// the last connection are used.
 func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[*schema.Message](t, s.config())
@@ -305,7 +304,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	assert.Equal(t, "sent", run())
 }
 
-// TestUnreadableSchemasAreToldApart: a definition that is no JSON is one all the same.
+// A tool whose definition cannot be written as JSON is served all the same.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[*schema.Message](t, s.config())
@@ -318,10 +317,10 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 		o := converse(context.Background(), t, way{}, with(middleware))
 		checkAnnounced(t, o, "get_weather", name)
 	}
-	assert.Empty(t, s.errs, "the failures told")
+	assert.Empty(t, s.errs, "the failure events")
 }
 
-// TestOnEventMayRunAnAgent: nothing is locked while the user's functions are called.
+// OnEvent may run an agent, because nothing is locked while it runs.
 func TestOnEventMayRunAnAgent(t *testing.T) {
 	s := &server{err: errors.New("no route to host")}
 	config := s.config()
@@ -343,11 +342,10 @@ func TestOnEventMayRunAnAgent(t *testing.T) {
 	agentConfig.Model = scripted
 	agent = newAgent(t, agentConfig)
 	checkSaw(t, "the agent", converse(context.Background(), t, way{}, with(middleware)), "tool_search")
-	checkSaw(t, "the agent within", within, "tool_search", "tool_search get_weather")
+	checkSaw(t, "the agent that OnEvent ran", within, "tool_search", "tool_search get_weather")
 }
 
-// TestWaitingForTheIndexEndsWithTheContext: one run builds the index of a changed catalog,
-// another that waits for it is cancelled.
+// A run that waits for another run to build the index ends when its context is cancelled.
 func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 	s := &server{}
 	building, build := make(chan struct{}), make(chan struct{})
@@ -381,11 +379,11 @@ func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 	assert.ErrorIs(t, <-second, context.Canceled, "the run that waits")
 	close(build)
 	checkSaw(t, "the run that builds", <-first, "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "the failures told")
+	assert.Empty(t, s.errs, "the failure events")
 }
 
-// TestCancelledBuildIsLeftToTheNext: a run that is cancelled while it builds the index
-// neither reports the source nor keeps the next run from building it.
+// A run that is cancelled while it builds the index reports no failure of the source. The next run
+// builds the index.
 func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 	s := &server{}
 	config := s.config()
@@ -401,12 +399,12 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 	s.serve("send_mail: Sends")
 	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 	assert.ErrorIs(t, err, context.Canceled)
-	checkSaw(t, "the next", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "the failures told")
+	checkSaw(t, "the next run", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
+	assert.Empty(t, s.errs, "the failure events")
 }
 
-// A server cannot stop an agent by naming a tool like one of the agent's own: that one stays
-// the agent's, and the server's is left out.
+// A server cannot stop an agent by a tool with the name of a static tool. The static tool stays,
+// and the server's tool is left out.
 func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	var told atomic.Int32
 	sourced := toolsearch.Config{
@@ -432,13 +430,13 @@ func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 		},
 	}
 	ofSource, ofFilter := row, row
-	ofSource.name, ofSource.config = "of a source", sourced
+	ofSource.name, ofSource.config = "a tool of Source", sourced
 	ofSource.saw = []string{"clock tool_search", "clock tool_search ring", "clock tool_search ring"}
-	ofFilter.name, ofFilter.config = "that the request may not see", filtered
+	ofFilter.name, ofFilter.config = "a tool that Filter drops", filtered
 	ofFilter.dynamic = testtools.EchoTools("clock: Another clock", "ring: Rings a bell")
 	ofFilter.saw = ofSource.saw
 	playAll(t, []conversation{ofSource, ofFilter})
-	assert.Equal(t, int32(8), told.Load(), "a failure is told once a run")
+	assert.Equal(t, int32(8), told.Load(), "failure events, one for each run")
 }
 
 type ownClock struct{}

@@ -21,10 +21,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Which tools the model sees beyond those it searched for, and which it does not see any
-// more: AlwaysLoaded, DeferFrom, MaxLoaded, Preselect, WithLoaded.
+// These tests look at the tools that the model sees without a search, and at the tools that it no
+// longer sees: AlwaysLoaded, DeferFrom and MaxLoaded.
 
-// officeTools is a catalog with two servers, a tool that is tagged, and one that is not.
+// officeTools are the tools of two servers, and two tools without a server.
 func officeTools() []tool.BaseTool {
 	return testtools.EchoTools(
 		"mcp__github__create_issue: Opens an issue",
@@ -36,7 +36,7 @@ func officeTools() []tool.BaseTool {
 	)
 }
 
-// tagHumans is Annotate and the tag "human" for ask_human.
+// tagHumans adds the tag "human" to the default annotation of ask_human.
 func tagHumans(info *schema.ToolInfo) toolsearch.Annotation {
 	a := toolsearch.Annotate(info)
 	if info.Name == "ask_human" {
@@ -85,29 +85,29 @@ func TestAlwaysLoaded(t *testing.T) {
 			strings.Fields("mcp__github__create_issue mcp__slack__send_message ask_human get_weather"), "", "get_weather"),
 		row("by tag", []string{"tag:human"}, toolsearch.Config{Annotate: tagHumans}, []turn{selecting("get_weather")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather"),
-		row("what no tool matches is ignored", []string{"jira:*", "no_such_tool", "tag:x"}, toolsearch.Config{}, []turn{selecting("get_weather")}, "",
+		row("a pattern that no tool matches is ignored", []string{"jira:*", "no_such_tool", "tag:x"}, toolsearch.Config{}, []turn{selecting("get_weather")}, "",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"), "", "get_weather"),
-		row("they are found again, which changes nothing", []string{"ask_human"}, toolsearch.Config{},
+		row("a search that finds them changes nothing", []string{"ask_human"}, toolsearch.Config{},
 			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather", "get_weather", "get_weather"),
 		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, toolsearch.Config{MaxLoaded: 1},
 			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"),
 			"", "", "get_weather", "mcp__github__list_issues"),
-		row("refused are only others", []string{"ask_human"}, toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+		row("UnloadedRefuse refuses only other tools", []string{"ask_human"}, toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
 			[]turn{toolsearchtest.CallTools(call{Name: "ask_human", Arguments: "{}"}, call{Name: "get_weather", Arguments: "{}"})}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", ""),
 		{
-			name: "all of them: the model still searches, and nothing is announced", dynamic: officeTools(),
+			name: "if all tools are loaded, the model still searches, and there is no reminder", dynamic: officeTools(),
 			config: toolsearch.Config{AlwaysLoaded: []string{"*"}}, turns: []turn{searching(`{"query":"weather"}`)},
 			saw: slices.Repeat([]string{"tool_search " + github + " mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"}, 2),
 			check: func(t *testing.T, o outcome) {
-				assert.Len(t, o.requests[0].Messages, 1, "the model gets the question alone")
+				assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
 				assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_1")).Matches)
 			},
 		},
 		{
-			name: "with SearchAdd they cannot be removed", dynamic: officeTools(),
+			name: "remove_tool cannot remove them", dynamic: officeTools(),
 			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"ask_human"}},
 			turns: []turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["get_weather"]}`),
 				toolsearchtest.CallTool("remove_tool", `{"tool_names":["ask_human","get_weather"]}`)},
@@ -118,11 +118,11 @@ func TestAlwaysLoaded(t *testing.T) {
 			},
 			check: func(t *testing.T, o outcome) {
 				got, want := o.result(t, "call_2"), `{"removed":["get_weather"],"not_found":["ask_human"]`
-				assert.True(t, strings.HasPrefix(got, want), "%s begins with %s", got, want)
+				assert.True(t, strings.HasPrefix(got, want), "the answer %s begins with %s", got, want)
 			},
 		},
 		{
-			name: "native: they stand in the ordinary list", dynamic: officeTools(),
+			name: "under a native protocol they are in the ordinary list", dynamic: officeTools(),
 			config: toolsearch.Config{UseModelToolSearch: true, AlwaysLoaded: []string{"ask_human"}},
 			turns:  []turn{selecting("ask_human,get_weather")},
 			saw:    []string{"ask_human", "ask_human"},
@@ -149,7 +149,7 @@ func TestDeferFrom(t *testing.T) {
 	alone := func(t *testing.T, o outcome) {
 		t.Helper()
 		for i, r := range o.requests {
-			assert.Len(t, r.Messages, 1+2*i, "call %d: the model gets the question and results alone", i)
+			assert.Len(t, r.Messages, 1+2*i, "call %d: the model gets only the question and the results", i)
 			assert.Nil(t, r.SearchTool, "call %d", i)
 			assert.Empty(t, r.Deferred, "call %d", i)
 		}
@@ -157,48 +157,48 @@ func TestDeferFrom(t *testing.T) {
 	notSlack := toolsearch.FilterTools(nil, []string{"get_*", "send_mail", "list_stocks"})
 	playAll(t, []conversation{
 		{
-			name: "below it the model sees all, and no trace of a search", config: toolsearch.Config{DeferFrom: 6},
+			name: "below it the model sees all tools, and no trace of a search", config: toolsearch.Config{DeferFrom: 6},
 			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("send_mail")},
 			saw: []string{"clock " + all, "clock " + all}, check: alone,
 		},
 		{
-			name: "below it, refusing unloaded tools: none is unloaded", config: toolsearch.Config{DeferFrom: 6, Unloaded: toolsearch.UnloadedRefuse},
+			name: "below it UnloadedRefuse refuses no tool", config: toolsearch.Config{DeferFrom: 6, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
 			},
 		},
 		{
-			name: "below it, native", config: toolsearch.Config{DeferFrom: 6, UseModelToolSearch: true},
+			name: "below it, under a native protocol", config: toolsearch.Config{DeferFrom: 6, UseModelToolSearch: true},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
 		},
 		{
-			name: "below it, dispatchTo", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolDispatch},
+			name: "below it, under ProtocolDispatch", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolDispatch},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
 		},
 		{
-			name: "below it, searching and adding", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolSearchAdd},
+			name: "below it, under ProtocolSearchAdd", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolSearchAdd},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
 		},
 		{
-			name: "at it they are hidden", config: toolsearch.Config{DeferFrom: 5}, turns: []turn{selecting("send_mail")},
+			name: "from it on the tools are hidden", config: toolsearch.Config{DeferFrom: 5}, turns: []turn{selecting("send_mail")},
 			saw:   []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, strings.Fields(all)...) },
 		},
 		{
-			name: "what Filter drops does not count", config: toolsearch.Config{DeferFrom: 5, Filter: notSlack},
+			name: "tools that Filter drops do not count", config: toolsearch.Config{DeferFrom: 5, Filter: notSlack},
 			turns: []turn{calling("send_mail")}, saw: slices.Repeat([]string{"get_weather get_forecast send_mail list_stocks"}, 2), check: alone,
 		},
 		{
-			name: "a filter that leaves nothing leaves no meta-tool", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, nil)},
+			name: "a filter that drops every tool leaves no meta-tool", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, nil)},
 			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone,
 		},
 		{
-			name: "MaxLoaded forbids to show all", config: toolsearch.Config{DeferFrom: 6, MaxLoaded: 4},
+			name: "a smaller MaxLoaded keeps the tools hidden", config: toolsearch.Config{DeferFrom: 6, MaxLoaded: 4},
 			turns: []turn{selecting("send_mail")}, saw: []string{"tool_search", "tool_search send_mail"},
 		},
 		{
-			name:    "a history with a search and its reminder: both stay understood, the reminder goes",
+			name:    "the reminder of an earlier run is removed, and its search stays",
 			config:  toolsearch.Config{DeferFrom: 6},
 			history: append([]message{{Role: toolsearchtest.User, Text: newsReminder}}, loadedHistory()...),
 			saw:     []string{all},
@@ -220,34 +220,34 @@ func TestMaxLoaded(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "the least recently found goes, found again it comes back, at the end", config: max2,
+			name: "the tool that was found first goes, and comes back at the end when it is found again", config: max2,
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), selecting("list_stocks"), selecting("get_weather")},
 			saw: []string{none, none + " get_weather", none + " get_weather send_mail", none + " send_mail list_stocks",
 				none + " list_stocks get_weather"},
 		},
 		{
-			name: "a call is use", config: max2,
+			name: "a call counts as a use", config: max2,
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), selecting("list_stocks")},
 			saw: []string{none, none + " get_weather", none + " get_weather send_mail", none + " get_weather send_mail",
 				none + " get_weather list_stocks"},
 		},
 		{
-			name: "to be found again is use", config: max2,
+			name: "to be found again counts as a use", config: max2,
 			turns: []turn{selecting("get_weather,send_mail"), searching(`{"query":"current"}`), selecting("list_stocks")},
 			saw:   []string{none, none + " get_weather send_mail", none + " get_weather send_mail", none + " get_weather list_stocks"},
 		},
 		{
-			name: "of one search the best stay", config: max2,
+			name: "the best tools of one search stay", config: max2,
 			turns: []turn{selecting("list_stocks,get_forecast,send_mail,get_weather")},
 			saw:   []string{none, none + " list_stocks get_forecast"},
 		},
 		{
-			name: "a call to a hidden tool loads it and hides another", config: max2,
+			name: "a call of a hidden tool loads it and hides another tool", config: max2,
 			turns: []turn{selecting("get_weather,send_mail"), calling("list_stocks")},
 			saw:   []string{none, none + " get_weather send_mail", none + " get_weather list_stocks"},
 		},
 		{
-			name: "a hidden tool that is refused is not used", config: toolsearch.Config{MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse},
+			name: "a refused call does not count as a use", config: toolsearch.Config{MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")},
 			saw:   []string{none, none + " get_weather", none + " send_mail", none + " send_mail", none + " send_mail"},
 		},
@@ -261,18 +261,18 @@ func TestMaxLoaded(t *testing.T) {
 			saw:   []string{none + " get_weather list_stocks", none + " list_stocks get_forecast"},
 		},
 		{
-			name: "what found again came back stands at the end in a second run too", config: max2,
+			name: "in a second run too, a tool that came back is at the end", config: max2,
 			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"), found("c3", "list_stocks"), found("c4", "get_weather")),
 			saw:     []string{none + " list_stocks get_weather"},
 		},
 		{
-			name:   "dispatchTo: what was called since it was found is not the one to go",
+			name:   "a dispatched call counts as a use",
 			config: toolsearch.Config{MaxLoaded: 2, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatchTo("get_weather"), selecting("list_stocks"),
 				dispatchTo("get_weather"), dispatchTo("send_mail")},
 			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather, used after send_mail")
-				assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail, used least")
+				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather was used after send_mail")
+				assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail was used first")
 			},
 		},
 	})
@@ -282,8 +282,7 @@ func dispatchTo(name string) turn {
 	return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 }
 
-// TestPendingCallsAreNotEvicted: a tool stays while a call of it has no answer yet, though
-// it was used least.
+// A tool is not evicted while one of its calls has no answer.
 func TestPendingCallsAreNotEvicted(t *testing.T) {
 	t.Run("message", testPendingCalls[*schema.Message])
 	t.Run("agentic", testPendingCalls[*schema.AgenticMessage])
@@ -315,8 +314,8 @@ func encoded[M adk.MessageType](messages ...message) []M {
 	return list
 }
 
-// TestMaxLoadedAcrossResume interrupts the one tool there is room for, beside a search that
-// finds another: it is run all the same, and then it goes.
+// A run is interrupted by its only loaded tool, while a search finds another tool. MaxLoaded has
+// room for one. After the resume, the interrupted tool runs, and then it is evicted.
 func TestMaxLoadedAcrossResume(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		t.Run(fmt.Sprintf("message/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[*schema.Message](t, streaming) })
@@ -341,7 +340,7 @@ func confirming(name string) tool.BaseTool {
 	return &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
 }
 
-// interrupted plays turns up to an interrupt; the run is kept in store.
+// interrupted plays turns up to an interrupt. The store keeps the run.
 func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) outcome {
 	t.Helper()
 	runner, scripted := checkpointed[M](t, store, streaming, config, turns...)
@@ -351,8 +350,8 @@ func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming 
 	return outcome{scripted.Requests(), events, nil}
 }
 
-// resumed goes on with the run in store, with another instance of everything. A last turn
-// that says "done" is added.
+// resumed resumes the run in the store, with a new instance of everything. A last turn that says
+// "done" is added.
 func resumed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) outcome {
 	t.Helper()
 	runner, scripted := checkpointed[M](t, store, streaming, config, append(turns, toolsearchtest.Say("done"))...)
@@ -372,10 +371,10 @@ func checkpointed[M adk.MessageType](t *testing.T, store *memoryStore, streaming
 	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming, CheckPointStore: store}), scripted
 }
 
-// What always holds, whatever the conversation.
+// These properties hold for every conversation.
 
-// TestToolsAreOnlyAppended: the tool list of each call begins with that of the call
-// before, so that a provider's prompt cache holds, though the history is cut meanwhile.
+// The tool list of each call begins with the tool list of the call before, so a provider's prompt
+// cache stays valid. This holds although the history is cut between the calls.
 func TestToolsAreOnlyAppended(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, native := range []bool{false, true} {
@@ -410,9 +409,9 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 		_, state, err = middleware.BeforeModelRewriteState(ctx, state, mc)
 		require.NoError(t, err, "step %d", step)
 		now := namesOf(state.ToolInfos)
-		require.GreaterOrEqual(t, len(now), len(shown), "step %d: the tools were %v, now %v", step, shown, now)
-		require.Equal(t, shown, now[:len(shown)], "step %d: the tools begin with those of the step before", step)
-		require.Len(t, sortedSet(now), len(now), "step %d: a tool stands twice in %v", step, now)
+		require.GreaterOrEqual(t, len(now), len(shown), "step %d: the tools %v after %v", step, now, shown)
+		require.Equal(t, shown, now[:len(shown)], "step %d: the beginning of the tools", step)
+		require.Len(t, sortedSet(now), len(now), "step %d: the distinct tools of %v", step, now)
 		if step == 0 {
 			require.LessOrEqual(t, len(now), 2, "the first tools are %v", now)
 		}
@@ -453,10 +452,10 @@ func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
 			state.Messages = state.Messages[random.IntN(len(state.Messages)):]
 		}
 	}
-	assert.GreaterOrEqual(t, len(shown), 20, "only %v were loaded: the conversation tests little", shown)
+	assert.GreaterOrEqual(t, len(shown), 20, "the tools that were loaded: %v", shown)
 }
 
-// busyTurns loads, misses, mistakes and calls in parallel.
+// busyTurns are searches, calls and mistakes, some in parallel.
 func busyTurns() []turn {
 	return []turn{
 		toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`}, call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
@@ -468,7 +467,7 @@ func busyTurns() []turn {
 	}
 }
 
-// runWith runs an agent with one middleware and returns the model it asked.
+// runWith runs an agent with one middleware and returns its model.
 func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatModelAgentMiddleware[M], static []tool.BaseTool, input []M, turns ...turn) (*toolsearchtest.Model[M], []message, error) {
 	t.Helper()
 	model := toolsearchtest.NewModel[M](turns...)
@@ -487,10 +486,10 @@ func userInput[M adk.MessageType]() []M {
 		toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})}
 }
 
-// randomID is what Eino numbers messages with.
+// randomID matches the random ID that Eino gives a message.
 var randomID = regexp.MustCompile(`"_eino_msg_id":"[^"]*"`)
 
-// asked is every byte a model was given.
+// asked returns every byte that a model got.
 func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) string {
 	t.Helper()
 	var b strings.Builder
@@ -503,7 +502,7 @@ func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) stri
 	return randomID.ReplaceAllString(b.String(), `"_eino_msg_id":""`)
 }
 
-// TestSameBytes: no map order reaches the model.
+// The same conversation gives the model the same bytes, so no map order reaches the model.
 func TestSameBytes(t *testing.T) {
 	inAllWays(t, testSameBytes[*schema.Message], testSameBytes[*schema.AgenticMessage])
 }
@@ -524,8 +523,8 @@ func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestNothingIsMutated compares all that the user handed over with a twin that was made
-// in the same way and then left alone.
+// Nothing that the user hands over is written to. It is compared with a twin that was made the same
+// way and not used.
 func TestNothingIsMutated(t *testing.T) {
 	inAllWays(t, testNothingIsMutated[*schema.Message], testNothingIsMutated[*schema.AgenticMessage])
 }
@@ -542,19 +541,19 @@ func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 		config, static, input := handOver(native)
 		middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
 		require.NoError(t, err)
-		for range 2 { // the second run with what the first may have left behind
+		for range 2 { // a second run would find what the first run left behind
 			_, _, err := runWith(t, w, middleware, static, input, busyTurns()...)
 			require.NoError(t, err, "native=%v", native)
 		}
 		twinConfig, twinStatic, twinInput := handOver(native)
-		assert.Equal(t, twinConfig, config, "native=%v: the Config is not written to", native)
-		assert.Equal(t, twinStatic, static, "native=%v: the agent's tools are not written to", native)
-		assert.Equal(t, twinInput, input, "native=%v: the input is not written to", native)
+		assert.Equal(t, twinConfig, config, "native=%v: the Config", native)
+		assert.Equal(t, twinStatic, static, "native=%v: the agent's tools", native)
+		assert.Equal(t, twinInput, input, "native=%v: the input", native)
 	}
 }
 
-// TestCatalogNeverChanges: what New was given may change afterwards, and an Indexer may
-// write to what it is given; the catalog does not.
+// A catalog never changes. The Config may change after New, and an Indexer may write to its
+// documents.
 func TestCatalogNeverChanges(t *testing.T) {
 	ctx := context.Background()
 	run := func(change func(*toolsearch.Config)) string {
@@ -574,7 +573,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 			Unloaded: toolsearch.UnloadedRefuse, Unknown: toolsearch.UnknownFail, Reminder: toolsearch.ReminderConfig{Disabled: true},
 		}
 	})
-	assert.Equal(t, want, got, "what the middleware gives after its Config changed")
+	assert.Equal(t, want, got, "what the model gets after the Config has changed")
 
 	infos := dynamicInfos()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
