@@ -25,9 +25,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// ProtocolDispatch: the tool list stays as it is, and call_tool runs what it names.
+// Under ProtocolDispatch the tool list never changes, and call_tool runs the tool that it names.
 
-// dispatching is a turn that calls a tool by way of call_tool.
+// dispatching is a turn that calls a tool by call_tool.
 func dispatching(name, arguments string) turn {
 	return toolsearchtest.CallTool("call_tool", dispatched(name, arguments))
 }
@@ -36,7 +36,7 @@ func dispatched(name, arguments string) string {
 	return `{"name":"` + name + `","arguments":` + arguments + `}`
 }
 
-// definitionOf is how tool_search shows one of testtools.EchoTools.
+// definitionOf returns the definition that tool_search shows of a tool of testtools.EchoTools.
 func definitionOf(name, description string) string {
 	return `{"name":"` + name + `","description":"` + description + `","parameters":{"properties":{"city":{"description":"Where","type":"string"}},"type":"object"}}`
 }
@@ -55,21 +55,21 @@ func TestProtocolDispatch(t *testing.T) {
 	helps := func(t *testing.T, o outcome, id string, words ...string) {
 		t.Helper()
 		text := o.result(t, id)
-		assert.True(t, strings.HasPrefix(text, `{"matches":[]`), "%s was answered %s, want help", id, text)
+		assert.True(t, strings.HasPrefix(text, `{"matches":[]`), "%s: the answer %s begins with no matches", id, text)
 		for _, word := range words {
 			assert.Contains(t, text, word, id)
 		}
 	}
 	playAll(t, []conversation{
 		{
-			name: "search shows definitions, call_tool runs, and the model sees its own call", config: dispatch(nil),
+			name: "tool_search shows definitions, call_tool runs a tool, and the model sees its own call", config: dispatch(nil),
 			turns: []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
 			saw:   slices.Repeat([]string{metas}, 3),
 			check: func(t *testing.T, o outcome) {
 				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
 				checkCallAsMade(t, o, called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`)))
 				require.Greater(t, len(o.events), 3)
-				require.Len(t, o.events[2].Calls, 1, "what the caller's event shows of the call")
+				require.Len(t, o.events[2].Calls, 1, "the calls of the caller's event")
 				assert.Equal(t, "call_tool", o.events[2].Calls[0].Name)
 				assert.Equal(t, "call_2", o.events[3].CallID)
 				assert.Equal(t, "get_weather", o.events[3].ToolName)
@@ -77,7 +77,7 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "the tool list is the same in every round, whatever was called how",
+			name: "the tool list is the same in every round, whatever the model calls",
 			config: dispatch(func(c *toolsearch.Config) {
 				c.AlwaysLoaded, c.MaxLoaded = []string{"send_*"}, 1
 			}),
@@ -103,13 +103,13 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a list of queries, as the parameter offers it", config: dispatch(nil),
+			name: "a list of queries", config: dispatch(nil),
 			turns: []turn{searching(`{"query":["weather","select:send_mail","+stocks prices"],"max_results":1}`)},
 			check: says(`{"matches":[` + definitionOf("get_weather", "Current weather of a city") + `,` +
 				definitionOf("send_mail", "Sends an e-mail") + `,` + definitionOf("list_stocks", "Prices of shares") + `]}`),
 		},
 		{
-			name: "nothing found, mistakes in a search", config: dispatch(nil),
+			name: "searches without a match, and a mistake", config: dispatch(nil),
 			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"message":"No tool matches.`)
@@ -127,7 +127,7 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a name no tool has", config: dispatch(nil),
+			name: "an unknown name", config: dispatch(nil),
 			turns: []turn{dispatching("get_wether", `{}`), dispatching("utterly_different", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"not_found":["get_wether"]`, `"suggestions":["get_weather"`, `run it with call_tool`)
@@ -135,11 +135,11 @@ func TestProtocolDispatch(t *testing.T) {
 				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("get_wether", `{}`)))
 				require.Greater(t, len(o.events), 1)
 				assert.Equal(t, "call_1", o.events[1].CallID)
-				assert.Contains(t, o.events[1].Text, "get_wether", "what the caller's event shows")
+				assert.Contains(t, o.events[1].Text, "get_wether", "the caller's event")
 			},
 		},
 		{
-			name: "a tool not looked up, under UnloadedRefuse", config: refuse,
+			name: "a tool that was not searched for, under UnloadedRefuse", config: refuse,
 			turns: []turn{
 				dispatching("get_weather", `{}`), calling("get_weather"), searching(`{"query":"select:get_weather"}`),
 				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`),
@@ -154,12 +154,12 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a tool looked up in the same message, under UnloadedRefuse", config: refuse,
+			name: "a tool that the same message searches for, under UnloadedRefuse", config: refuse,
 			turns: []turn{toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
 			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
 		},
 		{
-			name: "two calls at once of the same tool, and one of another", config: dispatch(nil),
+			name: "calls of several tools in one message, two of the same tool", config: dispatch(nil),
 			turns: []turn{toolsearchtest.CallTools(
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Rome"}`)},
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Oslo"}`)},
@@ -177,12 +177,12 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "the agent's own tool before another spelling of a dynamic one", config: dispatch(nil), static: testtools.EchoTools("Get-Weather: Static"),
+			name: "a static tool comes before a dynamic tool with another spelling of its name", config: dispatch(nil), static: testtools.EchoTools("Get-Weather: Static"),
 			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
 			check: says("Get-Weather ran with {}", "get_weather ran with {}"),
 		},
 		{
-			name: "a dynamic tool that is named almost like call_tool", config: dispatch(nil), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
+			name: "a dynamic tool with another spelling of call_tool", config: dispatch(nil), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
 			turns: []turn{dispatching("Call-Tool", `{}`), toolsearchtest.CallTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
@@ -192,8 +192,8 @@ func TestProtocolDispatch(t *testing.T) {
 	})
 }
 
-// TestDispatchArguments: call_tool reads its arguments as leniently as a search does, and
-// passes on the model's own text where it can.
+// call_tool reads its arguments as leniently as tool_search does. It passes on the model's own text
+// where that is possible.
 func TestDispatchArguments(t *testing.T) {
 	const help = "Nothing was run: call_tool takes the name of a tool"
 	var table []conversation
@@ -239,7 +239,7 @@ func TestDispatchArguments(t *testing.T) {
 	playAll(t, table)
 }
 
-// TestDispatchUnknownFail leaves unknown names to Eino, whichever way they are called.
+// UnknownFail leaves the unknown names of dispatched calls to Eino.
 func TestDispatchUnknownFail(t *testing.T) {
 	inAllWays(t, testDispatchUnknownFail[*schema.Message], testDispatchUnknownFail[*schema.AgenticMessage])
 }
@@ -251,7 +251,7 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 		}))
 	}
 	o := converse(context.Background(), t, w, with(ours()), dispatching("nothing", `{}`))
-	assert.ErrorContains(t, o.err, "nothing", "Eino's error about the name")
+	assert.ErrorContains(t, o.err, "nothing", "Eino's error has the name")
 
 	config := with(ours())
 	config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) {
@@ -263,8 +263,8 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
 }
 
-// TestDispatchOfEveryKindOfTool: a dispatched call is, to the tool, the callbacks, other
-// middlewares and the caller's events, what the same call is in an agent without the library.
+// A dispatched call is the same as a call in an agent without the library, for the tool, the
+// callbacks, other middlewares and the caller's events.
 func TestDispatchOfEveryKindOfTool(t *testing.T) {
 	for _, newTool := range []func(counted) tool.BaseTool{
 		func(c counted) tool.BaseTool { return &invokeTool{c} },
@@ -302,14 +302,14 @@ func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(cou
 		require.NoError(t, got.err, "ReturnDirectly %v", direct)
 		require.Len(t, got.requests, len(want.requests), "ReturnDirectly %v", direct)
 		require.Len(t, got.events, len(want.events), "ReturnDirectly %v", direct)
-		assert.GreaterOrEqual(t, len(plain.lines), 2, "ReturnDirectly %v: how much others saw", direct)
-		assert.Equal(t, plain.lines, traced.lines, "ReturnDirectly %v: what others saw", direct)
+		assert.GreaterOrEqual(t, len(plain.lines), 2, "ReturnDirectly %v: the lines of the trace", direct)
+		assert.Equal(t, plain.lines, traced.lines, "ReturnDirectly %v: the trace", direct)
 		require.Greater(t, len(want.events), 1, "ReturnDirectly %v", direct)
 		gotEvent, wantEvent := got.events[1], want.events[1]
-		assert.Equal(t, wantEvent.Text, gotEvent.Text, "ReturnDirectly %v: what the caller got", direct)
-		assert.Equal(t, id, gotEvent.CallID, "ReturnDirectly %v: what the caller got", direct)
-		assert.Equal(t, wantEvent.ToolName, gotEvent.ToolName, "ReturnDirectly %v: what the caller got", direct)
-		assert.True(t, strings.HasSuffix(gotEvent.Text, arguments), "ReturnDirectly %v: the caller got %q", direct, gotEvent.Text)
+		assert.Equal(t, wantEvent.Text, gotEvent.Text, "ReturnDirectly %v: the text that the caller got", direct)
+		assert.Equal(t, id, gotEvent.CallID, "ReturnDirectly %v: the call ID that the caller got", direct)
+		assert.Equal(t, wantEvent.ToolName, gotEvent.ToolName, "ReturnDirectly %v: the tool name that the caller got", direct)
+		assert.True(t, strings.HasSuffix(gotEvent.Text, arguments), "ReturnDirectly %v: the text %q ends with the arguments", direct, gotEvent.Text)
 		if direct {
 			continue
 		}
@@ -318,7 +318,8 @@ func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(cou
 	}
 }
 
-// A call that was refused is no result of the tool, and ends no run.
+// The answer to a refused call is not a result of the tool, so it does not end a run that returns
+// directly.
 func TestDispatchRefusedBeforeReturnDirectly(t *testing.T) {
 	inAllWays(t, testRefusedDirectly[*schema.Message], testRefusedDirectly[*schema.AgenticMessage])
 }
@@ -333,7 +334,7 @@ func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.events[3].Text)
 }
 
-// rewrapped changes the results of get_weather, as other middlewares do by the tool's name.
+// rewrapped is a middleware that changes the results of get_weather. It knows the tool by its name.
 type rewrapped[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 }
@@ -356,7 +357,7 @@ func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 	handlers := []adk.TypedChatModelAgentMiddleware[M]{
 		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })), rewrapped[M]{},
 	}
-	for range 2 { // in either order
+	for range 2 { // once in each order
 		o := converse(context.Background(), t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
 		require.NoError(t, o.err)
 		says("wrapped: get_weather ran with {}", "send_mail ran with {}")(t, o)
@@ -364,8 +365,8 @@ func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// TestDispatchResume interrupts within a dispatched tool and resumes from a checkpoint with
-// another instance of everything.
+// A run that is interrupted within a dispatched tool can be resumed from a checkpoint, with a new
+// instance of everything.
 func TestDispatchResume(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		name := map[bool]string{false: "generate", true: "stream"}[streaming]
@@ -411,7 +412,7 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestDispatchSecondRun gives a run the events of an earlier one for its history.
+// A run whose history is the events of an earlier run can call the tools that the earlier run found.
 func TestDispatchSecondRun(t *testing.T) {
 	inAllWays(t, testDispatchSecondRun[*schema.Message], testDispatchSecondRun[*schema.AgenticMessage])
 }
@@ -433,17 +434,17 @@ func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
 	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
 	o := outcome{scripted.Requests(), events, err}
 	checkSaw(t, "the second run's model", o, "tool_search call_tool", "tool_search call_tool")
-	assert.Equal(t, "send_mail ran with {}", o.result(t, "x"), "what the first run looked up")
-	assert.Contains(t, o.result(t, "y"), "not been looked up yet", "what nobody looked up")
+	assert.Equal(t, "send_mail ran with {}", o.result(t, "x"), "the tool that the first run searched for")
+	assert.Contains(t, o.result(t, "y"), "not been looked up yet", "the tool that no run searched for")
 	assert.Equal(t, []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"},
 		namesOfResults(outcome{requests: o.requests[:1]}), "the names of the first run's results")
-	// What the second run's model sees of the first is what the first run's model saw, but for
-	// the order of results: events come in that of completion.
+	// The model of the second run sees the messages of the first run as its model saw them. Only the
+	// order of results differs, because events come in the order of completion.
 	assert.Subset(t, plainly(o.requests[0]), plainly(first.last()))
 }
 
-// FuzzDispatch: whatever a model writes for the arguments of call_tool, the run goes on, the
-// model sees its own call with one answer, and a tool that ran got a JSON object.
+// The run goes on, whatever a model writes for the arguments of call_tool. The model sees its own
+// call with one answer, and a tool that ran got a JSON object.
 func FuzzDispatch(f *testing.F) {
 	for _, arguments := range []string{
 		``, `{}`, `null`, `[]`, `7`, `"get_weather"`, `get_weather`, `{"name":"get_weather","arguments":{"city":"Rome"}}`, `{"name":"get_weather","arguments":"{\"city\":1}"}`,
@@ -485,7 +486,7 @@ func fuzzDispatch[M adk.MessageType](t *testing.T, tools []tool.BaseTool, argume
 	if name, given, ran := strings.Cut(text, " ran with "); ran && !strings.HasPrefix(text, "{") {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(given), &object); err != nil || object == nil {
-			t.Errorf("%s got %q, which is no JSON object: %v", name, given, err)
+			t.Errorf("%s got %q, want a JSON object: %v", name, given, err)
 		}
 		return text
 	}
@@ -495,9 +496,9 @@ func fuzzDispatch[M adk.MessageType](t *testing.T, tools []tool.BaseTool, argume
 	return text
 }
 
-// Dispatched calls are held against the tool's schema, whatever a remote server sent for one.
+// Dispatched calls are checked against the tool's schema, whatever schema a remote server sent.
 
-// schemaTool answers with its arguments and has that JSON schema.
+// schemaTool returns a tool with that JSON schema, which answers with its arguments.
 func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
 	t.Helper()
 	parameters, err := readSchema(definition)
@@ -519,7 +520,7 @@ const bookSchema = `{"type":"object","properties":{
 
 func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	var table []conversation
-	for _, tt := range []struct{ arguments, problem string }{ // problem "": the tool runs
+	for _, tt := range []struct{ arguments, problem string }{ // an empty problem means that the tool runs
 		{`{"guest":{"name":"Ann","age":30},"nights":2,"room":"double","days":["2030"]}`, ""},
 		{`{"guest":{"name":"Ann"},"nights":2.0}`, ""},
 		{`{}`, "missing properties 'guest', 'nights'"},
@@ -568,7 +569,7 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	playAll(t, table)
 }
 
-// doubling is a schema in which each of n definitions refers to the next one twice.
+// doubling returns a schema in which each of n definitions refers to the next definition twice.
 func doubling(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","$ref":"#/$defs/a0","$defs":{`)
@@ -579,7 +580,7 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// A definition put together in Go can be part of itself.
+// A definition that was made in Go can contain itself. Its tool can be found and called.
 func TestEndlessDefinition(t *testing.T) {
 	endless := &jsonschema.Schema{Type: "object"}
 	endless.Items = endless
@@ -595,9 +596,9 @@ func TestEndlessDefinition(t *testing.T) {
 	}
 }
 
-// TestSchemasOfRemoteServers: a schema that is wrong, or would take too long, forbids nothing:
-// the tool runs and judges for itself. Nothing is loaded from outside. Without its bounds the
-// validator would not come back from some of these.
+// A schema that is wrong, or that would take too long to check, forbids nothing: the tool runs and
+// checks its arguments itself. No schema is loaded from outside. Without bounds, the validator would
+// not return for some of these schemas.
 func TestSchemasOfRemoteServers(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -623,30 +624,30 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"refers to a file", property(`{"$ref":"file://` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
 		{"refers to a file by path", property(`{"$ref":"` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
 		{"refers to an address", property(`{"$ref":"` + server.URL + `/a.json"}`), `{"a":1}`, ""},
-		{"is of a draft at an address", `{"$schema":"` + server.URL + `/draft","type":"object"}`, `{"a":1}`, ""},
-		{"has an address for its id", `{"$id":"` + server.URL + `/a.json","type":"object","properties":{"a":{"type":"string"}}}`, `{"a":1}`, "/a: got number, want string"},
-		{"refers to nothing", property(`{"$ref":"#/$defs/none"}`), `{"a":1}`, ""},
+		{"has a draft at an address", `{"$schema":"` + server.URL + `/draft","type":"object"}`, `{"a":1}`, ""},
+		{"has an address as its ID", `{"$id":"` + server.URL + `/a.json","type":"object","properties":{"a":{"type":"string"}}}`, `{"a":1}`, "/a: got number, want string"},
+		{"refers to a missing definition", property(`{"$ref":"#/$defs/none"}`), `{"a":1}`, ""},
 		{"is empty", `{}`, `{"a":1}`, ""},
-		{"has no such type", `{"type":"objekt"}`, `{"a":1}`, ""},
-		{"has a pattern Go has no syntax for", property(`{"pattern":"(?=x)"}`), `{"a":"y"}`, ""},
-		{"has a pattern too large", property(`{"pattern":"((.{0,30}){0,30}x)$"}`), `{"a":"` + strings.Repeat("ab", 20_000) + `"}`, ""},
-		{"has a pattern for a long text", property(`{"pattern":"(x+x+)+y$"}`), `{"a":"` + strings.Repeat("x", 100_000) + `"}`, "/a: 'xxx"},
-		{"is itself", `{"$ref":"#"}`, `{"a":1}`, ""},
-		{"is itself and more", `{"type":"object","allOf":[{"$ref":"#"}]}`, `{"a":1}`, ""},
+		{"has an unknown type", `{"type":"objekt"}`, `{"a":1}`, ""},
+		{"has a pattern that Go cannot read", property(`{"pattern":"(?=x)"}`), `{"a":"y"}`, ""},
+		{"has a pattern that is too large", property(`{"pattern":"((.{0,30}){0,30}x)$"}`), `{"a":"` + strings.Repeat("ab", 20_000) + `"}`, ""},
+		{"has a pattern, and the text is long", property(`{"pattern":"(x+x+)+y$"}`), `{"a":"` + strings.Repeat("x", 100_000) + `"}`, "/a: 'xxx"},
+		{"refers to itself", `{"$ref":"#"}`, `{"a":1}`, ""},
+		{"refers to itself within allOf", `{"type":"object","allOf":[{"$ref":"#"}]}`, `{"a":1}`, ""},
 		{"is a tree", property(`{"$ref":"#"}`), nested(40, "1"), strings.Repeat("/a", 40) + ": got number, want object"},
-		{"is a tree, for arguments too deep", property(`{"$ref":"#"}`), nested(2000, "1"), "it is nested more than 256 deep"},
-		{"is a tree, each branch two", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), nested(60, "1"), ""},
+		{"is a tree, and the arguments are too deep", property(`{"$ref":"#"}`), nested(2000, "1"), "it is nested more than 256 deep"},
+		{"is a tree with two branches at each node", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), nested(60, "1"), ""},
 		{"doubles forty times", doubling(40), `{}`, ""},
 		{"doubles five times", doubling(5), `{}`, "missing property 'x'"},
 		{"is nested deep", strings.Repeat(`{"properties":{"a":`, 2000) + `{}` + strings.Repeat(`}}`, 2000), `{"a":1}`, ""},
 		{"is huge", `{"type":"object","properties":{` + wide.String() + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
 		{"has a number that takes long to read", property(`{"maximum":1e999999}`), `{"a":1}`, ""},
-		{"for numbers that take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
-		{"for large numbers", property(`{"items":{"maximum":1e300}}`), `{"a":[1e299,1e301,-1e308]}`, "/a/1: maximum: got 1"},
-		{"for a list of many, each once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
+		{"has a bound, and the numbers take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
+		{"has a bound, and the numbers are large", property(`{"items":{"maximum":1e300}}`), `{"a":[1e299,1e301,-1e308]}`, "/a/1: maximum: got 1"},
+		{"wants each item of a long list once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
 		{"requires many names many times", `{"type":"object","allOf":[` + list(4000, `{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required.String() + `"x"]}}}`, `{}`, ""},
 		{"requires many names once", `{"type":"object","required":[` + required.String() + `"x"]}`, `{}`, "missing properties 'p0'"},
-		{"wants each of some large rows once", property(`{"type":"array","uniqueItems":true}`), `{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
+		{"wants each of some large items once", property(`{"type":"array","uniqueItems":true}`), `{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
 	} {
 		table = append(table, conversation{
@@ -657,13 +658,13 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 				if tt.problem == "" {
 					assert.Equal(t, "remote ran with "+tt.arguments, got)
 				} else {
-					require.True(t, strings.HasPrefix(got, `{"matches":[],"message":`), "got %.300s, want an answer with %s", got, tt.problem)
+					require.True(t, strings.HasPrefix(got, `{"matches":[],"message":`), "the answer %.300s begins with a message, which has %s", got, tt.problem)
 					assert.Contains(t, answerOf(t, got).Message, " fit. "+tt.problem)
 				}
-				assert.LessOrEqual(t, len(o.result(t, "call_1")), 64<<10, "bytes of the definition that was shown")
+				assert.LessOrEqual(t, len(o.result(t, "call_1")), 64<<10, "bytes of the shown definition")
 			},
 		})
 	}
 	playAll(t, table)
-	assert.Zero(t, asked.Load(), "how often a schema's address was asked")
+	assert.Zero(t, asked.Load(), "requests to a schema's address")
 }

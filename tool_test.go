@@ -16,9 +16,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// The protocols that search: what the model sees in each call and the bytes it is answered.
+// These tests play the protocols with other meta-tools. They check the tools that the model sees in
+// each call, and the bytes of each answer.
 
-// says is a check of what the model was told in answer to its calls, in their order.
+// says returns a check of the answers to the model's calls, in the order of the calls.
 func says(want ...string) func(*testing.T, outcome) {
 	return func(t *testing.T, o outcome) {
 		t.Helper()
@@ -28,11 +29,11 @@ func says(want ...string) func(*testing.T, outcome) {
 				got = append(got, m.Text)
 			}
 		}
-		assert.Equal(t, want, got, "what the model was told")
+		assert.Equal(t, want, got, "the answers")
 	}
 }
 
-// using is a config with that protocol.
+// using returns a config with that protocol.
 func using(p toolsearch.Protocol) toolsearch.Config { return toolsearch.Config{Protocol: p} }
 
 const (
@@ -53,7 +54,7 @@ func TestProtocolRegexp(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "names that match are loaded, whole matches first", config: using(toolsearch.ProtocolRegexp),
+			name: "tools whose names match are loaded, whole matches first", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("^GET_(weather|forecast)$"), pattern("send"), calling("get_weather")},
 			saw: []string{"tool_search", "tool_search get_forecast get_weather",
 				"tool_search get_forecast get_weather send_mail mcp__slack__send_message",
@@ -61,12 +62,12 @@ func TestProtocolRegexp(t *testing.T) {
 			check: says(`{"selectedTools":["get_forecast","get_weather"]}`, `{"selectedTools":["send_mail","mcp__slack__send_message"]}`, "get_weather ran with {}"),
 		},
 		{
-			name: "descriptions are not looked at", config: using(toolsearch.ProtocolRegexp),
+			name: "descriptions are not searched", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("shares")}, saw: []string{"tool_search", "tool_search"},
 			check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`),
 		},
 		{
-			name: "a pattern that is none is answered with what is wrong and in which fragment", config: using(toolsearch.ProtocolRegexp),
+			name: "a wrong pattern is answered with the mistake and the fragment", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)), pattern(strings.Repeat("x", 300))},
 			saw:   slices.Repeat([]string{"tool_search"}, 6),
 			check: func(t *testing.T, o outcome) {
@@ -76,19 +77,19 @@ func TestProtocolRegexp(t *testing.T) {
 				} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
 					if want != "" {
-						assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"`), "call %d was answered %s", i+1, text)
+						assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"`), "the beginning of the answer to call %d: %s", i+1, text)
 					}
 					assert.Contains(t, text, want, "call %d", i+1)
 				}
 			},
 		},
 		{
-			name: "mistakes", config: using(toolsearch.ProtocolRegexp),
+			name: "mistakes in the arguments", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{searching(``), searching(`{}`), searching(`{"regex_pattern":""}`), searching(`{"regex_pattern":{}}`), searching(`{"words":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"The `), "call %d was answered %s", i+1, text)
+					assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"The `), "the beginning of the answer to call %d: %s", i+1, text)
 					assert.Contains(t, text, "regex_pattern", "call %d", i+1)
 				}
 			},
@@ -99,15 +100,15 @@ func TestProtocolRegexp(t *testing.T) {
 			check: says(`{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks","send_mail"]}`),
 		},
 		{
-			name: "names can be selected, and what is not found is said", config: using(toolsearch.ProtocolRegexp),
+			name: "names can be selected, and the answer has the names that were not found", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("select:send_mail,get_wether")}, saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				got, want := o.result(t, "call_1"), `{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"`
-				assert.True(t, strings.HasPrefix(got, want), "got %s, want %s...", got, want)
+				assert.True(t, strings.HasPrefix(got, want), "the answer %s begins with %s", got, want)
 			},
 		},
 		{
-			name: "no more than the ceiling", config: using(toolsearch.ProtocolRegexp), dynamic: testtools.EchoTools(many...),
+			name: "the ceiling bounds the matches", config: using(toolsearch.ProtocolRegexp), dynamic: testtools.EchoTools(many...),
 			turns: []turn{pattern(".")},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.last().Tools, 1+50, "tool_search and 50")
@@ -139,7 +140,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 	forecast := `{"name":"get_forecast","description":"Weather of the coming days"}`
 	playAll(t, []conversation{
 		{
-			name: "search finds and loads nothing, add loads", config: start,
+			name: "search_tools finds tools, and add_tool loads them", config: start,
 			turns: []turn{find(`{"query":"weather"}`), add(`{"tool_names":["get_weather"]}`), calling("get_weather")},
 			saw:   []string{metas, metas, metas + " get_weather", metas + " get_weather"},
 			check: says(
@@ -148,7 +149,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				"get_weather ran with {}"),
 		},
 		{
-			name: "a pattern over descriptions; near words where it matches nothing; none", config: start,
+			name: "a pattern that matches a description, a near word, and a word without a match", config: start,
 			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`)},
 			saw:   slices.Repeat([]string{metas}, 4),
 			check: says(
@@ -157,15 +158,15 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`),
 		},
 		{
-			name: "a pattern that is none", config: start,
+			name: "a wrong pattern", config: start,
 			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
 			check: func(t *testing.T, o outcome) {
 				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in ` + "`send(mail`" +
 					`. The syntax is RE2, without look-around or backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a special character to match it literally."}`
 				assert.Equal(t, want, o.result(t, "call_1"))
 				got := o.result(t, "call_2")
-				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "one wrong pattern of two was answered %s", got)
-				assert.Contains(t, got, "missing closing )", "one wrong pattern of two")
+				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "the beginning of the answer to a wrong pattern and a right one: %s", got)
+				assert.Contains(t, got, "missing closing )", "the answer to a wrong pattern and a right one")
 			},
 		},
 		{
@@ -174,13 +175,13 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `), "call %d was answered %s", i+1, text)
+					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `), "the beginning of the answer to call %d: %s", i+1, text)
 					assert.Contains(t, text, "query", "call %d", i+1)
 				}
 			},
 		},
 		{
-			name: "everything there is, with the categories in the reminder", config: start,
+			name: "show_all_tools shows all tools, and the reminder has the categories", config: start,
 			turns: []turn{calling("show_all_tools"), toolsearchtest.CallTool("show_all_tools", ``)},
 			check: func(t *testing.T, o outcome) {
 				all := `{"total":5,"tools":[` + weather + `,` + forecast + `,{"name":"send_mail","description":"Sends an e-mail"},` +
@@ -193,7 +194,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "of very many the first are shown, in one line each", config: start, dynamic: testtools.EchoTools(many...),
+			name: "of many tools the first are shown, each in one line", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{calling("show_all_tools"), find(`{"query":"tool"}`)},
 			check: func(t *testing.T, o outcome) {
 				var all, found struct {
@@ -204,16 +205,16 @@ func TestProtocolSearchAdd(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_1")), &all))
 				assert.Equal(t, 600, all.Total)
 				assert.Equal(t, "The first 500 are shown. Find others with search_tools.", all.Message)
-				require.Len(t, all.Tools, 500, "of show_all_tools")
+				require.Len(t, all.Tools, 500, "the tools of show_all_tools")
 				assert.Equal(t, "Does ‹b›7‹/b› and more", all.Tools[7].Description)
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_2")), &found))
 				assert.Equal(t, 600, found.Found)
-				assert.Len(t, found.Tools, 50, "of search_tools")
-				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "search_tools: %q", found.Message)
+				assert.Len(t, found.Tools, 50, "the tools of search_tools")
+				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "the beginning of the message of search_tools: %q", found.Message)
 			},
 		},
 		{
-			name: "adding again, unknown names, other spellings", config: start,
+			name: "names that are added again, unknown names, and other spellings", config: start,
 			turns: []turn{
 				add(`{"tool_names":"get_weather"}`),
 				add(`{"tool_names":["get_weather","send_mail","send_mail"]}`),
@@ -231,7 +232,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"added":["get_forecast","mcp__slack__send_message"],"already_loaded":[],"not_found":[],"message":`+added+`}`),
 		},
 		{
-			name: "no names, and arguments that are none", config: start,
+			name: "no names, and arguments that cannot be read", config: start,
 			turns: []turn{add(``), add(`{}`), add(`{"tool_names":[]}`), add(`{"tool_names":null}`), add(`{"tool_names":[{}]}`), add(`{"tool_names":{"a":1}}`), add(`{"tool_names":["get_weather"`), add(`{"other":1}`)},
 			saw:   slices.Repeat([]string{metas}, 9),
 			check: says(slices.Concat(
@@ -239,13 +240,13 @@ func TestProtocolSearchAdd(t *testing.T) {
 				slices.Repeat([]string{`{"error":` + badNames + `}`}, 4))...),
 		},
 		{
-			name: "what a search returned of tools is taken for their names", config: start,
+			name: "a tool as a search returned it stands for its name", config: start,
 			turns: []turn{add(`{"tool_names":[` + weather + `,"[\"send_mail\"]"]}`)},
 			saw:   []string{metas, metas + " get_weather send_mail"},
 			check: says(`{"added":["get_weather","send_mail"],"already_loaded":[],"not_found":[],"message":` + added + `}`),
 		},
 		{
-			name: "many at once", config: start, dynamic: testtools.EchoTools(many...),
+			name: "many tools at once", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{add(`{"tool_names":[` + list(0, 30) + `]}`), remove(`{"tool_names":[` + list(5, 30) + `]}`)},
 			saw:   []string{metas, metas + " " + strings.Join(numbered(0, 30), " "), metas + " tool_000 tool_001 tool_002 tool_003 tool_004"},
 			check: says(
@@ -253,11 +254,11 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"removed":[`+list(5, 30)+`],"not_found":[],"message":"Removed from your tool list."}`),
 		},
 		{
-			name: "a name that is a list itself", config: start, dynamic: testtools.EchoTools("a,b: Both", "a: One", "c: Other"),
+			name: "a name with a comma", config: start, dynamic: testtools.EchoTools("a,b: Both", "a: One", "c: Other"),
 			turns: []turn{add(`{"tool_names":["a,b","c"]}`)}, saw: []string{metas, metas + " a,b c"},
 		},
 		{
-			name: "removing, adding again, and what cannot be removed", config: always,
+			name: "tools are removed and added again, and some tools cannot be removed", config: always,
 			turns: []turn{
 				add(`{"tool_names":["get_weather","list_stocks","send_mail"]}`),
 				remove(`{"tool_names":["get_weather"]}`),
@@ -276,7 +277,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"error":`+badNames+`}`),
 		},
 		{
-			// They run at the same time, so that each goes by what was loaded when they were made.
+			// The calls run at the same time. Each works with the tools that were loaded before the round.
 			name: "the calls of one round do not see each other", config: start,
 			turns: []turn{
 				add(`{"tool_names":["list_stocks"]}`),
@@ -301,7 +302,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "what a tool's own name holds cannot break out", config: start,
+			name: "the characters of a tool's name cannot break out of the answer", config: start,
 			dynamic: []tool.BaseTool{testtools.EchoTools("x\"],\"removed\":[\"y: Bad")[0], testtools.EchoTools("y: Good")[0]},
 			turns:   []turn{add(`{"tool_names":["y"]}`), add(`{"tool_names":["x\"],\"removed\":[\"y"]}`)},
 			saw:     []string{metas, metas + " y", metas + " y x\"],\"removed\":[\"y"},
@@ -309,7 +310,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 	})
 }
 
-// numbered returns names as those of TestProtocolSearchAdd.
+// numbered returns names of tools of TestProtocolSearchAdd.
 func numbered(from, to int) (names []string) {
 	for i := from; i < to; i++ {
 		names = append(names, fmt.Sprintf("tool_%03d", i))
@@ -339,7 +340,7 @@ func TestProtocolRanked(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "a ranked text and the same as JSON", config: ranked, dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
+			name: "the answer is a ranked text and the same list as JSON", config: ranked, dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
 			turns: []turn{searching(`{"query":"send mail"}`), calling("send_mail")},
 			check: func(t *testing.T, o outcome) {
 				text := o.result(t, "call_1")
@@ -361,13 +362,13 @@ func TestProtocolRanked(t *testing.T) {
 					}
 					names = append(names, m.Name)
 				}
-				assert.True(t, strings.HasPrefix(text, want.String()+"{"), "the text is\n%s\nand its last line says\n%s", text, want.String())
+				assert.True(t, strings.HasPrefix(text, want.String()+"{"), "the text\n%s\nbegins with\n%s", text, want.String())
 				assert.Equal(t, "Sends an e-mail to ‹someone›", got.Matches[0].Description)
 				assert.Equal(t, strings.Join(names, " "), o.saw()[1], "the tools of the model's second call")
 			},
 		},
 		{
-			name: "the limit is 5 and at most 10", config: ranked, dynamic: testtools.EchoTools(many...),
+			name: "the default limit is 5, and the largest limit is 10", config: ranked, dynamic: testtools.EchoTools(many...),
 			turns: []turn{searching(`{"query":"send"}`), searching(`{"query":"send","limit":2}`), searching(`{"query":"send","limit":100}`), searching(`{"query":"send","limit":"7"}`), searching(`{"query":"send","limit":-1}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {
@@ -379,7 +380,7 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
-			name: "no match, and mistakes", config: ranked,
+			name: "a search without a match, and mistakes", config: ranked,
 			turns: []turn{searching(`{"query":"0123456789"}`), searching(`{}`), searching(`{"query":{}}`)}, saw: slices.Repeat([]string{"tool_search"}, 4),
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"No tool matches.", "The query is empty.", "The arguments could not be read."} {
@@ -387,14 +388,14 @@ func TestProtocolRanked(t *testing.T) {
 					got := last(t, text)
 					assert.Empty(t, got.Matches, "search %d", i)
 					assert.Zero(t, got.Total, "search %d", i)
-					assert.True(t, strings.HasPrefix(got.Message, want), "search %d: the message is %q, want %s", i, got.Message, want)
-					assert.True(t, strings.HasPrefix(text, got.Message+"\n{"), "search %d was answered %s", i, text)
+					assert.True(t, strings.HasPrefix(got.Message, want), "search %d: the message %q begins with %s", i, got.Message, want)
+					assert.True(t, strings.HasPrefix(text, got.Message+"\n{"), "search %d: the answer begins with the message: %s", i, text)
 					assert.Contains(t, text, `"matches":[]`, "search %d", i)
 				}
 			},
 		},
 		{
-			name: "names are selected", config: ranked, turns: []turn{searching(`{"query":"select:send_mail,get_wether"}`)},
+			name: "names can be selected", config: ranked, turns: []turn{searching(`{"query":"select:send_mail,get_wether"}`)},
 			saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				assert.Contains(t, o.result(t, "call_1"), `"not_found":["get_wether"],"suggestions":["get_weather"]`)
