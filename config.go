@@ -36,17 +36,17 @@ type Config struct {
 	// WHAT THERE IS
 
 	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is
-	// required unless there is a Source. The middleware gives the tools to the agent; do not
-	// list them in ToolsConfig as well.
+	// required unless there is a Source. The middleware gives the tools to the agent. If the
+	// agent has another tool of the same name, the dynamic tool is left out, wherever the other
+	// tool comes from, and a FailureEvent says so.
 	DynamicTools []tool.BaseTool
 
 	// Source adds tools that may change. It is asked at the start of every run and when a run
 	// is resumed. A run keeps the answer to its end. An answer with the same definitions, in
 	// any order, needs no new index. If Source fails, or its answer is empty or cannot be used,
 	// the last good catalog stays and a FailureEvent says so. Before the first good answer, the
-	// catalog is DynamicTools alone. A tool of Source with the name of one of the agent's own
-	// tools is left out, and a FailureEvent says so. Source should not depend on the user; use
-	// Filter for that. Nil means no Source.
+	// catalog is DynamicTools alone. Source should not depend on the user; use Filter for that.
+	// Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil

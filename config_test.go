@@ -274,14 +274,10 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	native := toolsearch.Config{ToolName: "find", DynamicTools: other.DynamicTools, UseModelToolSearch: true}
 	clock := testtools.EchoTools("clock: The time")
 	for _, c := range []clash{
-		{name: "a dynamic tool's name", static: testtools.EchoTools("clock: The time", "send_mail: Mine"), want: []string{"tool 1", "dynamic tool 2", `"send_mail"`}},
-		{name: "a dynamic tool that is a static tool too", static: testtools.NewsTools()[:1], want: []string{"tool 0", "dynamic tool 0", `"get_weather"`}},
 		{name: "the search tool's name", static: testtools.EchoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
 		{name: "the search tool's other name", static: testtools.EchoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
-		{name: "another middleware's tool", static: clock, added: testtools.EchoTools("list_stocks: Mine"), want: []string{"tool 1", "dynamic tool 3", `"list_stocks"`}},
 		{name: "Eino's middleware", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
 		{name: "two middlewares with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "two middlewares with one tool", static: clock, first: &toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows", "get_forecast: Mine")}, want: []string{"tool 3", "dynamic tool 1", `"get_forecast"`}},
 		{name: "two native middlewares", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
 		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
 		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)}, want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
@@ -354,24 +350,123 @@ func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
 	assert.True(t, got.ReturnDirectly["clock"])
 }
 
-// A middleware that comes later may add a tool with the name of a dynamic tool or of the search
-// tool. Our BeforeAgent cannot see that tool yet. The run ends before the model sees the name
-// twice.
-func TestRunFailsOverToolsAddedLater(t *testing.T) {
+// A middleware that comes later may add a tool with the name of the search tool. Our BeforeAgent
+// cannot see that tool yet. The run ends before the model sees the name twice.
+func TestRunFailsOverASearchToolAddedLater(t *testing.T) {
 	inAllWays(t, testAddedLater[*schema.Message], testAddedLater[*schema.AgenticMessage])
 }
 
 func testAddedLater[M adk.MessageType](t *testing.T, w way) {
-	for _, name := range []string{"send_mail", "tool_search"} {
-		for _, native := range []bool{false, true} {
-			model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
-			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}),
-				&addingMiddleware[M]{tools: testtools.EchoTools(name + ": Mine")},
-			}})
-			_, err := runAgent(context.Background(), agent, w, question)
-			assert.ErrorContains(t, err, `"`+name+`"`)
-			assert.Empty(t, model.Requests(), "%s: model calls", name)
+	for _, native := range []bool{false, true} {
+		model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
+			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}),
+			&addingMiddleware[M]{tools: testtools.EchoTools("tool_search: Mine")},
+		}})
+		_, err := runAgent(context.Background(), agent, w, question)
+		assert.ErrorContains(t, err, `"tool_search"`)
+		assert.Empty(t, model.Requests(), "model calls")
+	}
+}
+
+// Another tool of the agent comes before a dynamic tool of its name, wherever the other tool
+// comes from: neither a configuration nor a remote server stops an agent by a name.
+func TestOtherToolsOfANameComeFirst(t *testing.T) {
+	inAllWays(t, testOtherTools[*schema.Message], testOtherTools[*schema.AgenticMessage])
+}
+
+func testOtherTools[M adk.MessageType](t *testing.T, w way) {
+	type handlers = []adk.TypedChatModelAgentMiddleware[M]
+	own := func() []tool.BaseTool { return []tool.BaseTool{&ownClock{}} }
+	others := map[string]func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool){
+		"the agent's own": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
+			return handlers{ours}, own()
+		},
+		"an earlier middleware's": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
+			return handlers{&addingMiddleware[M]{tools: own()}, ours}, nil
+		},
+		"a later middleware's": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
+			return handlers{ours, &addingMiddleware[M]{tools: own()}}, nil
+		},
+	}
+	clocks := testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell")
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolDispatch} {
+		for _, part := range []string{"DynamicTools", "Source"} {
+			for whose, place := range others {
+				var told []string
+				config := toolsearch.Config{Protocol: protocol, OnEvent: func(_ context.Context, e toolsearch.Event) {
+					if failure, ok := e.(toolsearch.FailureEvent); ok {
+						told = append(told, failure.Part)
+					}
+				}}
+				if part == "Source" {
+					config.Source = func(context.Context) ([]tool.BaseTool, error) { return clocks, nil }
+				} else {
+					config.DynamicTools = clocks
+				}
+				handlers, static := place(newMiddleware[M](t, config))
+				agentConfig := with(handlers...)
+				agentConfig.ToolsConfig = toolsConfig(static...)
+				o := converse(context.Background(), t, w, agentConfig, searching(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`))
+				about := fmt.Sprintf("%v, %s, %s", protocol, part, whose)
+				if !assert.NoError(t, o.err, about) {
+					continue
+				}
+				assert.Equal(t, "the agent's own clock", o.result(t, "call_2"), about)
+				assert.NotContains(t, o.result(t, "call_1"), "somebody else", about)
+				for i, r := range o.requests {
+					names := append(r.ToolNames(), r.DeferredNames()...)
+					names = slices.DeleteFunc(names, func(name string) bool { return name != "clock" })
+					assert.Len(t, names, 1, "%s, call %d: the clocks", about, i)
+					assert.NotContains(t, r.Messages[0].Text, "clock", "%s, call %d: the reminder", about, i)
+				}
+				assert.Equal(t, []string{part}, told, "%s: the failures told in a run", about)
+			}
+		}
+	}
+}
+
+// A dynamic tool that a Filter drops does not hide another tool of its name.
+func TestForbiddenToolsHideNoOthers(t *testing.T) {
+	inAllWays(t, testForbiddenTools[*schema.Message], testForbiddenTools[*schema.AgenticMessage])
+}
+
+func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
+	ours := newMiddleware[M](t, toolsearch.Config{
+		DynamicTools: testtools.EchoTools("clock: Another clock", "ring: Rings a bell"),
+		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" },
+	})
+	o := converse(context.Background(), t, w, with[M](ours, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}), toolsearchtest.CallTool("clock", `{}`))
+	require.NoError(t, o.err)
+	assert.Equal(t, "the agent's own clock", o.result(t, "call_1"))
+	for i, r := range o.requests {
+		assert.Contains(t, r.ToolNames(), "clock", "call %d", i)
+	}
+}
+
+// A server's tool with the name of a second middleware's meta-tool is left out, whichever of the
+// two middlewares comes first.
+func TestSecondMiddlewaresToolsComeFirst(t *testing.T) {
+	inAllWays(t, testSecondMiddleware[*schema.Message], testSecondMiddleware[*schema.AgenticMessage])
+}
+
+func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
+	for _, reversed := range []bool{false, true} {
+		hostile := newMiddleware[M](t, toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) {
+			return testtools.EchoTools("find: Finds nothing", "ring: Rings a bell"), nil
+		}})
+		second := newMiddleware[M](t, toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows")})
+		handlers := []adk.TypedChatModelAgentMiddleware[M]{hostile, second}
+		if reversed {
+			slices.Reverse(handlers)
+		}
+		o := converse(context.Background(), t, w, with(handlers...), toolsearchtest.CallTool("find", `{"query":"mow"}`), toolsearchtest.CallTool("mow", `{}`))
+		if !assert.NoError(t, o.err, "reversed %v", reversed) {
+			continue
+		}
+		assert.JSONEq(t, `{"matches":["mow"]}`, o.result(t, "call_1"), "reversed %v", reversed)
+		for i, r := range o.requests {
+			assert.Len(t, slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name != "find" }), 1, "reversed %v, call %d", reversed, i)
 		}
 	}
 }

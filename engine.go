@@ -13,6 +13,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
 // The engine makes the decisions of a middleware, for either message type. This file is the
@@ -100,7 +101,8 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 		if info == nil {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
 		}
-		if e.names.has(info.Name) {
+		// A dynamic tool of another tool search middleware yields to the meta-tool.
+		if e.names.has(info.Name) && !wrapped.Is(t) {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d already has the name %q; "+
 				"if it belongs to another tool search middleware, give one of the two another ToolName", i, info.Name)
 		}
@@ -125,13 +127,11 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if e.config.Filter != nil {
 		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
 	}
-	for i, name := range own {
+	for _, name := range own {
 		if slices.Contains(loaderNames, name) {
 			r.agentsLoaders = append(r.agentsLoaders, name)
 		}
-		if err := e.yield(ctx, r, i, name); err != nil {
-			return nil, err
-		}
+		e.yield(ctx, r, name)
 	}
 	if r.scope.allowed != nil {
 		r.tools = make([]tool.BaseTool, 0, len(tools))
@@ -142,15 +142,20 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		}
 	}
 	r.hidesNone = e.hidesNone(r)
+	e.announce(r)
+	return r, nil
+}
+
+// announce makes the reminder of a run.
+func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
-		r.reminder = newReminder(edition.catalog, nil, e.config)
+		r.reminder = newReminder(r.edition.catalog, nil, e.config)
 	case r.scope.allowed == nil:
-		r.reminder = edition.announcement()
+		r.reminder = r.edition.announcement()
 	default:
-		r.reminder = newReminder(edition.catalog, edition.announced(r.scope.sees), e.config)
+		r.reminder = newReminder(r.edition.catalog, r.edition.announced(r.scope.sees), e.config)
 	}
-	return r, nil
 }
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
@@ -164,20 +169,19 @@ func (e *engine) hidesNone(r *run) bool {
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.MaxLoaded == 0 || counted <= e.config.MaxLoaded)
 }
 
-// yield leaves a name to the agent's tool i: a dynamic tool of that name is hidden from the
-// run. It fails if the request may see that tool and the tool is not Source's. A remote server
-// must not be able to stop an agent with a tool's name.
-func (e *engine) yield(ctx context.Context, r *run, i int, name string) error {
+// yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that
+// name is hidden from the run. If the request may see the dynamic tool, an event tells it.
+func (e *engine) yield(ctx context.Context, r *run, name string) {
 	doc, clash := r.scope.byName[name]
-	if !clash {
-		return nil
+	if !clash || r.yielded[name] {
+		return
 	}
 	if r.scope.sees(doc) {
-		err := fmt.Errorf("toolsearch: the agent's tool %d and dynamic tool %d are both named %q", i, doc, name)
+		part := "Source"
 		if doc < len(e.config.DynamicTools) {
-			return err
+			part = "DynamicTools"
 		}
-		e.teller.fail(ctx, "Source", fmt.Errorf("%w; the tool of Source is left out", err))
+		e.teller.fail(ctx, part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name", part, name))
 	}
 	if r.scope.allowed == nil {
 		r.scope.allowed = docset.New(len(r.scope.docs))
@@ -190,7 +194,33 @@ func (e *engine) yield(ctx context.Context, r *run, i int, name string) error {
 		r.yielded = make(map[string]bool)
 	}
 	r.yielded[name] = true
-	return nil
+}
+
+// yieldToLater yields to the tools that middlewares after this one added, which BeforeAgent
+// could not see. all is every tool that the agent can run. Of two tools of one name the agent
+// runs the later.
+func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInfo) {
+	if r.hasYielded || len(all) == 0 {
+		return
+	}
+	r.hasYielded = true
+	given := docset.New(len(r.scope.docs))
+	var later []string
+	for _, t := range all {
+		if t == nil {
+			continue
+		}
+		doc, dynamic := r.owns(t.Name)
+		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
+			later = append(later, t.Name)
+		}
+	}
+	for _, name := range later {
+		e.yield(ctx, r, name)
+	}
+	if len(later) > 0 {
+		e.announce(r)
+	}
 }
 
 // allowedBy asks a Filter about every tool. A tool on which the Filter panics does not pass.
@@ -209,7 +239,7 @@ func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Doc
 func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given lists) (lists, error) {
 	if name := doubled(r, given.tools); name != "" {
 		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
-			"a middleware after this one added the second", name)
+			"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", name)
 	}
 	loaded, err := r.derive(ctx, t, given, false)
 	if err != nil {

@@ -42,8 +42,8 @@ func sendEvent[M adk.MessageType](ctx context.Context, e Event) {
 	_ = adk.TypedSendEvent(ctx, &adk.TypedAgentEvent[M]{Output: &adk.TypedAgentOutput[M]{CustomizedOutput: e}})
 }
 
-// BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may
-// see. It fails if the agent already has a tool of such a name.
+// BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may see. It
+// fails if the agent already has a tool with the name of a meta-tool.
 func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, runCtx, nil
@@ -62,9 +62,9 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 }
 
 // BeforeModelRewriteState works out what the model sees in this call. It fails if a later
-// middleware gave the agent a tool with the name of a tool of ours. BeforeAgent could not see
-// that.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+// middleware gave the agent a tool with the name of a meta-tool, which BeforeAgent could not
+// see.
+func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, state, nil
 	}
@@ -72,6 +72,7 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	if err != nil {
 		return ctx, nil, err
 	}
+	m.engine.yieldToLater(ctx, r, everyTool(mc))
 	t := read(m.codec, state.Messages, &r.names, &r.reminder)
 	defer t.release()
 	given, err := m.engine.beforeModel(ctx, r, t, lists{state.ToolInfos, state.DeferredToolInfos})
@@ -90,11 +91,6 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	if state == nil || len(state.Messages) == 0 {
 		return ctx, state, nil
 	}
-	var all []*schema.ToolInfo
-	if mc != nil {
-		//lint:ignore SA1019 It is the only list of every tool the agent can run; state.ToolInfos has the visible ones.
-		all = mc.Tools
-	}
 	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, nil, err
@@ -102,13 +98,22 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	last := len(state.Messages) - 1
 	t := read(m.codec, state.Messages[last:], &r.names, &r.reminder)
 	defer t.release()
-	given := m.engine.afterModel(ctx, r, &t.views[0], lists{state.ToolInfos, state.DeferredToolInfos}, all)
+	given := m.engine.afterModel(ctx, r, &t.views[0], lists{state.ToolInfos, state.DeferredToolInfos}, everyTool(mc))
 	next := *state
 	next.ToolInfos, next.DeferredToolInfos = given.tools, given.deferred
 	if t.views[0].edited {
 		next.Messages = append(state.Messages[:last:last], m.codec.write(state.Messages[last], &t.views[0]))
 	}
 	return ctx, &next, nil
+}
+
+// everyTool returns every tool that the agent can run, and nil if that is not known.
+func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolInfo {
+	if mc == nil {
+		return nil
+	}
+	//lint:ignore SA1019 There is no other list of every tool; state.ToolInfos has the visible tools.
+	return mc.Tools
 }
 
 // AfterAgent notes the run's loaded tools in the session.

@@ -26,14 +26,15 @@ type run struct {
 	tools         []tool.BaseTool // dynamic tools the agent can run
 	reminder      reminder
 	hidesNone     bool            // few tools: the model sees all of them and no meta-tool
-	yielded       map[string]bool // names of the catalog that the agent's own tools have
+	yielded       map[string]bool // names of the catalog that other tools of the agent have
+	hasYielded    bool            // also to the tools of later middlewares
 	agentsLoaders []string        // names of loaders that the agent's own tools have
 
 	session  *Session // nil means none
 	notebook notebook
 }
 
-// owns returns the dynamic tool of that name, unless a tool of the agent's own has the name.
+// owns returns the dynamic tool of that name, unless another tool of the agent has the name.
 func (r *run) owns(name string) (doc int, ok bool) {
 	doc, ok = r.scope.byName[name]
 	return doc, ok && !r.yielded[name]

@@ -241,24 +241,17 @@ func (r *run) inList(s *loadedSet) *loadedSet {
 	return constant
 }
 
-// doubled returns a name of ours that a tool list has twice, or "". Our marked copies do not
-// count.
+// doubled returns the name of a meta-tool that a tool list has twice, or "".
 func doubled(r *run, tools []*schema.ToolInfo) string {
 	var metas []string
-	seen := docset.New(len(r.scope.docs))
 	for _, t := range tools {
-		if t == nil || isMarked(t, r.names.search) {
+		if t == nil || !r.names.has(t.Name) {
 			continue
 		}
-		if r.names.has(t.Name) {
-			if slices.Contains(metas, t.Name) {
-				return t.Name
-			}
-			metas = append(metas, t.Name)
-		}
-		if doc, dynamic := r.owns(t.Name); dynamic && !seen.Add(doc) {
+		if slices.Contains(metas, t.Name) {
 			return t.Name
 		}
+		metas = append(metas, t.Name)
 	}
 	return ""
 }
@@ -281,6 +274,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.Tool
 			}
 			list = append(list, t)
 		case dynamic || isMarked(t, r.names.search): // not loaded, or gone from the catalog
+		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another
 		case r.hidesNone && r.names.has(t.Name):
 		default:
 			list = append(list, t)

@@ -65,6 +65,14 @@ type described struct {
 
 func (d *described) Info(context.Context) (*schema.ToolInfo, error) { return d.info, nil }
 
+func (*described) isWrapped() {}
+
+// Is reports whether Tool made the tool.
+func Is(t tool.BaseTool) bool {
+	_, is := t.(interface{ isWrapped() })
+	return is
+}
+
 // GetType implements components.Typer.
 func (d *described) GetType() string { return d.typeName }
 
