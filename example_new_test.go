@@ -19,8 +19,8 @@ type place struct {
 
 func weatherOf(_ context.Context, p place) (string, error) { return "Sunny in " + p.City, nil }
 
-// An agent with its tools behind tool_search. The model is a script, so that the example
-// runs without a key: use a chat model of eino-ext instead.
+// This agent has its tools behind tool_search. The model is a script, so the example needs no key.
+// A program uses a chat model of eino-ext in its place.
 func ExampleNew() {
 	ctx := context.Background()
 	weather, err := utils.InferTool("get_weather", "Current weather of a city", weatherOf)

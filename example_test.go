@@ -29,7 +29,7 @@ func demoInfos() []*schema.ToolInfo {
 	}
 }
 
-// demoTools are the same as tools that answer with their name.
+// demoTools are tools with the definitions of demoInfos. They answer with their names.
 func demoTools() []tool.BaseTool {
 	var tools []tool.BaseTool
 	for _, info := range demoInfos() {
@@ -38,7 +38,7 @@ func demoTools() []tool.BaseTool {
 	return tools
 }
 
-// A catalog answers the queries of the model without an agent.
+// A catalog can be searched without an agent.
 func ExampleCatalog_Search() {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
@@ -70,7 +70,7 @@ func ExampleCatalog_Search() {
 	//   did you mean mcp__slack__send_message
 }
 
-// In a graph of one's own, tool_search is a tool like any other.
+// In a graph without an agent, tool_search is an ordinary tool.
 func ExampleCatalog_Tool() {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
@@ -109,7 +109,7 @@ func ExampleParseQuery() {
 	// Output: ["github" "create" "issue"] must match ["github"]: +github create issue
 }
 
-// An Indexer of one's own: tools whose description holds the whole query.
+// This Indexer makes a searcher for tools whose description has the whole query.
 func ExampleIndexer() {
 	phrase := func(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 		return phraseSearcher(docs), nil
@@ -146,7 +146,7 @@ func (s phraseSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsea
 
 type userKey struct{}
 
-// What a user may not have is, for their run, not in the catalog.
+// For a user's run, the catalog does not have the tools that Filter drops.
 func ExampleConfig_filter() {
 	config := toolsearch.Config{
 		DynamicTools: demoTools(),
@@ -171,7 +171,7 @@ func ExampleConfig_filter() {
 	// + mcp__github__list_issues
 }
 
-// A filter made of two lists: whole servers, and tools besides.
+// FilterTools makes a filter of two lists: whole servers, and single tools.
 func ExampleFilterTools() {
 	allowed := toolsearch.FilterTools([]string{"slack"}, []string{"github:list_*"})
 	for _, info := range demoInfos() {
@@ -184,7 +184,7 @@ func ExampleFilterTools() {
 	// mcp__slack__send_message true
 }
 
-// A source is asked at each run, so that a server's new tools are found without a restart.
+// Each run asks the source, so a server's new tools are found without a restart.
 func ExampleConfig_source() {
 	served := demoTools()[:2]
 	source := func(context.Context) ([]tool.BaseTool, error) { return served, nil }
@@ -201,7 +201,7 @@ func ExampleConfig_source() {
 	// + mcp__slack__send_message
 }
 
-// The best tools for the user's words are there before the model's first call.
+// The first model call shows the best tools for the user's words.
 func ExampleConfig_preselect() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Preselect: 1}, "Post a message into the team's channel")
 	// Output:
@@ -209,7 +209,7 @@ func ExampleConfig_preselect() {
 	// + mcp__slack__send_message
 }
 
-// Some tools are never hidden.
+// Tools of AlwaysLoaded are never hidden.
 func ExampleConfig_alwaysLoaded() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), AlwaysLoaded: []string{"slack:*"}}, "Hello")
 	// Output:
@@ -217,12 +217,12 @@ func ExampleConfig_alwaysLoaded() {
 	// + mcp__slack__send_message
 }
 
-// A session carries what was loaded to a run that does not have the history of the last one.
+// A session carries the loaded tools over to a run without the history of the last run.
 func ExampleWithSession() {
 	config := toolsearch.Config{DynamicTools: demoTools()}
 	session := toolsearch.NewSession()
 	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell the team", toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
-	stored, err := json.Marshal(session) // until the next request
+	stored, err := json.Marshal(session) // the program stores it until the next request
 	fmt.Println(string(stored), err)
 	fmt.Println(json.Unmarshal(stored, &session))
 	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell them again")
@@ -236,7 +236,7 @@ func ExampleWithSession() {
 	// + mcp__slack__send_message
 }
 
-// OnEvent watches what models look for.
+// OnEvent gets an event for each search.
 func ExampleConfig_onEvent() {
 	config := toolsearch.Config{
 		DynamicTools: demoTools(),
@@ -254,7 +254,7 @@ func ExampleConfig_onEvent() {
 	// + mcp__github__create_issue
 }
 
-// NewTyped is New for agents of *schema.AgenticMessage too; nothing else differs.
+// NewTyped is New for agents of either message type.
 func ExampleNewTyped() {
 	ctx := context.Background()
 	middleware, err := toolsearch.NewTyped[*schema.AgenticMessage](ctx, &toolsearch.Config{DynamicTools: demoTools()})
@@ -292,8 +292,8 @@ func ExampleNewTyped() {
 	// call 2 saw [tool_search mcp__slack__send_message]
 }
 
-// showRun plays a script to an agent and prints what the model saw before each turn and
-// what it was answered. "+" stands before a tool that it had not seen before.
+// showRun runs an agent whose model plays a script. It prints the answers to the model's calls, and
+// each tool when the model sees it for the first time, after a "+".
 func showRun(ctx context.Context, config toolsearch.Config, question string, turns ...toolsearchtest.Turn) {
 	config.Reminder.Disabled = true
 	middleware, err := toolsearch.New(ctx, &config)
@@ -330,7 +330,7 @@ func showRun(ctx context.Context, config toolsearch.Config, question string, tur
 	}
 }
 
-// The default: what a search finds is loaded.
+// By default, a search loads the tools that it finds.
 func ExampleProtocol_toolSearch() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools()}, "Open an issue",
 		toolsearchtest.CallTool("tool_search", `{"query":"create issue","max_results":1}`),
@@ -342,7 +342,7 @@ func ExampleProtocol_toolSearch() {
 	// mcp__github__create_issue
 }
 
-// Eino v0.8's: names are looked for by a regular expression.
+// The model searches names by a regular expression, as in Eino v0.8.
 func ExampleProtocol_regexp() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolRegexp}, "Tell the team",
 		toolsearchtest.CallTool("tool_search", `{"regex_pattern":"slack.*message"}`))
@@ -352,7 +352,7 @@ func ExampleProtocol_regexp() {
 	// + mcp__slack__send_message
 }
 
-// Searching and loading apart: the model loads what it has chosen.
+// A search finds tools, and the model loads those that it chooses.
 func ExampleProtocol_searchAdd() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolSearchAdd}, "Tell the team",
 		toolsearchtest.CallTool("search_tools", `{"query":"channel"}`),
@@ -367,7 +367,7 @@ func ExampleProtocol_searchAdd() {
 	// + mcp__slack__send_message
 }
 
-// A ranked list to weigh candidates by.
+// A search returns a ranked list with scores.
 func ExampleProtocol_ranked() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolRanked}, "Tell the team",
 		toolsearchtest.CallTool("tool_search", `{"query":"send message","limit":1}`))
@@ -381,7 +381,7 @@ func ExampleProtocol_ranked() {
 	// + mcp__slack__send_message
 }
 
-// The tool list never changes: tools are run by call_tool.
+// The tool list never changes, and call_tool runs the tools.
 func ExampleProtocol_dispatch() {
 	showRun(context.Background(), toolsearch.Config{DynamicTools: demoTools(), Protocol: toolsearch.ProtocolDispatch}, "Tell the team",
 		toolsearchtest.CallTool("tool_search", `{"query":"send message"}`),
@@ -393,7 +393,7 @@ func ExampleProtocol_dispatch() {
 	// mcp__slack__send_message
 }
 
-// printMatches searches the demo's tools with index and prints what is found.
+// printMatches searches the tools of demoInfos and prints the tools that are found.
 func printMatches(index toolsearch.Indexer, queries ...string) {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), index)
@@ -415,7 +415,7 @@ func printMatches(index toolsearch.Indexer, queries ...string) {
 	}
 }
 
-// Every keyword earns 10, 5, 3 or 2 points; keywords are not stemmed.
+// Every keyword earns a tool 10, 5, 3, 2 or 0 points. Keywords are not stemmed.
 func ExampleKeyword() {
 	printMatches(toolsearch.Keyword, "create issue", "opening")
 	// Output:
@@ -423,7 +423,7 @@ func ExampleKeyword() {
 	// opening -> nothing
 }
 
-// Words are known in any inflection, and a namespace with a colon keeps to its tools.
+// BM25 finds words in any inflection. A namespace with a colon restricts the search to its tools.
 func ExampleBM25_namespace() {
 	printMatches(toolsearch.BM25, "opening issues", "github: channel", "slack: post to a channel")
 	// Output:
@@ -432,7 +432,7 @@ func ExampleBM25_namespace() {
 	// slack: post to a channel -> mcp__slack__send_message
 }
 
-// A field counts for as much as its weight says, and not at all where that is negative.
+// A weight says how much a field counts. A field with a negative weight is not searched.
 func ExampleBM25Options() {
 	printMatches(toolsearch.BM25Options{Description: toolsearch.Field{Weight: -1}}.Index, "channel", "message")
 	// Output:
@@ -440,7 +440,7 @@ func ExampleBM25Options() {
 	// message -> mcp__slack__send_message
 }
 
-// Words may be misspelled or cut short.
+// Fuzzy finds words that are misspelled or cut short.
 func ExampleFuzzy() {
 	printMatches(toolsearch.Fuzzy, "mesage", "creat issue")
 	// Output:
@@ -448,7 +448,7 @@ func ExampleFuzzy() {
 	// creat issue -> mcp__github__create_issue mcp__github__list_issues
 }
 
-// A query is an expression; one that does not compile is answered in words.
+// A query is a regular expression.
 func ExampleRegexp() {
 	printMatches(toolsearch.Regexp, "github.*issues?$", "^mcp__slack")
 	// Output:
@@ -456,15 +456,15 @@ func ExampleRegexp() {
 	// ^mcp__slack -> mcp__slack__send_message
 }
 
-// Tools are ranked by how alike their text and the query are.
+// Similarity ranks tools by how similar their text is to the query.
 func ExampleSimilarity() {
 	printMatches(toolsearch.SimilarityOptions{Floor: 0.8}.Index, "opens an issue in a repository")
 	// Output:
 	// opens an issue in a repository -> mcp__github__create_issue mcp__github__list_issues
 }
 
-// topics stands for a sentence encoder: a text's vector says how much of each topic is in
-// it. Real ones are in eino-ext.
+// topics stands for a sentence encoder, such as those of eino-ext. The vector of a text says how
+// much of each topic the text has.
 type topics [][]string
 
 func (t topics) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
@@ -483,7 +483,7 @@ func (t topics) EmbedStrings(_ context.Context, texts []string, _ ...embedding.O
 
 var encoder = topics{{"issue", "bug", "defect"}, {"message", "channel", "chat"}, {"create", "open", "new"}}
 
-// What a query means counts, not its words.
+// Embedding finds tools by the meaning of a query, not by its words.
 func ExampleEmbedding() {
 	index := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
 	printMatches(index, "new bug", "chat")
@@ -492,7 +492,7 @@ func ExampleEmbedding() {
 	// chat -> mcp__slack__send_message
 }
 
-// Words and meaning together: what both find comes first.
+// Hybrid searches by words and by meaning. Tools that both find come first.
 func ExampleHybrid() {
 	encode := toolsearch.EmbeddingOptions{Embedder: encoder, MinScore: 0.7}.Index
 	printMatches(toolsearch.Hybrid(toolsearch.BM25, encode), "list defects", "chat")
@@ -501,8 +501,8 @@ func ExampleHybrid() {
 	// chat -> mcp__slack__send_message
 }
 
-// demoEngine stands for a search engine: it keeps documents, and ranks those by the words of
-// the query that they hold. Real ones are in eino-ext.
+// demoEngine stands for a search engine, such as those of eino-ext. It stores documents and ranks
+// them by how often they have the words of the query.
 type demoEngine struct{ docs []*schema.Document }
 
 func (e *demoEngine) Store(_ context.Context, docs []*schema.Document, _ ...indexer.Option) (ids []string, err error) {
@@ -529,7 +529,7 @@ func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Op
 	return found, nil
 }
 
-// One process stores the catalog in an engine, this or another one searches it there.
+// A process stores the catalog in an engine. This process or another process searches it there.
 func ExampleRetriever() {
 	ctx := context.Background()
 	docs, err := search.Documents(demoInfos(), nil)

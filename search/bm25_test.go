@@ -38,8 +38,7 @@ func bestOf(t testing.TB, s search.Searcher, q search.Query) []int {
 	return docs
 }
 
-// TestBM25Finds: what a query finds first, in a catalog where only the named place can
-// tell it.
+// Each query finds its tool first. Only the place in the third column can tell it from the others.
 func TestBM25Finds(t *testing.T) {
 	docs := []search.Document{
 		0: {Name: "get_weather", Description: "Current conditions in a city"},
@@ -57,16 +56,16 @@ func TestBM25Finds(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{}, docs...)
 	tests := []struct {
 		query string
-		want  int // -1: nothing is found
+		want  int // -1 means that nothing is found
 		why   string
 	}{
 		{"get_weather", 0, "an exact name comes before a name that begins with it"},
-		{"Get Weather", 0, "in any spelling"},
-		{"get_weather_forecast", 1, "the longer name too"},
-		{"weathers", 0, "plural"},
-		{"forecasting", 1, "inflection"},
+		{"Get Weather", 0, "an exact name in another spelling"},
+		{"get_weather_forecast", 1, "the longer exact name"},
+		{"weathers", 0, "a plural"},
+		{"forecasting", 1, "another inflection"},
 		{"http", 2, "a part of an acronym with digits"},
-		{"url resolve", 2, "a part behind digits"},
+		{"url resolve", 2, "a part after digits"},
 		{"naive resume", 2, "diacritics in the catalog"},
 		{"gét wéather", 0, "diacritics in the query"},
 		{"ＷＥＡＴＨＥＲ", 0, "full-width letters"},
@@ -79,16 +78,16 @@ func TestBM25Finds(t *testing.T) {
 		{"pay people", 7, "an alias"},
 		{"finance", 7, "a tag"},
 		{"the who", 8, "a name made of stop words"},
-		{"github: create issue", 3, "a namespace in front"},
+		{"github: create issue", 3, "a namespace before a colon"},
 		{"jira: create issue", 4, "the other namespace"},
 		{"jira create issue", 4, "a namespace among the words"},
 		{"+ticket create issue", 4, "a required word"},
 		{"+the +who", 8, "required stop words"},
-		{"+ticket +report", -1, "required words no tool has together"},
+		{"+ticket +report", -1, "required words that no tool has together"},
 		{"delete file", 9, "a synonym and an inflection"},
-		{"nothing like it zzz", -1, "nothing"},
-		{"", -1, "nothing asked"},
-		{"the of and", -1, "nothing but stop words"},
+		{"nothing like it zzz", -1, "words that no tool has"},
+		{"", -1, "an empty query"},
+		{"the of and", -1, "only stop words"},
 		{strings.Repeat("weather ", 10_000), 0, "a query of 80,000 bytes"},
 		{"\xff\xfe weather", 0, "invalid bytes"},
 	}
@@ -108,8 +107,8 @@ func TestBM25Finds(t *testing.T) {
 	assert.Equal(t, []int{0}, got, "a query without text")
 }
 
-// TestBM25Names: what is asked for by its name comes first, then what has the query for
-// the beginning of its name, then the rest.
+// A tool whose name is the query comes first. Then come tools whose names begin with the query, and
+// then the others.
 func TestBM25Names(t *testing.T) {
 	named := func(name, text string, aliases ...string) search.Document {
 		d := doc(name, text)
@@ -128,7 +127,7 @@ func TestBM25Names(t *testing.T) {
 	)
 	tests := []struct {
 		query string
-		want  []int // how the ranking begins
+		want  []int // the beginning of the ranking
 		bonus []float64
 	}{
 		{"create issue", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
@@ -151,19 +150,19 @@ func TestBM25Names(t *testing.T) {
 	for _, tt := range tests {
 		hits, err := find(context.Background(), s, search.ParseQuery(tt.query))
 		require.NoError(t, err)
-		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q found %v, want %v", tt.query, hits, tt.want) {
+		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q: the hits %v begin with %v", tt.query, hits, tt.want) {
 			continue
 		}
 		for i, want := range tt.want {
-			assert.Equal(t, want, hits[i].Doc, "%q found %v, want %v", tt.query, hits, tt.want)
+			assert.Equal(t, want, hits[i].Doc, "%q: the hits %v begin with %v", tt.query, hits, tt.want)
 			assert.GreaterOrEqual(t, hits[i].Score, tt.bonus[i], "%q found %v", tt.query, hits)
 			assert.Less(t, hits[i].Score, tt.bonus[i]+100, "%q found %v", tt.query, hits)
 		}
 	}
 }
 
-// TestBM25Workers: an index built by many workers at once, of documents that share words,
-// finds what one built by a single worker finds, with the same scores.
+// An index that several workers build at the same time has the same hits and scores as an index of
+// a single worker.
 func TestBM25Workers(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	docs := randomDocs(random, 2_000)
@@ -173,11 +172,11 @@ func TestBM25Workers(t *testing.T) {
 	}
 	one, many := build(1), build(7)
 	for _, word := range append(testtools.Words, docs[0].Name, docs[len(docs)-1].Name) {
-		assert.Equal(t, hitsOf(one, word), hitsOf(many, word), "%q: of one worker, and of seven", word)
+		assert.Equal(t, hitsOf(one, word), hitsOf(many, word), "%q: by the index of one worker, and of seven", word)
 	}
 }
 
-// TestBM25Score computes a score by the formula.
+// A score is what the formula says.
 func TestBM25Score(t *testing.T) {
 	docs := []search.Document{
 		{Name: "alpha_beta", Description: "gamma gamma delta"},
@@ -192,14 +191,14 @@ func TestBM25Score(t *testing.T) {
 	nameMean, textMean := 4.0/3, 5.0/3
 	beta := idf(2) * saturate(3/(1-0.5+0.5*2/nameMean))
 	gamma := idf(1) * saturate(1.5*2/(1-0.75+0.75*3/textMean))
-	share := idf(2) / (idf(1) + idf(2)) // of alpha_beta, the query has beta
+	share := idf(2) / (idf(1) + idf(2)) // the query has beta of alpha_beta
 	want := (beta + gamma) * (1 + 0.25*share)
 	require.Len(t, hits, 2)
 	assert.Equal(t, 0, hits[0].Doc)
 	assert.InDelta(t, want, hits[0].Score, 1e-5)
 }
 
-// TestBM25Explains: the explanation of every hit adds up to its score.
+// The explanation of each hit adds up to its score.
 func TestBM25Explains(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 8))
 	infos := testtools.RandomCatalog(random, 150)
@@ -213,8 +212,8 @@ func TestBM25Explains(t *testing.T) {
 	checkExplanations(t, catalog, infos, random)
 }
 
-// TestBM25ExplainsExactly: the explanation has the score of every tool, found or not, to the
-// last bit, for queries with everything in them that counts.
+// The explanation of every tool, found or not, has its exact score. The queries have everything that
+// changes a score.
 func TestBM25ExplainsExactly(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	for range 20 {
@@ -226,7 +225,7 @@ func TestBM25ExplainsExactly(t *testing.T) {
 			for range 1 + random.IntN(12) {
 				word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details"))
 				if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
-					word = word[:at-1] + word[at:] // a slip
+					word = word[:at-1] + word[at:] // a letter is missing
 				}
 				b.WriteString(fmt.Sprintf(testtools.Pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
 			}
@@ -254,7 +253,7 @@ func TestBM25ExplainsExactly(t *testing.T) {
 	}
 }
 
-// TestBM25ReadsWholeSchemas: parameters are found wherever they stand in the schema.
+// Parameters are found wherever they are in the schema.
 func TestBM25ReadsWholeSchemas(t *testing.T) {
 	text := `{"type":"object","properties":{
 		"outer":{"type":"object","properties":{"innermost":{"type":"string","description":"walnut"}}},
@@ -277,7 +276,7 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 	}
 }
 
-// TestBM25Near: what a word that no tool has is taken for.
+// A word that no tool has finds the tools with a near word.
 func TestBM25Near(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
 		doc("create_invoice", "Bills a customer"),
@@ -295,21 +294,21 @@ func TestBM25Near(t *testing.T) {
 		why   string
 	}{
 		{"invioce", []int{0}, "two neighbours swapped"},
-		{"invoce", []int{0}, "a letter less"},
-		{"invooice", []int{0}, "a letter more"},
+		{"invoce", []int{0}, "a missing letter"},
+		{"invooice", []int{0}, "an extra letter"},
 		{"inwoice", []int{0}, "another letter"},
-		{"nivoice", []int{0}, "at the beginning"},
+		{"nivoice", []int{0}, "two neighbours swapped at the beginning"},
 		{"invxxce", nil, "two slips in a short word"},
-		{"subcsrpition", []int{5}, "two slips in a long word, and no third"},
-		{"kube", []int{2}, "cut short"},
-		{"ku", nil, "cut too short"},
+		{"subcsrpition", []int{5}, "two slips in a long word, but not three"},
+		{"kube", []int{2}, "the beginning of a word"},
+		{"ku", nil, "a beginning that is too short"},
 		{"webpage", []int{3}, "two words written as one"},
-		{"2025", nil, "a number is no other number"},
-		{"v21", []int{4}, "nor in a word, whose letters are there"},
-		{"подключть", []int{7}, "in another alphabet"},
-		{"delete chanel", []int{1}, "beside a word of the lexicon"},
-		{"'chanel' kubernetes", []int{2}, "a value"},
-		{"so many words that chanel here stands among eight others of no use today kubernetes green yellow purple", []int{2}, "a sentence"},
+		{"2025", nil, "another number"},
+		{"v21", []int{4}, "another number after a letter that is found"},
+		{"подключть", []int{7}, "another alphabet"},
+		{"delete chanel", []int{1}, "a slip beside a word of the lexicon"},
+		{"'chanel' kubernetes", []int{2}, "a slip in a value"},
+		{"so many words that chanel here stands among eight others of no use today kubernetes green yellow purple", []int{2}, "a slip in a sentence"},
 		{strings.Repeat("x", 4000), nil, "a long word"},
 	}
 	for _, tt := range tests {
@@ -317,12 +316,11 @@ func TestBM25Near(t *testing.T) {
 	}
 }
 
-// TestBM25NearCountsLess: the word itself comes before those like it, and a required word
-// is not taken for another.
+// A word comes before its near words, and a near word does not meet the demand for a required word.
 func TestBM25NearCountsLess(t *testing.T) {
 	docs := []search.Document{doc("send_mesage", ""), doc("send_message", "")}
 	s := bm25Catalog(t, search.BM25Options{}, docs...)
-	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("mesage")), "a word that a tool has finds more than that tool")
+	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("mesage")), "the tools of a word that a tool has")
 	assert.Empty(t, bestOf(t, s, read(docs, s, "+messsage send")), "a misspelled required word")
 	hits, err := find(context.Background(), s, search.ParseQuery("messsage"))
 	require.NoError(t, err)
@@ -330,11 +328,11 @@ func TestBM25NearCountsLess(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	require.Len(t, right, 1)
-	// Half the weight: of the impact, and of the share of the name, which is one half.
+	// A near word has half the weight, in the impact and in the share of the name, which is one half.
 	assert.Less(t, hits[0].Score, right[0].Score-0.5*right[0].Score+1e-6)
 }
 
-// TestBM25Values: what a query quotes counts for less than what it asks for.
+// A quoted word of a query counts less than the other words.
 func TestBM25Values(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
 		doc("walnut_maker", "Makes it"),
@@ -345,17 +343,17 @@ func TestBM25Values(t *testing.T) {
 		`"walnut" pecan`, `pecan "walnut"`, "walnut.txt pecan", "pecan at https://walnut/", "pecan for me@walnut.org",
 		"pecan 'walnut'", "pecan <walnut>", "pecan “walnut”", "pecan `walnut`", "pecan 「walnut」",
 	} {
-		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery(query)), "%q, want what is not quoted first", query)
+		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery(query)), "%q: the tool of the word that is not quoted comes first", query)
 	}
 	for _, query := range []string{
 		"walnut pecan", "pecan's walnut's", `"walnut" and "pecan"`, `walnut "walnut" pecan`, `pecan "walnut`, "walnut, pecan.", "walnut's 5' pecan",
 	} {
-		assert.Equal(t, []int{0, 1}, bestOf(t, s, search.ParseQuery(query)), "%q, want both alike", query)
+		assert.Equal(t, []int{0, 1}, bestOf(t, s, search.ParseQuery(query)), "%q: both words count the same", query)
 	}
 	assert.Equal(t, []int{2}, bestOf(t, s, search.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
-// TestBM25Lexicon: words for the same, and words that tools are asked with.
+// The lexicon knows synonyms, and words that say little about a tool.
 func TestBM25Lexicon(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
 		doc("remove_directory", ""), doc("repo_config", ""), doc("information_desk", ""), doc("desk_lamp", ""))
@@ -363,14 +361,14 @@ func TestBM25Lexicon(t *testing.T) {
 		"delete folder":            {0},
 		"erase dir":                {0},
 		"repository configuration": {1},
-		"lamp information":         {3, 2}, // what is asked for before the word it is asked with
+		"lamp information":         {3, 2}, // "information" says little about a tool
 	} {
 		assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), "%q", query)
 	}
 }
 
-// TestBM25Sentences: of two tools with the same words of a request, the one that has them
-// in one sentence comes first, by a quarter of what that sentence scores.
+// Two tools have the same number of words of a request. A tool whose words are in one sentence gets
+// a quarter of that sentence's score in addition.
 func TestBM25Sentences(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{Coverage: -1},
 		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
@@ -384,10 +382,10 @@ func TestBM25Sentences(t *testing.T) {
 		}
 		return 0
 	}
-	one := score("walnut", 0) // what each word adds to each tool, since two of three have it
+	one := score("walnut", 0) // every word scores the same, since two of three tools have it
 	for _, tt := range []struct {
 		query           string
-		apart, together float64 // in words
+		apart, together float64 // scores, in units of a word's score
 	}{
 		{"walnut pecan cashew", 2, 2},
 		{"walnut pecan. cashew", 2 + 0.25, 2 + 0.25*2},
@@ -398,10 +396,10 @@ func TestBM25Sentences(t *testing.T) {
 		{"the. walnut pecan cashew.", 2, 2},
 		{"walnut pecan cashew. Thank you!", 2, 2},
 		{"walnut pecan. walnut cashew", math.Pow(2, 0.3) + 1 + 0.25*(math.Pow(2, 0.3)+1), math.Pow(2, 0.3) + 1 + 0.25*(math.Pow(2, 0.3)+1)},
-		{"a. b. c. d. e. f. g. walnut pecan. cashew", 2, 2}, // of the eighth on it is all one
+		{"a. b. c. d. e. f. g. walnut pecan. cashew", 2, 2}, // the sentences from the eighth on are one
 	} {
 		for doc, want := range []float64{tt.apart, tt.together} {
-			assert.InDelta(t, want, score(tt.query, doc)/one, 1e-5, "%q: tool %d, in words", tt.query, doc)
+			assert.InDelta(t, want, score(tt.query, doc)/one, 1e-5, "%q: tool %d, in units of a word's score", tt.query, doc)
 		}
 	}
 }
@@ -429,8 +427,8 @@ func ExampleBM25() {
 	// github: issues -> mcp__github__create_issue
 }
 
-// FuzzBM25: whatever stands in a catalog and a query, the search fails on none, answers
-// alike twice, and explains what it found.
+// The search does not fail, whatever a catalog and a query have. It gives the same answer twice, and
+// it explains what it found.
 func FuzzBM25(f *testing.F) {
 	f.Add("create issue", "mcp__github__create_issue", "Opens an issue", "bug")
 	f.Add("+github: naïve 日历 HTTP2URLs", "github__HTTP2URLs", "naïve", "日历")

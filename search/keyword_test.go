@@ -16,7 +16,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The tiers of the keyword scorer; an expected score is written as its sum.
+// These are the tiers of the keyword scorer. An expected score is written as its sum.
 const (
 	partEquals   = 10
 	partContains = 5
@@ -100,7 +100,7 @@ func TestKeywordKeepsToTheNamespace(t *testing.T) {
 	}
 }
 
-// TestKeywordExplains: what Explain says of a tool is what the index made of it.
+// Explain gives each found tool the score that Search gives it.
 func TestKeywordExplains(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
 	infos := testtools.RandomCatalog(random, 200)
@@ -108,13 +108,12 @@ func TestKeywordExplains(t *testing.T) {
 	require.NoError(t, err)
 	checkExplanations(t, catalog, infos, random)
 	_, err = catalog.Explain(context.Background(), "select:a", infos[0].Name)
-	assert.Error(t, err, "a selection was explained")
+	assert.Error(t, err, "an explanation of a selection")
 	_, err = catalog.Explain(context.Background(), "a", "no such tool")
-	assert.Error(t, err, "a tool that does not exist was explained")
+	assert.Error(t, err, "an explanation of an unknown tool")
 }
 
-// checkExplanations checks, for many queries, that the explanation of every hit adds up to
-// its score.
+// checkExplanations checks for many queries that the explanation of each hit adds up to its score.
 func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schema.ToolInfo, random *rand.Rand) {
 	t.Helper()
 	for range 200 {
@@ -128,7 +127,7 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 			for _, part := range e.Parts {
 				sum += part.Score
 			}
-			// A searcher may add up in single precision.
+			// A searcher may add in single precision.
 			near := 1e-4 * max(1, m.Score)
 			require.InDelta(t, m.Score, e.Score, near, "%q, %q: explained as %s", query, m.Info.Name, e)
 			require.InDelta(t, m.Score, sum, near, "%q, %q: the sum of the parts, explained as %s", query, m.Info.Name, e)
@@ -136,8 +135,7 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 	}
 }
 
-// TestKeywordEqualsOracle compares the index with Eino's own scorer, asked through its
-// own tool, on generated catalogs and queries.
+// Keyword finds what Eino's own tool finds, in the same order, on generated catalogs and queries.
 func TestKeywordEqualsOracle(t *testing.T) {
 	for seed := range uint64(testtools.Rounds(40, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -151,7 +149,7 @@ func TestKeywordEqualsOracle(t *testing.T) {
 			result, err := ours.Search(context.Background(), query, limit)
 			require.NoError(t, err)
 			got := testtools.MatchNames(result)
-			if len(got)+len(want) > 0 { // no matches may be nil or empty
+			if len(got)+len(want) > 0 { // an answer without matches may be nil or empty
 				require.Equal(t, want, got, "seed %d, query %q, limit %d", seed, query, limit)
 			}
 		}

@@ -22,9 +22,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What every searcher must hold, whatever it ranks by.
+// These tests hold for every searcher.
 
-// doc is a document with a name and a description.
+// doc returns a document with a name and a description.
 func doc(name, text string) search.Document {
 	return search.Document{Name: name, Description: text, Info: &schema.ToolInfo{Name: name, Desc: text}}
 }
@@ -36,19 +36,19 @@ func searcherOf(t testing.TB, index search.Indexer, docs ...search.Document) sea
 	return s
 }
 
-// find returns the hits of a searcher.
+// find returns only the hits of a searcher.
 func find(ctx context.Context, s search.Searcher, q search.Query) ([]search.Hit, error) {
 	answer, err := s.Search(ctx, q)
 	return answer.Hits, err
 }
 
-// read returns the query that a catalog of the documents asks a searcher for a text.
+// read returns the query that a catalog of the documents makes of a text for a searcher.
 func read(docs []search.Document, s search.Searcher, text string) search.Query {
 	n := search.NewNarrower(docs)
 	return n.Narrow(n.Read(s, text, ""), nil)
 }
 
-// checkScores checks that a query finds just the named documents, with those scores.
+// checkScores checks that a query finds exactly the named documents, with those scores.
 func checkScores(t *testing.T, index search.Indexer, docs []search.Document, query string, want map[string]float64) {
 	t.Helper()
 	s := searcherOf(t, index, docs...)
@@ -60,10 +60,10 @@ func checkScores(t *testing.T, index search.Indexer, docs []search.Document, que
 			assert.InDelta(t, want[name], hit.Score, 1e-9, "%q: %s", query, name)
 		}
 	}
-	assert.Len(t, hits, len(want), "%q, want %v", query, want)
+	assert.Len(t, hits, len(want), "%q: the hits of %v", query, want)
 }
 
-// assertList is assert.Equal for lists of which an empty one may be nil.
+// assertList is assert.Equal for lists. A nil list equals an empty list.
 func assertList[T any](t testing.TB, want, got []T, msgAndArgs ...any) {
 	t.Helper()
 	if len(want) == 0 {
@@ -84,8 +84,8 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 	return docs
 }
 
-// checkSearcher asks a searcher many questions about random catalogs and checks what the
-// interfaces Searcher and Explainer promise of the answers.
+// checkSearcher asks a searcher many queries over random catalogs. It checks what Searcher and
+// Explainer promise about the answers.
 func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []search.Document) string) {
 	t.Helper()
 	ctx := context.Background()
@@ -96,24 +96,24 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		s := searcherOf(t, index, docs...)
 		explainer := s.(search.Explainer)
 		narrower := search.NewNarrower(docs)
-		require.Equal(t, before, docs, "the index changed its documents")
+		require.Equal(t, before, docs, "the documents after the index was built")
 		for range 60 {
 			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}))
 			q = narrower.Narrow(q, nil)
 			answer, err := s.Search(ctx, q)
 			require.NoError(t, err, "%q", q.Text)
 			all, total := answer.Hits, answer.Total
-			assert.Len(t, all, total, "%q: hits without a limit, and the total", q.Text)
+			assert.Len(t, all, total, "%q: the hits without a limit, and the total", q.Text)
 			scores := make(map[int]float64)
 			for i, hit := range all {
-				require.GreaterOrEqual(t, hit.Doc, 0, "%q: hit outside the catalog", q.Text)
-				require.Less(t, hit.Doc, len(docs), "%q: hit outside the catalog", q.Text)
+				require.GreaterOrEqual(t, hit.Doc, 0, "%q: the document of a hit", q.Text)
+				require.Less(t, hit.Doc, len(docs), "%q: the document of a hit", q.Text)
 				_, repeated := scores[hit.Doc]
-				assert.False(t, repeated, "%q: document %d twice", q.Text, hit.Doc)
+				assert.False(t, repeated, "%q: whether document %d is repeated", q.Text, hit.Doc)
 				scores[hit.Doc] = hit.Score
 				assert.Positive(t, hit.Score, "%q", q.Text)
 				if i > 0 {
-					assert.LessOrEqual(t, hit.Score, all[i-1].Score, "%q: not the best first", q.Text)
+					assert.LessOrEqual(t, hit.Score, all[i-1].Score, "%q: a score after the score of the hit before", q.Text)
 				}
 				if q.Namespace != "" {
 					assert.Equal(t, q.Namespace, docs[hit.Doc].Namespace, "%q", q.Text)
@@ -122,7 +122,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			for i := range docs {
 				e, err := explainer.Explain(ctx, q, i)
 				require.NoError(t, err)
-				if !q.Allows(i) { // for others to explain
+				if !q.Allows(i) { // the catalog explains these documents
 					continue
 				}
 				sum := 0.0
@@ -135,9 +135,9 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			even := func(doc int) bool { return doc%2 == 0 }
 			allowed := slices.DeleteFunc(slices.Clone(all), func(h search.Hit) bool { return !even(h.Doc) })
 			some, err := s.Search(ctx, narrower.Narrow(q, even))
-			assert.NoError(t, err, "%q, of even documents", q.Text)
-			assertList(t, allowed, some.Hits, "%q, of even documents", q.Text)
-			assert.Equal(t, len(allowed), some.Total, "%q, of even documents", q.Text)
+			assert.NoError(t, err, "%q among even documents", q.Text)
+			assertList(t, allowed, some.Hits, "%q among even documents", q.Text)
+			assert.Equal(t, len(allowed), some.Total, "%q among even documents", q.Text)
 			q.Limit = 1 + random.IntN(8)
 			best, err := s.Search(ctx, q)
 			require.NoError(t, err)
@@ -148,10 +148,9 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			assertList(t, best.Hits, again, "%q, again", q.Text)
 		}
 		_, err := explainer.Explain(ctx, search.ParseQuery("a"), len(docs))
-		assert.Error(t, err, "a document outside the catalog was explained")
+		assert.Error(t, err, "an explanation of a document outside the catalog")
 	}
 
-	// No documents, no query, no time.
 	none, err := searcherOf(t, index).Search(ctx, search.ParseQuery("get"))
 	assert.NoError(t, err, "no documents")
 	assert.Empty(t, none.Hits, "no documents")
@@ -164,11 +163,11 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	hits, err = find(done, s, search.ParseQuery("get"))
-	assert.ErrorIs(t, err, context.Canceled, "cancelled, found %v", hits)
+	assert.ErrorIs(t, err, context.Canceled, "a search with a cancelled context found %v", hits)
 	_, err = index(done, docs)
-	assert.ErrorIs(t, err, context.Canceled, "index built under a cancelled context")
+	assert.ErrorIs(t, err, context.Canceled, "an index built with a cancelled context")
 
-	// Many at once, which is for the race detector.
+	// Searches at the same time are for the race detector.
 	want := make([]string, len(testtools.Words))
 	for i, word := range testtools.Words {
 		want[i] = hitsOf(s, word)
@@ -179,7 +178,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		go func() {
 			defer wait.Done()
 			for i, word := range testtools.Words {
-				assert.Equal(t, want[i], hitsOf(s, word), "%q: alone, and at once with others", word)
+				assert.Equal(t, want[i], hitsOf(s, word), "%q: alone, and at the same time as others", word)
 			}
 		}()
 	}
@@ -191,7 +190,7 @@ func hitsOf(s search.Searcher, query string) string {
 	return fmt.Sprint(hits, err)
 }
 
-// hostileDocs are what no server should send: nothing, much, and much of the same.
+// hostileDocs have texts that are empty, are not text, are very long, or repeat the same letters.
 func hostileDocs() []search.Document {
 	return []search.Document{
 		doc("", ""), doc("_", " "), doc("\xff\xfe", "\xc3"), doc("\u202e<b>\x00", "\u0000\n"),
@@ -207,8 +206,8 @@ var hostileQueries = []string{
 	strings.Repeat("_", 4096), "\xff", "\x00", "\u202e", strings.Repeat("İ", 2000), strings.Repeat("+a ", 100), "+", "_", "-",
 }
 
-// checkHostile checks that a searcher neither panics nor fails on any of them. A model's
-// query that is wrong is no failure.
+// checkHostile checks that a searcher neither panics nor fails over hostile documents and queries. A
+// QueryError is not a failure.
 func checkHostile(t *testing.T, index search.Indexer) {
 	t.Helper()
 	docs := hostileDocs()
@@ -256,7 +255,7 @@ func benchmarkSearcher(b *testing.B, index search.Indexer, queries ...string) {
 	}
 }
 
-// TestSearchersKeepTheContract: the contract any searcher is to keep, kept by our own.
+// Every searcher of this package keeps the contract of Searcher.
 func TestSearchersKeepTheContract(t *testing.T) {
 	for name, index := range map[string]search.Indexer{
 		"Keyword":         search.Keyword,
@@ -273,8 +272,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 	}
 }
 
-// eventOf makes one search through the tool of a middleware, and returns the names found and
-// the event.
+// eventOf makes a search by the tool of a middleware. It returns the found names and the event.
 func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event toolsearch.SearchEvent, err error) {
 	t.Helper()
 	config.DynamicTools = testtools.NewsTools()
@@ -295,8 +293,6 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	require.NoError(t, json.Unmarshal([]byte(text), &answer))
 	return answer.Matches, event, nil
 }
-
-// Documents made of tools without a catalog.
 
 func mailInfo() *schema.ToolInfo {
 	return &schema.ToolInfo{
@@ -321,7 +317,7 @@ func TestDocuments(t *testing.T) {
 	assert.Empty(t, clock.Parameters)
 	definition, err := clock.Info.ToJSONSchema()
 	require.NoError(t, err)
-	require.NotNil(t, definition, "a tool without parameters gets an empty object")
+	require.NotNil(t, definition, "the schema of a tool without parameters")
 	assert.Equal(t, "object", definition.Type)
 }
 
@@ -341,7 +337,7 @@ func TestDocumentsAreAnnotated(t *testing.T) {
 	assert.Equal(t, want, docs[0].Annotation)
 }
 
-// Nothing stops a tool from changing what it returned.
+// Documents copies the definitions, because a tool may change a definition that it has returned.
 func TestDocumentsAreCopies(t *testing.T) {
 	info := mailInfo()
 	bare := &schema.ToolInfo{Name: "clock"}
@@ -352,7 +348,7 @@ func TestDocumentsAreCopies(t *testing.T) {
 	assert.Equal(t, "mcp__post__send_mail", docs[0].Info.Name)
 	assert.Equal(t, "Sends", docs[0].Info.Desc)
 	assert.Equal(t, map[string]any{"team": "post"}, docs[0].Info.Extra)
-	assert.Nil(t, bare.ParamsOneOf, "the tool's own definition was written to")
+	assert.Nil(t, bare.ParamsOneOf, "the tool's own definition")
 }
 
 func TestWrongDocuments(t *testing.T) {
@@ -361,23 +357,23 @@ func TestWrongDocuments(t *testing.T) {
 		infos []*schema.ToolInfo
 		want  []string
 	}{
-		{"nil", []*schema.ToolInfo{{Name: "a"}, nil}, []string{"tool 1", "no tool info"}},
+		{"a nil definition", []*schema.ToolInfo{{Name: "a"}, nil}, []string{"tool 1", "no tool info"}},
 		{"no name", []*schema.ToolInfo{{Name: "a"}, {Name: "b"}, {}}, []string{"tool 2", "empty name"}},
 		{"a name twice", []*schema.ToolInfo{{Name: "b"}, {Name: "a"}, {Name: "c"}, {Name: "a"}}, []string{"tool 3", "tool 1", `"a"`}},
 	} {
 		docs, err := search.Documents(tt.infos, nil)
 		assert.Nil(t, docs, tt.name)
 		require.Error(t, err, tt.name)
-		assert.True(t, strings.HasPrefix(err.Error(), "toolsearch: "), "%s: %v", tt.name, err)
+		assert.True(t, strings.HasPrefix(err.Error(), "toolsearch: "), "%s: the beginning of %v", tt.name, err)
 		for _, want := range tt.want {
 			assert.ErrorContains(t, err, want, tt.name)
 		}
 		_, catalogErr := toolsearch.NewCatalogFromInfos(t.Context(), tt.infos, nil)
-		assert.EqualError(t, catalogErr, err.Error(), "%s: a catalog says the same", tt.name)
+		assert.EqualError(t, catalogErr, err.Error(), "%s: the error of a catalog", tt.name)
 	}
 }
 
-// A searcher over Documents finds what a catalog with that searcher finds.
+// Documents makes the documents that a catalog gives its searcher.
 func TestDocumentsAreTheCatalogs(t *testing.T) {
 	infos := []*schema.ToolInfo{mailInfo(), {Name: "clock", Desc: "Tells the time"}}
 	docs, err := search.Documents(infos, nil)
@@ -412,7 +408,7 @@ func narrowDocs() []search.Document {
 	return docs
 }
 
-// allowedOf returns the documents that a query allows, as digits.
+// allowedOf returns the numbers of the documents that a query allows, as digits.
 func allowedOf(q search.Query, docs int) string {
 	allowed := ""
 	for doc := range docs {
@@ -428,35 +424,35 @@ func TestNarrower(t *testing.T) {
 	n := search.NewNarrower(docs)
 	for _, tt := range []struct {
 		text, namespace string
-		rank            string // what is left to rank by
+		rank            string // the text that is left to rank by
 		allowed         string
 	}{
 		{"create issue", "", "create issue", "0123"},
 		{"+issue", "", "issue", "01"},
-		{"+ISSUES create", "", "ISSUES create", "01"}, // inflected
+		{"+ISSUES create", "", "ISSUES create", "01"}, // another inflection
 		{"+sue  x", "", "sue  x", "01"},               // a piece of a word
 		{"+opens +issue", "", "opens issue", "01"},
 		{"+report +issue", "", "report issue", "0"},
 		{"+report +ticket", "", "report ticket", ""},
 		{"+report +report", "", "report report", "0"},
-		{"+create_issue", "", "create_issue", "01"}, // each of its words
+		{"+create_issue", "", "create_issue", "01"}, // each word of the name is required
 		{"+e_iss", "", "e_iss", "0"},
 		{"+http", "", "http", "0"},
 		{"+server", "", "server", "0"},
-		{"+assignees", "", "assignees", "0"}, // of a parameter
+		{"+assignees", "", "assignees", "0"}, // a word of a parameter
 		{"+duties", "", "duties", "0"},
 		{"+nobody", "", "nobody", "0"},
-		{"+ignee", "", "ignee", ""}, // a piece of a word counts in names and descriptions only
+		{"+ignee", "", "ignee", ""}, // a piece of a word is found in names and descriptions only
 		{"+jira", "", "jira", "1"},
 		{"+complaint", "", "complaint", "1"},
 		{"+billed", "", "billed", "1"},
 		{"+bugs", "", "bugs", "1"},
-		{"+the", "", "the", "0"}, // a stop word, literally
+		{"+the", "", "the", "0"}, // a stop word is found literally
 		{"+with", "", "with", "0"},
 		{"+naive", "", "naive", "2"},
 		{"+事件", "", "事件", "3"},
 		{"+missing", "", "missing", ""},
-		{"++issue", "", "+issue", "01"}, // the second is the word's, whose term is issue
+		{"++issue", "", "+issue", "01"}, // the second plus is part of the word, whose term is issue
 		{"c++ +", "", "c++", "0123"},
 		{"github: +report", "", "report", "0"},
 		{"GITHUB : opens\n things", "", "opens\n things", "0"},
@@ -469,7 +465,7 @@ func TestNarrower(t *testing.T) {
 		{"opens", "github", "opens", "0"},
 		{"opens", "my_jira", "opens", "1"},
 		{"opens", "nobody", "opens", ""},
-		{"github: opens", "my-jira", "github: opens", "1"}, // an argument goes before
+		{"github: opens", "my-jira", "github: opens", "1"}, // the argument wins
 		{"", "", "", "0123"},
 	} {
 		q := n.Narrow(n.Read(nil, tt.text, tt.namespace), nil)
@@ -483,7 +479,7 @@ func TestNarrower(t *testing.T) {
 	}
 }
 
-// TestNarrowerKeepsWhatIsAllowed: what a query allows already stays a demand.
+// A document that a query does not allow stays forbidden after Narrow.
 func TestNarrowerKeepsWhatIsAllowed(t *testing.T) {
 	n := search.NewNarrower(narrowDocs())
 	q := search.Query{Text: "issue", Required: []string{"opens"}, Allowed: func(doc int) bool { return doc > 0 }}
@@ -491,23 +487,23 @@ func TestNarrowerKeepsWhatIsAllowed(t *testing.T) {
 	assert.Empty(t, allowedOf(n.Narrow(q, func(doc int) bool { return doc != 1 }), 4))
 }
 
-// TestNarrowerBorrows: whichever searchers are at hand, and whatever they were built of, the
-// rule is the same.
+// A Narrower borrows indexes from searchers. It gives the same answers with any searchers, even if
+// they were built of other documents.
 func TestNarrowerBorrows(t *testing.T) {
 	docs := narrowDocs()
 	fewer, others := docs[:2], narrowDocs()
 	others[2].Description = "issue"
 	for name, s := range map[string]search.Searcher{
-		"none":                      nil,
-		"Keyword":                   searcherOf(t, search.Keyword, docs...),
-		"BM25":                      searcherOf(t, search.BM25, docs...),
-		"BM25 without parameters":   searcherOf(t, search.BM25Options{ParameterName: search.Field{Weight: -1}}.Index, docs...),
-		"both within a hybrid":      searcherOf(t, search.Hybrid(search.Hybrid(search.Fuzzy, search.BM25), search.Keyword), docs...),
-		"Keyword of fewer":          searcherOf(t, search.Keyword, fewer...),
-		"BM25 of fewer":             searcherOf(t, search.BM25, fewer...),
-		"Keyword of others":         searcherOf(t, search.Keyword, others...),
-		"BM25 of others":            searcherOf(t, search.BM25, others...),
-		"Keyword of nothing at all": searcherOf(t, search.Keyword),
+		"no searcher":             nil,
+		"Keyword":                 searcherOf(t, search.Keyword, docs...),
+		"BM25":                    searcherOf(t, search.BM25, docs...),
+		"BM25 without parameters": searcherOf(t, search.BM25Options{ParameterName: search.Field{Weight: -1}}.Index, docs...),
+		"both within a hybrid":    searcherOf(t, search.Hybrid(search.Hybrid(search.Fuzzy, search.BM25), search.Keyword), docs...),
+		"Keyword of fewer":        searcherOf(t, search.Keyword, fewer...),
+		"BM25 of fewer":           searcherOf(t, search.BM25, fewer...),
+		"Keyword of others":       searcherOf(t, search.Keyword, others...),
+		"BM25 of others":          searcherOf(t, search.BM25, others...),
+		"Keyword of no documents": searcherOf(t, search.Keyword),
 	} {
 		n := search.NewNarrower(docs, s)
 		for text, want := range map[string]string{"+issues": "01", "+sue": "01", "+assignees": "0", "+mails": "2", "+opens": "01"} {
@@ -519,7 +515,7 @@ func TestNarrowerBorrows(t *testing.T) {
 	}
 }
 
-// TestQueryReaders: the searchers that read a text in a way of their own.
+// Keyword and Regexp read a query's text by rules of their own.
 func TestQueryReaders(t *testing.T) {
 	docs := narrowDocs()
 	n := search.NewNarrower(docs)
@@ -532,11 +528,11 @@ func TestQueryReaders(t *testing.T) {
 	}{
 		{search.Keyword, "+issue", "", "issue", 1, "01"},
 		{search.Keyword, "+ISSUE create +r", "", "ISSUE create r", 3, "01"},
-		{search.Keyword, "+issues", "", "issues", 1, ""}, // what scores nothing
+		{search.Keyword, "+issues", "", "issues", 1, ""}, // the word scores 0 everywhere
 		{search.Keyword, "+assignee", "", "assignee", 1, ""},
 		{search.Keyword, "+e_iss", "", "e_iss", 1, "0"},
 		{search.Keyword, "+the", "", "the", 1, "0"},
-		{search.Keyword, "github: +opens", "", "github: opens", 2, "01"}, // a word like any other
+		{search.Keyword, "github: +opens", "", "github: opens", 2, "01"}, // "github:" is an ordinary word
 		{search.Keyword, "+opens", "github", "opens", 1, "0"},
 		{search.Regexp, "+x github: y", "", "+x github: y", 0, "0123"},
 		{search.Regexp, " github:.* ", "github", "github:.*", 0, "0"},
@@ -549,8 +545,8 @@ func TestQueryReaders(t *testing.T) {
 	}
 }
 
-// TestNarrowerAtOnce: the parts of a Narrower are built once, whoever asks first. It is for the
-// race detector.
+// The parts of a Narrower are built once, although several searches ask at the same time. This test
+// is for the race detector.
 func TestNarrowerAtOnce(t *testing.T) {
 	docs := narrowDocs()
 	n := search.NewNarrower(docs)
