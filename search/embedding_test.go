@@ -27,14 +27,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// wordEmbedder is an embedder without a model: every word adds a 1 or a -1 somewhere, by
-// its hash, so that texts are the nearer the more words they share. It notes what it is
-// asked.
+// wordEmbedder is an embedder without a model. Every word adds 1 or -1 at a place given by its hash,
+// so texts are nearer the more words they share. It records the texts that it gets.
 type wordEmbedder struct {
 	mu     sync.Mutex
 	calls  [][]string
-	during func(ctx context.Context, texts []string) error // may be nil
-	change func([][]float64) [][]float64                   // of the answer; may be nil
+	during func(ctx context.Context, texts []string) error // runs in each call; may be nil
+	change func([][]float64) [][]float64                   // changes the answer; may be nil
 }
 
 const wordDimensions = 64
@@ -65,7 +64,7 @@ func (e *wordEmbedder) EmbedStrings(ctx context.Context, texts []string, _ ...em
 	return vectors, nil
 }
 
-// texts returns all texts asked for so far.
+// texts returns all texts that the embedder got so far.
 func (e *wordEmbedder) texts() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,7 +86,7 @@ func TestEmbeddingSearcher(t *testing.T) {
 	checkHostile(t, index)
 }
 
-// The score is the cosine, whatever the lengths of the vectors.
+// The score is the cosine, whatever lengths the vectors have.
 func TestEmbeddingScores(t *testing.T) {
 	vectors := map[string][]float64{"near": {3, 4}, "far": {0, 7}, "same": {1e200, 0}, "opposite": {-1, 0}, "query": {1e-200, 0}}
 	e := &wordEmbedder{}
@@ -113,7 +112,7 @@ func TestEmbeddingScores(t *testing.T) {
 	checkCosines(search.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
 }
 
-// A required word may be written otherwise in the tool, and a namespace in front.
+// Required words are found in other inflections, and a namespace before a colon is a demand.
 func TestEmbeddingNarrows(t *testing.T) {
 	docs := []search.Document{doc("mail__send", "Sends messages"), doc("chat__send", "Sends a note"), doc("get_weather", "Tells the weather")}
 	docs[0].Namespace, docs[1].Namespace = "mail", "chat"
@@ -132,7 +131,8 @@ func TestEmbeddingNarrows(t *testing.T) {
 	}
 }
 
-// What is embedded: once each, bounded, and all that is known of a tool.
+// The text of a tool has everything that is known of the tool. Its length is bounded, and equal texts
+// are embedded once.
 func TestEmbeddingTexts(t *testing.T) {
 	full := doc("mcp__git__openIssue", " Opens an issue ")
 	full.Hint, full.Aliases, full.Tags = "bug", []string{"new_issue"}, []string{"vcs", "work"}
@@ -146,11 +146,11 @@ func TestEmbeddingTexts(t *testing.T) {
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
 	hits, err := find(context.Background(), s, search.ParseQuery("a b"))
-	require.NoError(t, err, "two tools alike")
-	require.GreaterOrEqual(t, len(hits), 2, "two tools alike: %v", hits)
-	assert.Equal(t, 1, hits[0].Doc, "two tools alike: %v", hits)
-	assert.Equal(t, 2, hits[1].Doc, "two tools alike: %v", hits)
-	assert.Equal(t, hits[0].Score, hits[1].Score, "two tools alike: %v", hits)
+	require.NoError(t, err, "two equal tools")
+	require.GreaterOrEqual(t, len(hits), 2, "two equal tools: %v", hits)
+	assert.Equal(t, 1, hits[0].Doc, "two equal tools: %v", hits)
+	assert.Equal(t, 2, hits[1].Doc, "two equal tools: %v", hits)
+	assert.Equal(t, hits[0].Score, hits[1].Score, "two equal tools: %v", hits)
 }
 
 func TestEmbeddingBatches(t *testing.T) {
@@ -165,7 +165,7 @@ func TestEmbeddingBatches(t *testing.T) {
 		atOnce++
 		most = max(most, atOnce)
 		mu.Unlock()
-		time.Sleep(time.Millisecond) // so that calls meet
+		time.Sleep(time.Millisecond) // lets calls overlap
 		mu.Lock()
 		atOnce--
 		mu.Unlock()
@@ -187,7 +187,7 @@ func TestEmbeddingBatches(t *testing.T) {
 	assert.IsNonDecreasing(t, progress)
 }
 
-// TestBadEmbedders: what an embedder gets wrong is an error that says so.
+// A wrong answer of an embedder is an error that says what is wrong.
 func TestBadEmbedders(t *testing.T) {
 	change := func(f func([][]float64) [][]float64) *wordEmbedder { return &wordEmbedder{change: f} }
 	last := func(f func([]float64) []float64) *wordEmbedder {
@@ -201,35 +201,35 @@ func TestBadEmbedders(t *testing.T) {
 	}{
 		{"fails", &wordEmbedder{during: func(context.Context, []string) error { return down }}, "down"},
 		{"panics", &wordEmbedder{during: func(context.Context, []string) error { panic("oh") }}, "panic: oh"},
-		{"nothing", change(func([][]float64) [][]float64 { return nil }), "returned 0 vectors for 2 texts"},
-		{"too many", change(func(v [][]float64) [][]float64 { return append(v, v[0]) }), "returned 3 vectors for 2 texts"},
-		{"too few", change(func(v [][]float64) [][]float64 { return v[1:] }), "returned 1 vectors for 2 texts"},
-		{"empty", change(func(v [][]float64) [][]float64 { return make([][]float64, len(v)) }), "no direction"},
-		{"zero", last(func(v []float64) []float64 { return make([]float64, len(v)) }), "no direction"},
-		{"NaN", last(func(v []float64) []float64 { v[3] = math.NaN(); return v }), "no direction"},
-		{"infinite", last(func(v []float64) []float64 { v[3] = math.Inf(-1); return v }), "no direction"},
-		{"dimensions", last(func(v []float64) []float64 { return v[1:] }), "64 and of 63 dimensions"},
-		{"huge", last(func(v []float64) []float64 { return make([]float64, 1<<17) }), "131072 dimensions"},
-		{"nil", nil, "Embedder is nil"},
-		{"nil pointer", (*wordEmbedder)(nil), "Embedder is nil"},
+		{"no answer", change(func([][]float64) [][]float64 { return nil }), "returned 0 vectors for 2 texts"},
+		{"too many vectors", change(func(v [][]float64) [][]float64 { return append(v, v[0]) }), "returned 3 vectors for 2 texts"},
+		{"too few vectors", change(func(v [][]float64) [][]float64 { return v[1:] }), "returned 1 vectors for 2 texts"},
+		{"empty vectors", change(func(v [][]float64) [][]float64 { return make([][]float64, len(v)) }), "no direction"},
+		{"a zero vector", last(func(v []float64) []float64 { return make([]float64, len(v)) }), "no direction"},
+		{"a NaN", last(func(v []float64) []float64 { v[3] = math.NaN(); return v }), "no direction"},
+		{"an infinite number", last(func(v []float64) []float64 { v[3] = math.Inf(-1); return v }), "no direction"},
+		{"different dimensions", last(func(v []float64) []float64 { return v[1:] }), "64 and of 63 dimensions"},
+		{"too many dimensions", last(func(v []float64) []float64 { return make([]float64, 1<<17) }), "131072 dimensions"},
+		{"a nil embedder", nil, "Embedder is nil"},
+		{"a nil pointer", (*wordEmbedder)(nil), "Embedder is nil"},
 	}
 	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := search.Embedding(test.e)(context.Background(), docs)
 			assert.ErrorContains(t, err, test.want)
-			assert.Equal(t, nil, s) // Nil would take a nil pointer, too
+			assert.Equal(t, nil, s) // assert.Nil also passes for a nil pointer
 		})
 	}
-	// From batch to batch, too.
+	// The batches have different dimensions.
 	calls := 0
 	e := change(func(v [][]float64) [][]float64 { calls++; v[0] = v[0][calls:]; return v })
 	_, err := (search.EmbeddingOptions{Embedder: e, BatchSize: 1, Concurrency: 1}).Index(context.Background(), docs)
-	assert.Error(t, err, "vectors of 63 and 62 dimensions are in one index")
+	assert.Error(t, err, "vectors of 63 and 62 dimensions in one index")
 }
 
-// The first error stops the build, and a context that is done ends it whatever the
-// embedder is waiting for.
+// The first error stops the build. A context that is done ends the build, whatever the embedder waits
+// for.
 func TestEmbeddingStops(t *testing.T) {
 	var docs []search.Document
 	for i := range 1000 {
@@ -239,7 +239,7 @@ func TestEmbeddingStops(t *testing.T) {
 	e := &wordEmbedder{during: func(context.Context, []string) error { return down }}
 	_, err := (search.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs)
 	assert.ErrorIs(t, err, down)
-	assert.LessOrEqual(t, len(e.texts()), 8, "calls: 4 at a time, and as many handed out meanwhile")
+	assert.LessOrEqual(t, len(e.texts()), 8, "calls, of which 4 run at a time and 4 are handed out meanwhile")
 	ctx, cancel := context.WithCancel(context.Background())
 	release := make(chan struct{})
 	defer close(release)
@@ -248,8 +248,8 @@ func TestEmbeddingStops(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// An embedder that fails or hangs when it is asked for a query makes the search worse and
-// not the run fail, and the event says so.
+// An embedder that fails or hangs for a query makes the search worse and does not end the run. The
+// event has the error.
 func TestEmbeddingDegrades(t *testing.T) {
 	down := errors.New("down")
 	release := make(chan struct{})
@@ -293,7 +293,7 @@ func TestEmbeddingDegrades(t *testing.T) {
 	}
 }
 
-// Calls that hang for good do not pile up.
+// The number of calls that hang is bounded.
 func TestEmbeddingHangs(t *testing.T) {
 	e := &wordEmbedder{}
 	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, QueryTimeout: time.Millisecond}.Index, doc("get_weather", ""))
@@ -308,7 +308,7 @@ func TestEmbeddingHangs(t *testing.T) {
 	assert.LessOrEqual(t, len(e.texts())-before, 32, "calls that hang")
 }
 
-// A query may be longer than what services take.
+// A query is cut to a length that embedding services accept.
 func TestEmbeddingLongQuery(t *testing.T) {
 	e := &wordEmbedder{}
 	s := searcherOf(t, search.Embedding(e), doc("get_weather", ""))
@@ -320,7 +320,7 @@ func TestEmbeddingLongQuery(t *testing.T) {
 }
 
 func TestEmbeddingRemembersQueries(t *testing.T) {
-	// Of two, "one" is the older when "three" comes.
+	// A cache of two drops "one" when "three" comes.
 	for size, want := range map[int]int{0: 3, 2: 4, -1: 6} {
 		e := &wordEmbedder{}
 		s := searcherOf(t, search.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
@@ -357,8 +357,8 @@ func (s *vectorMap) Save(_ context.Context, keys []string, vectors [][]float32) 
 	return s.saveErr
 }
 
-// What is stored is not embedded again: not in another process, and only what is new when
-// a tool changed. Vectors of one model are not used for another.
+// A stored vector is not embedded again, even by another process. When a tool has changed, only its
+// text is embedded. The vectors of a model are not used for another model.
 func TestEmbeddingStore(t *testing.T) {
 	for name, store := range map[string]func() search.VectorStore{
 		"memory": func() func() search.VectorStore {
@@ -389,7 +389,7 @@ func TestEmbeddingStore(t *testing.T) {
 				if hits := hitsOf(s, "mail"); first == "" {
 					first = hits
 				} else {
-					assert.Equal(t, first, hits, "from the store, not what it was before")
+					assert.Equal(t, first, hits, "the hits with the stored vectors")
 				}
 			}
 			build("one", 3)
@@ -403,8 +403,7 @@ func TestEmbeddingStore(t *testing.T) {
 	}
 }
 
-// A store that fails, or has nothing of use, is not used; the index is built all the same.
-// flushed is a store that counts how often a build said that it had ended.
+// flushed is a store that counts the calls of Flush.
 type flushed struct {
 	vectorMap
 	flushes int
@@ -417,7 +416,7 @@ func (s *flushed) Flush() error {
 	return nil
 }
 
-// A build tells the store that it has ended, whether or not it came to its end.
+// A build calls Flush once at its end, even if it fails.
 func TestEmbeddingFlushes(t *testing.T) {
 	for name, e := range map[string]*wordEmbedder{"whole": {}, "broken off": {during: func(context.Context, []string) error { return errors.New("no quota") }}} {
 		store := &flushed{vectorMap: vectorMap{vectors: map[string][]float32{}}}
@@ -427,6 +426,7 @@ func TestEmbeddingFlushes(t *testing.T) {
 	}
 }
 
+// A store that fails or has wrong vectors does not stop the build.
 func TestBadStores(t *testing.T) {
 	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
 	want := hitsOf(searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), "mail")
@@ -447,13 +447,13 @@ func TestBadStores(t *testing.T) {
 		calls int
 		err   string
 	}{
-		{"cannot load", &vectorMap{loadErr: down}, 1, "loading vectors: down"},
-		{"cannot save", &vectorMap{vectors: map[string][]float32{}, saveErr: down}, 2, "saving vectors: down"},
-		{"panics", &vectorMap{}, 2, "saving vectors: panic: assignment to entry in nil map"},
-		{"zero", filled(func(v []float32) []float32 { return make([]float32, len(v)) }), 4, ""},
-		{"not a number", filled(func(v []float32) []float32 { v[1] = float32(math.NaN()); return v }), 4, ""},
-		{"of another model", filled(func(v []float32) []float32 { return v[1:] }), 2, "of different dimensions"},
-		{"good", filled(same), 2, ""},
+		{"a store that cannot load", &vectorMap{loadErr: down}, 1, "loading vectors: down"},
+		{"a store that cannot save", &vectorMap{vectors: map[string][]float32{}, saveErr: down}, 2, "saving vectors: down"},
+		{"a store that panics", &vectorMap{}, 2, "saving vectors: panic: assignment to entry in nil map"},
+		{"zero vectors", filled(func(v []float32) []float32 { return make([]float32, len(v)) }), 4, ""},
+		{"vectors with a NaN", filled(func(v []float32) []float32 { v[1] = float32(math.NaN()); return v }), 4, ""},
+		{"vectors of other dimensions", filled(func(v []float32) []float32 { return v[1:] }), 2, "of different dimensions"},
+		{"good vectors", filled(same), 2, ""},
 		{"a nil pointer", (*vectorMap)(nil), 0, ""},
 	}
 	for _, test := range tests {
@@ -492,8 +492,8 @@ func saveEntries(t *testing.T, s *search.FileStore, entries ...int) {
 	require.NoError(t, s.Save(context.Background(), keys, vectors))
 }
 
-// entriesIn returns which of the first entries a new store over the file has, and checks
-// that what it has is right.
+// entriesIn returns which of the first entries a new store over the file has. It checks that these
+// entries are right.
 func entriesIn(t *testing.T, path string, first int) (found []int) {
 	t.Helper()
 	var keys []string
@@ -515,8 +515,8 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 	return found
 }
 
-// Wherever a file of three records is cut off or changed, what stands before is found,
-// nothing else is, and with the next save the file is whole again.
+// A file of three records may be cut off or changed anywhere. Exactly the records before the damage
+// are found, and the next save makes the file whole again.
 func TestFileStoreDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveEntries(t, search.NewFileStore(path), 0, 1, 2)
@@ -551,7 +551,7 @@ func TestFileStoreDamage(t *testing.T) {
 	check(bytes.Repeat([]byte("something else\n"), 50), "another file")
 }
 
-// The same vectors in the same order are the same bytes, and saving them again adds none.
+// The same vectors in the same order make the same bytes. To save them again adds no bytes.
 func TestFileStoreBytes(t *testing.T) {
 	var files [][]byte
 	for range 2 {
@@ -564,11 +564,11 @@ func TestFileStoreBytes(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, data)
 	}
-	assert.Equal(t, files[0], files[1], "two files of the same vectors differ")
+	assert.Equal(t, files[0], files[1], "two files of the same vectors")
 	assert.Equal(t, 3*(4+32+4+3*4+4), len(files[0]), "bytes")
 }
 
-// The file stays within its bound; the newest vectors stay in it.
+// The file stays within its bound, and the newest vectors stay in it.
 func TestFileStoreBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	s := search.NewFileStore(path)
@@ -590,18 +590,18 @@ func TestFileStoreBound(t *testing.T) {
 		keys[n], vectors[n] = storeEntry(1000 + n)
 	}
 	err := s.Save(context.Background(), keys, vectors)
-	assert.Error(t, err, "20 records were saved where there is room for 10")
+	assert.Error(t, err, "20 records in a file for 10")
 }
 
-// What a store has saved it has, however many use it at a time.
+// A store keeps everything that is saved, even if several goroutines use it at the same time.
 func TestFileStoreConcurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveConcurrently(t, path, func(s *search.FileStore) *search.FileStore { return s })
 	assert.Len(t, entriesIn(t, path, 120), 120)
 }
 
-// Several stores over one file, as several processes have them, may lose what another one
-// saved at the same time. What is there is right, and the file is whole.
+// Several stores may share a file, as several processes do. A store may lose what another store saves
+// at the same time. The entries that are there are right, and the file is whole.
 func TestFileStoreShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveConcurrently(t, path, func(*search.FileStore) *search.FileStore { return search.NewFileStore(path) })
@@ -636,7 +636,7 @@ func saveConcurrently(t *testing.T, path string, storeOf func(*search.FileStore)
 	wait.Wait()
 }
 
-// At any moment the file is a whole one: the state before or after a save.
+// At any moment the file is whole. It has the state before a save or after the save.
 func TestFileStoreIsAlwaysWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	s := search.NewFileStore(path)
@@ -658,7 +658,7 @@ func TestFileStoreIsAlwaysWhole(t *testing.T) {
 		}
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Zero(t, len(data)%(4+32+4+3*4+4), "the file ends within a record")
+		require.Zero(t, len(data)%(4+32+4+3*4+4), "bytes after the last whole record")
 		found := entriesIn(t, path, 150)
 		require.GreaterOrEqual(t, len(found), before)
 		before = len(found)
@@ -674,8 +674,8 @@ func largeEntry(n int) (key string, vector []float32) {
 	return key, vector
 }
 
-// A large file is not written with every Save. A crash costs at most an eighth of it, and
-// after Flush it costs nothing.
+// A large file is not written at every Save. A crash loses at most an eighth of the file. After Flush
+// it loses nothing.
 func TestFileStoreFlush(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	s := search.NewFileStore(path)
@@ -702,13 +702,13 @@ func TestFileStoreFlush(t *testing.T) {
 	}
 	again, err := s.Load(context.Background(), keys[:1])
 	require.NoError(t, err)
-	assert.Equal(t, vectors[:1], again, "the store goes on after Flush")
+	assert.Equal(t, vectors[:1], again, "a vector that is loaded after Flush")
 	require.NoError(t, s.Flush())
 	require.NoError(t, search.NewFileStore(filepath.Join(t.TempDir(), "none")).Flush())
 }
 
-// Of a file larger than the bound no more than the bound is read, and what a killed process
-// left behind goes, while a file that another one is writing stays.
+// A store reads no more of a file than its bound. It removes the temporary file of a killed process
+// and leaves a file that another process is writing.
 func TestFileStoreLeftovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveEntries(t, search.NewFileStore(path), 0, 1, 2, 3)
@@ -751,11 +751,11 @@ func TestFileStoreMistakes(t *testing.T) {
 		err  error
 	}{
 		{"a folder", search.NewFileStore(folder).Save(context.Background(), []string{key}, [][]float32{vector})},
-		{"no key", search.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
-		{"no digits", search.NewFileStore(filepath.Join(folder, "b")).Save(context.Background(), []string{key[1:] + "x"}, [][]float32{vector})},
-		{"no vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
-		{"fewer vectors", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
-		{"no time", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
+		{"a short key", search.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
+		{"a key with a letter that is not hexadecimal", search.NewFileStore(filepath.Join(folder, "b")).Save(context.Background(), []string{key[1:] + "x"}, [][]float32{vector})},
+		{"a nil vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
+		{"fewer vectors than keys", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
+		{"a cancelled context", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
 	}
 	for _, test := range tests {
 		assert.Error(t, test.err, "%s", test.name)

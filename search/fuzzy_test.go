@@ -50,7 +50,7 @@ func TestFuzzyScores(t *testing.T) {
 		{"serch repo", search.FuzzyOptions{}, map[string]float64{"search_repository": (1 - 1./6 + abbreviation(4, 10)) / 2}},
 		{"fiels", search.FuzzyOptions{}, map[string]float64{"list-Files": 1 - 1./5}},
 		{"wether nothing", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
-		{"+wether nothing", search.FuzzyOptions{}, map[string]float64{}}, // what is like a word is not the word
+		{"+wether nothing", search.FuzzyOptions{}, map[string]float64{}}, // a similar word does not meet the demand
 		{"+nothing weather", search.FuzzyOptions{}, map[string]float64{}},
 		{"+forecast wether", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
 		{"set", search.FuzzyOptions{}, map[string]float64{}},
@@ -63,8 +63,7 @@ func TestFuzzyScores(t *testing.T) {
 	}
 }
 
-// At most five, by name where they are alike; more only if asked for by option, or by a
-// query without a limit.
+// A search has at most MaxHits hits, by default five. Equal scores are ordered by name.
 func TestFuzzyLimits(t *testing.T) {
 	var infos []*schema.ToolInfo
 	for i := range 12 {

@@ -42,12 +42,13 @@ func TestHybridSearcher(t *testing.T) {
 	}
 }
 
-// part is a testtools.Canned searcher as an Indexer.
+// part returns an Indexer whose searcher always gives each document its score.
 func part(scores ...float64) search.Indexer {
 	return testtools.Canned{Hits: scoredHits(scores...)}.Index
 }
 
-// scoredHits gives each document its score, best first; 0 is no hit.
+// scoredHits returns a hit for each document's score, the best first. The score 0 means that there
+// is no hit.
 func scoredHits(scores ...float64) (hits []search.Hit) {
 	for i, score := range scores {
 		if score != 0 {
@@ -70,9 +71,9 @@ func numberedScores(n int) (docs []search.Document) {
 	return docs
 }
 
-// addedBy is what a part adds to a tool of that score: the mean of ln(1 + e^z) for z in
-// deviations of the hits, and in deviations of the scores of all tools, the last of which
-// are zeros.
+// addedBy returns what a part adds to a tool with that score. It is the mean of two ln(1 + e^z),
+// where z is the score in standard deviations: once among the hits, and once among the scores of all
+// tools, in which a tool without a hit has 0.
 func addedBy(score float64, all ...float64) float64 {
 	z := func(scores []float64) float64 {
 		mean, squares := 0.0, 0.0
@@ -99,16 +100,16 @@ func TestHybridScores(t *testing.T) {
 		want    []float64 // by document
 	}{
 		{"one part", search.HybridOptions{Parts: two[:1]}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
-		{"two parts", search.HybridOptions{Parts: two},
+		{"two parts are added", search.HybridOptions{Parts: two},
 			[]float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0) + addedBy(40, 40, 20, 0), addedBy(20, 40, 20, 0)}},
 		{"weights", search.HybridOptions{Parts: two, Weights: []float64{0.5, 3}},
 			[]float64{0.5 * addedBy(3, 3, 1, 0), 0.5*addedBy(1, 3, 1, 0) + 3*addedBy(40, 40, 20, 0), 3 * addedBy(20, 40, 20, 0)}},
 		{"no weight", search.HybridOptions{Parts: two, Weights: []float64{1, 0}}, []float64{addedBy(3, 3, 1, 0), addedBy(1, 3, 1, 0), 0}},
 		{"depth", search.HybridOptions{Parts: []search.Indexer{part(1, 2, 4), part(5, 0, 0)}, Depth: 2},
 			[]float64{addedBy(5, 5, 0, 0), addedBy(2, 4, 2, 0), addedBy(4, 4, 2, 0)}},
-		{"all alike", search.HybridOptions{Parts: []search.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
-		{"no scores", search.HybridOptions{Parts: []search.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
-		{"no end", search.HybridOptions{Parts: []search.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
+		{"equal scores", search.HybridOptions{Parts: []search.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
+		{"scores that are not positive numbers", search.HybridOptions{Parts: []search.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
+		{"an infinite score", search.HybridOptions{Parts: []search.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,16 +125,16 @@ func TestHybridScores(t *testing.T) {
 	}
 }
 
-// What a query names comes first, though no part or only one may know it, and its score
-// there moves none of the others.
+// A tool that a query names comes first, even if no part finds it. Its score in a part does not
+// change the scores of the other tools.
 func TestHybridExactName(t *testing.T) {
 	docs := append(numberedScores(3), doc("mcp__git__open_issue", ""))
 	docs[0].Aliases = []string{"first"}
 	for query, want := range map[string]int{"tool_c": 2, "Tool C": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
 		for name, index := range map[string]search.Indexer{
-			"unknown to all": search.Hybrid(part(0, 9, 0), part(0, 8, 0)),
-			"last of all":    search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1)),
-			"with BM25":      search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), search.BM25),
+			"found by no part":      search.Hybrid(part(0, 9, 0), part(0, 8, 0)),
+			"the last of each part": search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1)),
+			"found by BM25":         search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), search.BM25),
 		} {
 			hits, err := find(context.Background(), searcherOf(t, index, docs...), search.ParseQuery(query))
 			assert.NoError(t, err, "%q, %s", query, name)
@@ -142,7 +143,7 @@ func TestHybridExactName(t *testing.T) {
 			}
 		}
 	}
-	// 1e6 of BM25 for tool_c leaves the others what they were.
+	// The 1e6 that BM25 adds to tool_c does not change the other scores.
 	scores := func(third float64) map[int]float64 {
 		hits, err := find(context.Background(), searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_c"))
 		require.NoError(t, err)
@@ -154,11 +155,11 @@ func TestHybridExactName(t *testing.T) {
 	}
 	near, far := scores(3), scores(1e6+3)
 	for doc := range 3 {
-		assert.Equal(t, near[doc], far[doc], "document %d, without the bonus and with it", doc)
+		assert.Equal(t, near[doc], far[doc], "document %d, without and with the bonus for tool_c", doc)
 	}
 }
 
-// A part need not know of required words, namespaces and what is allowed.
+// The hybrid applies required words, namespaces and Allowed, although its parts ignore them.
 func TestHybridNarrows(t *testing.T) {
 	docs := numberedScores(4)
 	docs[1].Description, docs[2].Description = "Sends messages", "sends notes"
@@ -178,11 +179,11 @@ func TestHybridNarrows(t *testing.T) {
 	}
 	q := search.ParseQuery("send")
 	q.Allowed = func(doc int) bool { return doc == 3 }
-	assert.Equal(t, []int{3}, found(q), "allowed is 3")
-	assert.Empty(t, found(read(docs, s, "mail: +notes")), "nothing has both")
+	assert.Equal(t, []int{3}, found(q), "document 3 is allowed")
+	assert.Empty(t, found(read(docs, s, "mail: +notes")), "no document has both")
 }
 
-// TestHybridFailures: what some parts cannot do, the others do.
+// When some parts fail, the hybrid answers with the hits of the others.
 func TestHybridFailures(t *testing.T) {
 	down, alsoDown := errors.New("down"), errors.New("also down")
 	wrong := &search.QueryError{Message: "no pattern"}
@@ -203,10 +204,10 @@ func TestHybridFailures(t *testing.T) {
 		{"one hangs", []search.Indexer{good, during(func() { <-release })}, true, true, []error{context.DeadlineExceeded}},
 		{"two fail", []search.Indexer{failing(down), good, failing(alsoDown)}, true, true, []error{down, alsoDown}},
 		{"one fails in part", []search.Indexer{search.Hybrid(good, failing(down)), part(0, 0, 2)}, true, true, []error{down}},
-		{"one cannot search by it", []search.Indexer{failing(wrong), good}, true, false, nil},
-		{"one cannot search by it, one fails, one finds", []search.Indexer{failing(wrong), failing(down), good}, true, true, []error{down}},
-		{"none can search by it", []search.Indexer{failing(wrong), failing(&search.QueryError{})}, false, false, []error{wrong}},
-		{"one fails, none can search by it", []search.Indexer{failing(wrong), failing(down)}, false, false, []error{down}},
+		{"one cannot search by the query", []search.Indexer{failing(wrong), good}, true, false, nil},
+		{"one cannot search by the query, one fails, one finds", []search.Indexer{failing(wrong), failing(down), good}, true, true, []error{down}},
+		{"none can search by the query", []search.Indexer{failing(wrong), failing(&search.QueryError{})}, false, false, []error{wrong}},
+		{"one fails, and one cannot search by the query", []search.Indexer{failing(wrong), failing(down)}, false, false, []error{down}},
 		{"all fail", []search.Indexer{failing(down), failing(alsoDown)}, false, false, []error{down, alsoDown}},
 		{"one fails, one finds nothing", []search.Indexer{failing(down), part()}, false, true, []error{down}},
 	}
@@ -219,7 +220,13 @@ func TestHybridFailures(t *testing.T) {
 			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numberedScores(3)...)
 			answer, err := s.Search(context.Background(), search.ParseQuery("anything"))
 			hits := answer.Hits
-			assert.Equal(t, test.found, len(hits) == 1 && hits[0].Doc == 2, "found %v", hits)
+			if test.found {
+				if assert.Len(t, hits, 1) {
+					assert.Equal(t, 2, hits[0].Doc)
+				}
+			} else {
+				assert.Empty(t, hits)
+			}
 			failure := err
 			if test.partial {
 				assert.NoError(t, err)
@@ -247,7 +254,7 @@ func TestHybridFailures(t *testing.T) {
 	}
 }
 
-// In an agent, the hits of the part that works are used, and the event tells of the other.
+// In an agent, the hits of the part that works are used, and the event has the other part's error.
 func TestHybridDegrades(t *testing.T) {
 	down := errors.New("down")
 	e := &wordEmbedder{}
@@ -265,7 +272,7 @@ func TestHybridDegrades(t *testing.T) {
 	assert.ErrorContains(t, event.Err, "Embedding")
 }
 
-// Parts are built at the same time, and asked at the same time: these wait for each other.
+// Parts are built at the same time and asked at the same time. These parts wait for each other.
 func TestHybridAtOnce(t *testing.T) {
 	var building, searching sync.WaitGroup
 	building.Add(3)
@@ -290,20 +297,20 @@ func TestHybridMistakes(t *testing.T) {
 		want    string
 	}{
 		{"no parts", search.HybridOptions{}, "no parts"},
-		{"nil", search.HybridOptions{Parts: []search.Indexer{good, nil}}, "part 2 of the hybrid is nil"},
-		{"weights", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{1, 2}}, "1 parts has 2 weights"},
-		{"negative", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{-1}}, "the weight -1"},
-		{"no number", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{math.NaN()}}, "the weight NaN"},
-		{"fails", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+		{"a nil part", search.HybridOptions{Parts: []search.Indexer{good, nil}}, "part 2 of the hybrid is nil"},
+		{"too many weights", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{1, 2}}, "1 parts has 2 weights"},
+		{"a negative weight", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{-1}}, "the weight -1"},
+		{"a weight that is not a number", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{math.NaN()}}, "the weight NaN"},
+		{"a part fails", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
 			return nil, down
 		}}}, "part 2 of the hybrid: down"},
-		{"panics", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+		{"a part panics", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
 			panic("oh")
 		}}}, "part 2 of the hybrid: panic: oh"},
-		{"nothing", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
+		{"a part returns nil", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
 			return nil, nil
 		}}}, "returned no Searcher"},
-		{"waits for ever", search.HybridOptions{Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
+		{"a part fails while another waits", search.HybridOptions{Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, func(context.Context, []search.Document) (search.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},

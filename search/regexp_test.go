@@ -47,7 +47,7 @@ func TestRegexpScores(t *testing.T) {
 		{"天.", names, map[string]float64{"查询_天气": matchInName + 2./5}},
 		{"x*", names, map[string]float64{"get_user": matchInName, "list_users": matchInName, "GetIssue": matchInName, "查询_天气": matchInName}},
 		{"get user", names, map[string]float64{}},
-		{"get +x|^get", names, map[string]float64{"get_user": matchInName + 3./8, "GetIssue": matchInName + 3./8}}, // "+" is the pattern's
+		{"get +x|^get", names, map[string]float64{"get_user": matchInName + 3./8, "GetIssue": matchInName + 3./8}}, // the pattern keeps its "+"
 		{"get_user", both, map[string]float64{"get_user": matchInName + 1, "list_users": matchInText}},
 		{"accounts?", both, map[string]float64{"get_user": matchInText, "list_users": matchInText}},
 		{"accounts?", names, map[string]float64{}},
@@ -58,7 +58,7 @@ func TestRegexpScores(t *testing.T) {
 	}
 }
 
-// A wrong pattern is answered in words that say what is wrong and in which fragment.
+// A wrong pattern is answered with the mistake and the fragment that has it.
 func TestRegexpMistakes(t *testing.T) {
 	tests := []struct{ query, want string }{
 		{"*issue*", "missing argument to repetition operator, in `*`"},
@@ -95,7 +95,7 @@ func TestRegexpMistakes(t *testing.T) {
 			}
 			assert.Contains(t, message, want, "%.40q", tt.query)
 			assert.Empty(t, matches, "%.40q", tt.query)
-			assert.False(t, asked, "%.40q: the fallback was asked", tt.query)
+			assert.False(t, asked, "%.40q: whether the fallback was asked", tt.query)
 			if !strings.Contains(tt.query, "{") {
 				assert.NotContains(t, message, "{", "%.40q", tt.query)
 			}
@@ -103,8 +103,9 @@ func TestRegexpMistakes(t *testing.T) {
 	}
 }
 
-// A mistake in one of several queries leaves the others their results; one that only a
-// fallback sees is no match, and one of a foreign searcher is passed on as it is.
+// A mistake in one of several queries does not change the results of the others. A mistake that only
+// a fallback sees is a search without a match. The message of a user's own searcher is passed on
+// unchanged.
 func TestQueryErrors(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "get_user"}, {Name: "list_users"}}
 	message, matches := searchIn(t, toolsearch.English, search.Regexp, nil, infos, "(", "^list")
@@ -162,8 +163,8 @@ func TestRegexpIsASearcher(t *testing.T) {
 	checkSearcher(t, search.RegexpOptions{Descriptions: true}.Index, ask)
 }
 
-// Patterns that take other engines exponential time, and those that are as dear to this
-// one as the bound on their size allows.
+// Some of these patterns take exponential time in other engines. The others are the most expensive
+// patterns that the bound on their size allows.
 var hostilePatterns = []string{
 	"(a+)+$", "(a|aa)+$", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)x", strings.Repeat("a?", 60) + strings.Repeat("a", 60),
 	"(.{0,30}){0,30}x", "(?:a{0,10}){0,90}b", "[^x]{900}", strings.Repeat("(", 120) + strings.Repeat(")", 120),
@@ -196,7 +197,7 @@ func TestRegexpEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The more text there is to search, the smaller a pattern must be.
+// The more text a catalog has, the smaller a pattern must be.
 func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
 	var large []search.Document
 	for i := range 3000 {
@@ -238,15 +239,15 @@ func FuzzRegexpPattern(f *testing.F) {
 				t.Errorf("%q: %q", q.Text, wrong.Message)
 			}
 			if plainErr == nil && strings.Contains(wrong.Message, "not a valid") {
-				t.Errorf("%q compiles, but: %s", q.Text, wrong.Message)
+				t.Errorf("%q compiles, but the message is: %s", q.Text, wrong.Message)
 			}
 		case err != nil:
 			t.Errorf("%q: %v", q.Text, err)
 		case plainErr != nil:
-			t.Errorf("%q does not compile, but nothing was said: %v", q.Text, plainErr)
+			t.Errorf("%q does not compile, but there was no error: %v", q.Text, plainErr)
 		case q.Text != "" && len(name) <= 128 && len(text) <= 1000:
 			if want := plain.MatchString(name) || plain.MatchString(text); want != (len(hits) == 1) {
-				t.Errorf("%q in %q, %q: %v, want a match: %v", q.Text, name, text, hits, want)
+				t.Errorf("%q in %q, %q: the hits are %v, want a match: %v", q.Text, name, text, hits, want)
 			}
 		}
 	})

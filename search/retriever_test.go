@@ -28,7 +28,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// engine is a search engine in memory: eino's Indexer and Retriever. A document's score is
+// engine is a search engine in memory. It is Eino's Indexer and Retriever. The score of a document is
 // the number of its words that the query has.
 type engine struct {
 	mu        sync.Mutex
@@ -75,10 +75,10 @@ func (e *engine) Retrieve(_ context.Context, query string, options ...retriever.
 	return found[:min(len(found), *retriever.GetCommonOptions(nil, options...).TopK)], nil
 }
 
-// inEngine is the Indexer of a catalog that is written into an engine of its own.
+// inEngine is an Indexer that writes the documents into a new engine and searches there.
 func inEngine(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	e := &engine{}
-	for _, d := range docs { // not by StoreDocuments, which takes no empty names
+	for _, d := range docs { // StoreDocuments refuses empty names
 		if _, err := e.Store(ctx, []*schema.Document{search.SchemaDocument(d)}); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func TestRetrieverAnswersAsPromised(t *testing.T) {
 	checkHostile(t, inEngine)
 }
 
-// retrieving is a retriever that always answers alike.
+// retrieving is a function as a retriever.
 type retrieving func(ctx context.Context, query string, options ...retriever.Option) ([]*schema.Document, error)
 
 func (a retrieving) Retrieve(ctx context.Context, query string, options ...retriever.Option) ([]*schema.Document, error) {
@@ -104,7 +104,7 @@ func answering(documents ...*schema.Document) retrieving {
 	return func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return documents, nil }
 }
 
-// scored is the document of a tool as an engine returns it; a score of 0 is none.
+// scored returns the document of a tool as an engine returns it. The score 0 means that it has none.
 func scored(name string, score float64) *schema.Document {
 	d := &schema.Document{ID: search.DocumentID(name)}
 	if score != 0 {
@@ -127,7 +127,7 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		what      string
 		documents []*schema.Document
-		want      string // name and score, best first
+		want      string // names and scores, the best first
 	}{
 		{"scores", []*schema.Document{scored("c", 3), scored("a", 2), scored("b", 0.5)}, "c 3, a 2, b 0.5"},
 		{"scores out of order", []*schema.Document{scored("c", 2), scored("a", 3), scored("b", 0.5)}, "a 3, c 2, b 0.5"},
@@ -136,15 +136,15 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		{"no scores", []*schema.Document{scored("c", 0), scored("a", 0), scored("b", 0)}, "c 1, a 0.5, b 0.3333"},
 		{"a score missing", []*schema.Document{scored("c", 9), scored("a", 0), scored("b", 8)}, "c 1, a 0.5, b 0.3333"},
 		{"a negative score", []*schema.Document{scored("c", 9), scored("a", -1)}, "c 1, a 0.5"},
-		{"a score that is no number", []*schema.Document{scored("c", 9), scored("a", math.NaN())}, "c 1, a 0.5"},
+		{"a score that is not a number", []*schema.Document{scored("c", 9), scored("a", math.NaN())}, "c 1, a 0.5"},
 		{"an infinite score", []*schema.Document{scored("c", math.Inf(1)), scored("a", 1)}, "c 1, a 0.5"},
-		{"foreign ones", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 0.2, a 0.1429"},
-		{"foreign ones without scores", []*schema.Document{foreign, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
-		{"repeated ones", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
-		{"repeated ones without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
+		{"foreign documents", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 0.2, a 0.1429"},
+		{"a foreign document without a score", []*schema.Document{foreign, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
+		{"repeated documents", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
+		{"repeated documents without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
 		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.25"},
-		{"an ID at odds with its metadata", []*schema.Document{byName(search.DocumentID("a"), "b")}, "a 1"},
-		{"nothing", nil, ""},
+		{"an ID that differs from its metadata", []*schema.Document{byName(search.DocumentID("a"), "b")}, "a 1"},
+		{"no documents", nil, ""},
 	} {
 		docs := abc()
 		answer, err := searcherOf(t, search.Retriever(answering(tt.documents...)), docs...).Search(t.Context(), search.ParseQuery("letter"))
@@ -220,7 +220,7 @@ func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 	}{
 		{"+letters", "", "abc"}, {"+letter first", "latin", "ab"}, {"+second", "", "b"}, {"+page +letter", "", "b"}, {"+vowel", "", "b"},
 		{"letter", "LATIN", "ab"}, {"letter", "other_one", "c"}, {"letter", "none", ""}, {"+missing", "", ""},
-		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms
+		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms and are found literally
 		{"+latin", "", "ab"},
 	} {
 		n := search.NewNarrower(docs)
@@ -287,12 +287,11 @@ func TestRetrieverFails(t *testing.T) {
 	}
 	for _, none := range []retriever.Retriever{nil, retrieving(nil), (*engine)(nil)} {
 		_, err := search.Retriever(none)(t.Context(), nil)
-		assert.Error(t, err, "%T that is nil", none)
+		assert.Error(t, err, "a nil %T", none)
 	}
 }
 
-// TestRetrieverLetsGoOfAHangingEngine: a cancelled search returns at once, and however many
-// are late, no more than 64 of them are with the engine.
+// A cancelled search returns although the engine hangs. At most 64 late searches are with the engine.
 func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 	hang := make(chan struct{})
 	asked := make(chan struct{}, 1000)
@@ -315,12 +314,11 @@ func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 	assert.Empty(t, asked, "a 65th search")
 	close(hang)
 	hits, err = find(t.Context(), s, search.ParseQuery("letter"))
-	assert.NoError(t, err, "after all")
-	assert.Len(t, hits, 1, "after all")
+	assert.NoError(t, err, "when the engine answers again")
+	assert.Len(t, hits, 1, "when the engine answers again")
 }
 
-// TestRetrieverIsSeenByCallbacks: an engine's own callbacks tell of a retriever, and not of
-// the tool that searches.
+// The engine's own callbacks see a retriever, and not the tool that searches.
 func TestRetrieverIsSeenByCallbacks(t *testing.T) {
 	var seen []string
 	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
@@ -341,8 +339,8 @@ type typed struct{ retrieving }
 
 func (typed) GetType() string { return "Typed" }
 
-// TestEngineHoldsMoreThanTheCatalog: tools that left the catalog are not found, and those
-// that stayed are, by another process that has only the tools.
+// An engine may have more tools than the catalog. A tool that has left the catalog is not found. The
+// others are found, even by another process that has only the tools.
 func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	e := &engine{}
 	var infos []*schema.ToolInfo
@@ -359,11 +357,11 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	require.NoError(t, err)
 	result, err := after.Search(t.Context(), "weather of a city where", 50)
 	require.NoError(t, err)
-	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "a tool that left the catalog was found")
+	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "the found tools")
 	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
 }
 
-// TestDocumentIDs: what Python's uuid.uuid5 makes of the same names.
+// DocumentID returns what Python's uuid.uuid5 returns for the same names.
 func TestDocumentIDs(t *testing.T) {
 	for name, want := range map[string]string{
 		"get_weather": "ca4c2b1c-0139-5c62-ad1b-5dde40d37d1a",
@@ -398,13 +396,13 @@ Nameless`
 	assert.Equal(t, wantData, got.MetaData)
 	for what, change := range map[string]func(*search.Document){
 		"name": func(d *search.Document) { d.Name += "s" }, "description": func(d *search.Document) { d.Description += "!" },
-		"namespace": func(d *search.Document) { d.Namespace = "" }, "a tag": func(d *search.Document) { d.Tags = []string{"write", "", "code"} },
-		"aliases as tags": func(d *search.Document) { d.Tags, d.Aliases = d.Aliases, d.Tags },
-		"parameters":      func(d *search.Document) { d.Parameters = nil },
+		"namespace": func(d *search.Document) { d.Namespace = "" }, "tag": func(d *search.Document) { d.Tags = []string{"write", "", "code"} },
+		"order of aliases and tags": func(d *search.Document) { d.Tags, d.Aliases = d.Aliases, d.Tags },
+		"list of parameters":        func(d *search.Document) { d.Parameters = nil },
 	} {
 		changed := d
 		change(&changed)
-		assert.NotEqual(t, hash, search.SchemaDocument(changed).MetaData[search.MetaHash], "another %s has the same hash", what)
+		assert.NotEqual(t, hash, search.SchemaDocument(changed).MetaData[search.MetaHash], "the hash with another %s", what)
 	}
 }
 
@@ -414,7 +412,7 @@ func TestSchemaDocumentOfHostileTools(t *testing.T) {
 	for i, d := range docs {
 		content := search.SchemaDocument(d).Content
 		assert.LessOrEqual(t, len(content), 32<<10, "document %d: bytes", i)
-		assert.True(t, utf8.ValidString(content), "document %d: valid", i)
+		assert.True(t, utf8.ValidString(content), "document %d: valid UTF-8", i)
 	}
 }
 
@@ -436,14 +434,14 @@ func TestStoreDocuments(t *testing.T) {
 	require.Equal(t, []int{3, 3, 1}, e.batches)
 	require.Equal(t, []string{"3/7", "6/7", "7/7"}, progress)
 
-	// Again, and nothing is doubled.
+	// The same documents are stored again, and replace those in the engine.
 	again, err := search.StoreDocuments(t.Context(), e, lettersOf(7), search.StoreOptions{})
 	assert.NoError(t, err, "again")
 	assert.Len(t, e.documents, 7, "again")
 	assert.Equal(t, first.Hashes, again.Hashes, "again")
 	require.Equal(t, []int{7}, e.batches[3:], "again")
 
-	// Only what changed: two tools left, one is new, one does something else.
+	// Only changes are stored: two tools are gone, one is new, and one has another description.
 	docs := append(lettersOf(5), doc("new", "Works"))
 	docs[1].Description = "Plays"
 	later, err := search.StoreDocuments(t.Context(), e, docs, search.StoreOptions{Known: first.Hashes})
@@ -478,7 +476,7 @@ func TestStoreDocumentsFails(t *testing.T) {
 			if calls++; calls == at {
 				return how(docs)
 			}
-			return nil, nil // some indexers do not tell IDs
+			return nil, nil // some indexers return no IDs
 		}
 	}
 	for _, tt := range []struct {
@@ -490,10 +488,10 @@ func TestStoreDocumentsFails(t *testing.T) {
 	}{
 		{"an error", failing(2, func([]*schema.Document) ([]string, error) { return nil, full }), lettersOf(7), 3, "documents 4 to 6 of 7: disk full"},
 		{"a panic", failing(3, func([]*schema.Document) ([]string, error) { panic("nil map") }), lettersOf(7), 6, "documents 7 to 7 of 7: panic: nil map"},
-		{"too few", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), lettersOf(7), 0, "has stored 1 of 3"},
+		{"too few IDs", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), lettersOf(7), 0, "has stored 1 of 3"},
 		{"an empty name", &engine{}, []search.Document{doc("a", ""), doc("", "")}, 0, "document 1: empty name"},
 		{"a name twice", &engine{}, []search.Document{doc("a", ""), doc("b", ""), doc("a", "")}, 0, `documents 0 and 2 are both named "a"`},
-		{"no indexer", (*engine)(nil), lettersOf(1), 0, "no indexer"},
+		{"a nil indexer", (*engine)(nil), lettersOf(1), 0, "no indexer"},
 	} {
 		stored, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, search.StoreOptions{BatchSize: 3})
 		assert.ErrorContains(t, err, tt.want, "%s", tt.what)

@@ -393,8 +393,6 @@ func TestPositions(t *testing.T) {
 	assert.Equal(t, map[string]int{"b": 0, "a": 1}, positions)
 }
 
-// What a query demands besides a ranking.
-
 func narrowDocs() []search.Document {
 	docs := []search.Document{
 		doc("mcp__github__create_issue", "Opens a report with the HTTP2Server"),
@@ -419,6 +417,8 @@ func allowedOf(q search.Query, docs int) string {
 	return allowed
 }
 
+// A Narrower takes the demands out of a query: required words and a namespace. It leaves the text to
+// rank by.
 func TestNarrower(t *testing.T) {
 	docs := narrowDocs()
 	n := search.NewNarrower(docs)

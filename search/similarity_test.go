@@ -17,8 +17,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// ratio asks the searcher for the bare ratio of two texts: a query without keywords
-// against a tool of which only the name is known.
+// ratio returns the searcher's ratio of two texts, without the other parts of a score. The query has
+// no keywords, and the tool has only a name.
 func ratio(t testing.TB, a, b string) float64 {
 	t.Helper()
 	s := searcherOf(t, search.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
@@ -27,15 +27,15 @@ func ratio(t testing.TB, a, b string) float64 {
 	hits, err := find(context.Background(), s, search.Query{Text: a})
 	require.NoError(t, err)
 	found := len(hits) == 1
-	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: explained as %v, found %v", a, b, e.Score, hits)
+	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: whether there is a hit; explained as %v, found %v", a, b, e.Score, hits)
 	if found {
 		assert.Equal(t, hits[0].Score, e.Score, "%.60q, %.60q", a, b)
 	}
 	return e.Score
 }
 
-// TestSimilarityEqualsPython: testdata/similarity.json was written by CPython 3.11, each
-// ratio by difflib.SequenceMatcher(None, a, b).ratio().
+// A ratio is that of Python's difflib. CPython 3.11 wrote testdata/similarity.json, with each ratio
+// by difflib.SequenceMatcher(None, a, b).ratio().
 func TestSimilarityEqualsPython(t *testing.T) {
 	data, err := os.ReadFile("testdata/similarity.json")
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestSimilarityEqualsPython(t *testing.T) {
 	}
 }
 
-// slowRatio is the definition, without an index and without cunning.
+// slowRatio computes the ratio by its definition, without an index.
 func slowRatio(a, b []rune) float64 {
 	if len(a)+len(b) == 0 {
 		return 1
@@ -133,7 +133,7 @@ func TestSimilarityScores(t *testing.T) {
 	}
 }
 
-// A score that equals the floor is no match; equal scores go by the order of documents.
+// A tool whose score equals the floor does not match. Equal scores are in the order of the documents.
 func TestSimilarityFloorAndTies(t *testing.T) {
 	docs := []search.Document{doc("zxx", ""), doc("axx", ""), doc("qqq", "")}
 	for _, tt := range []struct {
@@ -165,7 +165,7 @@ func TestSimilarityOfHostileTexts(t *testing.T) {
 	checkHostile(t, search.Similarity)
 }
 
-// A search ends soon after its context, however long it would have taken.
+// A search ends soon after its context is done.
 func TestSimilarityEndsWithItsContext(t *testing.T) {
 	query, text := worstSimilarity()
 	docs := make([]search.Document, 3000)
@@ -182,8 +182,8 @@ func TestSimilarityEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// worstSimilarity makes texts whose blocks are one letter long, so that each is the first
-// of very many.
+// worstSimilarity returns texts whose common blocks are one letter long, so there are very many
+// blocks.
 func worstSimilarity() (query, text string) {
 	var a, b strings.Builder
 	for i := range 1000 {
