@@ -257,8 +257,11 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 					}
 					assert.Equal(t, want, reminderAt(r), "%s, call %d", name, i)
 				}
-				assert.Equal(t, tt.instruction != "" || tt.position == toolsearch.ReminderInstruction, o.requests[0].Messages[0].Role == toolsearchtest.System,
-					"%s: whether the first message is a system message: %+v", name, o.requests[0].Messages[0])
+				if tt.instruction != "" || tt.position == toolsearch.ReminderInstruction {
+					assert.Equal(t, toolsearchtest.System, o.requests[0].Messages[0].Role, "%s: the first message", name)
+				} else {
+					assert.NotEqual(t, toolsearchtest.System, o.requests[0].Messages[0].Role, "%s: the first message", name)
+				}
 				checkAnnounced(t, o, names...)
 			}
 			s.serve("send_mail: Sends")

@@ -32,8 +32,8 @@ func TestValues(t *testing.T) {
 		{"first", []int{1}, []float64{1, 1, 1, 1, 1, 1}},
 		{"second", []int{2}, []float64{0, 1, 0, 1, 1. / 2, 1 / log2(3)}},
 		{"at the cut-off", []int{5}, []float64{0, 1, 0, 1, 1. / 5, 1 / log2(6)}},
-		{"behind the cut-off", []int{6}, []float64{0, 0, 0, 0, 1. / 6, 1 / log2(7)}},
-		{"behind nDCG's", []int{11}, []float64{0, 0, 0, 0, 1. / 11, 0}},
+		{"after the cut-off", []int{6}, []float64{0, 0, 0, 0, 1. / 6, 1 / log2(7)}},
+		{"after the cut-off of nDCG", []int{11}, []float64{0, 0, 0, 0, 1. / 11, 0}},
 		{"not found", []int{0}, []float64{0, 0, 0, 0, 0, 0}},
 		{"two of two", []int{3, 1}, []float64{1. / 2, 1, 0, 1, 1, (1 + 1/log2(4)) / (1 + 1/log2(3))}},
 		{"one of two", []int{0, 4}, []float64{0, 1. / 2, 0, 0, 1. / 4, 1 / log2(5) / (1 + 1/log2(3))}},
@@ -45,7 +45,7 @@ func TestValues(t *testing.T) {
 			assert.InDelta(t, test.want[i], got[i], 1e-12, "%s: %s", test.name, metricNames([]int{1, 5})[i])
 		}
 	}
-	// More groups than nDCG looks at: the ideal holds ten of them.
+	// nDCG looks at ten ranks, so its ideal has ten of the twelve groups.
 	twelve := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	assert.Equal(t, 1.0, ndcg(twelve), "nDCG of twelve groups at the first twelve ranks")
 }
@@ -71,7 +71,7 @@ func TestInterval(t *testing.T) {
 	assert.Equal(t, 0.25, got[0].Value)
 	assert.InDelta(t, 0.25-half, got[0].Low, 0.006)
 	assert.InDelta(t, 0.25+half, got[0].High, 0.006)
-	assert.Equal(t, Estimate{1, 1, 1}, got[1], "where all queries are alike")
+	assert.Equal(t, Estimate{1, 1, 1}, got[1], "all queries have the same value")
 	assert.Equal(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 1}), "the same seed")
 	assert.NotEqual(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 2}), "another seed")
 	none := estimates(rows, 2, Options{Resamples: -1})
@@ -128,7 +128,7 @@ func TestCatalogFormats(t *testing.T) {
 
 func TestCatalogErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"nothing", " \n", `eval: f: no tools; want a line`},
+		{"an empty file", " \n", `eval: f: no tools; want a line`},
 		{"no tools", `{"tools": []}`, `eval: f: no tools; want a line`},
 		{"an error of MCP", `{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601}}`, `eval: f:1: want a tool, an object with a "name"`},
 		{"not JSON", "{\"name\": \"a\"}\nname: b\n", `eval: f:2: not JSON: invalid character 'a' in literal null (expecting 'u')`},
@@ -139,7 +139,7 @@ func TestCatalogErrors(t *testing.T) {
 		{"empty name", "{\"name\": \"\"}\n", `eval: f:1: a tool without a name`},
 		{"wrong type", "\n{\"name\": \"a\", \"description\": 5}\n", `eval: f:2: "description": want a string, not a JSON number`},
 		{"wrong schema", "{\"name\": \"a\", \"parameters\": {\"properties\": 5}}\n", `eval: f:1: tool "a": parameters: `},
-		{"twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},
+		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},
 	}
 	for _, test := range tests {
 		_, err := parseCatalog("f", []byte(test.text))
@@ -150,7 +150,7 @@ func TestCatalogErrors(t *testing.T) {
 func wantErrorPrefix(t *testing.T, err error, want, name string) {
 	t.Helper()
 	if assert.Error(t, err, name) {
-		assert.True(t, strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", name, err, want)
+		assert.True(t, strings.HasPrefix(err.Error(), want), "%s: the error %v begins with %s", name, err, want)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestQueries(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Equal(t, want, got)
 	tests := []struct{ name, text, want string }{
-		{"nothing", "", `eval: f: no queries`},
+		{"an empty file", "", `eval: f: no queries`},
 		{"a list", "[]", `eval: f:1: want an object`},
 		{"no query", `{"id": "a", "gold": ["x"]}`, `eval: f:1: no "query"`},
 		{"no gold", "{\"query\": \"a\", \"gold\": [\"x\"]}\n{\"query\": \"a\", \"gold\": []}", `eval: f:2: no "gold"`},
@@ -243,7 +243,7 @@ func TestRun(t *testing.T) {
 		assert.GreaterOrEqual(t, got.High, want, metric)
 	}
 	_, ok := report.Mean("F1")
-	assert.False(t, ok, "a mean of what was not measured")
+	assert.False(t, ok, "whether an unknown metric has a mean")
 	assert.Equal(t, []string{"x", "y"}, report.Kinds())
 	got, _ := report.OfKind("x").Mean("R@1")
 	assert.Equal(t, (0+1)/2., got.Value, "R@1 of kind x")
@@ -268,7 +268,7 @@ func TestRunErrors(t *testing.T) {
 		{"no gold", with(Query{ID: "4"}), Options{}, `eval: query "4": no gold tool`},
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
 		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},
-		{"a document that is not there", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
+		{"a document outside the catalog", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
 		{"cut-offs", queries, Options{K: []int{5, 1}}, "ascending"},
 		{"depth", queries, Options{K: []int{20}, Depth: 15}, "Depth 15 is less than the 20"},
 	}
@@ -299,18 +299,18 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, 1, got.Losses)
 	assert.Equal(t, 1, got.Ties)
 	assert.False(t, got.Certain())
-	// With three queries, the interval holds every mean that can be drawn.
+	// With three queries, the interval has every mean that can be drawn.
 	assert.Equal(t, -0.5, got.Mean.Low)
 	assert.Equal(t, 1.0, got.Mean.High)
 	self, err := Compare(a, a)
 	require.NoError(t, err)
-	assert.Equal(t, Difference{Ties: 3}, self.Changes[0], "with itself")
+	assert.Equal(t, Difference{Ties: 3}, self.Changes[0], "a report compared with itself")
 	_, err = Compare(a, run(queries[:2], Options{}))
-	assert.Error(t, err, "reports on other numbers of queries compare")
+	assert.Error(t, err, "reports with different numbers of queries")
 	_, err = Compare(a, run(queries, Options{K: []int{3}}))
-	assert.Error(t, err, "reports on other metrics compare")
+	assert.Error(t, err, "reports with different metrics")
 	_, err = Compare(a, run([]Query{queries[1], queries[0], queries[2]}, Options{}))
-	assert.Error(t, err, "reports on other queries compare")
+	assert.Error(t, err, "reports with different queries")
 }
 
 // Evaluating the files in testdata twice gives the golden report twice.
@@ -330,12 +330,12 @@ func TestGoldenReport(t *testing.T) {
 			fmt.Fprintf(&texts[i], "%-4s %v\n", result.Query.ID, result.Ranks)
 		}
 	}
-	assert.Equal(t, texts[0].String(), texts[1].String(), "two runs differ")
+	assert.Equal(t, texts[0].String(), texts[1].String(), "the reports of two runs")
 	golden := filepath.Join("testdata", "report.golden")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, texts[0].Bytes(), 0o666))
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), texts[0].String(), "go test ./eval -update rewrites it")
+	assert.Equal(t, string(want), texts[0].String(), "go test ./eval -update rewrites the golden file")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// publicSets returns the folder of the public sets, which are not part of this repository:
+// publicSets returns the folder of the public sets, which are not part of this repository. It is
 // TOOLSEARCH_RETRIEVAL, or by default shared/retrieval beside the repository.
 func publicSets(t *testing.T) string {
 	t.Helper()
@@ -36,9 +36,9 @@ func measure(t *testing.T, dir, set string, options Options) *Report {
 	return report
 }
 
-// The keyword scorer has the R@5 and MRR, in percent, that others computed on public sets. A
-// few queries of tooleyes differ: they have a "+", which has a meaning here, or more than the
-// 64 words that are read. One of its 382 queries is 0.26.
+// The keyword scorer has the R@5 and MRR, in percent, that others computed on public sets. A few of
+// the 382 queries of tooleyes differ, because they have a "+", or more than the 64 words that are
+// read. A query counts 0.26 points.
 func TestKeywordOnPublicSets(t *testing.T) {
 	dir := publicSets(t)
 	tests := []struct {
@@ -61,9 +61,9 @@ func TestKeywordOnPublicSets(t *testing.T) {
 	}
 }
 
-// BM25 beats BM25 as it is usually shipped, whose numbers others computed, on every public
-// set, and by at least 17 points of recall and of MRR in the mean. On Chinese questions it is
-// at least as good as on the same questions in English.
+// BM25 beats the usual BM25, whose figures others computed, on every public set. In the mean it is
+// better by at least 17 points of recall and of MRR. On Chinese questions it is at least as good as
+// on the same questions in English.
 func TestBM25OnPublicSets(t *testing.T) {
 	dir := publicSets(t)
 	sets := []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A scripted model remembers what it was shown, and a turn may depend on that. An agent uses
-// it like any other chat model.
+// A scripted model records its requests, and a turn may depend on them. An agent uses it as a chat
+// model.
 func ExampleModel() {
 	ctx := context.Background()
 	model := toolsearchtest.NewModel[*schema.Message](

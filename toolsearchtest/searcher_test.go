@@ -13,6 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -26,7 +29,7 @@ type (
 	docs  = []search.Document
 )
 
-// searcher is only a Searcher: it does not count, explain or read.
+// searcher is a Searcher that does not count, explain or read queries.
 type searcher func(ctx context.Context, q query) ([]hit, error)
 
 func (s searcher) Search(ctx context.Context, q query) (search.Hits, error) {
@@ -34,7 +37,7 @@ func (s searcher) Search(ctx context.Context, q query) (search.Hits, error) {
 	return search.Hits{Hits: hits}, err
 }
 
-// hitsOf returns the hits of a searcher.
+// hitsOf returns only the hits of a searcher.
 func hitsOf(ctx context.Context, s search.Searcher, q query) ([]hit, error) {
 	answer, err := s.Search(ctx, q)
 	return answer.Hits, err
@@ -44,7 +47,7 @@ func TestPlainSearcherKeepsTheContract(t *testing.T) {
 	TestSearcher(t, altering(func(_ query, hits []hit) []hit { return hits }))
 }
 
-// TestSearcherByTheDocKeepsTheContract: ten lines that know nothing of "+" and of namespaces.
+// A searcher that knows neither "+" nor namespaces keeps the contract.
 func TestSearcherByTheDocKeepsTheContract(t *testing.T) {
 	TestSearcher(t, func(_ context.Context, d docs) (search.Searcher, error) { return commonWords(d), nil })
 }
@@ -71,7 +74,7 @@ func (s commonWords) Search(ctx context.Context, q query) (search.Hits, error) {
 	return search.Hits{Hits: hits, Total: total}, ctx.Err()
 }
 
-// altering is Keyword with its hits altered.
+// altering returns Keyword with altered hits.
 func altering(alter func(q query, hits []hit) []hit) search.Indexer {
 	return func(ctx context.Context, d docs) (search.Searcher, error) {
 		keyword, err := search.Keyword(ctx, d)
@@ -82,7 +85,7 @@ func altering(alter func(q query, hits []hit) []hit) search.Indexer {
 	}
 }
 
-// demanding is Keyword with the hits that meet a demand of its own.
+// demanding returns Keyword with only the hits that meet a demand.
 func demanding(meets func(query, search.Document) bool) search.Indexer {
 	return func(ctx context.Context, d docs) (search.Searcher, error) {
 		return altering(func(q query, hits []hit) []hit {
@@ -91,7 +94,7 @@ func demanding(meets func(query, search.Document) bool) search.Indexer {
 	}
 }
 
-// full is Keyword with the count or the explanation altered.
+// full is Keyword with an altered count or explanation.
 type full struct {
 	search.Searcher
 	count   func(limit, hits, total int) int
@@ -119,7 +122,7 @@ func (f full) index(ctx context.Context, d docs) (_ search.Searcher, err error) 
 	return f, err
 }
 
-// Every way to break the contract fails the clauses it breaks and no others.
+// A searcher that breaks the contract fails exactly the clauses that it breaks.
 func TestBrokenSearchersFail(t *testing.T) {
 	var calls atomic.Int64
 	shared := make([]hit, 0, 1000)
@@ -140,13 +143,13 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
-		{"a document twice", altering(func(q query, hits []hit) []hit {
+		{"a repeated document", altering(func(q query, hits []hit) []hit {
 			if len(hits) > 0 && (q.Limit == 0 || len(hits) < q.Limit) {
 				hits = append(hits, hits[len(hits)-1])
 			}
 			return hits
 		}), []string{"once"}},
-		{"worst first", altering(func(_ query, hits []hit) []hit {
+		{"the worst first", altering(func(_ query, hits []hit) []hit {
 			slices.Reverse(hits)
 			return hits
 		}), []string{"best-first", "limit"}},
@@ -163,7 +166,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 				return hitsOf(ctx, keyword, q)
 			}), err
 		}, []string{"limit"}},
-		{"any few rather than the best few", func(ctx context.Context, d docs) (search.Searcher, error) {
+		{"any hits in place of the best", func(ctx context.Context, d docs) (search.Searcher, error) {
 			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				limit := q.Limit
@@ -187,7 +190,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"limit", "same-order", "concurrent"}},
-		{"other scores from each index", func() search.Indexer {
+		{"another score from each index", func() search.Indexer {
 			var builds atomic.Int64
 			return func(ctx context.Context, d docs) (search.Searcher, error) {
 				other := builds.Add(1)%2 == 0
@@ -254,14 +257,14 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return search.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"what is not allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
+		{"documents that are not allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
 			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				q.Allowed = nil
 				return hitsOf(ctx, keyword, q)
 			}), err
 		}, []string{"allowed"}},
-		{"what is allowed of the few best", func(ctx context.Context, d docs) (search.Searcher, error) {
+		{"only the best hits are checked for Allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
 			keyword, err := search.Keyword(ctx, d)
 			return searcher(func(ctx context.Context, q query) ([]hit, error) {
 				all := q
@@ -270,10 +273,10 @@ func TestBrokenSearchersFail(t *testing.T) {
 				return slices.DeleteFunc(hits, func(h hit) bool { return !q.Allows(h.Doc) }), err
 			}), err
 		}, []string{"allowed"}},
-		{"required words of its own", demanding(func(q query, d search.Document) bool {
+		{"its own rule for required words", demanding(func(q query, d search.Document) bool {
 			return !slices.ContainsFunc(q.Required, func(word string) bool { return !strings.Contains(d.Name+d.Description, word) })
 		}), []string{"required", "namespace-text"}},
-		{"namespaces of its own", demanding(func(q query, d search.Document) bool {
+		{"its own rule for namespaces", demanding(func(q query, d search.Document) bool {
 			return q.Namespace == "" || q.Namespace == d.Namespace
 		}), []string{"namespace-text", "namespace-argument"}},
 		{"a total that is too high", full{count: func(limit, hits, total int) int {
@@ -282,13 +285,13 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return total
 		}}.index, []string{"total"}},
-		{"a total that is forgotten at times", full{count: func(limit, hits, total int) int {
+		{"a total that is sometimes missing", full{count: func(limit, hits, total int) int {
 			if limit == 1 {
 				total = 0
 			}
 			return total
 		}}.index, []string{"total"}},
-		{"the explained score of another scale", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
+		{"an explained score on another scale", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
 			e.Score /= 100
 			return e
 		}}.index, []string{"explain"}},
@@ -298,7 +301,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return e
 		}}.index, []string{"explain"}},
-		{"a score for what does not match", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
+		{"an explained score for a tool that does not match", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
 			if e.Score == 0 {
 				e.Score = 0.5
 			}
@@ -308,9 +311,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := newSubject(t.Context(), test.index)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var fails []string
 			for _, c := range clauses {
 				if err := c.check(t.Context(), s); err != nil {
@@ -318,9 +319,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 					fails = append(fails, c.name)
 				}
 			}
-			if !slices.Equal(fails, test.fails) {
-				t.Errorf("fails %q, want %q", fails, test.fails)
-			}
+			assert.Equal(t, test.fails, fails, "the clauses that fail")
 		})
 	}
 }
@@ -331,19 +330,18 @@ func TestSubjectsThatCannotBeTested(t *testing.T) {
 		index search.Indexer
 		want  string
 	}{
-		{"no index", func(context.Context, docs) (search.Searcher, error) { return nil, errors.New("disk full") }, "disk full"},
-		{"no searcher", func(context.Context, docs) (search.Searcher, error) { return nil, nil }, "no Searcher"},
-		{"finds nothing", altering(func(query, []hit) []hit { return nil }), "nothing can be tested"},
+		{"an indexer that fails", func(context.Context, docs) (search.Searcher, error) { return nil, errors.New("disk full") }, "disk full"},
+		{"an indexer that returns nil", func(context.Context, docs) (search.Searcher, error) { return nil, nil }, "no Searcher"},
+		{"a searcher that finds nothing", altering(func(query, []hit) []hit { return nil }), "nothing can be tested"},
 	}
 	for _, test := range tests {
-		if _, err := newSubject(t.Context(), test.index); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %q", test.name, err, test.want)
-		}
+		_, err := newSubject(t.Context(), test.index)
+		assert.ErrorContains(t, err, test.want, test.name)
 	}
 }
 
-// A failure of TestSearcher quotes the contract. The failing test runs in a process of its
-// own, so this test can pass.
+// A failure of TestSearcher quotes the contract. The failing test runs in another process, so this
+// test can pass.
 func TestFailureQuotesTheContract(t *testing.T) {
 	const variable = "TOOLSEARCHTEST_BROKEN"
 	if os.Getenv(variable) != "" {
@@ -356,13 +354,9 @@ func TestFailureQuotesTheContract(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	command.Env = append(os.Environ(), variable+"=1")
 	output, err := command.CombinedOutput()
-	if err == nil {
-		t.Errorf("the test of a broken searcher passed")
-	}
+	assert.Error(t, err, "the test of a broken searcher")
 	for _, want := range []string{"--- FAIL: " + t.Name() + "/best-first", `the contract says: "best first"`, "hit 2 after it"} {
-		if !strings.Contains(string(output), want) {
-			t.Errorf("no %q in\n%s", want, output)
-		}
+		assert.Contains(t, string(output), want)
 	}
 }
 
@@ -371,15 +365,12 @@ func TestClausesAreQuotations(t *testing.T) {
 	var contract strings.Builder
 	for _, file := range []string{"search.go", "explain.go"} {
 		text, err := os.ReadFile(filepath.Join("..", "search", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		contract.Write(text)
 	}
 	words := strings.Join(strings.Fields(strings.ReplaceAll(contract.String(), "//", " ")), " ")
 	for _, c := range clauses {
-		if !strings.Contains(words, c.sentence) {
-			t.Errorf("%s: %q is in no doc comment of search.go or explain.go", c.name, c.sentence)
-		}
+		// assert.Contains prints both files in full.
+		assert.True(t, strings.Contains(words, c.sentence), "%s: whether %q is in a doc comment of search.go or explain.go", c.name, c.sentence)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inspectLive runs inspect on a server, in the process of the test.
+// inspectLive runs inspect on a server, within the process of the test.
 func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -86,7 +86,7 @@ func TestInspectBadServers(t *testing.T) {
 	})
 }
 
-// The processes that a server started end with it, as node does when npx started it.
+// The processes that a server started end with the server, as node does when npx started it.
 func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if runtime.GOOS == "windows" {
@@ -109,12 +109,12 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	for len(pid) == 0 {
 		select {
 		case code := <-ended:
-			require.FailNow(t, "it ended before the server had started", "exit status %d", code)
+			require.FailNow(t, "inspect ended before the server had started", "exit status %d", code)
 		case <-time.After(10 * time.Millisecond):
 			pid, _ = os.ReadFile(pidFile)
 		}
 	}
-	cancel() // as an interrupt does
+	cancel() // an interrupt does this
 	assert.Equal(t, failed, <-ended, "exit status")
 	// A killed process exists until the process that inherited it waits for it.
 	for range 100 {
@@ -127,7 +127,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	assert.Fail(t, "what the server started is still running", "process %s", pid)
+	assert.Fail(t, "a process that the server started is still running", "process %s", pid)
 }
 
 // everything is the reference server of the protocol.
@@ -153,9 +153,15 @@ func TestInspectEverything(t *testing.T) {
 	require.NotNil(t, r.Server)
 	assert.NotEmpty(t, r.Server.Name)
 	assert.Equal(t, protocolVersion, r.Server.Protocol)
-	found := false
+	found := 0
 	for _, tool := range r.Tools {
-		found = found || tool.Name == "echo" && tool.Parameters == 1 && tool.Tokens > 0 && tool.RankByName == 1
+		if tool.Name != "echo" {
+			continue
+		}
+		found++
+		assert.Equal(t, 1, tool.Parameters, "the parameters of echo")
+		assert.Positive(t, tool.Tokens, "the tokens of echo")
+		assert.Equal(t, 1, tool.RankByName, "the rank of echo when its name is searched")
 	}
-	assert.True(t, found, "no tool echo with its parameter, found by its name, in\n%s", stdout)
+	assert.Equal(t, 1, found, "tools named echo in\n%s", stdout)
 }

@@ -30,7 +30,7 @@ const (
 	problems = "testdata/problems.jsonl"
 )
 
-// names is a second searcher: keyword search that reads names alone.
+// names is a second searcher. It is the keyword search over names alone.
 func names(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	docs = slices.Clone(docs)
 	for i := range docs {
@@ -126,7 +126,7 @@ func TestCommands(t *testing.T) {
 			code := run(t.Context(), test.args, strings.NewReader(test.stdin), &stdout, &stderr)
 			assert.Equal(t, test.code, code, "exit status")
 			if slices.Contains(test.args, "-json") {
-				assert.True(t, json.Valid(stdout.Bytes()), "not JSON")
+				assert.True(t, json.Valid(stdout.Bytes()), "whether the output is JSON")
 			}
 			got := stdout.String()
 			if stderr.Len() > 0 {
@@ -138,7 +138,7 @@ func TestCommands(t *testing.T) {
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			assert.Equal(t, string(want), got, "go test ./cmd/toolsearch -update rewrites it")
+			assert.Equal(t, string(want), got, "go test ./cmd/toolsearch -update rewrites the golden file")
 		})
 	}
 }
@@ -178,9 +178,9 @@ func TestColorIsForTerminalsAlone(t *testing.T) {
 	require.NoError(t, err)
 	defer file.Close()
 	none := func(string) string { return "" }
-	assert.False(t, colored(file, none), "a file gets color")
-	assert.False(t, colored(&bytes.Buffer{}, none), "a buffer gets color")
-	// The null device is the one character device that exists everywhere.
+	assert.False(t, colored(file, none), "whether a file gets color")
+	assert.False(t, colored(&bytes.Buffer{}, none), "whether a buffer gets color")
+	// The null device is the only character device that exists everywhere.
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
@@ -197,9 +197,9 @@ func TestColorIsForTerminalsAlone(t *testing.T) {
 	if !isTerminal(null) {
 		t.Skip("the null device is not a character device here")
 	}
-	assert.True(t, colored(null, env("TERM", "xterm")), "a terminal gets no color")
-	assert.False(t, colored(null, env("TERM", "xterm", "NO_COLOR", "1")), "color in spite of NO_COLOR")
-	assert.False(t, colored(null, env("TERM", "dumb")), "color in spite of a dumb terminal")
+	assert.True(t, colored(null, env("TERM", "xterm")), "whether a terminal gets color")
+	assert.False(t, colored(null, env("TERM", "xterm", "NO_COLOR", "1")), "whether a terminal gets color with NO_COLOR")
+	assert.False(t, colored(null, env("TERM", "dumb")), "whether a dumb terminal gets color")
 }
 
 func TestColumns(t *testing.T) {

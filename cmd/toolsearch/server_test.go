@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// fakeServer is the environment variable that turns the test binary into an MCP server of the
-// kind it names.
+// fakeServer is the environment variable that turns the test binary into an MCP server. Its value is
+// the kind of server.
 const fakeServer = "TOOLSEARCH_TEST_SERVER"
 
-// serve is a server that works ("good") or is broken in one of many ways.
+// serve runs a server. The kind "good" works, and each other kind is broken in another way.
 func serve(kind string, in io.Reader, out io.Writer) {
 	lines := bufio.NewScanner(in)
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
@@ -23,7 +23,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 		if kind == "silent" {
 			_, _ = io.Copy(io.Discard, in)
 		}
-		for { // "deaf" does not even read
+		for { // the kind "deaf" does not read
 			time.Sleep(time.Hour)
 		}
 	case "chatty":
@@ -86,7 +86,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 	}
 }
 
-// page is a server's answer to the nth tools/list.
+// page returns a server's answer to the nth tools/list.
 func page(kind string, n int, request string) string {
 	switch kind {
 	case "no-list":

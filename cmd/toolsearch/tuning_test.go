@@ -13,8 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The numbers of docs/tuning.md on hints are tested here. Its other numbers are golden files
-// of the commands it shows.
+// The figures on hints are those of docs/tuning.md. The other figures of that page are in the golden
+// files of its commands.
 func TestTuningHints(t *testing.T) {
 	catalog, err := eval.LoadCatalog("testdata/tuning/after.jsonl")
 	require.NoError(t, err)
@@ -48,6 +48,6 @@ func TestTuningHints(t *testing.T) {
 			return 100 * mean.Value
 		}
 		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
-		assert.Equal(t, test.want, got, "%s, as docs/tuning.md has it", test.name)
+		assert.Equal(t, test.want, got, "%s in docs/tuning.md", test.name)
 	}
 }
