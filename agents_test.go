@@ -23,8 +23,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// These tests put the middleware into agents of every make: agents inside agents, agents whose
-// models or tools fail, agents with several middlewares, and agents that run many times at once.
+// These tests put the middleware into agents of many kinds: agents inside agents, agents whose models
+// or tools fail, agents with several middlewares, and agents that run many times at the same time.
 
 var question = []message{{Role: toolsearchtest.User, Text: "What is new?"}}
 

@@ -172,7 +172,7 @@ func FuzzArguments(f *testing.F) {
 		part := result.Parts[0]
 		if part.ToolSearchResult == nil { // the arguments stand for a call that could not be run
 			if part.Text != text || len(matches) > 0 {
-				t.Errorf("in words %q, want %q", part.Text, text)
+				t.Errorf("the text of the native result is %q, want %q", part.Text, text)
 			}
 			return
 		}
@@ -181,7 +181,7 @@ func FuzzArguments(f *testing.F) {
 			names = append(names, info.Name)
 		}
 		if !slices.Equal(names, matches) {
-			t.Errorf("natively %q, otherwise %q", names, matches)
+			t.Errorf("the native result has %q, and the text has %q", names, matches)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func checkAnswerText(t *testing.T, text string, known map[string]bool) []string 
 		t.Errorf("not escaped: %q", text)
 	}
 	if len(a.Matches) == 0 && a.Message == "" {
-		t.Errorf("no match and no word about it: %s", text)
+		t.Errorf("an answer without a match has no message: %s", text)
 	}
 	for i, name := range a.Matches {
 		if !known[name] || slices.Contains(a.Matches[:i], name) {

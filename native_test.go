@@ -43,7 +43,7 @@ func TestNativeConversations(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			playAll(t, []conversation{
 				{
-					name: "the catalog is deferred at every call and each tool stands once", config: native, static: static,
+					name: "the catalog is deferred in every call, and each tool is in one list", config: native, static: static,
 					turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`), toolsearchtest.CallTool("get_weather", `{}`)},
 					saw:   []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {

@@ -492,7 +492,7 @@ func FuzzParseQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		q := toolsearch.ParseQuery(text)
 		if len(q.Text) > queryBytes || !strings.Contains(text, "+") && !strings.Contains(text, q.Text) {
-			t.Errorf("Text has %d bytes and is not a piece of what was typed, or too long", len(q.Text))
+			t.Errorf("Text has %d bytes, and is too long or is not a piece of what was typed", len(q.Text))
 		}
 		if len(q.Keywords) > queryWords {
 			t.Errorf("%d keywords", len(q.Keywords))
@@ -518,7 +518,7 @@ func FuzzParseQuery(f *testing.F) {
 		}
 		for _, word := range q.Required {
 			if !slices.Contains(q.Keywords, word) {
-				t.Errorf("%q is required but no keyword", word)
+				t.Errorf("%q is required but is not a keyword", word)
 			}
 		}
 	})

@@ -304,7 +304,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	assert.Equal(t, "sent", run())
 }
 
-// A tool whose definition cannot be written as JSON is served all the same.
+// Two tools whose definitions cannot be written as JSON are told apart.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[*schema.Message](t, s.config())

@@ -56,7 +56,7 @@ func TestConversations(t *testing.T) {
 			saw: []string{"tool_search", "tool_search list_stocks get_weather"},
 		},
 		{
-			name:  "the reminder stands before the first message that is not a system message",
+			name:  "the reminder comes before the first message that is not a system message",
 			turns: []turn{searching(`{"query":"mail"}`)},
 			history: []message{
 				{Role: toolsearchtest.System, Text: "Be brief."},
@@ -543,7 +543,7 @@ func TestEinosDefects(t *testing.T) {
 		{"native: every tool twice in the second call", way{}, true, nil, nil, []turn{searching(`{"query":"mail"}`)}, sawTwice},
 		{"native: every tool twice in the second call, agentic", way{agentic: true, runner: true}, true, nil, nil, []turn{searching(`{"query":"mail"}`)}, sawTwice},
 		{"native: the deferred tools are lost without a Runner", agentic, true, testtools.EchoTools("clock: The time"), nil, []turn{searching(`{"query":"mail"}`)}, lost("get_weather")},
-		{"arguments that are no JSON end the run", way{}, false, nil, nil, []turn{searching(`{"query":`)}, failed},
+		{"arguments that are not JSON end the run", way{}, false, nil, nil, []turn{searching(`{"query":`)}, failed},
 		{"an empty query ends the run", agentic, false, nil, nil, []turn{searching(`{"query":""}`)}, failed},
 		{"a call of an unknown name ends the run", way{}, false, nil, nil, []turn{toolsearchtest.CallTool("get_wether", `{}`)}, failed},
 		{"a search without a match answers null", way{}, false, nil, nil, []turn{searching(`{"query":"zzz"}`)}, func(o outcome) bool {
