@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -468,22 +469,19 @@ func testConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 }
 
 // Runs at the same time keep the catalog and the user that they started with. They share a
-// middleware whose source gives each run another edition, and each user may see other tools. Run
-// this test with -race.
+// middleware whose source changes all the time, and each user may see other tools. Run this test
+// with -race.
 func TestConcurrentRunsKeepTheirCatalogAndTheirUser(t *testing.T) {
 	inAllWays(t, testConcurrentVisibility[*schema.Message], testConcurrentVisibility[*schema.AgenticMessage])
 }
 
-// editionKey is the context key of the edition that the source answers with. The user of the run
-// is the value of allowedKey.
-type editionKey struct{}
-
 func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 	const runs, editions, users = 48, 3, 4
+	var asked atomic.Int32
 	middleware := newMiddleware[M](t, toolsearch.Config{
 		DynamicTools: testtools.EchoTools("clock: The time"),
 		Source: func(ctx context.Context) ([]tool.BaseTool, error) {
-			edition := ctx.Value(editionKey{}).(int)
+			edition := asked.Add(1) % editions
 			var specs []string
 			for user := range users {
 				for _, kind := range []string{"a", "b", "c"} {
@@ -500,12 +498,27 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 	})
 	var group sync.WaitGroup
 	for i := range runs {
-		user, edition := fmt.Sprintf("user%d", i%users), i/users%editions
-		ctx := context.WithValue(context.WithValue(context.Background(), editionKey{}, edition), allowedKey{}, user)
-		name := func(kind string) string { return fmt.Sprintf("%s_of_%s_in_edition%d", kind, user, edition) }
-		theirs := fmt.Sprintf("b_of_user%d_in_edition%d", (i+1)%users, edition)
+		user, other := fmt.Sprintf("user%d", i%users), fmt.Sprintf("user%d", (i+1)%users)
+		ctx := context.WithValue(context.Background(), allowedKey{}, user)
+		// The run's edition is that of its reminder.
+		name := func(r request, kind, user string) string {
+			listed := announced(r)
+			if len(listed) == 0 {
+				return "no reminder"
+			}
+			_, edition, _ := strings.Cut(listed[0], "_in_")
+			return kind + "_of_" + user + "_in_" + edition
+		}
+		var mine []string // of the run's edition and user
 		scripted := toolsearchtest.NewModel[M](
-			selecting(name("a")+","+theirs), selecting(name("b")), calling(name("c")), calling(theirs), searching(`{"query":"edition"}`), toolsearchtest.Say("done"))
+			turn{Decide: func(r request) turn {
+				mine = []string{name(r, "a", user), name(r, "b", user), name(r, "c", user)}
+				return selecting(mine[0] + "," + name(r, "b", other))
+			}},
+			turn{Decide: func(r request) turn { return selecting(name(r, "b", user)) }},
+			turn{Decide: func(r request) turn { return calling(name(r, "c", user)) }},
+			turn{Decide: func(r request) turn { return calling(name(r, "b", other)) }},
+			searching(`{"query":"edition"}`), toolsearchtest.Say("done"))
 		config := with(middleware)
 		config.Model = scripted
 		agent := newAgent(t, config)
@@ -518,9 +531,9 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			var saw []string
 			for _, r := range scripted.Requests() {
 				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
-				assert.Equal(t, []string{name("a"), name("b"), name("c")}, announced(r), "run %d: what the reminder lists", i)
+				assert.Equal(t, mine, announced(r), "run %d: what the reminder lists", i)
 			}
-			want := []string{"", name("a"), name("a") + " " + name("b"), name("b") + " " + name("c"), name("b") + " " + name("c")}
+			want := []string{"", mine[0], mine[0] + " " + mine[1], mine[1] + " " + mine[2], mine[1] + " " + mine[2]}
 			if !assert.Greater(t, len(saw), 5, "run %d: model calls", i) {
 				return
 			}

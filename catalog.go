@@ -185,26 +185,35 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	infos := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
-		if foreign.IsNil(t) {
-			return nil, fmt.Errorf("toolsearch: tool %d is nil (%T)", i, t)
-		}
-		info, err := infoOf(ctx, t)
+		info, err := usableInfo(ctx, t)
 		if err != nil {
-			return nil, fmt.Errorf("toolsearch: tool %d (%T): Info: %w", i, t, err)
-		}
-		if info == nil {
-			return nil, fmt.Errorf("toolsearch: tool %d (%T): Info returned nil", i, t)
-		}
-		if info.Name == "" {
-			return nil, fmt.Errorf("toolsearch: tool %d (%T): empty name", i, t)
-		}
-		if !wrapped.IsCallable(t) {
-			return nil, fmt.Errorf("toolsearch: tool %d, %q (%T): it can be called in none of the four ways: "+
-				"invokable, streamable, enhanced invokable, enhanced streamable", i, info.Name, t)
+			return nil, fmt.Errorf("toolsearch: tool %d: %w", i, err)
 		}
 		infos[i] = info
 	}
 	return infos, nil
+}
+
+// usableInfo asks a tool for its definition and reports what keeps the tool from a catalog.
+func usableInfo(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
+	if foreign.IsNil(t) {
+		return nil, fmt.Errorf("it is nil (%T)", t)
+	}
+	info, err := infoOf(ctx, t)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%T: Info: %w", t, err)
+	case info == nil:
+		return nil, fmt.Errorf("%T: Info returned nil", t)
+	case info.Name == "":
+		return nil, fmt.Errorf("%T: empty name", t)
+	case len(info.Name) > schemacheck.MaxNameBytes:
+		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), schemacheck.MaxNameBytes)
+	case !wrapped.IsCallable(t):
+		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
+			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
+	}
+	return info, nil
 }
 
 // infoOf asks a tool for its definition. A wrapper without a tool inside panics. The guard

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -26,6 +27,9 @@ const (
 	DefaultMaxResults = 5
 	// DefaultMaxResultsCap is the default of Config.MaxResultsCap.
 	DefaultMaxResultsCap = 50
+
+	// DefaultSourceTimeout is the default of Config.SourceTimeout.
+	DefaultSourceTimeout = 30 * time.Second
 
 	defaultRankedCap = 10 // of ProtocolRanked
 )
@@ -48,6 +52,19 @@ type Config struct {
 	// catalog is DynamicTools alone. Source should not depend on the user; use Filter for that.
 	// Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
+
+	// SourceTimeout is the longest that a run waits for Source to answer, and then for the index
+	// of a changed answer. After that the last good catalog stays, and a FailureEvent says so.
+	// Only one run waits for a new index. Other runs that start meanwhile go on with the last
+	// good catalog, or wait if there is none yet. Zero means DefaultSourceTimeout.
+	SourceTimeout time.Duration
+
+	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools: for
+	// its name, an array without items, or a schema that is not that of an object. A provider
+	// refuses the whole request for such a tool, once the tool is loaded. A tool of Source is
+	// mended, or left out for its name, and a FailureEvent says so. False means that New tells a
+	// FailureEvent and keeps the tools as they are.
+	StrictTools bool
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil
 	// means the function Annotate.
@@ -254,6 +271,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.Annotate == nil {
 		filled.Annotate = search.Annotate
 	}
+	filled.SourceTimeout = cmp.Or(filled.SourceTimeout, DefaultSourceTimeout)
 	if filled.MaxResults == 0 {
 		filled.MaxResults = DefaultMaxResults
 		if filled.MaxResultsCap > 0 {
@@ -279,6 +297,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	case filled.DeferFrom < 0 || filled.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
 		return nil, fmt.Errorf("toolsearch: DeferFrom %d, MaxLoaded %d, Preselect %d and Reminder.MaxTokens %d must not be negative",
 			filled.DeferFrom, filled.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
+	case filled.SourceTimeout < 0:
+		return nil, fmt.Errorf("toolsearch: SourceTimeout %v must not be negative", filled.SourceTimeout)
 	case filled.Reminder.Position < ReminderFirst || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:

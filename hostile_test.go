@@ -89,17 +89,21 @@ func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool,
 	return scripted.Requests()[0].ToolNames()
 }
 
+// longest cuts a name to the longest that a catalog takes.
+func longest(name string) string { return name[:min(len(name), 128)] }
+
 // Tools with hostile names and descriptions of 1 MB are announced, found by their shown names, and
 // called, under every protocol.
 func TestHostileCatalogIsPlayed(t *testing.T) {
 	for _, p := range protocols {
 		var specs []tool.BaseTool
 		for i, text := range hostileTexts {
-			specs = append(specs, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: fmt.Sprintf("t%d%s", i, text), Desc: text + strings.Repeat("mail ", 1<<18)}}})
+			specs = append(specs, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: longest(fmt.Sprintf("t%d%s", i, text)), Desc: text + strings.Repeat("mail ", 1<<18)}}})
 		}
 		config := p.config
-		config.Source = func(context.Context) ([]tool.BaseTool, error) { return specs, nil }
-		config.OnEvent = onFailure(func(err error) { assert.Fail(t, "a failure event", "%s: %v", p.name, err) })
+		config.DynamicTools = specs
+		var failures []error
+		config.OnEvent = onFailure(func(err error) { failures = append(failures, err) })
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
 			toolsearchtest.CallTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),
@@ -119,6 +123,9 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 			}
 		}
 		assert.Contains(t, o.result(t, "call_4"), "ran with {}", p.name)
+		if assert.Len(t, failures, 1, "%s: the failure events", p.name) {
+			assert.ErrorContains(t, failures[0], "DynamicTools: providers refuse", p.name)
+		}
 	}
 }
 

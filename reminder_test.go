@@ -170,7 +170,7 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	summaries := map[string]string{}
 	for i, text := range hostileTexts {
 		for _, name := range []string{text + fmt.Sprint(i), fmt.Sprintf("mcp__%s__tool%d", text, i)} {
-			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: text + strings.Repeat("long ", 1<<18)}}})
+			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: longest(name), Desc: text + strings.Repeat("long ", 1<<18)}}})
 		}
 		summaries[toolsearch.Annotate(&schema.ToolInfo{Name: "mcp__" + text + "__tool"}).Namespace] = text
 	}
@@ -451,7 +451,7 @@ func FuzzReminder(f *testing.F) {
 		f.Add(names[0], names[1], names[2])
 	}
 	f.Fuzz(func(t *testing.T, a, b, c string) {
-		names := []string{a, b, c}
+		names := []string{longest(a), longest(b), longest(c)}
 		if len(sortedSet(names)) < 3 || slices.Contains(names, "") || slices.Contains(names, "tool_search") {
 			t.Skip() // New refuses these
 		}

@@ -1,21 +1,22 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
@@ -23,16 +24,22 @@ import (
 // A catalog that changes. An edition is the dynamic tools at a point in time, compiled, with
 // everything derived from them. It never changes. Each run asks Config.Source at its start and
 // keeps the edition that is current then. A changed answer makes a new edition for this run
-// and the next ones.
+// and the next ones:
+//
+//	ask -> answer -> the same as before? -> admit -> compile -> the current edition
+//
+// Source and the code of an index may fail, hang, or ignore their context. So each of them runs
+// on a goroutine of its own, a run waits no longer than Config.SourceTimeout, and no lock is
+// held meanwhile. At most one edition is compiled at a time. The other runs go on with the last
+// good edition, or wait if there is none yet.
 
 type edition struct {
 	catalog  *Catalog
 	names    metaNames
 	reader   *reader
 	tools    []tool.BaseTool
-	prints   [][sha256.Size]byte // of the definitions of Source's tools
-	always   []int               // documents of Config.AlwaysLoaded, in their order
-	hideable docset.Set          // all documents but always
+	always   []int      // documents of Config.AlwaysLoaded, in their order
+	hideable docset.Set // all documents but always
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
@@ -44,10 +51,29 @@ type editions struct {
 	teller *teller
 	defers bool               // the mode takes deferred definitions
 	fixed  []*schema.ToolInfo // of DynamicTools
-	lock   chan struct{}      // guards the fields below; a channel, to wait with a context
-	last   *edition
-	tools  []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
-	took   time.Duration   // the time to compile last
+	asking foreign.Gate       // how many runs ask Source at once
+
+	mu       sync.Mutex // guards the fields below; held for moments
+	last     *edition
+	tools    []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
+	answer   *sourceAnswer   // the answer that last is made of; nil before the first good answer
+	asked    int             // number of answers asked for
+	newest   int             // the number of the newest answer that was accepted
+	building *building       // nil means that no edition is being compiled
+	failed   *building       // the last one that took too long
+	untold   []Event         // what no run has told yet
+}
+
+// maxAsking bounds the runs that ask Source at once, and so what a Source that hangs can pile up.
+const maxAsking = 64
+
+// building is an edition that is being compiled.
+type building struct {
+	answer *sourceAnswer
+	done   chan struct{}
+
+	err error     // set when done; nil if the edition is current now
+	end time.Time // of one that took too long: when it may be tried again
 }
 
 func newEditions(ctx context.Context, config *Config, teller *teller, defers bool) (*editions, error) {
@@ -55,12 +81,45 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	if err != nil {
 		return nil, err
 	}
-	e := &editions{config: config, teller: teller, defers: defers, fixed: infos, lock: make(chan struct{}, 1)}
+	e := &editions{config: config, teller: teller, defers: defers, fixed: infos, asking: make(foreign.Gate, maxAsking)}
+	if refused := refusals(infos); len(refused) > 0 {
+		err := problems("DynamicTools: providers refuse", refused)
+		if config.StrictTools {
+			return nil, err
+		}
+		teller.fail(ctx, "DynamicTools", err)
+	}
 	if e.last, err = e.compile(ctx, config.DynamicTools, infos); err != nil {
 		return nil, err
 	}
 	e.tools = e.last.tools
 	return e, nil
+}
+
+// refusals returns a line for every definition that providers refuse.
+func refusals(infos []*schema.ToolInfo) (lines []string) {
+	for i, info := range infos {
+		if err := schemacheck.Refusal(info); err != nil {
+			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, quoted(info.Name), err))
+		}
+	}
+	return lines
+}
+
+func quoted(name string) string { return strconv.Quote(naming.Cut(name, naming.MaxBytes)) }
+
+// Bounds on an error about tools.
+const (
+	maxProblems     = 10 // tools that it names
+	maxProblemBytes = 500
+)
+
+func problems(what string, lines []string) error {
+	count := ""
+	if len(lines) > maxProblems {
+		count = fmt.Sprintf("; and %d more", len(lines)-maxProblems)
+	}
+	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
 }
 
 func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*schema.ToolInfo) (*edition, error) {
@@ -126,36 +185,168 @@ func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
 }
 
 // current returns the edition for a run that starts now, and its tools: these may be newer
-// values than the edition's, with the same definitions.
+// values than the edition's, with the same definitions. The error is that of the context.
 func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
 	if e.config.Source == nil {
 		return e.last, e.last.tools, nil
 	}
-	answer, sourceErr := e.ask(ctx)
-	select {
-	case e.lock <- struct{}{}:
-	case <-ctx.Done():
+	a, err := e.ask(ctx)
+	if err == nil {
+		err = e.accept(ctx, a)
+	}
+	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	before := e.last
-	if sourceErr == nil {
-		// A guard, since Annotate and Index read texts of a remote server.
-		_, sourceErr = foreign.Guard(func() (any, error) { return nil, e.accept(ctx, answer) })
-	}
-	last, tools, took := e.last, e.tools, e.took
-	<-e.lock
+	e.mu.Lock()
+	last, tools, untold := e.last, e.tools, e.untold
+	e.untold = nil
+	e.mu.Unlock()
 	// A listener may do anything, so the lock is released before it is called.
-	if sourceErr == nil {
-		if last != before && e.teller.listens() {
-			e.teller.tell(ctx, changeOf(before.catalog, last.catalog, took))
-		}
-		return last, tools, nil
+	for _, event := range untold {
+		e.teller.tell(ctx, event)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+	if err != nil {
+		e.teller.fail(ctx, "Source", fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", err, len(tools)))
 	}
-	e.teller.fail(ctx, "Source", fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", sourceErr, len(tools)))
 	return last, tools, nil
+}
+
+// ask asks Source.
+func (e *editions) ask(ctx context.Context) (*sourceAnswer, error) {
+	e.mu.Lock()
+	e.asked++
+	a, last := &sourceAnswer{number: e.asked}, e.answer
+	e.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
+	defer cancel()
+	_, err := foreign.Through(limited, e.asking, func(ctx context.Context) (any, error) {
+		tools, err := e.config.Source(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !a.repeats(ctx, tools, last) {
+			a.read(ctx, tools)
+		}
+		return nil, nil
+	})
+	switch {
+	case ctx.Err() == nil && limited.Err() != nil:
+		return nil, fmt.Errorf("no answer within %v", e.config.SourceTimeout)
+	case err != nil:
+		return nil, err
+	case len(a.tools) == 0:
+		return nil, errors.New("it returned no tools")
+	}
+	return a, nil
+}
+
+// accept makes an answer the current edition, unless it is already. It waits for an edition that
+// is being compiled if there is no good edition yet.
+func (e *editions) accept(ctx context.Context, a *sourceAnswer) error {
+	for {
+		e.mu.Lock()
+		current, failed, b, isStale := e.answer, e.failed, e.building, a.number < e.newest
+		e.mu.Unlock()
+		switch {
+		case isStale: // a newer answer was faster
+			return nil
+		case current != nil && a.sameAs(current):
+			if e.refresh(current, a) {
+				return nil
+			}
+			continue
+		case failed != nil && time.Now().Before(failed.end) && a.sameAs(failed.answer):
+			return failed.err
+		case b != nil && current != nil:
+			return nil
+		}
+		isMine := b == nil
+		if isMine {
+			if b = e.start(ctx, current, a); b == nil {
+				continue
+			}
+		}
+		wait := time.NewTimer(e.config.SourceTimeout)
+		select {
+		case <-b.done:
+			wait.Stop()
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case <-wait.C:
+			return e.late()
+		}
+		if isMine || b.err != nil {
+			return b.err
+		}
+	}
+}
+
+func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
+
+// refresh takes the tools of an answer with the same definitions as the current answer. It
+// reports false if another answer is current meanwhile.
+func (e *editions) refresh(current, a *sourceAnswer) bool {
+	isSame := &a.tools[0] == &current.tools[0] || a.sameTools(current)
+	if !isSame { // outside the lock
+		a.once.Do(a.print)
+		current.once.Do(current.print)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answer != current {
+		return false
+	}
+	if a.kept = current.kept; !isSame {
+		var tools []tool.BaseTool
+		tools, a.kept = a.standIns(current)
+		e.tools = wrapAll(slices.Concat(e.config.DynamicTools, tools), e.last.catalog)
+	}
+	e.answer, e.newest = a, max(e.newest, a.number)
+	return true
+}
+
+// start starts to compile an answer. It returns nil if the situation has changed meanwhile.
+func (e *editions) start(ctx context.Context, current, a *sourceAnswer) *building {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.building != nil || e.answer != current {
+		return nil
+	}
+	e.building = &building{answer: a, done: make(chan struct{})}
+	go e.build(context.WithoutCancel(ctx), e.building)
+	return e.building
+}
+
+// build compiles an edition and makes it the current edition.
+func (e *editions) build(ctx context.Context, b *building) {
+	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
+	defer cancel()
+	start := time.Now()
+	var left []string
+	// A guard, since Annotate and Index read texts of a remote server.
+	next, err := foreign.Guard(func() (*edition, error) {
+		tools, infos, why := b.answer.admit(e)
+		if left = why; len(tools) == 0 {
+			return nil, problems("no tool can be used:", left)
+		}
+		return e.compile(limited, slices.Concat(e.config.DynamicTools, tools), slices.Concat(e.fixed, infos))
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.building, b.err = nil, err
+	switch {
+	case err == nil:
+		e.untold = append(e.untold, changeOf(e.last.catalog, next.catalog, time.Since(start)))
+		if len(left) > 0 {
+			e.untold = append(e.untold, FailureEvent{Part: "Source", Err: problems("Source: left out or mended:", left)})
+		}
+		e.last, e.tools, e.answer, e.newest, e.failed = next, next.tools, b.answer, b.answer.number, nil
+	case limited.Err() != nil:
+		b.err, b.end = e.late(), time.Now().Add(e.config.SourceTimeout)
+		e.failed = b
+	}
+	close(b.done)
 }
 
 // changeOf describes the change from one catalog to another.
@@ -170,79 +361,149 @@ func changeOf(before, after *Catalog, took time.Duration) CatalogEvent {
 	return e
 }
 
-// accept makes the answer the current edition, unless it is already.
-func (e *editions) accept(ctx context.Context, a *answered) error {
-	if slices.Equal(a.prints, e.last.prints) {
-		e.tools = wrapAll(a.tools, e.last.catalog)
-		return nil
-	}
-	start := time.Now()
-	next, err := e.compile(ctx, a.tools, a.infos)
-	if err != nil {
-		return err
-	}
-	next.prints = a.prints
-	e.last, e.tools, e.took = next, next.tools, time.Since(start)
-	return nil
-}
-
-// answered is the tools of DynamicTools and of an answer of Source.
-type answered struct {
+// sourceAnswer is an answer of Source.
+type sourceAnswer struct {
+	number int // answers asked for later have greater numbers
 	tools  []tool.BaseTool
-	infos  []*schema.ToolInfo
-	prints [][sha256.Size]byte // fingerprints of Source's tools
+	infos  []*schema.ToolInfo // nil for a tool without
+	seen   []definitionSeen
+	kept   []int // the tools that the edition has, in its order
+
+	once   sync.Once
+	order  []int               // the tools by name: a server that lists them in another order has not changed
+	prints []schemacheck.Print // in that order
 }
 
-// ask asks Source and returns its tools after DynamicTools. Source's tools are sorted by name:
-// a server that lists its tools in another order each time has not changed.
-func (e *editions) ask(ctx context.Context) (*answered, error) {
-	answer, err := foreign.Guard(func() ([]tool.BaseTool, error) { return e.config.Source(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	if len(answer) == 0 {
-		return nil, errors.New("it returned no tools")
-	}
-	infos, err := toolInfos(ctx, answer)
-	if err != nil {
-		return nil, err
-	}
-	order := make([]int, len(infos))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(infos[a].Name, infos[b].Name) })
-	a := &answered{
-		tools:  slices.Clone(e.config.DynamicTools),
-		infos:  slices.Clone(e.fixed),
-		prints: make([][sha256.Size]byte, len(order)),
-	}
-	for i, at := range order {
-		a.tools, a.infos = append(a.tools, answer[at]), append(a.infos, infos[at])
-		a.prints[i] = fingerprint(infos[at])
-	}
-	return a, nil
+// definitionSeen is what a definition was when it was read. A later change of what its pointer
+// points to is not seen.
+type definitionSeen struct {
+	info       *schema.ToolInfo
+	name, desc string
+	parameters *schema.ParamsOneOf
+	problem    string // why there is no definition; "" if there is one
 }
 
-// fingerprint returns a hash that is equal for equal definitions.
-func fingerprint(info *schema.ToolInfo) [sha256.Size]byte {
-	definition := struct {
-		Name, Description string
-		Parameters        any
-		Extra             map[string]any
-	}{Name: info.Name, Description: info.Desc, Extra: info.Extra}
-	// Parameters that cannot be written are left out of the fingerprint.
-	if schema, err := foreign.Guard(info.ToJSONSchema); err == nil && schemacheck.IsWritable(schema) {
-		definition.Parameters = schema
+// repeats reports whether an answer has the same tools as the last answer, with the same
+// definitions. The answer then takes over what was read of the last answer.
+func (a *sourceAnswer) repeats(ctx context.Context, tools []tool.BaseTool, last *sourceAnswer) bool {
+	if last == nil || len(tools) != len(last.tools) {
+		return false
 	}
-	text, err := sonic.ConfigStd.Marshal(definition) // ConfigStd sorts the keys of maps
-	if err != nil {                                  // Extra cannot be JSON
-		definition.Extra = nil
-		text, err = sonic.ConfigStd.Marshal(definition)
+	for i, t := range tools {
+		seen := &last.seen[i]
+		if seen.info == nil || !foreign.AreSame(t, last.tools[i]) {
+			return false
+		}
+		info, err := infoOf(ctx, t)
+		if err != nil || info != seen.info || info.Name != seen.name || info.Desc != seen.desc || info.ParamsOneOf != seen.parameters {
+			return false
+		}
 	}
-	if err != nil { // the parameters cannot either, and no model can get them
-		definition.Parameters = nil
-		text, _ = sonic.ConfigStd.Marshal(definition)
+	a.tools, a.infos, a.seen = last.tools, last.infos, last.seen
+	return true
+}
+
+// read asks the tools for their definitions.
+func (a *sourceAnswer) read(ctx context.Context, tools []tool.BaseTool) {
+	a.tools = slices.Clone(tools)
+	a.infos, a.seen = make([]*schema.ToolInfo, len(tools)), make([]definitionSeen, len(tools))
+	for i, t := range a.tools {
+		info, err := usableInfo(ctx, t)
+		if err != nil {
+			a.seen[i].problem = naming.Cut(err.Error(), maxProblemBytes)
+			continue
+		}
+		a.infos[i], a.seen[i] = info, definitionSeen{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
 	}
-	return sha256.Sum256(text)
+}
+
+// sameAs reports whether two answers have the same definitions. Definitions that are the same
+// values are not read.
+func (a *sourceAnswer) sameAs(b *sourceAnswer) bool {
+	if len(a.tools) != len(b.tools) {
+		return false
+	}
+	if len(a.seen) > 0 && &a.seen[0] == &b.seen[0] || slices.Equal(a.seen, b.seen) {
+		return true
+	}
+	a.once.Do(a.print)
+	b.once.Do(b.print)
+	return slices.Equal(a.prints, b.prints)
+}
+
+// print sorts the tools by name and hashes their definitions.
+func (a *sourceAnswer) print() {
+	a.order, a.prints = make([]int, len(a.tools)), make([]schemacheck.Print, len(a.tools))
+	for i := range a.order {
+		a.order[i] = i
+	}
+	slices.SortStableFunc(a.order, func(i, j int) int { return strings.Compare(a.seen[i].name, a.seen[j].name) })
+	for i, at := range a.order {
+		seen := &a.seen[at]
+		definition := schema.ToolInfo{Name: seen.name, Desc: cmp.Or(seen.problem, seen.desc), ParamsOneOf: seen.parameters}
+		if a.infos[at] != nil {
+			definition.Extra = a.infos[at].Extra
+		}
+		a.prints[i] = schemacheck.PrintOf(&definition)
+	}
+}
+
+// sameTools reports whether two answers with the same definitions have the same tools in the same
+// order.
+func (a *sourceAnswer) sameTools(b *sourceAnswer) bool {
+	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
+}
+
+// standIns returns the tools in the places of those that the edition has of another answer with
+// the same definitions. Both answers are printed.
+func (a *sourceAnswer) standIns(b *sourceAnswer) (tools []tool.BaseTool, kept []int) {
+	at := make([]int, len(a.order))
+	for i := range a.order {
+		at[b.order[i]] = a.order[i]
+	}
+	for _, before := range b.kept {
+		kept = append(kept, at[before])
+		tools = append(tools, a.tools[at[before]])
+	}
+	return tools, kept
+}
+
+// admit returns the tools of an answer that can be in a catalog, by name, and a line for every
+// tool that was left out or mended. One bad tool does not cost the others of its answer.
+func (a *sourceAnswer) admit(e *editions) (tools []tool.BaseTool, infos []*schema.ToolInfo, left []string) {
+	a.once.Do(a.print)
+	meta := e.config.Protocol.names(e.config.ToolName)
+	a.kept = nil
+	taken := make(map[string]bool, len(a.tools)+len(e.fixed))
+	for _, info := range e.fixed {
+		taken[info.Name] = true
+	}
+	for _, at := range a.order {
+		info, err := a.infos[at], error(nil)
+		switch {
+		case info == nil:
+			err = errors.New(a.seen[at].problem)
+		case !schemacheck.IsValidName(info.Name):
+			err = schemacheck.Refusal(info)
+		case meta.has(info.Name):
+			err = errors.New("a meta-tool has this name")
+		case taken[info.Name]:
+			err = errors.New("another dynamic tool has this name")
+		default:
+			var refusal error
+			if info, refusal = schemacheck.Mended(info); info == nil {
+				err = refusal
+			} else if refusal != nil {
+				left = append(left, fmt.Sprintf("tool %d, %s: mended: %v", at, quoted(info.Name), refusal))
+			}
+		}
+		if err != nil {
+			left = append(left, fmt.Sprintf("tool %d, %s: %v", at, quoted(a.seen[at].name), err))
+			continue
+		}
+		taken[info.Name] = true
+		a.kept = append(a.kept, at)
+		tools, infos = append(tools, a.tools[at]), append(infos, info)
+	}
+	return tools, infos, left
 }

@@ -2,6 +2,7 @@ package toolsearch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -240,15 +242,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"an error", "no route to host", nil, func() { s.err = errors.New("no route to host") }},
 		{"a panic", "connection lost", nil, func() { s.panics = true }},
 		{"no tools", "no tools", nil, nil},
-		{"a nil tool", "nil", []tool.BaseTool{one, nil}, nil},
-		{"a typed nil", "nil", []tool.BaseTool{one, (*testtools.EchoTool)(nil)}, nil},
-		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{testtools.InfoOnly{Of: &schema.ToolInfo{}}}}, nil},
-		{"a tool without Info", "no answer", []tool.BaseTool{one, shy{}}, nil},
-		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}, nil},
-		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}}, nil},
-		{"a name twice", "duplicate", append(testtools.EchoTools("fax: Faxes once more"), one), nil},
-		{"the name of a tool of DynamicTools", "duplicate", testtools.EchoTools("get_weather: Lies"), nil},
-		{"the name of the search tool", "tool_search", testtools.EchoTools("fax: Faxes", "tool_search: Phishes"), nil},
+		{"only a bad tool", "no tool can be used", []tool.BaseTool{nil}, nil},
 		{"a tool that cannot be indexed", "cannot index that", testtools.EchoTools("unindexable: x"), nil},
 		{"a tool that cannot be annotated", "no word for it", testtools.EchoTools("unspeakable: x"), nil},
 	} {
@@ -264,6 +258,34 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	check("the last good answer again", "get_weather", "send_mail")
 	assert.Equal(t, indexed, s.indexed.Load(), "how often the last good answer is indexed")
 	assert.Empty(t, s.errs, "the failure events")
+
+	// One bad tool does not cost the others of its answer.
+	for _, tt := range []struct {
+		name, told string
+		tools      []tool.BaseTool
+	}{
+		{"a nil tool", "nil", []tool.BaseTool{one, nil}},
+		{"a typed nil", "nil", []tool.BaseTool{one, (*testtools.EchoTool)(nil)}},
+		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{testtools.InfoOnly{Of: &schema.ToolInfo{}}}}},
+		{"a tool without Info", "no answer", []tool.BaseTool{one, shy{}}},
+		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}},
+		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}}},
+		{"a name twice", "another dynamic tool", append(testtools.EchoTools("fax: Faxes once more"), one)},
+		{"the name of a tool of DynamicTools", "another dynamic tool", testtools.EchoTools("get_weather: Lies", "fax: Faxes")},
+		{"the name of the search tool", "meta-tool", testtools.EchoTools("fax: Faxes", "tool_search: Phishes")},
+		{"a name with a blank", `"get weather"`, testtools.EchoTools("fax: Faxes", "get weather: Weather")},
+		{"a name of 65 letters", "1 to 64 letters", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 65)+": Long")},
+		{"a name of 200 KB", "200000 bytes", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 200_000)+": Longest")},
+		{"a schema that cannot be written", "wrong, too large", []tool.BaseTool{one, withSchema("bad", &jsonschema.Schema{Type: "object", Default: math.Inf(1)})}},
+		{"a schema that contains itself", "wrong, too large", []tool.BaseTool{one, withSchema("bad", circular())}},
+		{"a schema nested 250 deep", "wrong, too large", []tool.BaseTool{one, withSchema("deep", nested(250, strings.Repeat("long ", 800)))}},
+	} {
+		s.serveTools(tt.tools...)
+		check(tt.name, "get_weather", "fax")
+		told(tt.name, tt.told)
+		check(tt.name+", again", "get_weather", "fax")
+		assert.Empty(t, s.errs, "%s: the failure events of an answer that has not changed", tt.name)
+	}
 }
 
 // session is a tool that can be called only while its connection is open.
@@ -304,13 +326,65 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	assert.Equal(t, "sent", run())
 }
 
-// Two tools whose definitions cannot be written as JSON are told apart.
+func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
+	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Does", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+}
+
+func circular() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object"}
+	s.Items = s
+	return s
+}
+
+// nested returns a schema with schemas inside one another, each with a description.
+func nested(depth int, description string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Description: description}
+	for range depth {
+		outer := &jsonschema.Schema{Type: "object", Description: description, Properties: jsonschema.NewProperties()}
+		outer.Properties.Set("inner", s)
+		s = outer
+	}
+	return s
+}
+
+// A schema that providers refuse is mended, and an event says so.
+func TestSourceMendsSchemas(t *testing.T) {
+	inAllWays(t, testMendedSchemas[*schema.Message], testMendedSchemas[*schema.AgenticMessage])
+}
+
+func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	list := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
+	list.Properties.Set("names", &jsonschema.Schema{Type: "array"})
+	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}))
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search list word")
+	if assert.Len(t, s.errs, 1, "the failure events") {
+		assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
+		assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
+	}
+	for _, info := range o.last().Tools {
+		definition, err := info.ToJSONSchema()
+		require.NoError(t, err)
+		text, err := json.Marshal(definition)
+		require.NoError(t, err)
+		switch info.Name {
+		case "list":
+			assert.JSONEq(t, `{"type":"object","properties":{"names":{"type":"array","items":{"description":"any value"}}}}`, string(text))
+		case "word":
+			assert.JSONEq(t, `{"type":"object"}`, string(text))
+		}
+	}
+	assert.Nil(t, list.Properties.Value("names").Items, "the items of the schema that Source gave")
+}
+
+// Tools that are alike but for what cannot be written as JSON are told apart.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[*schema.Message](t, s.config())
 	strange := func(name, description string) tool.BaseTool {
 		return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
-			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Default: math.Inf(1)})}}}
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})}}}
 	}
 	for _, name := range []string{"one", "two"} {
 		s.serveTools(strange(name, "Does"))
@@ -318,6 +392,130 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 		checkAnnounced(t, o, "get_weather", name)
 	}
 	assert.Empty(t, s.errs, "the failure events")
+}
+
+// An index that stalls stops no run: while it is built, the last good catalog goes on.
+func TestStalledIndexStopsNoRun(t *testing.T) {
+	s := &server{}
+	s.serve("send_mail: Sends")
+	config := s.config()
+	config.SourceTimeout = 300 * time.Millisecond
+	stalled, release := make(chan struct{}, 10), make(chan struct{})
+	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "list_stocks" }) {
+			stalled <- struct{}{}
+			<-release // whatever its context says
+		}
+		return toolsearch.Keyword(ctx, docs)
+	}
+	middleware := newMiddleware[*schema.Message](t, config)
+	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
+	checkAnnounced(t, run(), "get_weather", "send_mail")
+
+	s.serve("send_mail: Sends", "list_stocks: Prices")
+	first := make(chan outcome, 1)
+	go func() { first <- run() }()
+	<-stalled
+	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
+	checkAnnounced(t, <-first, "get_weather", "send_mail")
+	checkAnnounced(t, run(), "get_weather", "send_mail")
+	assert.Empty(t, stalled, "indexes that are built besides")
+	close(release)
+	require.Eventually(t, func() bool {
+		return len(announced(run().requests[0])) == 3
+	}, 10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
+	if assert.NotEmpty(t, s.errs, "the failure events") {
+		assert.Contains(t, s.errs[0], "no index within 300ms")
+	}
+}
+
+// A run that waits for the first catalog ends with its own context, and so does a run whose Source
+// ignores the context.
+func TestWaitingEndsWithTheRun(t *testing.T) {
+	for _, name := range []string{"the source", "the index"} {
+		release := make(chan struct{})
+		waits := func() { <-release }
+		config := toolsearch.Config{
+			Source: func(context.Context) ([]tool.BaseTool, error) {
+				if name == "the source" {
+					waits()
+				}
+				return testtools.NewsTools(), nil
+			},
+			Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+				if name == "the index" && len(docs) > 0 {
+					waits()
+				}
+				return toolsearch.Keyword(ctx, docs)
+			},
+		}
+		middleware := newMiddleware[*schema.Message](t, config)
+		var group sync.WaitGroup
+		for range 3 {
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+				assert.ErrorIs(t, err, context.DeadlineExceeded, name)
+			}()
+		}
+		group.Wait()
+		close(release)
+	}
+}
+
+// An older answer that comes late does not take the place of a newer answer.
+func TestLateAnswerIsNotTheLast(t *testing.T) {
+	late, asked := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) {
+		if calls.Add(1) == 1 {
+			close(asked)
+			<-late
+			return testtools.EchoTools("old_tool: Old"), nil
+		}
+		return testtools.EchoTools("new_tool: New"), nil
+	}})
+	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
+	first := make(chan outcome, 1)
+	go func() { first <- run() }()
+	<-asked
+	checkAnnounced(t, run(), "new_tool")
+	close(late)
+	checkAnnounced(t, <-first, "new_tool")
+}
+
+// BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools that has not changed:
+// the same tools, or new values of the same definitions.
+func BenchmarkUnchangedSource(b *testing.B) {
+	ctx := context.Background()
+	tools := func() (tools []tool.BaseTool) {
+		for _, info := range testtools.BenchCatalog(10_000) {
+			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
+		}
+		return tools
+	}
+	same, others := tools(), [2][]tool.BaseTool{tools(), tools()}
+	for name, answer := range map[string]func(i int) []tool.BaseTool{
+		"same tools": func(int) []tool.BaseTool { return same },
+		"new tools":  func(i int) []tool.BaseTool { return others[i%2] },
+	} {
+		b.Run(name, func(b *testing.B) {
+			i := 0
+			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answer(i), nil }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // OnEvent may run an agent, because nothing is locked while it runs.

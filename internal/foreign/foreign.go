@@ -31,6 +31,13 @@ func IsNil(value any) bool {
 	}
 }
 
+// AreSame reports whether two values are the same pointer. Values that are not pointers are not
+// the same: to compare them could panic.
+func AreSame[T any](a, b T) bool {
+	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
+	return v.Kind() == reflect.Pointer && w.Kind() == reflect.Pointer && v.Type() == w.Type() && v.Pointer() == w.Pointer()
+}
+
 // A Gate limits how many calls run at once in code that may hang, such as a client of a
 // remote service. Calls that ignore their context cannot pile up beyond that number.
 type Gate chan struct{}

@@ -1,0 +1,327 @@
+package schemacheck
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/bytedance/sonic"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// What providers refuse in the definition of a tool. A provider that refuses a single definition
+// refuses the whole request.
+
+// MaxNameBytes is the longest name of a tool that any provider takes.
+const MaxNameBytes = 128
+
+// validName is what every provider takes for a name.
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// IsValidName reports whether every provider takes the name of a tool.
+func IsValidName(name string) bool { return validName.MatchString(name) }
+
+var (
+	errInvalidName = errors.New("providers take 1 to 64 letters, digits, underscores and hyphens for a name")
+	errNotObject   = errors.New("the schema of its parameters is not that of an object")
+	errNoItems     = errors.New("the schema of its parameters has an array without items")
+	errUnwritable  = fmt.Errorf("the schema of its parameters is wrong, too large, or nested more than %d deep", maxDepth)
+)
+
+// Refusal returns why providers refuse a definition, or nil.
+func Refusal(info *schema.ToolInfo) error {
+	if !IsValidName(info.Name) {
+		return errInvalidName
+	}
+	_, refusal := mended(info)
+	return refusal
+}
+
+// Mended returns a definition that providers do not refuse for its schema, and what was wrong
+// with the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be
+// mended. An array without items gets items of any kind. A schema of anything but an object
+// becomes the schema of an object, since the arguments of a call always are an object.
+func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
+	definition, refusal := mended(info)
+	switch {
+	case refusal == nil:
+		return info, nil
+	case definition == nil:
+		return nil, refusal
+	}
+	copied := *info
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
+	return &copied, refusal
+}
+
+func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error) {
+	if _, err := written(info); err != nil {
+		return nil, errUnwritable
+	}
+	definition, _ = info.ToJSONSchema()
+	if definition == nil {
+		return nil, nil
+	}
+	definition, changed := withItems(definition)
+	if changed {
+		refusal = errNoItems
+	}
+	composed := len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Ref != ""
+	switch {
+	case definition.Type == "object":
+	case definition.Type == "" && (definition.Properties != nil || composed):
+		copied := *definition
+		copied.Type, copied.TypeEnhanced = "object", nil
+		definition, refusal = &copied, errNotObject
+	default:
+		definition, refusal = &jsonschema.Schema{Type: "object", Description: definition.Description, Definitions: definition.Definitions}, errNotObject
+	}
+	return definition, refusal
+}
+
+// withItems returns a schema in which every array has items, and whether it differs from s. It
+// copies the schemas that it changes.
+func withItems(s *jsonschema.Schema) (*jsonschema.Schema, bool) {
+	if s == nil {
+		return nil, false
+	}
+	copied := *s
+	changed := false
+	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil && len(s.PrefixItems) == 0 {
+		// A schema without a word is written as true, which not all providers take.
+		copied.Items, changed = &jsonschema.Schema{Description: "any value"}, true
+	}
+	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
+		mended, differs := withItems(*inner)
+		*inner, changed = mended, changed || differs
+	}
+	for _, list := range [...]*[]*jsonschema.Schema{&copied.AllOf, &copied.AnyOf, &copied.OneOf, &copied.PrefixItems} {
+		mended, differs := listWithItems(*list)
+		*list, changed = mended, changed || differs
+	}
+	for _, named := range [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&copied.Definitions), &copied.PatternProperties, &copied.DependentSchemas} {
+		mended, differs := namedWithItems(*named)
+		*named, changed = mended, changed || differs
+	}
+	if s.Properties != nil {
+		properties := jsonschema.NewProperties()
+		differs := false
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			mended, differ := withItems(pair.Value)
+			properties.Set(pair.Key, mended)
+			differs = differs || differ
+		}
+		if differs {
+			copied.Properties, changed = properties, true
+		}
+	}
+	if !changed {
+		return s, false
+	}
+	return &copied, true
+}
+
+func listWithItems(list []*jsonschema.Schema) ([]*jsonschema.Schema, bool) {
+	mended := make([]*jsonschema.Schema, len(list))
+	changed := false
+	for i, s := range list {
+		inner, differs := withItems(s)
+		mended[i], changed = inner, changed || differs
+	}
+	if !changed {
+		return list, false
+	}
+	return mended, true
+}
+
+func namedWithItems(named map[string]*jsonschema.Schema) (map[string]*jsonschema.Schema, bool) {
+	mended := make(map[string]*jsonschema.Schema, len(named))
+	changed := false
+	for name, s := range named {
+		inner, differs := withItems(s)
+		mended[name], changed = inner, changed || differs
+	}
+	if !changed {
+		return named, false
+	}
+	return mended, true
+}
+
+// A Print is equal for equal definitions of tools. It holds within a program alone.
+type Print uint64
+
+var printSeed = maphash.MakeSeed()
+
+// PrintOf returns the print of a definition. It leaves out a schema that is wrong or cannot be
+// written in a reasonable time.
+func PrintOf(info *schema.ToolInfo) Print {
+	var w printer
+	w.hash.SetSeed(printSeed)
+	w.text(info.Name)
+	w.text(info.Desc)
+	w.value(info.Extra)
+	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && IsWritable(definition) {
+		w.schema(definition)
+	}
+	return Print(w.hash.Sum64())
+}
+
+// printer hashes the words of a schema. Each field that is set is preceded by its number.
+type printer struct{ hash maphash.Hash }
+
+func (w *printer) text(s string) {
+	w.number(len(s))
+	w.hash.WriteString(s)
+}
+
+func (w *printer) number(n int) {
+	var b [10]byte
+	w.hash.Write(strconv.AppendInt(b[:0], int64(n), 36))
+	w.hash.WriteByte(' ')
+}
+
+func (w *printer) field(number int, s string) {
+	if s != "" {
+		w.number(number)
+		w.text(s)
+	}
+}
+
+func (w *printer) schema(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	w.hash.WriteByte('{')
+	for i, text := range [...]string{
+		s.Type, s.Description, s.Title, s.Ref, s.Format, s.Pattern, s.Version, string(s.ID), s.Anchor, s.DynamicRef, s.Comments,
+		s.ContentEncoding, s.ContentMediaType, string(s.MultipleOf), string(s.Maximum), string(s.ExclusiveMaximum), string(s.Minimum), string(s.ExclusiveMinimum),
+	} {
+		w.field(i, text)
+	}
+	for i, bound := range [...]*uint64{s.MaxLength, s.MinLength, s.MaxItems, s.MinItems, s.MaxContains, s.MinContains, s.MaxProperties, s.MinProperties} {
+		if bound != nil {
+			w.field(20+i, strconv.FormatUint(*bound, 10))
+		}
+	}
+	for i, is := range [...]bool{s.UniqueItems, s.Deprecated, s.ReadOnly, s.WriteOnly} {
+		if is {
+			w.number(30 + i)
+		}
+	}
+	for i, list := range [...][]string{s.TypeEnhanced, s.Required} {
+		if len(list) > 0 {
+			w.number(40 + i)
+			w.list(list)
+		}
+	}
+	for i, inner := range [...]*jsonschema.Schema{s.Items, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else, s.Contains, s.PropertyNames, s.ContentSchema} {
+		if inner != nil {
+			w.number(50 + i)
+			w.schema(inner)
+		}
+	}
+	for i, list := range [...][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
+		if len(list) > 0 {
+			w.number(60 + i)
+			for _, inner := range list {
+				w.schema(inner)
+			}
+		}
+	}
+	for i, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
+		if len(named) > 0 {
+			w.number(70 + i)
+			each(w, named, (*printer).schema)
+		}
+	}
+	if len(s.DependentRequired) > 0 {
+		w.number(80)
+		each(w, s.DependentRequired, (*printer).list)
+	}
+	if s.Properties != nil {
+		w.number(81)
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			w.text(pair.Key)
+			w.schema(pair.Value)
+		}
+	}
+	for i, value := range [...]any{s.Const, s.Default} {
+		if value != nil {
+			w.number(90 + i)
+			w.value(value)
+		}
+	}
+	for i, list := range [...][]any{s.Enum, s.Examples} {
+		if len(list) > 0 {
+			w.number(92 + i)
+			w.value(list)
+		}
+	}
+	if len(s.Extras) > 0 {
+		w.number(94)
+		w.value(s.Extras)
+	}
+	if s.Type == "" && s.Properties == nil { // it may be a schema of true or false, which has no field
+		text, _ := sonic.ConfigStd.Marshal(s)
+		if len(text) <= len("false") {
+			w.hash.Write(text)
+		}
+	}
+	w.hash.WriteByte('}')
+}
+
+func (w *printer) list(list []string) {
+	w.number(len(list))
+	for _, s := range list {
+		w.text(s)
+	}
+}
+
+// value hashes a value of JSON. A value of another type comes from the program itself.
+func (w *printer) value(value any) {
+	switch v := value.(type) {
+	case nil:
+		w.hash.WriteByte('0')
+	case string:
+		w.hash.WriteByte('s')
+		w.text(v)
+	case bool:
+		w.hash.WriteByte('b')
+		w.text(strconv.FormatBool(v))
+	case []any:
+		w.hash.WriteByte('[')
+		w.number(len(v))
+		for _, inner := range v {
+			w.value(inner)
+		}
+	case map[string]any:
+		w.hash.WriteByte('m')
+		each(w, v, (*printer).value)
+	default:
+		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v) })
+		if err == nil {
+			w.hash.Write(text)
+		}
+		w.text(fmt.Sprintf("%T", v))
+	}
+}
+
+// each hashes the entries of a map in whatever order they come.
+func each[V any](w *printer, entries map[string]V, hash func(*printer, V)) {
+	var sum uint64
+	for name, value := range entries {
+		var inner printer
+		inner.hash.SetSeed(printSeed)
+		inner.text(name)
+		hash(&inner, value)
+		sum += inner.hash.Sum64()
+	}
+	w.number(len(entries))
+	w.text(strconv.FormatUint(sum, 36))
+}
