@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bytedance/sonic"
 
@@ -13,7 +14,39 @@ import (
 
 // The arguments of tool calls, as models write them, and the results of meta-tools.
 
-func isJSON(text string) bool { return sonic.ConfigStd.Valid([]byte(text)) }
+// isObject reports whether a text is a JSON object that every adapter can read.
+func isObject(text string) bool {
+	if text == "{}" {
+		return true
+	}
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") || !utf8.ValidString(text) || !sonic.ConfigStd.Valid([]byte(text)) {
+		return false
+	}
+	// Some adapters read numbers as float64, which fails on 1e999.
+	if !mayOverflow(text) {
+		return true
+	}
+	var object map[string]any
+	return sonic.ConfigStd.UnmarshalFromString(text, &object) == nil
+}
+
+// mayOverflow reports whether a text has a digit followed by an exponent, or very many digits.
+func mayOverflow(text string) bool {
+	digits := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9':
+			if digits++; digits > 300 {
+				return true
+			}
+		case digits > 0 && (c == 'e' || c == 'E'):
+			return true
+		default:
+			digits = 0
+		}
+	}
+	return false
+}
 
 // searchRequest is the parsed arguments of a search.
 type searchRequest struct {

@@ -281,10 +281,14 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 // lastWord edits the history once more, and returns the options of the model call.
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
-	facts := r.mode.facts()
-	if !facts.modelSearches {
+	isTool := func(name string) bool {
+		_, dynamic := r.scope.byName[name]
+		return dynamic || containsName(options.Tools, name)
+	}
+	if !r.mode.facts().modelSearches {
 		r.reminder.ensure(t)
 		fitResults(r, t, options, nil)
+		mendCalls(t, isTool)
 		return opts
 	}
 	// The model could not reach a deferred tool whose search result was removed.
@@ -297,10 +301,8 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	options.Tools, options.DeferredTools = given.tools, given.deferred
 	r.notebook.setOrdinary(given.tools)
 	r.reminder.ensure(t)
-	if facts.mendsCalls {
-		mendCalls(t, &r.names)
-	}
 	fitResults(r, t, options, loaded)
+	mendCalls(t, isTool)
 	return append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,58 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		assert.Contains(t, o.result(t, "call_4"), "ran with {}", p.name)
 		if assert.Len(t, failures, 1, "%s: the failure events", p.name) {
 			assert.ErrorContains(t, failures[0], "DynamicTools: providers refuse", p.name)
+		}
+	}
+}
+
+// oddCalls are calls that providers refuse in a history, though models make them.
+var oddCalls = []call{
+	called("n1", "multi_tool_use.parallel", "{}"), called("n2", "functions.get_weather", "{}"), called("n3", "get weather", "{}"), called("n4", "", "{}"),
+	called("n5", strings.Repeat("n", 100), "{}"), called("n6", "查询天气", "{}"), called("n7", "a\"b\n", "{}"),
+	called("a1", "get_weather", "null"), called("a2", "get_weather", "[]"), called("a3", "get_weather", "Rome, please"), called("a4", "get_weather", "{}{}"),
+	called("a5", "get_weather", "1e999"), called("a6", "get_weather", ""), called("a7", "get_weather", `{"city":1e999}`), called("a8", "clock", ""), called("a9", "tool_search", `{"query":`),
+	called("a10", "get_weather", `"{}"`), called("a11", "get_weather", "{\"city\":\"\xff\"}"), called("a12", "get_weather", `{"city":`+strings.Repeat("9", 400)+`}`),
+}
+
+// A call that providers refuse costs the model that call, not the conversation: the model's input
+// has it in a form that every provider takes, in that request and in every later one.
+func TestOddCallsAreMendedInTheInput(t *testing.T) {
+	inAllWays(t, testOddCalls[*schema.Message], testOddCalls[*schema.AgenticMessage])
+}
+
+func testOddCalls[M adk.MessageType](t *testing.T, w way) {
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	for _, p := range protocols {
+		for _, odd := range oddCalls {
+			config := p.config
+			config.DynamicTools = testtools.NewsTools()
+			agentConfig := with(newMiddleware[M](t, config))
+			agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
+			o := converse(context.Background(), t, w, agentConfig, toolsearchtest.CallTools(odd), toolsearchtest.CallTool("clock", "{}"))
+			about := fmt.Sprintf("%s, %s(%.40s)", p.name, odd.Name, odd.Arguments)
+			if !assert.NoError(t, o.err, about) || !assert.Len(t, o.requests, 3, about) {
+				continue
+			}
+			for i, r := range o.requests[1:] {
+				answered := false
+				for _, m := range r.Messages {
+					for _, c := range m.Calls {
+						assert.Regexp(t, valid, c.Name, "%s, call %d", about, i+1)
+						var object map[string]any
+						assert.NoError(t, json.Unmarshal([]byte(c.Arguments), &object), "%s, call %d: the arguments %.60s", about, i+1, c.Arguments)
+						assert.NotNil(t, object, "%s, call %d: the arguments %.60s", about, i+1, c.Arguments)
+					}
+					if m.Role == toolsearchtest.Tool && m.CallID == odd.ID {
+						answered = true
+						if !m.Native {
+							assert.Equal(t, onTheWire(odd).Name, m.ToolName, "%s, call %d: the result's tool", about, i+1)
+						}
+					}
+				}
+				assert.True(t, answered, "%s, call %d: whether the call has its result", about, i+1)
+			}
+			made := slices.ContainsFunc(o.events, func(m message) bool { return slices.Contains(m.Calls, odd) })
+			assert.True(t, made || !utf8.ValidString(odd.Arguments), "%s: whether the caller sees the call as it was made", about)
 		}
 	}
 }

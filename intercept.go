@@ -3,11 +3,14 @@ package toolsearch
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // Calls that cannot be run.
@@ -201,23 +204,61 @@ func restoreName(t *transcript, a *answer, names *metaNames) {
 	if a.called == "" || a.called == result.name {
 		return
 	}
+	t.rename(a, a.called)
+}
+
+// rename names a result, all its parts included.
+func (t *transcript) rename(a *answer, name string) {
 	v := &t.views[a.view]
-	result.name, result.renamed, v.edited = a.called, true, true
+	v.results[a.result].name, v.results[a.result].renamed, v.edited = name, true, true
 	for i := a.result + 1; i < len(v.results) && v.results[i].part > 0; i++ {
-		v.results[i].name = a.called
+		v.results[i].name = name
 	}
 }
 
-// mendCalls gives meta-tool calls empty arguments if theirs are not JSON, as after a broken
-// stream. The claude adapter would otherwise make a request that is not JSON either. The calls
-// have their answers already.
-func mendCalls(t *transcript, names *metaNames) {
-	for i := range t.views {
-		v := &t.views[i]
-		for j := range v.calls {
-			if call := &v.calls[j]; names.has(call.name) && !call.standIn && !isJSON(call.args) {
-				v.setCall(j, call.name, "{}")
+// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A
+// call stays in a history as the model made it, and providers refuse the whole request for a
+// name or for arguments that they do not take, in this request and in every later one. isTool
+// reports whether a tool has a name: its name is the program's affair.
+func mendCalls(t *transcript, isTool func(name string) bool) {
+	for _, round := range t.rounds {
+		if round.caller < 0 {
+			continue
+		}
+		v := &t.views[round.caller]
+		mended := false
+		for i := range v.calls {
+			call := &v.calls[i]
+			name, args := call.name, call.args
+			if !schemacheck.IsValidName(name) && !isTool(name) {
+				name = wireName(name)
+			}
+			if !isObject(args) {
+				args = "{}"
+			}
+			if name != call.name || args != call.args {
+				mended = mended || name != call.name
+				v.setCall(i, name, args)
+			}
+		}
+		if !mended {
+			continue
+		}
+		for i := round.from; i < round.to; i++ { // some providers pair results by name
+			if a := &t.answers[i]; a.call != nil && !t.result(a).native {
+				t.rename(a, a.call.name)
 			}
 		}
 	}
+}
+
+// wireName returns the part of a name that every provider takes.
+func wireName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && schemacheck.IsValidName(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	return cmp.Or(clean[:min(len(clean), 64)], "unknown")
 }

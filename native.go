@@ -49,7 +49,6 @@ type modeFacts struct {
 	defers        bool // tools that are not loaded are deferred
 	onWire        bool // results are texts in the history, and native in the model's input
 	server        bool // the provider searches, and we do not see what it finds
-	mendsCalls    bool // the adapter cannot take calls whose arguments are not JSON
 }
 
 // isMarkedSearch reports whether the adapter marked the call as a native search.

@@ -14,7 +14,7 @@ import (
 type referencesMode struct{}
 
 func (referencesMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, onWire: true, mendsCalls: true}
+	return modeFacts{modelSearches: true, onWire: true}
 }
 
 func (referencesMode) lists(r *run, given lists, loaded *loadedSet) lists {

@@ -1,13 +1,16 @@
 package toolsearch_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
@@ -170,9 +173,24 @@ list_stocks
 mcp__slack__send_message
 </available-deferred-tools>`
 
+var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// onTheWire returns the call as the model sees it again: as the model made it, but for what
+// providers refuse.
+func onTheWire(c call) call {
+	var object map[string]any
+	if !utf8.ValidString(c.Arguments) || json.Unmarshal([]byte(c.Arguments), &object) != nil || object == nil {
+		c.Arguments = "{}"
+	}
+	c.Name = oddRune.ReplaceAllString(c.Name, "_")
+	c.Name = cmp.Or(c.Name[:min(len(c.Name), 64)], "unknown")
+	return c
+}
+
 // checkCallAsMade checks that the model sees its own call, and a result of the tool it called.
 func checkCallAsMade(t *testing.T, o outcome, want call) {
 	t.Helper()
+	want = onTheWire(want)
 	made, answered := false, false
 	for _, m := range o.last().Messages {
 		made = made || slices.Contains(m.Calls, want)
