@@ -42,9 +42,9 @@ type nearTerms struct {
 	letters []uint32 // the sets of their letters
 }
 
-// letterSet returns the set of letters of a term. ok is false if the term has anything but
+// termLetters returns the set of letters of a term. ok is false if the term has anything but
 // letters.
-func letterSet(term string) (set uint32, ok bool) {
+func termLetters(term string) (set uint32, ok bool) {
 	for i := range len(term) {
 		c := term[i]
 		switch byteClasses[c] {
@@ -65,7 +65,7 @@ func (x *bm25) newNearTerms() *nearTerms {
 		if r, _ := utf8.DecodeRuneInString(term); kindOfRune(r) != wordRun || len(term) < minSlipLength {
 			continue
 		}
-		if set, ok := letterSet(term); ok {
+		if set, ok := termLetters(term); ok {
 			near.ids = append(near.ids, int32(id))
 			near.letters = append(near.letters, set)
 		}
@@ -81,7 +81,7 @@ type nearTerm struct {
 
 // near appends the terms that a word was most likely meant for, the likeliest first.
 func (x *bm25) near(found []nearTerm, word string) []nearTerm {
-	set, ok := letterSet(word)
+	set, ok := termLetters(word)
 	if r, _ := utf8.DecodeRuneInString(word); !ok || kindOfRune(r) != wordRun || len(word) < minPartLetters {
 		return found
 	}

@@ -120,6 +120,7 @@ type similarityText struct {
 	text    string // lower-cased
 	wide    []rune // its code points; nil means that text is ASCII
 	length  int    // in code points
+	set     uint64 // letterSet of text
 	letters []letter
 	places  []uint16 // where the letters occur, ascending for each; popular letters have none
 }
@@ -157,6 +158,7 @@ func (b *similarityBuilder) text(doc *Document) similarityText {
 		b.chars = append(b.chars, uint64(char)<<32|uint64(t.length))
 		t.length++
 	}
+	t.set = letterSet(t.text)
 	if t.length != len(t.text) {
 		t.wide = []rune(t.text)
 	}
@@ -185,21 +187,23 @@ func (b *similarityBuilder) text(doc *Document) similarityText {
 type similarityQuery struct {
 	text  string
 	words []string
+	sets  []uint64 // word -> letterSet
 }
 
 func newSimilarityQuery(q Query) similarityQuery {
 	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), maxSimilarityQuery)}
 	for _, word := range q.Keywords {
-		s.words = append(s.words, strings.ToLower(word))
+		word = strings.ToLower(word)
+		s.words, s.sets = append(s.words, word), append(s.sets, letterSet(word))
 	}
 	return s
 }
 
 // wordsIn counts the query's words that the text contains. A word typed twice counts twice.
-func (s *similarityQuery) wordsIn(text string) int {
+func (s *similarityQuery) wordsIn(t *similarityText) int {
 	n := 0
-	for _, word := range s.words {
-		if strings.Contains(text, word) {
+	for i, word := range s.words {
+		if s.sets[i]&^t.set == 0 && strings.Contains(t.text, word) {
 			n++
 		}
 	}
@@ -228,7 +232,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 		words[i] = -1
 		if q.Allows(i) {
-			words[i] = query.wordsIn(x.texts[i].text)
+			words[i] = query.wordsIn(&x.texts[i])
 		}
 		most = max(most, words[i])
 	}
@@ -407,14 +411,14 @@ func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]
-		if s.bhi < f.b.length {
-			end, _ := slices.BinarySearch(places, uint16(s.bhi))
-			places = places[:end]
-		}
+		f.steps += 1 + len(places)
 		// The walk is backwards: the run at j continues the run before j in the row above,
 		// which must not be overwritten yet.
 		for n := len(places) - 1; n >= 0 && int(places[n]) >= s.blo; n-- {
 			j := int(places[n])
+			if j >= s.bhi {
+				continue
+			}
 			length := 1
 			if before := f.runs[j]; before.stamp == f.stamp-1 {
 				length += int(before.length)
@@ -423,10 +427,8 @@ func (f *blockFinder) longest(s span) (besti, bestj, best int) {
 			if start := i + 1 - length; length > best || length == best && start == besti {
 				besti, bestj, best = start, j+1-length, length
 			}
-			f.steps++
 		}
 	}
-	f.steps += s.ahi - s.alo
 	// Popular code points have no places. A block, even an empty block, grows over them.
 	for besti > s.alo && bestj > s.blo && f.a[besti-1] == f.b.at(bestj-1) {
 		besti, bestj, best = besti-1, bestj-1, best+1

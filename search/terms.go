@@ -273,3 +273,12 @@ func isWordStart(text string, start, i int, before, here rune) bool {
 	}
 	return true
 }
+
+// letterSet returns the set of a text's letters, each by the lowest six bits of its code point.
+// A text has all letters of the texts that it contains.
+func letterSet(text string) (set uint64) {
+	for _, r := range text {
+		set |= 1 << (r & 63)
+	}
+	return set
+}
