@@ -39,38 +39,25 @@ const (
 // nearTerms are the terms that can replace a word.
 type nearTerms struct {
 	ids     []int32
-	letters []uint32 // the sets of their letters
-}
-
-// termLetters returns the set of letters of a term. ok is false if the term has anything but
-// letters.
-func termLetters(term string) (set uint32, ok bool) {
-	for i := range len(term) {
-		c := term[i]
-		switch byteClasses[c] {
-		case lowerClass:
-			set |= 1 << (c - 'a')
-		case notASCII:
-			set |= 1 << (26 + c%6)
-		default:
-			return 0, false
-		}
-	}
-	return set, term != ""
+	letters []uint64 // letterSet of each
 }
 
 func (x *bm25) newNearTerms() *nearTerms {
 	near := &nearTerms{}
 	for id, term := range x.terms {
-		if r, _ := utf8.DecodeRuneInString(term); kindOfRune(r) != wordRun || len(term) < minSlipLength {
-			continue
-		}
-		if set, ok := termLetters(term); ok {
+		if len(term) >= minSlipLength && isOfLetters(term) {
 			near.ids = append(near.ids, int32(id))
-			near.letters = append(near.letters, set)
+			near.letters = append(near.letters, letterSet(term))
 		}
 	}
 	return near
+}
+
+// isOfLetters reports whether a term has only letters of words. A term has only digits if it
+// begins with a digit.
+func isOfLetters(term string) bool {
+	r, _ := utf8.DecodeRuneInString(term)
+	return kindOfRune(r) == wordRun && !isDigit(r)
 }
 
 // nearTerm is a term, and how far the word is from it.
@@ -81,10 +68,10 @@ type nearTerm struct {
 
 // near appends the terms that a word was most likely meant for, the likeliest first.
 func (x *bm25) near(found []nearTerm, word string) []nearTerm {
-	set, ok := termLetters(word)
-	if r, _ := utf8.DecodeRuneInString(word); !ok || kindOfRune(r) != wordRun || len(word) < minPartLetters {
+	if len(word) < minPartLetters || !isOfLetters(word) {
 		return found
 	}
+	set := letterSet(word)
 	slips := 0
 	switch {
 	case len(word) >= twoSlipsLength:
@@ -95,7 +82,7 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 	near := x.nearTerms()
 	for i, letters := range near.letters {
 		isPart := set&^letters == 0
-		if !isPart && bits.OnesCount32(set^letters) > 2*slips {
+		if !isPart && bits.OnesCount64(set^letters) > 2*slips {
 			continue
 		}
 		term := x.terms[near.ids[i]]

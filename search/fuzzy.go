@@ -179,16 +179,14 @@ type fuzzyWord struct {
 	text    string // lower-cased
 	folded  string
 	runes   []rune // nil means like nothing
-	letters uint64 // the set of the code points, by their lowest six bits
+	letters uint64 // letterSet of folded
 }
 
 func newFuzzyWord(text string) fuzzyWord {
 	w := fuzzyWord{text: strings.ToLower(text), folded: naming.Fold(text)}
+	w.letters = letterSet(w.folded)
 	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer word
 		w.runes = []rune(w.folded)
-	}
-	for _, char := range w.runes {
-		w.letters |= 1 << (char & 63)
 	}
 	return w
 }
