@@ -90,7 +90,7 @@ func (z *termizer) isBare(text string) bool {
 
 // bm25Name is a query read as a name.
 type bm25Name struct {
-	letters []byte // of its words, lower-cased
+	letters []rune // of its words, lower-cased
 	words   int
 	torn    bool // the last word may be cut short
 }
@@ -99,13 +99,13 @@ type bm25Name struct {
 func (n *bm25Name) read(text string) bool {
 	n.letters, n.words, n.torn = n.letters[:0], 0, false
 	for i := 0; i < len(text); {
-		kind, end := wordAt(text, i)
-		if kind != noRun {
+		class, end := wordAt(text, i)
+		if class != noLetter {
 			n.words++
 			for _, r := range text[i:end] {
-				n.letters = utf8.AppendRune(n.letters, unicode.ToLower(r))
+				n.letters = append(n.letters, unicode.ToLower(r))
 			}
-			if len(n.letters) > 2*naming.MaxBytes { // a letter may take more bytes in lower case
+			if len(n.letters) > naming.MaxBytes {
 				return false
 			}
 		}
@@ -126,45 +126,33 @@ func (n *bm25Name) tier(doc *Document) nameTier {
 
 func (n *bm25Name) tierOf(name string) nameTier {
 	letters := n.letters
-	start, before := true, rune(0) // whether a word starts at i, and the letter before
-	for i := 0; i < len(name); {
-		c := name[i]
-		if class := byteClasses[c]; class != notASCII && class != noClass && len(letters) > 0 { // as below, but fast
-			if class == upperClass {
-				c |= 'a' - 'A'
-			}
-			if c != letters[0] {
-				return notNamed
-			}
-			letters, start, before = letters[1:], false, rune(name[i])
-			i++
-			continue
+	for i, r := range name {
+		class := classOf(r)
+		if class != lower {
+			r = unicode.ToLower(r)
 		}
-		r, size := runeAt(name, i)
-		kind := kindOfRune(r)
-		if kind == noRun {
-			start = true
-			i += size
-			continue
-		}
-		if len(letters) == 0 {
-			whole := start || kind != kindOfRune(before) || isWordStart(name, 0, i, before, r)
-			if n.words >= minPrefixWords && (whole || n.torn) {
-				return prefixNamed
-			}
+		switch {
+		case class == noLetter:
+		case len(letters) > 0 && r == letters[0]:
+			letters = letters[1:]
+		case len(letters) == 0 && n.words >= minPrefixWords && (n.torn || beginsWord(name, i)):
+			return prefixNamed
+		default:
 			return notNamed
 		}
-		wanted, width := utf8.DecodeRune(letters)
-		if unicode.ToLower(r) != wanted {
-			return notNamed
-		}
-		letters, start, before = letters[width:], false, r
-		i += size
 	}
 	if len(letters) > 0 {
 		return notNamed
 	}
 	return exactlyNamed
+}
+
+func beginsWord(text string, i int) bool {
+	at := 0
+	for at < i {
+		_, at = wordAt(text, at)
+	}
+	return at == i
 }
 
 // findNamed finds the tools that the text names, either as a whole or by a word that is

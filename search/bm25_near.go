@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -53,11 +52,10 @@ func (x *bm25) newNearTerms() *nearTerms {
 	return near
 }
 
-// isOfLetters reports whether a term has only letters of words. A term has only digits if it
-// begins with a digit.
+// isOfLetters reports whether a term is neither a number nor ideographs.
 func isOfLetters(term string) bool {
-	r, _ := utf8.DecodeRuneInString(term)
-	return kindOfRune(r) == wordRun && !isDigit(r)
+	class, _ := classAt(term, 0)
+	return class != digit && class != ideograph
 }
 
 // nearTerm is a term, and how far the word is from it.

@@ -136,7 +136,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 		weight *= valueWeight
 	}
 	switch {
-	case isDigit(rune(text[0])):
+	case classOf(rune(text[0])) == digit:
 		weight *= numberWeight
 	case requestWords[text]:
 		weight *= requestWeight

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Requests of several sentences. A request for three things at once needs three tools. A
@@ -23,16 +24,14 @@ type bm25Span struct{ from, to int32 }
 // nothing ends the sentence.
 func sentenceEnd(text string, i int) int {
 	for i < len(text) {
-		r, size := runeAt(text, i)
+		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
 		switch r {
 		case '\n', '。', '！', '？', '；':
 			return i
 		case '.', '!', '?', ';':
-			if i < len(text) {
-				if next, _ := runeAt(text, i); unicode.IsSpace(next) {
-					return i
-				}
+			if next, _ := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(next) {
+				return i
 			}
 		}
 	}

@@ -20,7 +20,7 @@ var quotes = map[rune]string{'"': "\"", '\'': "'", '“': "”", '‘': "’", '
 func nextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
-		r, size := runeAt(text, i)
+		r, size := utf8.DecodeRuneInString(text[i:])
 		if closing, opens := quotes[r]; opens {
 			if end := quoteEnd(text, i, i+size, closing, before); end > 0 {
 				return i, end
@@ -40,7 +40,7 @@ func nextValue(text string, i int) (start, end int) {
 // quoteEnd returns where the quote that opened at start ends, or 0 if it is not a quote.
 // An apostrophe inside or after a word is not a quote.
 func quoteEnd(text string, start, inner int, closing string, before rune) int {
-	if text[start] == '\'' && kindOfRune(before) == wordRun {
+	if text[start] == '\'' && isOfWord(before) {
 		return 0
 	}
 	for i := inner; i < min(len(text), inner+maxQuoted); {
@@ -49,7 +49,7 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 			return 0
 		}
 		end := i + length + len(closing)
-		if next, _ := utf8.DecodeRuneInString(text[end:]); closing != "'" || kindOfRune(next) != wordRun {
+		if next, _ := utf8.DecodeRuneInString(text[end:]); closing != "'" || !isOfWord(next) {
 			return end
 		}
 		i = end
@@ -59,12 +59,12 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 
 // isTokenRune reports whether r may stand in a file name or an address.
 func isTokenRune(r rune) bool {
-	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || kindOfRune(r) == wordRun
+	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || isOfWord(r)
 }
 
 func tokenEnd(text string, i int) int {
 	for i < len(text) {
-		r, size := runeAt(text, i)
+		r, size := utf8.DecodeRuneInString(text[i:])
 		if !isTokenRune(r) {
 			break
 		}
@@ -87,4 +87,6 @@ func isValue(token string) bool {
 	return false
 }
 
-func isWordByte(c byte) bool { return c >= utf8.RuneSelf || byteClasses[c] != noClass }
+func isWordByte(c byte) bool { return byteClasses[c] != noLetter }
+
+func isOfWord(r rune) bool { return classOf(r) != noLetter && classOf(r) != ideograph }

@@ -38,14 +38,15 @@ func newTermizer() *termizer {
 // append adds the numbers of the terms of text to terms.
 func (z *termizer) append(terms []int32, text string) []int32 {
 	for i := 0; i < len(text); {
-		kind, end := wordAt(text, i)
-		switch kind {
-		case wordRun:
-			if n := z.number(text[i:end], kind); n != noTerm {
+		class, end := wordAt(text, i)
+		switch class {
+		case noLetter:
+		case ideograph:
+			terms = z.appendIdeographic(terms, text[i:end])
+		default:
+			if n := z.number(text[i:end], class); n != noTerm {
 				terms = append(terms, n)
 			}
-		case ideographicRun:
-			terms = z.appendIdeographic(terms, text[i:end])
 		}
 		i = end
 	}
@@ -55,7 +56,7 @@ func (z *termizer) append(terms []int32, text string) []int32 {
 func (z *termizer) appendIdeographic(terms []int32, run string) []int32 {
 	z.ends = z.ends[:0]
 	add := func(start, end int) {
-		if n := z.number(run[start:end], ideographicRun); n != noTerm {
+		if n := z.number(run[start:end], ideograph); n != noTerm {
 			terms = append(terms, n)
 		}
 	}
@@ -74,13 +75,13 @@ func (z *termizer) appendIdeographic(terms []int32, run string) []int32 {
 }
 
 // number returns the number of a word's term.
-func (z *termizer) number(word string, kind runKind) int32 {
+func (z *termizer) number(word string, class charClass) int32 {
 	n, known := z.words[word]
 	if known {
 		return n
 	}
 	n = noTerm
-	if term := termOf(word, kind); term != "" {
+	if term := termOf(word, class); term != "" {
 		if n, known = z.numbers[term]; !known {
 			term = strings.Clone(term) // else the term keeps its whole text in memory
 			n = int32(len(z.terms))
@@ -96,8 +97,8 @@ func (z *termizer) number(word string, kind runKind) int32 {
 const maxTermBytes = 64
 
 // termOf returns the term of a word, or "" if it has none, such as a stop word.
-func termOf(word string, kind runKind) string {
-	if kind == ideographicRun {
+func termOf(word string, class charClass) string {
+	if class == ideograph {
 		if chineseStopWords[word] {
 			return ""
 		}
@@ -110,168 +111,110 @@ func termOf(word string, kind runKind) string {
 	switch {
 	case stopWords[term]:
 		return ""
-	case len(term) > 2 && !isDigit(rune(term[0])): // numbers are not stemmed
+	case len(term) > 2 && class != digit: // numbers are not stemmed
 		return english.Stem(term, true)
 	default:
 		return term
 	}
 }
 
-// A runKind classifies a run of text.
-type runKind uint8
-
-const (
-	noRun runKind = iota // not part of a word
-	wordRun
-	ideographicRun // of a script without blanks between words
-)
-
-// wordAt returns the kind of the run that begins at i, and where the run ends.
-func wordAt(text string, i int) (kind runKind, end int) {
-	if class := classOf(text, i); class == noClass {
-		return noRun, i + 1
-	} else if class != notASCII {
-		if end, ok := asciiWordAt(text, i, class); ok {
-			return wordRun, end
-		}
+// wordAt returns where the run that begins at i ends: a word, a run of ideographs, or a
+// character that is neither. class is that of the run's first character.
+func wordAt(text string, i int) (class charClass, end int) {
+	class, size := classAt(text, i)
+	end = i + size
+	if class == noLetter {
+		return class, end
 	}
-	before, size := runeAt(text, i)
-	kind, end, start := kindOfRune(before), i+size, i
-	for kind != noRun && end < len(text) {
-		r, size := runeAt(text, end)
-		if kindOfRune(r) != kind || kind == wordRun && isWordStart(text, start, end, before, r) {
-			break
+	for before := class; end < len(text); end += size {
+		here := byteClasses[text[end]]
+		if here == before && here != upper { // in most places of most words
+			size = 1
+			continue
 		}
-		before, end = r, end+size
-	}
-	return kind, end
-}
-
-// asciiWordAt is wordAt for a word whose byte at i is of a class. It is faster, and nearly all
-// words are ASCII. It is not ok if this word is not ASCII.
-func asciiWordAt(text string, i int, class byteClass) (end int, ok bool) {
-	for end = i + 1; end < len(text); end++ {
-		here := classOf(text, end)
+		here, size = classAt(text, end)
 		switch {
-		case here == notASCII:
-			return 0, false
-		case here == noClass || (here == digitClass) != (class == digitClass):
-			return end, true
-		case here == upperClass && class == lowerClass:
-			return end, true
-		case here == upperClass:
-			next, last := classOf(text, end+1), classOf(text, end+2)
-			if next == notASCII || next == lowerClass && last == notASCII {
-				return 0, false
-			}
-			if next == lowerClass && last == lowerClass {
-				return end, true
-			}
+		case here == noLetter || before == lower && here == upper || here == upper && isCapitalized(text, end+size):
+			return class, end
+		case here != before && (here == digit || before == digit || here == ideograph || before == ideograph):
+			return class, end
 		}
-		class = here
+		before = here
 	}
-	return end, true
+	return class, end
 }
 
-// A byteClass classifies a byte of text.
-type byteClass uint8
+// isCapitalized reports whether the capital before i begins a word. The last capital of
+// HTTPServer begins Server. The L of URLs begins no word: one lower-case letter after a capital
+// is a plural.
+func isCapitalized(text string, i int) bool {
+	for range 2 {
+		if i >= len(text) {
+			return false
+		}
+		class, size := classAt(text, i)
+		if class != lower {
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+// A charClass says which part a character has in words.
+type charClass uint8
 
 const (
-	noClass byteClass = iota
-	lowerClass
-	upperClass
-	digitClass
-	notASCII
+	noLetter charClass = iota // none
+	lower
+	upper
+	digit
+	caseless  // a letter of a script without cases, or a mark on a letter
+	ideograph // of a script without blanks between words
+	wide      // of a byte: not ASCII
 )
 
-var byteClasses = func() (classes [256]byteClass) {
+// classAt returns the class of the character at i, which is not the end, and its size.
+func classAt(text string, i int) (class charClass, size int) {
+	if class := byteClasses[text[i]]; class != wide {
+		return class, 1
+	}
+	r, size := utf8.DecodeRuneInString(text[i:])
+	return unicodeClassOf(r), size
+}
+
+func classOf(r rune) charClass {
+	if r < utf8.RuneSelf {
+		return byteClasses[r]
+	}
+	return unicodeClassOf(r)
+}
+
+// byteClasses spare ASCII characters the look-ups of package unicode.
+var byteClasses = func() (classes [256]charClass) {
 	for c := range classes {
-		switch r := rune(c); {
-		case c >= utf8.RuneSelf:
-			classes[c] = notASCII
-		case isLower(r):
-			classes[c] = lowerClass
-		case isUpper(r):
-			classes[c] = upperClass
-		case isDigit(r):
-			classes[c] = digitClass
+		if classes[c] = wide; c < utf8.RuneSelf {
+			classes[c] = unicodeClassOf(rune(c))
 		}
 	}
 	return classes
 }()
 
-// classOf returns the class of the byte at i, or noClass behind the end of the text.
-func classOf(text string, i int) byteClass {
-	if i >= len(text) {
-		return noClass
-	}
-	return byteClasses[text[i]]
-}
-
-// runeAt decodes the rune at i. It saves the call of utf8 for ASCII, which most texts are.
-func runeAt(text string, i int) (rune, int) {
-	if c := text[i]; c < utf8.RuneSelf {
-		return rune(c), 1
-	}
-	return utf8.DecodeRuneInString(text[i:])
-}
-
-func kindOfRune(r rune) runKind {
+func unicodeClassOf(r rune) charClass {
 	switch {
-	case r < utf8.RuneSelf:
-		if isLower(r) || isUpper(r) || isDigit(r) {
-			return wordRun
-		}
-		return noRun
-	case isIdeographic(r):
-		return ideographicRun
-	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r):
-		return wordRun
+	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return ideograph
+	case unicode.IsLower(r):
+		return lower
+	case unicode.IsUpper(r):
+		return upper
+	case unicode.IsDigit(r):
+		return digit
+	case unicode.IsLetter(r) || unicode.Is(unicode.Mn, r):
+		return caseless
 	default:
-		return noRun
+		return noLetter
 	}
-}
-
-func isIdeographic(r rune) bool {
-	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
-
-func isLower(r rune) bool {
-	return 'a' <= r && r <= 'z' || r >= utf8.RuneSelf && unicode.IsLower(r)
-}
-
-func isUpper(r rune) bool {
-	return 'A' <= r && r <= 'Z' || r >= utf8.RuneSelf && unicode.IsUpper(r)
-}
-
-func isDigit(r rune) bool {
-	return '0' <= r && r <= '9' || r >= utf8.RuneSelf && unicode.IsDigit(r)
-}
-
-// isWordStart reports whether a new word starts at i. The word before it began at start, in the
-// same run of letters and digits. before and here are the runes before i and at i.
-func isWordStart(text string, start, i int, before, here rune) bool {
-	switch {
-	case isDigit(before) != isDigit(here):
-		return true
-	case !isUpper(here):
-		return false
-	case isLower(before):
-		return true
-	}
-	// The last capital of HTTPServer begins Server. The L of URLs begins no word: one lower-case
-	// letter after a capital is a plural.
-	_, size := runeAt(text, i)
-	for range 2 {
-		if i += size; i >= len(text) {
-			return false
-		}
-		var r rune
-		if r, size = runeAt(text, i); !isLower(r) {
-			return false
-		}
-	}
-	return true
 }
 
 // letterSet returns the set of a text's letters, each by the lowest six bits of its code point.
