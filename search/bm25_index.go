@@ -5,9 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
-
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Building the BM25 index. There are as many workers as processors, and each worker gets a
@@ -70,32 +67,11 @@ func (x *bm25) build(ctx context.Context) error {
 	for i := range runs {
 		runs[i] = &bm25Run{first: i * len(x.docs) / workers, end: (i + 1) * len(x.docs) / workers, termizer: newTermizer()}
 	}
-	if err := eachRun(runs, func(_ int, r *bm25Run) error { return r.read(ctx, x) }); err != nil {
+	if err := inParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].read(ctx, x) }); err != nil {
 		return err
 	}
 	places := x.merge(runs)
-	return eachRun(runs, func(i int, r *bm25Run) error { return r.write(ctx, x, places[i]) })
-}
-
-// eachRun calls f for all runs at once. A panic becomes an error, because a panic in a
-// goroutine would end the process.
-func eachRun(runs []*bm25Run, f func(i int, r *bm25Run) error) error {
-	errs := make([]error, len(runs))
-	var wait sync.WaitGroup
-	for i, r := range runs {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			_, errs[i] = foreign.Guard(func() (struct{}, error) { return struct{}{}, f(i, r) })
-		}()
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return inParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
 }
 
 // read counts the terms of the run's documents.

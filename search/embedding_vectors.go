@@ -158,34 +158,12 @@ func (b *vectorBuild) progress() {
 
 // embedMissing embeds the missing texts. The first batch that fails stops the others.
 func (b *vectorBuild) embedMissing(ctx context.Context) error {
-	size := positive(b.BatchSize, defaultEmbeddingBatch)
-	workers := min(positive(b.Concurrency, defaultEmbeddingConcurrency), (len(b.missing)+size-1)/size)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	b.finished = make(map[int]bool)
-	batches := make(chan int)
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for batch := range batches {
-				// The callbacks are foreign code, and a panic here would end the program.
-				if _, err := foreign.Guard(func() (bool, error) { return true, b.embedBatch(ctx, batch, size) }); err != nil {
-					stop(err)
-				}
-			}
-		}()
-	}
-	for batch := 0; batch*size < len(b.missing) && ctx.Err() == nil; batch++ {
-		select {
-		case batches <- batch:
-		case <-ctx.Done():
-		}
-	}
-	close(batches)
-	wait.Wait()
-	return context.Cause(ctx)
+	size := positive(b.BatchSize, defaultEmbeddingBatch)
+	batches := (len(b.missing) + size - 1) / size
+	return inParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), batches, func(ctx context.Context, batch int) error {
+		return b.embedBatch(ctx, batch, size)
+	})
 }
 
 // positive returns n if n is positive, and otherwise the default.

@@ -140,38 +140,28 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		docs: docs, parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var wait sync.WaitGroup
-	for i, index := range o.Parts {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			own := slices.Clone(docs) // a part may write to its slice
-			part, err := foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
-				if part.searcher, err = index(ctx, own); err == nil && foreign.IsNil(part.searcher) {
-					err = errors.New("the Indexer returned no Searcher")
-				}
-				if err == nil {
-					part.name = partName(part.searcher, i)
-				}
-				return part, err
-			})
-			if err != nil {
-				stop(fmt.Errorf("toolsearch: part %d of the hybrid: %w", i+1, err))
-				return
-			}
-			part.weight = 1
+	err := inParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
+		own := slices.Clone(docs) // a part may write to its slice
+		h.parts[i], err = foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
+			part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
 			if o.Weights != nil {
 				part.weight = o.Weights[i]
 			}
-			part.gate = make(foreign.Gate, maxPartSearches)
-			h.parts[i] = part
-		}()
-	}
-	wait.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+			if part.searcher, err = o.Parts[i](ctx, own); err == nil && foreign.IsNil(part.searcher) {
+				err = errors.New("the Indexer returned no Searcher")
+			}
+			if err == nil {
+				part.name = partName(part.searcher, i)
+			}
+			return part, err
+		})
+		if err != nil {
+			return fmt.Errorf("toolsearch: part %d of the hybrid: %w", i+1, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	h.names = sync.OnceValue(func() namer {
 		for i := range h.parts {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -95,22 +94,17 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 	}
 	q.Allowed = nil // a score stands out equally far, whatever tools are allowed
 	lists = make([]partHits, len(h.parts))
-	var wait sync.WaitGroup
-	for i := range h.parts {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			answer, err := h.askPart(ctx, &h.parts[i], q)
-			lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
-			if err == nil {
-				hits := h.valid(answer.Hits)
-				lists[i].measure(h.best(hits, nil), isNamed, len(h.docs))
-				lists[i].hits = h.best(hits, allowed)
-			}
-		}()
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
+	err = inParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
+		answer, err := h.askPart(ctx, &h.parts[i], q)
+		lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
+		if err == nil {
+			hits := h.valid(answer.Hits)
+			lists[i].measure(h.best(hits, nil), isNamed, len(h.docs))
+			lists[i].hits = h.best(hits, allowed)
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, nil, err
 	}
 	partial, err = h.failure(lists)
