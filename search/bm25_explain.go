@@ -1,62 +1,51 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 )
 
-// A BM25 score in words. Explain adds the score up from the same postings and in the same
-// way as the search. It reads the document's text again only to divide the impact of a term
-// among the fields.
+// A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
+// again only to divide the impact of a term among the fields.
 
 // Explain implements Explainer.
-func (x *bm25) Explain(_ context.Context, q Query, doc int) (Explanation, error) {
+func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
-	r := s.read(x, q)
+	if err := s.score(ctx, x, q); err != nil {
+		return Explanation{}, err
+	}
 	counts := x.countTerms(&x.docs[doc])
 	var e Explanation
-	var sum, share float32  // of the search's type, to round as it does
 	scored := int32(noTerm) // the last group that counted
-	for _, term := range r.terms {
+	for _, term := range s.query.terms {
 		if term.group == scored {
 			continue
 		}
-		p, found := x.posting(term.id, int32(doc))
-		if !found {
+		list := x.postings[x.bounds[term.id]:x.bounds[term.id+1]]
+		if at, found := findPosting(list, int32(doc)); found {
+			scored = term.group
+			e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(float32(term.weight)*list[at].impact))...)
+		} else {
 			e.Parts = append(e.Parts, Contribution{Term: x.terms[term.id], Detail: "not found"})
-			continue
 		}
-		scored = term.group
-		weight := float32(term.weight)
-		impact := float32(weight * p.impact)
-		sum += impact
-		if p.tool&inName != 0 {
-			share += shareOf(weight, x.idf[term.id])
-		}
-		e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(impact))...)
 	}
-	total := float64(sum)
-	if best := x.bestSentence(r, int32(doc)); best > 0 {
-		total += best
+	s.touch(int32(doc))
+	sum, share, tier := s.sums(x, int32(doc))
+	if best := s.inSentence(int32(doc)); best > 0 {
 		e.Parts = append(e.Parts, Contribution{Score: best, Detail: "the sentence in which it scores most counts more"})
 	}
-	share *= x.perName[doc]
 	if share > 0 && x.coverage > 0 {
-		e.Parts = append(e.Parts, Contribution{Field: "name", Score: total * x.coverage * float64(share),
+		e.Parts = append(e.Parts, Contribution{Field: "name", Score: sum * x.coverage * share,
 			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
 	}
-	tier := notNamed
-	if at, found := slices.BinarySearchFunc(r.named, int32(doc), func(n bm25Named, doc int32) int { return cmp.Compare(n.doc, doc) }); found {
-		tier = r.named[at].tier
+	if tier > notNamed {
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
 	}
-	e.Score = x.total(total, float64(share), tier)
+	e.Score = x.total(sum, share, tier)
 	return e, nil
 }
 

@@ -182,7 +182,8 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 func (x *bm25) named(q Query) []bm25Named {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
-	return slices.Clone(s.read(x, q).named)
+	s.read(x, q)
+	return slices.Clone(s.query.named)
 }
 
 // addNamed adds the tools that have all terms and whose names match s.name.

@@ -27,13 +27,12 @@ type bm25Term struct {
 const maxRememberedWords = 1 << 14
 
 // read turns a query into terms.
-func (s *bm25Scratch) read(x *bm25, q Query) *bm25Query {
+func (s *bm25Scratch) read(x *bm25, q Query) {
 	s.forget()
 	text := q.text()
 	s.readText(text)
 	s.weigh(x)
 	s.findNamed(x, text)
-	return &s.query
 }
 
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
@@ -222,14 +221,7 @@ func (s *bm25Scratch) asksFor(term string) bool {
 	return seen && s.counts[n].all > 0
 }
 
-func (x *bm25) posting(term, doc int32) (p bm25Posting, found bool) {
-	return findPosting(x.postings[x.bounds[term]:x.bounds[term+1]], doc)
-}
-
-func findPosting(list []bm25Posting, doc int32) (p bm25Posting, found bool) {
-	at, found := slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
-	if !found {
-		return bm25Posting{}, false
-	}
-	return list[at], true
+// findPosting returns the place of a document's posting in a list.
+func findPosting(list []bm25Posting, doc int32) (at int, found bool) {
+	return slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
 }

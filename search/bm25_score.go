@@ -52,29 +52,9 @@ type bm25Cell struct {
 
 // Search implements Searcher.
 func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
-	if err := ctx.Err(); err != nil {
-		return Hits{}, err
-	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
-	r := s.read(x, q)
-	s.begin((1 + len(r.sentences)) * len(r.terms))
-	for i, term := range r.terms {
-		if i == 0 || term.group != r.terms[i-1].group {
-			s.tick++
-		}
-		if err := ctx.Err(); err != nil {
-			return Hits{}, err
-		}
-		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
-	}
-	if err := s.addSentences(ctx, x); err != nil {
-		return Hits{}, err
-	}
-	for _, named := range r.named { // a name of stop words has no terms
-		s.touch(named.doc).tick = s.tick + uint32(named.tier)
-	}
-	if err := ctx.Err(); err != nil {
+	if err := s.score(ctx, x, q); err != nil {
 		return Hits{}, err
 	}
 	best := top.New(q.Limit, len(s.touched), s.best)
@@ -83,23 +63,53 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 		if !q.Allows(int(doc)) {
 			continue
 		}
-		cell := &s.cells[doc]
-		tier := nameTier(max(cell.tick, s.tick) - s.tick)
-		sum := float64(cell.score) + s.inSentence(doc)
-		if score := x.total(sum, float64(cell.share*x.perName[doc]), tier); score > 0 {
+		if score := x.total(s.sums(x, doc)); score > 0 {
 			total++
 			best.Add(score, doc)
 		}
 	}
-	s.tick += uint32(exactlyNamed)
 	s.best = best.Items
 	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
+}
+
+// score reads a query and scores all tools.
+func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.read(x, q)
+	terms := s.query.terms
+	s.begin((1 + len(s.query.sentences)) * len(terms))
+	for i, term := range terms {
+		if i == 0 || term.group != terms[i-1].group {
+			s.tick++
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
+	}
+	if err := s.addSentences(ctx, x); err != nil {
+		return err
+	}
+	for _, named := range s.query.named { // a name of stop words has no terms
+		s.touch(named.doc).tick = s.tick + uint32(named.tier)
+	}
+	return ctx.Err()
+}
+
+// sums returns what a touched tool's score is made of.
+func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier nameTier) {
+	cell := &s.cells[doc]
+	tier = nameTier(max(cell.tick, s.tick) - s.tick)
+	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc]), tier
 }
 
 // begin starts a query of that many groups. It resets the ticks if they could overflow
 // during the query.
 func (s *bm25Scratch) begin(groups int) {
 	s.touched = s.touched[:0]
+	s.tick += uint32(exactlyNamed) // after the tiers of the last query
 	if s.tick > math.MaxUint32-uint32(groups)-uint32(exactlyNamed) {
 		s.tick = 0
 		clear(s.cells)

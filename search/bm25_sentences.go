@@ -116,21 +116,3 @@ func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 		}
 	}
 }
-
-// bestSentence is inSentence for Explain. It adds up in the order of addSentence.
-func (x *bm25) bestSentence(r *bm25Query, doc int32) float64 {
-	best := float32(0)
-	for _, sentence := range r.sentences {
-		sum, scored := float32(0), int32(noTerm)
-		for _, span := range sentence {
-			for _, term := range r.terms[span.from:span.to] {
-				if p, found := x.posting(term.id, doc); found && term.group != scored {
-					scored = term.group
-					sum += float32(float32(term.weight) * p.impact)
-				}
-			}
-		}
-		best = max(best, sum)
-	}
-	return sentenceWeight * float64(best)
-}
