@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -43,7 +42,7 @@ import (
 //	keyword -- suffix array --> words that contain it -- postings --> tools
 //
 // The text of the suffix array is the distinct words, joined by line breaks. Every word has
-// up to four posting lists, one for each place it occurs in (place* below). Tools are numbered
+// up to three posting lists, one for each place it occurs in (place* below). Tools are numbered
 // in the order of their names, so the tie-break compares numbers. The lists are walked from
 // the best tier down, and the first visit to a tool counts.
 //
@@ -61,8 +60,7 @@ const (
 // The places where a word of the vocabulary can occur. Each has a posting list.
 const (
 	placePart        = iota // the word is a part of the name
-	placeInPart             // it is a field of a part with white space
-	placeSegment            // it is a field of a segment with several parts
+	placeSegment            // it is a segment of several parts
 	placeDescription        // it is a field of the description
 	places
 )
@@ -102,7 +100,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 			return nil, err
 		}
 		x.names[number] = strings.ToLower(docs[doc].Name)
-		b.addName(int32(number), docs[doc].Name, x.names[number])
+		b.addName(int32(number), docs[doc].Name)
 		for word := range strings.FieldsSeq(strings.ToLower(naming.Cut(docs[doc].Description, MaxDescriptionBytes))) {
 			b.add(int32(number), word, placeDescription)
 		}
@@ -135,37 +133,18 @@ func (b *vocabulary) add(number int32, word string, place int32) {
 	b.entries = append(b.entries, vocabularyEntry{id*places + place, number})
 }
 
-// addName adds the parts of a name, and the segments that have several parts. A segment of a
-// single part needs no entry: the part has one, at a better tier.
-func (b *vocabulary) addName(number int32, name, lower string) {
-	for _, part := range naming.Parts(name) {
-		part = strings.ToLower(part)
-		if !strings.ContainsFunc(part, unicode.IsSpace) {
-			b.add(number, part, placePart)
-			continue
+// addName adds the parts of a name, and the segments that have several parts. They may have
+// white space, which keywords do not have: such a word contains keywords and equals none.
+func (b *vocabulary) addName(number int32, name string) {
+	for segment := range strings.SplitSeq(name, "_") {
+		parts := naming.Parts(segment)
+		for _, part := range parts {
+			b.add(number, strings.ToLower(part), placePart)
 		}
-		for field := range strings.FieldsSeq(part) {
-			b.add(number, field, placeInPart)
-		}
-	}
-	for segment := range strings.SplitSeq(lower, "_") {
-		for field := range strings.FieldsSeq(segment) {
-			if id, known := b.ids[field]; known && b.has(id*places+placePart, number) {
-				continue
-			}
-			b.add(number, field, placeSegment)
+		if len(parts) > 1 {
+			b.add(number, strings.ToLower(segment), placeSegment)
 		}
 	}
-}
-
-// has reports whether the entry was added for the current tool, whose entries are the last.
-func (b *vocabulary) has(list, number int32) bool {
-	for i := len(b.entries) - 1; i >= 0 && b.entries[i].number == number; i-- {
-		if b.entries[i].list == list {
-			return true
-		}
-	}
-	return false
 }
 
 // lists sorts the entries into posting lists by counting. Tools were added in ascending
@@ -328,7 +307,6 @@ func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 	}
 	for _, word := range found {
 		s.add(x.list(word, placePart), tierPartContains)
-		s.add(x.list(word, placeInPart), tierPartContains)
 	}
 	if strings.Contains(keyword, "_") {
 		var hit [1]int32
@@ -389,7 +367,7 @@ func (x *keywordIndex) eachAcrossSegments(s *keywordScratch, keyword string, yie
 	}
 	s.pieces, _ = x.containing(longest, s.pieces[:0], s)
 	for _, word := range s.pieces {
-		for _, place := range []int{placePart, placeInPart, placeSegment} {
+		for _, place := range []int{placePart, placeSegment} {
 			for _, number := range x.list(word, place) {
 				check(number)
 			}
