@@ -12,7 +12,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
@@ -211,18 +210,10 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	best := top.New(q.Limit, len(x.docs), nil)
-	total := 0
-	for doc := range x.docs {
-		if doc%1024 == 0 && ctx.Err() != nil {
-			return Hits{}, ctx.Err()
-		}
-		if score := x.score(vector, doc); score > x.floor && q.Allows(doc) {
-			total++
-			best.Add(score, int32(doc))
-		}
-	}
-	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
+	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 {
+		score, _ := x.score(vector, doc)
+		return score
+	})
 }
 
 // queryVector returns the query's vector. It is nil if the query has no text or there are
@@ -238,12 +229,8 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	if vector, ok := x.recent.get(text); ok {
 		return vector, nil
 	}
-	timed := ctx
-	if x.timeout > 0 {
-		var cancel context.CancelFunc
-		timed, cancel = context.WithTimeout(ctx, x.timeout)
-		defer cancel()
-	}
+	timed, cancel := withTimeout(ctx, x.timeout)
+	defer cancel()
 	vectors, err := embed(timed, x.gate, x.embedder, []string{text})
 	switch {
 	case ctx.Err() != nil:
@@ -260,12 +247,15 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	return vectors[0], nil
 }
 
-func (x *embeddingIndex) score(vector []float32, doc int) float64 {
-	row := int(x.row[doc])
-	if row < 0 {
-		return 0
+// score is the cosine, or 0 for a cosine that is no match.
+func (x *embeddingIndex) score(vector []float32, doc int) (score, cosine float64) {
+	if row := int(x.row[doc]); row >= 0 {
+		cosine = float64(dot(vector, x.matrix[row*x.dimensions:(row+1)*x.dimensions]))
 	}
-	return float64(dot(vector, x.matrix[row*x.dimensions:(row+1)*x.dimensions]))
+	if cosine > x.floor {
+		return cosine, cosine
+	}
+	return 0, cosine
 }
 
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.
@@ -277,11 +267,10 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	part := Contribution{Term: q.text(), Detail: "cosine of the query's and the tool's vectors"}
-	if score := x.score(vector, doc); score > x.floor {
-		part.Score = score
-	} else {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", score, x.floor)
+	score, cosine := x.score(vector, doc)
+	part := Contribution{Term: q.text(), Score: score, Detail: "cosine of the query's and the tool's vectors"}
+	if score == 0 {
+		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.floor)
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }

@@ -293,22 +293,7 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if limit > 0 {
 		limit = atMost(limit, x.maxHits)
 	}
-	best := top.New(limit, len(x.tools), nil)
-	total := 0
-	for number := range x.tools {
-		if number%256 == 0 && ctx.Err() != nil {
-			return Hits{}, ctx.Err()
-		}
-		if !q.Allows(int(x.docOf[number])) {
-			continue
-		}
-		score := x.score(&query, number, means[number])
-		if score > 0 {
-			total++
-			best.Add(score, int32(number))
-		}
-	}
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+	return rank(ctx, &q, limit, x.docOf, len(x.tools), func(number int) float64 { return x.score(&query, number, means[number]) })
 }
 
 // near returns the parts of names that are like a word, best first.

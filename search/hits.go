@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
@@ -26,6 +27,34 @@ func hitsOf(t *top.Heap, docOf []int32) []Hit {
 		hits[i] = Hit{Doc: int(doc), Score: s.Score}
 	}
 	return hits
+}
+
+// rank scores documents and returns the best that the query allows, at most limit. A score of 0
+// or less is no match. docOf turns the n numbers into documents; nil means that the numbers are
+// documents.
+func rank(ctx context.Context, q *Query, limit int, docOf []int32, n int, score func(number int) float64) (Hits, error) {
+	best := top.New(limit, n, nil)
+	total := 0
+	for number := range n {
+		if number%64 == 0 && ctx.Err() != nil {
+			break
+		}
+		doc := number
+		if docOf != nil {
+			doc = int(docOf[number])
+		}
+		if !q.Allows(doc) {
+			continue
+		}
+		if s := score(number); s > 0 {
+			total++
+			best.Add(s, int32(number))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return Hits{}, err
+	}
+	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
 }
 
 // docsByName returns the documents in the order of their names.
@@ -70,4 +99,12 @@ func inParallel(outer context.Context, workers, n int, f func(ctx context.Contex
 		return outer.Err()
 	}
 	return context.Cause(ctx)
+}
+
+// withTimeout is context.WithTimeout, but a timeout of 0 or less is none.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
 }

@@ -112,11 +112,8 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 }
 
 func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
-	if h.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, h.timeout)
-		defer cancel()
-	}
+	ctx, cancel := withTimeout(ctx, h.timeout)
+	defer cancel()
 	hits, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
 	if err != nil {
 		return Hits{}, fmt.Errorf("%s: %w", part.name, err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // Search by a regular expression, for models that know a pattern of the names they want:
@@ -105,21 +104,12 @@ func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil || pattern == nil {
 		return Hits{}, err
 	}
-	best := top.New(q.Limit, len(x.docs), nil)
-	total := 0
-	for number, doc := range x.docOf {
-		if err := ctx.Err(); err != nil { // one description may take a while
-			return Hits{}, err
+	return rank(ctx, &q, q.Limit, x.docOf, len(x.docOf), func(number int) float64 {
+		if ctx.Err() != nil { // one description may take a while
+			return 0
 		}
-		if !q.Allows(int(doc)) {
-			continue
-		}
-		if part := x.match(pattern, int(doc)); part.Score > 0 {
-			total++
-			best.Add(part.Score, int32(number))
-		}
-	}
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, ctx.Err()
+		return x.match(pattern, int(x.docOf[number])).Score
+	})
 }
 
 // Explain implements Explainer.

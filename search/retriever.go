@@ -207,12 +207,8 @@ func retrieverText(q Query) string {
 // ask calls the retriever. It waits no longer than the timeout and the context allow, even
 // if the retriever ignores both.
 func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
-	ctx := outer
-	if x.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(outer, x.timeout)
-		defer cancel()
-	}
+	ctx, cancel := withTimeout(outer, x.timeout)
+	defer cancel()
 	documents, err := foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
 		var options []retriever.Option
 		if x.options != nil {

@@ -86,7 +86,6 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &similarityIndex{
 		docs:    docs,
-		docOf:   make([]int32, len(docs)),
 		texts:   make([]similarityText, len(docs)),
 		bonus:   max(cmp.Or(o.WordBonus, defaultWordBonus), 0),
 		floor:   max(cmp.Or(o.Floor, defaultFloor), 0),
@@ -97,7 +96,6 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x.docOf[i] = int32(i)
 		x.texts[i] = b.text(&docs[i])
 	}
 	x.scratch.New = func() any { return new(blockFinder) }
@@ -107,7 +105,6 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 // similarityIndex implements Searcher. It is immutable except for the pool.
 type similarityIndex struct {
 	docs    []Document
-	docOf   []int32
 	texts   []similarityText
 	bonus   float64
 	floor   float64
@@ -267,7 +264,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			}
 		}
 	}
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
 // Explain implements Explainer.
