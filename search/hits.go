@@ -20,13 +20,16 @@ func hitsOf(t *top.Heap, docOf []int32) []Hit {
 	slices.SortFunc(t.Items, top.Compare)
 	hits := make([]Hit, len(t.Items))
 	for i, s := range t.Items {
-		doc := s.Number
-		if docOf != nil {
-			doc = docOf[doc]
-		}
-		hits[i] = Hit{Doc: int(doc), Score: s.Score}
+		hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
 	}
 	return hits
+}
+
+func documentAt(docOf []int32, number int) int {
+	if docOf == nil {
+		return number
+	}
+	return int(docOf[number])
 }
 
 // rank scores documents and returns the best that the query allows, at most limit. A score of 0
@@ -34,16 +37,12 @@ func hitsOf(t *top.Heap, docOf []int32) []Hit {
 // documents.
 func rank(ctx context.Context, q *Query, limit int, docOf []int32, n int, score func(number int) float64) (Hits, error) {
 	best := top.New(limit, n, nil)
-	total := 0
+	total, allowed := 0, q.Allowed
 	for number := range n {
 		if number%64 == 0 && ctx.Err() != nil {
 			break
 		}
-		doc := number
-		if docOf != nil {
-			doc = int(docOf[number])
-		}
-		if !q.Allows(doc) {
+		if allowed != nil && !allowed(documentAt(docOf, number)) {
 			continue
 		}
 		if s := score(number); s > 0 {
