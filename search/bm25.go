@@ -146,7 +146,6 @@ const inName = 1 << 31 // the highest bit
 
 func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 
-// String names the searcher.
 func (x *bm25) String() string { return "BM25" }
 
 // Index is an Indexer. See BM25.

@@ -8,7 +8,6 @@ import (
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
 // again only to divide the impact of a term among the fields.
 
-// Explain implements Explainer.
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)

@@ -178,7 +178,6 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
 }
 
-// named implements namer.
 func (x *bm25) named(q Query) []bm25Named {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)

@@ -42,10 +42,8 @@ func (s *bm25Scratch) forget() {
 	}
 }
 
-// documents implements wordIndex.
 func (x *bm25) documents() []Document { return x.docs }
 
-// holdsWords implements wordIndex.
 func (x *bm25) holdsWords() bool {
 	for _, field := range x.field {
 		if field.Weight == 0 {
@@ -55,7 +53,6 @@ func (x *bm25) holdsWords() bool {
 	return true
 }
 
-// holdingWord implements wordIndex.
 func (x *bm25) holdingWord(word string) docset.Set {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)

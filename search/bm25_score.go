@@ -50,7 +50,6 @@ type bm25Cell struct {
 	score, share float32
 }
 
-// Search implements Searcher.
 func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)

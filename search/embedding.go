@@ -201,10 +201,8 @@ func embeddingText(doc *Document) string {
 	return strings.TrimSpace(naming.CutRunes(b.String(), maxEmbeddingText))
 }
 
-// String names the searcher.
 func (x *embeddingIndex) String() string { return "Embedding" }
 
-// Search implements Searcher.
 func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	vector, err := x.queryVector(ctx, q)
 	if vector == nil || err != nil {

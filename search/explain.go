@@ -43,3 +43,8 @@ func (e Explanation) String() string {
 	}
 	return b.String()
 }
+
+func (e *Explanation) add(part Contribution) {
+	e.Score += part.Score
+	e.Parts = append(e.Parts, part)
+}

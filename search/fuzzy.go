@@ -265,10 +265,8 @@ func newFuzzyQuery(q Query) fuzzyQuery {
 	return f
 }
 
-// String returns the name of the searcher.
 func (x *fuzzyIndex) String() string { return "Fuzzy" }
 
-// Search implements Searcher.
 func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query := newFuzzyQuery(q)
 	if len(query.words) == 0 {
@@ -332,7 +330,7 @@ func (x *fuzzyIndex) score(query *fuzzyQuery, number int, mean float64) float64 
 	return score
 }
 
-// Explain implements Explainer. It checks the document itself, without the postings.
+// Explain checks the document itself, without the postings.
 func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
@@ -341,40 +339,30 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if len(query.words) == 0 {
 		return Explanation{}, ctx.Err()
 	}
-	each := 1 / float64(len(query.words))
-	literal := Explanation{Score: fuzzyTierAllWords, Parts: []Contribution{{Score: fuzzyTierAllWords, Detail: "all words stand in name or description"}}}
-	alike := Explanation{}
-	all := true
-	for i := range query.words {
-		word := &query.words[i]
-		part, likeness := x.nearest(word, x.docs[doc].Name)
-		place := tool.place(word)
-		stands := Contribution{Term: word.text, Field: place, Detail: "it stands there"}
-		if place == "name" {
-			stands.Score = each
-		}
-		all = all && place != ""
-		literal.add(stands)
-		near := Contribution{Term: word.text, Detail: "not found"}
-		if likeness > 0 {
-			near = Contribution{word.text, "name", likeness / float64(len(query.words)),
-				fmt.Sprintf("%.3f like %q, of %d words", likeness, part, len(query.words))}
-		}
-		alike.add(near)
-	}
 	if share := tool.nameShare(query.folded); share > 0 {
 		return Explanation{Score: fuzzyTierName + share, Parts: []Contribution{{query.folded, "name", fuzzyTierName + share,
 			fmt.Sprintf("the name holds it, and it is %.3f of the name", share)}}}, nil
 	}
-	if all {
-		return literal, nil
+	var e Explanation
+	hasAll := !slices.ContainsFunc(query.words, func(w fuzzyWord) bool { return tool.place(&w) == "" })
+	if hasAll {
+		e.add(Contribution{Score: fuzzyTierAllWords, Detail: "all words stand in name or description"})
 	}
-	return alike, nil
-}
-
-func (e *Explanation) add(part Contribution) {
-	e.Score += part.Score
-	e.Parts = append(e.Parts, part)
+	words := float64(len(query.words))
+	for i := range query.words {
+		word := &query.words[i]
+		part := Contribution{Term: word.text, Detail: "not found"}
+		if hasAll {
+			part.Field, part.Detail = tool.place(word), "it stands there"
+			if part.Field == "name" {
+				part.Score = 1 / words
+			}
+		} else if nearest, likeness := x.nearest(word, x.docs[doc].Name); likeness > 0 {
+			part = Contribution{word.text, "name", likeness / words, fmt.Sprintf("%.3f like %q, of %g words", likeness, nearest, words)}
+		}
+		e.add(part)
+	}
+	return e, nil
 }
 
 // nearest returns the part of a name that is most like a word, and its likeness.

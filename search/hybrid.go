@@ -206,10 +206,8 @@ func partName(s Searcher, i int) string {
 	return fmt.Sprintf("part %d", i+1)
 }
 
-// String names the searcher.
 func (h *hybrid) String() string { return "Hybrid" }
 
-// searchers implements compound.
 func (h *hybrid) searchers() (searchers []Searcher) {
 	for i := range h.parts {
 		searchers = append(searchers, h.parts[i].searcher)
@@ -217,10 +215,8 @@ func (h *hybrid) searchers() (searchers []Searcher) {
 	return searchers
 }
 
-// named implements namer.
 func (h *hybrid) named(q Query) []bm25Named { return h.names().named(q) }
 
-// Search implements Searcher.
 func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 	named := h.named(q)
 	lists, partial, err := h.ask(ctx, q, named)

@@ -209,7 +209,6 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 	return q
 }
 
-// documents implements pieceIndex.
 func (x *keywordIndex) documents() []Document { return x.docs }
 
 // holdingPiece implements pieceIndex. It returns the documents on which the word scores.
@@ -232,7 +231,6 @@ func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	return set
 }
 
-// Search implements Searcher.
 func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*keywordScratch)
 	defer x.scratch.Put(s)

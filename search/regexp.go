@@ -92,13 +92,11 @@ const (
 	regexpInDescription = 0.5
 )
 
-// String returns the name of the searcher.
 func (x *regexpIndex) String() string { return "Regexp" }
 
 // ReadQuery implements QueryReader. A pattern has no keywords.
 func (x *regexpIndex) ReadQuery(text string) Query { return Query{Text: cutQuery(text)} }
 
-// Search implements Searcher.
 func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	pattern, err := x.compile(q.Text)
 	if err != nil || pattern == nil {
@@ -112,7 +110,6 @@ func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	})
 }
 
-// Explain implements Explainer.
 func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)

@@ -137,7 +137,6 @@ type retrieval struct {
 	ranked bool        // the scores are 1/rank
 }
 
-// String names the searcher.
 func (x *retrieverIndex) String() string { return "Retriever" }
 
 // Search implements Searcher. Total counts only matches among the documents that the engine

@@ -215,10 +215,8 @@ func (x *similarityIndex) score(ratio float64, words int) float64 {
 	return ratio
 }
 
-// String returns the name of the searcher.
 func (x *similarityIndex) String() string { return "Similarity" }
 
-// Search implements Searcher.
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query := newSimilarityQuery(q)
 	words := make([]int, len(x.docs)) // the query's words in each document; -1 means not allowed
@@ -267,7 +265,6 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
 }
 
-// Explain implements Explainer.
 func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
