@@ -26,11 +26,11 @@ const minBM25Run = 256
 type bm25Run struct {
 	first, end int // documents
 	termizer   *termizer
-	blocks     [][]bm25Count // by document, then term, then field
-	rows       []bm25Row     // by document
-	frequency  []int32       // number of a term -> documents of the run that have it
-	total      [fields]int   // length
-	idf        []float32     // of a term; set by merge
+	rows       []bm25Row   // by document
+	block      []bm25Count // the last block of counts, which rows share
+	frequency  []int32     // number of a term -> documents of the run that have it
+	total      [fields]int // length
+	idf        []float32   // of a term; set by merge
 	nameless   []int32
 
 	// Of the current document.
@@ -46,10 +46,10 @@ type bm25Count struct {
 	field uint8
 }
 
-// bm25Row is where the counts of a document are, and how long its fields are.
+// bm25Row is the counts of a document, by term, then field, and how long its fields are.
 type bm25Row struct {
-	block, start, end int32
-	lengths           [fields]int32
+	counts  []bm25Count
+	lengths [fields]int32
 }
 
 type bm25Cells struct {
@@ -122,24 +122,20 @@ func (r *bm25Run) count(field int) {
 
 // keep appends the row of the current document to the others, and empties it.
 func (r *bm25Run) keep(row bm25Row) {
-	last := len(r.blocks) - 1
-	if need := len(r.row) * fields; last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < need {
-		r.blocks = append(r.blocks, make([]bm25Count, 0, max(countBlock, need)))
-		last++
+	if need := len(r.row) * fields; cap(r.block)-len(r.block) < need {
+		r.block = make([]bm25Count, 0, max(countBlock, need))
 	}
-	block := r.blocks[last]
-	row.block, row.start = int32(last), int32(len(block))
+	start := len(r.block)
 	for i := range r.row {
 		cells := &r.row[i]
 		r.place[cells.term] = 0
 		for field, count := range cells.counts {
 			if count > 0 {
-				block = append(block, bm25Count{cells.term, count, uint8(field)})
+				r.block = append(r.block, bm25Count{cells.term, count, uint8(field)})
 			}
 		}
 	}
-	row.end = int32(len(block))
-	r.blocks[last] = block
+	row.counts = r.block[start:]
 	r.rows = append(r.rows, row)
 	r.row = r.row[:0]
 }
@@ -203,7 +199,7 @@ func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 			return err
 		}
 		row := &r.rows[i]
-		counts := r.blocks[row.block][row.start:row.end]
+		counts := row.counts
 		var norms [fields]float64
 		name := 0.0
 		for field := range fields {
