@@ -64,29 +64,23 @@ import (
 //	numbers count as much          +18.6  +19.8
 //	words of asking count as much  +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
-//	without near words             +18.7  +19.8   misspelled queries of the golden
-//	                                              file: recall at 1 0.90 -> 0.60
+//	without near words             +18.7  +19.8   but see bm25_near.go
 //	a repeated word counts once    +18.5  +19.5
 //	  or as often as it stands     +18.0  +19.0
 //	weight of the name 1           +18.7  +19.9
 //	  4                            +18.6  +19.7
 //
-// The following changes were dropped, because they helped nowhere or on one set alone. The
-// numbers compare each change with the version that it was tried on.
+// These changes were dropped, because they helped nowhere or on one set alone. The numbers
+// compare each with the version that it was tried on.
 //
 //   - powers of idf: 0.8: -0.0 +0.1, 1.5: -0.4 -0.6
-//   - the square or root of the covered share: -0.1 -0.1, -0.2 -0.4
-//   - single characters at half weight beside pairs: -0.0 -0.3
 //   - K1 below 0.8 or above 1.3: up to -0.7 -0.9
 //   - pairs of neighbours as terms (proximity): of names -0.3 -0.4; of descriptions too
 //     -0.1 +0.2, and -0.6 of recall and -1 of MRR on the long English tasks
-//   - a higher weight for the first words of a request: -0.1 +0.1
 //   - full weight for only the 8 or 12 weightiest words of a request: -2.4 -2.6, -1.7 -1.9
-//   - the square root of idf once more in queries of more than 8 words: -0.2 -0.6
 //   - the share of the query that a tool has, to the power of 0.2 or 0.5: -0.1 -0.0,
 //     -0.2 -0.1
-//   - the first sentence of a description twice: -0.2 -0.0; only in descriptions of several
-//     sentences: -0.0 +0.2, up on one vendor's sets and down on API docs
+//   - the first sentence of a description twice: -0.2 -0.0
 //   - near words in queries of any length: -0.0 -0.1, because names are taken for words
 
 const (

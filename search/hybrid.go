@@ -50,23 +50,18 @@ import (
 //	of the catalog alone           83.8 78.7    84.9 78.7    95.5 91.0
 //	  max(0, z), not ln(1 + e^z)   83.8 78.6    85.1 78.8    95.5 90.8
 //	minimum to 0, maximum to 1     83.0 77.1    84.9 77.8    91.5 86.5
-//	  weight 0.5                   83.5 78.0    84.5 77.9    91.5 86.0
 //	score / maximum, weight 0.5    83.5 78.4    84.4 78.3    95.5 91.2
 //	rank: 1 / (60 + rank)          73.3 65.5    79.3 70.1    91.5 78.9
-//	  1 / (5 + rank)               81.4 71.7    84.0 73.1    95.0 81.2
 //	  1 / (5 + rank), weight 0.5   83.2 77.6    84.2 77.2    95.5 86.0
-//	  1 / (2 + rank), weight 0.5   82.8 78.0    84.3 77.8    95.0 87.4
 //
 // Ranks do not say how much better the first tool is than the second, and they let a weak
 // part override a strong one. Taking the best 200 hits of a part instead of 1000 costs 0.8
 // points of MRR and more.
 //
-// The table was computed from stored vectors. A complete run, examples/hybrid with -public,
-// comes to 84.3 and 78.7 over all eight, BM25 to 81.4 and 77.1, the embedding to 57.8 and
-// 48.2. The hybrid is better than the embedding on every set. It is worse than BM25 in three
-// cases: on long requests over noisy API docs it loses 1.5 points of recall and 1.6 of MRR,
-// on long tasks in English 0.5 of MRR, and in Chinese, which the encoder does not know, 0.6
-// and 1.5.
+// examples/hybrid with -public measures it again. The hybrid is better than the embedding on
+// every set. It is worse than BM25 in three cases: on long requests over noisy API docs it
+// loses 1.5 points of recall and 1.6 of MRR, on long tasks in English 0.5 of MRR, and in
+// Chinese, which the encoder does not know, 0.6 and 1.5.
 
 const (
 	hybridDepth          = 1000
