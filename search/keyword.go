@@ -65,16 +65,18 @@ const (
 	places
 )
 
+// keywordLists are the posting lists of one word, by place: tools, ascending.
+type keywordLists [places][]int32
+
 // keywordIndex implements Searcher. It is immutable except for the pool of scratch space.
 type keywordIndex struct {
 	docs     []Document
 	docOf    []int32  // tool number, in the order of names -> document
 	names    []string // tool number -> lower-cased name
 	suffixes *suffixarray.Index
-	wordAt   []int32 // offset in the suffix array's text -> word
-	starts   []int32 // word -> where it starts in that text
-	postings []int32 // all posting lists, one after the other
-	bounds   []int32 // list word*places+place is postings[bounds[it]:bounds[it+1]]
+	wordAt   []int32        // offset in the suffix array's text -> word
+	starts   []int32        // word -> where it starts in that text
+	lists    []keywordLists // of each word
 	scratch  sync.Pool
 }
 
@@ -105,7 +107,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 			b.add(int32(number), word, placeDescription)
 		}
 	}
-	x.postings, x.bounds = b.lists()
+	x.lists = b.lists
 	x.suffixes, x.wordAt, x.starts = b.suffixes()
 	tools, words := len(docs), len(b.words)
 	x.scratch.New = func() any {
@@ -116,21 +118,23 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 
 // vocabulary collects words and where they occur.
 type vocabulary struct {
-	ids     map[string]int32
-	words   []string
-	entries []vocabularyEntry
+	ids   map[string]int32
+	words []string
+	lists []keywordLists
 }
 
-type vocabularyEntry struct{ list, number int32 }
-
-func (b *vocabulary) add(number int32, word string, place int32) {
+// add adds an occurrence of a word. Tools are added in ascending order.
+func (b *vocabulary) add(number int32, word string, place int) {
 	id, known := b.ids[word]
 	if !known {
 		id = int32(len(b.words))
 		b.ids[word] = id
 		b.words = append(b.words, word)
+		b.lists = append(b.lists, keywordLists{})
 	}
-	b.entries = append(b.entries, vocabularyEntry{id*places + place, number})
+	if list := &b.lists[id][place]; len(*list) == 0 || (*list)[len(*list)-1] != number {
+		*list = append(*list, number)
+	}
 }
 
 // addName adds the parts of a name, and the segments that have several parts. They may have
@@ -145,33 +149,6 @@ func (b *vocabulary) addName(number int32, name string) {
 			b.add(number, strings.ToLower(segment), placeSegment)
 		}
 	}
-}
-
-// lists sorts the entries into posting lists by counting. Tools were added in ascending
-// order, so every list ascends. Repetitions within a tool are dropped.
-func (b *vocabulary) lists() (postings, bounds []int32) {
-	bounds = make([]int32, len(b.words)*places+1)
-	last := make([]int32, len(b.words)*places) // list -> last tool number in it, plus one
-	for _, e := range b.entries {
-		if last[e.list] != e.number+1 {
-			last[e.list] = e.number + 1
-			bounds[e.list+1]++
-		}
-	}
-	for i := 1; i < len(bounds); i++ {
-		bounds[i] += bounds[i-1]
-	}
-	postings = make([]int32, bounds[len(bounds)-1])
-	next := slices.Clone(bounds)
-	clear(last)
-	for _, e := range b.entries {
-		if last[e.list] != e.number+1 {
-			last[e.list] = e.number + 1
-			postings[next[e.list]] = e.number
-			next[e.list]++
-		}
-	}
-	return postings, bounds
 }
 
 // suffixes joins the words by line breaks. No keyword has a line break, so no hit spans two
@@ -192,11 +169,6 @@ func (b *vocabulary) suffixes() (suffixes *suffixarray.Index, wordAt, starts []i
 		}
 	}
 	return suffixarray.New(text), wordAt, append(starts, int32(len(text)))
-}
-
-func (x *keywordIndex) list(word int32, place int) []int32 {
-	i := int(word)*places + place
-	return x.postings[x.bounds[i]:x.bounds[i+1]]
 }
 
 // ReadQuery implements QueryReader. It reads a namespace in front of the text as a keyword, as
@@ -220,9 +192,10 @@ func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	set := docset.New(len(x.docs))
 	s.found, _ = x.containing(word, s.found[:0], s)
 	for _, found := range s.found {
-		first := int(found) * places // its lists are adjacent
-		for _, number := range x.postings[x.bounds[first]:x.bounds[first+places]] {
-			set.Add(int(x.docOf[number]))
+		for _, list := range x.lists[found] {
+			for _, number := range list {
+				set.Add(int(x.docOf[number]))
+			}
 		}
 	}
 	if strings.Contains(word, "_") {
@@ -301,10 +274,10 @@ func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 	found, equal := x.containing(keyword, s.found[:0], s)
 	s.found = found
 	if equal >= 0 {
-		s.add(x.list(equal, placePart), tierPartEquals)
+		s.add(x.lists[equal][placePart], tierPartEquals)
 	}
 	for _, word := range found {
-		s.add(x.list(word, placePart), tierPartContains)
+		s.add(x.lists[word][placePart], tierPartContains)
 	}
 	if strings.Contains(keyword, "_") {
 		var hit [1]int32
@@ -314,11 +287,11 @@ func (x *keywordIndex) score(s *keywordScratch, keyword string) {
 		})
 	} else {
 		for _, word := range found {
-			s.add(x.list(word, placeSegment), tierName)
+			s.add(x.lists[word][placeSegment], tierName)
 		}
 	}
 	for _, word := range found {
-		s.add(x.list(word, placeDescription), tierDescription)
+		s.add(x.lists[word][placeDescription], tierDescription)
 	}
 }
 
@@ -365,8 +338,8 @@ func (x *keywordIndex) eachAcrossSegments(s *keywordScratch, keyword string, yie
 	}
 	s.pieces, _ = x.containing(longest, s.pieces[:0], s)
 	for _, word := range s.pieces {
-		for _, place := range []int{placePart, placeSegment} {
-			for _, number := range x.list(word, place) {
+		for _, list := range x.lists[word][:placeDescription] {
+			for _, number := range list {
 				check(number)
 			}
 		}
