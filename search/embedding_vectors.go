@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/components/embedding"
@@ -51,7 +52,8 @@ type vectorBuild struct {
 	texts   []string
 	keys    []string // nil means no store
 	vectors [][]float32
-	missing []int // texts without a vector, ascending
+	missing []int   // texts without a vector, ascending
+	batches [][]int // of missing
 
 	mu       sync.Mutex
 	done     int          // texts
@@ -159,11 +161,8 @@ func (b *vectorBuild) progress() {
 // embedMissing embeds the missing texts. The first batch that fails stops the others.
 func (b *vectorBuild) embedMissing(ctx context.Context) error {
 	b.finished = make(map[int]bool)
-	size := positive(b.BatchSize, defaultEmbeddingBatch)
-	batches := (len(b.missing) + size - 1) / size
-	return inParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), batches, func(ctx context.Context, batch int) error {
-		return b.embedBatch(ctx, batch, size)
-	})
+	b.batches = slices.Collect(slices.Chunk(b.missing, positive(b.BatchSize, defaultEmbeddingBatch)))
+	return inParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), len(b.batches), b.embedBatch)
 }
 
 // positive returns n if n is positive, and otherwise the default.
@@ -174,8 +173,8 @@ func positive(n, otherwise int) int {
 	return n
 }
 
-func (b *vectorBuild) embedBatch(ctx context.Context, batch, size int) error {
-	missing := b.batch(batch, size)
+func (b *vectorBuild) embedBatch(ctx context.Context, batch int) error {
+	missing := b.batches[batch]
 	texts := make([]string, len(missing))
 	for i, text := range missing {
 		texts[i] = b.texts[text]
@@ -195,17 +194,11 @@ func (b *vectorBuild) embedBatch(ctx context.Context, batch, size int) error {
 	b.finished[batch] = true
 	for ; b.finished[b.next]; b.next++ {
 		delete(b.finished, b.next)
-		texts := b.batch(b.next, size)
-		b.save(ctx, texts)
-		b.done += len(texts)
+		b.save(ctx, b.batches[b.next])
+		b.done += len(b.batches[b.next])
 		b.progress()
 	}
 	return nil
-}
-
-func (b *vectorBuild) batch(number, size int) []int {
-	from := number * size
-	return b.missing[from:min(from+size, len(b.missing))]
 }
 
 func (b *vectorBuild) save(ctx context.Context, texts []int) {
