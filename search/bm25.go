@@ -140,6 +140,9 @@ const inName = 1 << 31 // the highest bit
 
 func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
 
+// list returns the postings of a term, in the order of documents.
+func (x *bm25) list(term int32) []bm25Posting { return x.postings[x.bounds[term]:x.bounds[term+1]] }
+
 func (x *bm25) String() string { return "BM25" }
 
 // Index is an Indexer. See BM25.

@@ -24,7 +24,7 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 		if term.group == scored {
 			continue
 		}
-		list := x.postings[x.bounds[term.id]:x.bounds[term.id+1]]
+		list := x.list(term.id)
 		if at, found := findPosting(list, int32(doc)); found {
 			scored = term.group
 			e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(float32(term.weight)*list[at].impact))...)

@@ -203,7 +203,7 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 			s.name.torn = true
 			continue
 		}
-		s.lists = append(s.lists, x.postings[x.bounds[id]:x.bounds[id+1]])
+		s.lists = append(s.lists, x.list(id))
 	}
 	if len(s.lists) == 0 {
 		return

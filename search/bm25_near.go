@@ -92,7 +92,7 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 	}
 	// Of equally near terms, the more frequent one is likelier.
 	slices.SortFunc(found, func(a, b nearTerm) int {
-		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(x.frequency(b.id), x.frequency(a.id)), strings.Compare(x.terms[a.id], x.terms[b.id]))
+		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(len(x.list(b.id)), len(x.list(a.id))), strings.Compare(x.terms[a.id], x.terms[b.id]))
 	})
 	for i := range found { // only the nearest
 		if i == maxNearTerms || found[i].slips > found[0].slips {
@@ -101,8 +101,6 @@ func (x *bm25) near(found []nearTerm, word string) []nearTerm {
 	}
 	return found
 }
-
-func (x *bm25) frequency(term int32) int32 { return x.bounds[term+1] - x.bounds[term] }
 
 // split returns the two terms that a word consists of. A stem may lose its final e at the
 // end of a longer word.

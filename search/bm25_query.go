@@ -62,7 +62,7 @@ func (x *bm25) holdingWord(word string) docset.Set {
 	for _, n := range s.spare {
 		having := docset.New(len(x.docs))
 		if id := s.id(x, n); id != noTerm {
-			for _, p := range x.postings[x.bounds[id]:x.bounds[id+1]] {
+			for _, p := range x.list(id) {
 				having.Add(int(p.doc()))
 			}
 		}

@@ -86,7 +86,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.add(x.postings[x.bounds[term.id]:x.bounds[term.id+1]], float32(term.weight), x.idf[term.id])
+		s.add(x.list(term.id), float32(term.weight), x.idf[term.id])
 	}
 	if err := s.addSentences(ctx, x); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 				s.tick++
 			}
 			weight := float32(term.weight)
-			for _, p := range x.postings[x.bounds[term.id]:x.bounds[term.id+1]] {
+			for _, p := range x.list(term.id) {
 				part := &s.parts[p.doc()]
 				switch {
 				case part.tick == s.tick:

@@ -25,7 +25,6 @@ type termizer struct {
 	terms   []string         // number -> term
 	numbers map[string]int32 // term -> number
 	words   map[string]int32 // word as written -> number of its term; noTerm for a stop word
-	ends    []int            // where the characters of the current run end
 	spare   []int32
 }
 
@@ -54,22 +53,20 @@ func (z *termizer) append(terms []int32, text string) []int32 {
 }
 
 func (z *termizer) appendIdeographic(terms []int32, run string) []int32 {
-	z.ends = z.ends[:0]
 	add := func(start, end int) {
 		if n := z.number(run[start:end], ideograph); n != noTerm {
 			terms = append(terms, n)
 		}
 	}
-	for i := 0; i < len(run); {
-		_, size := utf8.DecodeRuneInString(run[i:])
-		add(i, i+size)
-		i += size
-		z.ends = append(z.ends, i)
+	for i, r := range run {
+		add(i, i+utf8.RuneLen(r))
 	}
-	start := 0
-	for i := 1; i < len(z.ends); i++ {
-		add(start, z.ends[i])
-		start = z.ends[i-1]
+	before := 0
+	for i, r := range run {
+		if i > 0 {
+			add(before, i+utf8.RuneLen(r))
+		}
+		before = i
 	}
 	return terms
 }
