@@ -42,6 +42,7 @@ type Catalog struct {
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 
 	maxResults, maxResultsCap int
+	isQuick                   bool // Keyword alone searches
 }
 
 // NewCatalog compiles tools for search with an index. A nil index means Keyword. It fails on a
@@ -86,7 +87,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 	// Parameters are the costliest part of a document, and the default searcher does not read
 	// them.
 	index, fallback := config.index(), config.fallback()
-	wantParameters := index != nil || fallback != nil || config.Preselect > 0
+	c.isQuick = index == nil && fallback == nil
+	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
 		c.add(i, info, config.Annotate, wantParameters)
 	}
@@ -156,7 +158,10 @@ func takesPatterns(s search.Searcher) bool {
 // returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	result, _, err := c.all().find(ctx, []string{query}, "", maxResults)
-	return result, err
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // Len returns the number of tools in the catalog.

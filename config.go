@@ -28,6 +28,10 @@ const (
 	// DefaultMaxResultsCap is the default of Config.MaxResultsCap.
 	DefaultMaxResultsCap = 50
 
+	// DefaultSearchTimeout is the default of Config.SearchTimeout.
+	DefaultSearchTimeout = 5 * time.Second
+	// DefaultMaxAnswerTokens is the default of Config.MaxAnswerTokens.
+	DefaultMaxAnswerTokens = 8_000
 	// DefaultSourceTimeout is the default of Config.SourceTimeout.
 	DefaultSourceTimeout = 30 * time.Second
 
@@ -119,6 +123,17 @@ type Config struct {
 	// the result has, but no limit if the searcher is the protocol's own Keyword, whose order is
 	// Eino's. Negative means no limit.
 	MaxPerNamespace int
+
+	// SearchTimeout is the longest that the searches of one message of the model take together.
+	// After that the model gets what was found until then, and is told to ask for less. It also
+	// bounds Preselect. Keyword alone is too quick to be bounded. Zero means
+	// DefaultSearchTimeout.
+	SearchTimeout time.Duration
+
+	// MaxAnswerTokens is the largest size of an answer of a meta-tool, in tokens of 4 bytes. An
+	// answer stays in the history for good. It says how many tools did not fit; they are not
+	// loaded. A definition in an answer is shortened to fit. Zero means DefaultMaxAnswerTokens.
+	MaxAnswerTokens int
 
 	// WHAT IS SHOWN WHEN
 
@@ -271,6 +286,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.Annotate == nil {
 		filled.Annotate = search.Annotate
 	}
+	filled.SearchTimeout = cmp.Or(filled.SearchTimeout, DefaultSearchTimeout)
+	filled.MaxAnswerTokens = cmp.Or(filled.MaxAnswerTokens, DefaultMaxAnswerTokens)
 	filled.SourceTimeout = cmp.Or(filled.SourceTimeout, DefaultSourceTimeout)
 	if filled.MaxResults == 0 {
 		filled.MaxResults = DefaultMaxResults
@@ -297,8 +314,9 @@ func (config *Config) withDefaults() (*Config, error) {
 	case filled.DeferFrom < 0 || filled.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
 		return nil, fmt.Errorf("toolsearch: DeferFrom %d, MaxLoaded %d, Preselect %d and Reminder.MaxTokens %d must not be negative",
 			filled.DeferFrom, filled.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
-	case filled.SourceTimeout < 0:
-		return nil, fmt.Errorf("toolsearch: SourceTimeout %v must not be negative", filled.SourceTimeout)
+	case filled.SourceTimeout < 0 || filled.SearchTimeout < 0 || filled.MaxAnswerTokens < 0:
+		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
+			filled.SourceTimeout, filled.SearchTimeout, filled.MaxAnswerTokens)
 	case filled.Reminder.Position < ReminderFirst || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:

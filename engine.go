@@ -49,12 +49,13 @@ func newEngine(ctx context.Context, config *Config, teller *teller, wordless boo
 }
 
 func (e *engine) addMetaTools(prompt *prompt) {
-	h := &host{names: e.names, prompt: prompt, run: e.run}
+	facts := e.mode.facts()
+	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * e.config.MaxAnswerTokens, defines: facts.searchTool}
 	for _, t := range h.metaTools(e.config.Protocol) {
 		e.metas = append(e.metas, t)
 		e.searchInfo = cmp.Or(e.searchInfo, t.info)
 	}
-	if facts := e.mode.facts(); facts.searchTool && !facts.onWire {
+	if facts.searchTool && !facts.onWire {
 		e.metas[0] = &nativeSearchTool{host: h, info: e.searchInfo}
 	}
 }
@@ -321,6 +322,9 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	}
 	if refused := intercept(k, v); len(refused) > 0 && e.teller.listens() {
 		e.teller.tell(ctx, LoadEvent{Refused: refused})
+	}
+	for _, err := range k.unchecked {
+		e.teller.fail(ctx, "Protocol", err)
 	}
 	if r.reader.countCalls && len(called) > 0 {
 		given = r.mode.called(r, given, called)

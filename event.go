@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Events tell what a middleware does. Config.OnEvent tells them to the program,
@@ -167,7 +169,11 @@ func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	text, failed := foreign.Guard(func() (string, error) { return err.Error(), nil })
+	if failed != nil {
+		return fmt.Sprintf("%T", err)
+	}
+	return text
 }
 
 func encodeEvent(event any, failure string) ([]byte, error) {
@@ -204,12 +210,13 @@ type teller struct {
 // listens reports whether events are told to anybody.
 func (t *teller) listens() bool { return t.onEvent != nil || t.send != nil }
 
+// tell tells an event. Listeners only watch: a panic of theirs ends neither a run nor, on the
+// goroutine of a tool, the process.
 func (t *teller) tell(ctx context.Context, e Event) {
-	if t.onEvent != nil {
-		t.onEvent(ctx, e)
-	}
-	if t.send != nil {
-		t.send(ctx, e)
+	for _, listener := range [...]func(ctx context.Context, e Event){t.onEvent, t.send} {
+		if listener != nil {
+			_, _ = foreign.Guard(func() (any, error) { listener(ctx, e); return nil, nil })
+		}
 	}
 }
 

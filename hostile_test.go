@@ -7,12 +7,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -180,6 +184,132 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 			assert.True(t, made || !utf8.ValidString(odd.Arguments), "%s: whether the caller sees the call as it was made", about)
 		}
 	}
+}
+
+// An answer fits its budget under every protocol, whatever servers and models write. It says how
+// much it left out, and what it left out is not loaded.
+func TestAnswersFitTheirBudget(t *testing.T) {
+	t.Run("message", func(t *testing.T) { testBudget[*schema.Message](t, way{}) })
+	t.Run("agentic", func(t *testing.T) { testBudget[*schema.AgenticMessage](t, way{agentic: true}) })
+}
+
+func testBudget[M adk.MessageType](t *testing.T, w way) {
+	const tokens = 1500
+	huge := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
+	for i := range 40 {
+		huge.Properties.Set(fmt.Sprintf("parameter_%d", i), &jsonschema.Schema{Type: "string", Description: strings.Repeat("long ", 30)})
+	}
+	var tools []tool.BaseTool
+	var names []string
+	for i := range 160 {
+		name := fmt.Sprintf("tool_%03d_%s", i, strings.Repeat("n", 50))
+		names = append(names, name)
+		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: strings.Repeat("Sends \"mail\". ", 600), ParamsOneOf: schema.NewParamsOneOfByJSONSchema(huge)}}})
+	}
+	unknown := make([]string, 200)
+	for i := range unknown {
+		unknown[i] = fmt.Sprintf("%d%s", i, strings.Repeat("u", 150))
+	}
+	for _, p := range protocols {
+		config := p.config
+		config.DynamicTools, config.MaxAnswerTokens = tools, tokens
+		config.MaxResults, config.MaxResultsCap = 50, 300
+		selection := `"select:` + strings.Join(names[:150], ",") + `"`
+		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
+			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool"}`),
+			toolsearchtest.CallTool(p.search, `{"query":`+selection+`,"regex_pattern":`+selection+`}`),
+			toolsearchtest.CallTool(p.search, `{"query":"select:`+strings.Join(unknown, ",")+`","regex_pattern":"select:`+strings.Join(unknown, ",")+`"}`))
+		if !assert.NoError(t, o.err, p.name) {
+			continue
+		}
+		for i := range 3 {
+			size, found := 0, 0
+			for _, m := range o.last().Messages {
+				if m.Role == toolsearchtest.Tool && m.CallID == fmt.Sprintf("call_%d", i+1) {
+					size += len(m.Text)
+					for _, info := range m.Found {
+						found++
+						definition, err := info.ToJSONSchema()
+						require.NoError(t, err)
+						text, err := json.Marshal(definition)
+						require.NoError(t, err)
+						size += len(text) + len(info.Desc)
+					}
+				}
+			}
+			if found == 1 { // a native result has the definition itself
+				continue
+			}
+			assert.LessOrEqual(t, size, 4*tokens+1000, "%s, call %d: bytes of the answer", p.name, i+1)
+		}
+		if p.config.Protocol == toolsearch.ProtocolToolSearch && !p.config.UseModelToolSearch {
+			selected := answerOf(t, o.result(t, "call_2"))
+			assert.Contains(t, selected.Message, fmt.Sprintf("%d more did not fit", 150-len(selected.Matches)), p.name)
+			loaded := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
+			assert.ElementsMatch(t, sortedSet(append(answerOf(t, o.result(t, "call_1")).Matches, selected.Matches...)), loaded, "%s: the loaded tools", p.name)
+		}
+	}
+}
+
+// slowSearcher takes until its context ends.
+type slowSearcher struct{}
+
+func (slowSearcher) Search(ctx context.Context, _ toolsearch.Query) (toolsearch.Hits, error) {
+	<-ctx.Done()
+	return toolsearch.Hits{}, ctx.Err()
+}
+
+// The searches of one message end together, when their time is up. The model is told and the run
+// goes on.
+func TestSearchesOfAMessageEndTogether(t *testing.T) {
+	inAllWays(t, testSearchTimeout[*schema.Message], testSearchTimeout[*schema.AgenticMessage])
+}
+
+func testSearchTimeout[M adk.MessageType](t *testing.T, w way) {
+	var ended []error
+	var mu sync.Mutex
+	config := toolsearch.Config{
+		DynamicTools: testtools.NewsTools(), SearchTimeout: 20 * time.Millisecond,
+		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return slowSearcher{}, nil },
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if search, ok := e.(toolsearch.SearchEvent); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, search.Err)
+			}
+		},
+	}
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
+		toolsearchtest.CallTools(called("a", "tool_search", `{"query":["select:get_weather","mail","stocks"]}`), called("b", "tool_search", `{"query":"mail"}`)),
+		selecting("send_mail"))
+	require.NoError(t, o.err)
+	first := answerOf(t, o.result(t, "a"))
+	assert.Equal(t, []string{"get_weather"}, first.Matches)
+	assert.Contains(t, first.Message, "took too long")
+	assert.Contains(t, answerOf(t, o.result(t, "b")).Message, "took too long")
+	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_2")).Matches, "the next message has its own time")
+	if assert.Len(t, ended, 3, "the search events") {
+		assert.ErrorIs(t, ended[0], context.DeadlineExceeded)
+		assert.ErrorIs(t, ended[1], context.DeadlineExceeded)
+		assert.NoError(t, ended[2])
+	}
+}
+
+// Listeners only watch: a panic of OnEvent ends no run, and not the process.
+func TestListenersThatPanic(t *testing.T) {
+	inAllWays(t, testPanickingListener[*schema.Message], testPanickingListener[*schema.AgenticMessage])
+}
+
+func testPanickingListener[M adk.MessageType](t *testing.T, w way) {
+	heard := new(atomic.Int32)
+	config := toolsearch.Config{DynamicTools: testtools.NewsTools(), SendEvents: true, OnEvent: func(context.Context, toolsearch.Event) {
+		heard.Add(1)
+		panic("no place to log to")
+	}}
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
+		toolsearchtest.CallTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"weather"}`)), calling("send_mail"))
+	assert.NoError(t, o.err)
+	assert.Greater(t, heard.Load(), int32(2), "events")
 }
 
 // A model writes the queries and arguments, a remote server writes the names, and a store writes

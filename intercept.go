@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,6 +33,8 @@ type callable struct {
 	deferred []*schema.ToolInfo // the deferred tools of the model call
 	explain  bool               // UnknownExplain
 	refuse   bool               // UnloadedRefuse
+
+	unchecked []error // why arguments of dispatched calls were not checked
 }
 
 // replacement returns the call to run instead of a call that cannot be run as it is.
@@ -127,7 +130,11 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	case k.refuse && !k.isLoaded(doc):
 		return &standIn{UnloadedTool: c.docs[doc].Name}
 	}
-	if problem, _ := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments); problem != "" {
+	problem, unchecked := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments)
+	if unchecked != nil {
+		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", quoted(c.docs[doc].Name), unchecked))
+	}
+	if problem != "" {
 		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
 	}
 	return nil

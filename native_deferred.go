@@ -118,7 +118,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
-	answer, matches, err := t.search(ctx, text)
+	answer, matches, err := t.search(ctx, text, t.definitionSize)
 	if err != nil {
 		return nil, err
 	}

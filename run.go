@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -57,6 +58,7 @@ func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 // middleware may remove a search result from the history before this one reads it.
 type notebook struct {
 	mu       sync.Mutex
+	deadline time.Time               // of the searches since then; zero before the first
 	calls    []string                // ids of the calls of meta-tools since then, in the model's order
 	effects  map[string][]nameEffect // call id -> effects of the call
 	made     map[string]bool         // ids of all calls of meta-tools in this run
@@ -110,8 +112,23 @@ func (n *notebook) take() (effects []nameEffect) {
 	for _, id := range slices.Sorted(maps.Keys(n.effects)) {
 		effects = append(effects, n.effects[id]...)
 	}
-	n.calls, n.effects = nil, nil
+	n.calls, n.effects, n.deadline = nil, nil, time.Time{}
 	return effects
+}
+
+// limited returns a context that ends when the searches since the last model call have taken
+// Config.SearchTimeout together. Calls of one message may run at the same time.
+func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !r.isKept() || r.scope.isQuick {
+		return ctx, func() {}
+	}
+	n := &r.notebook
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.deadline.IsZero() {
+		n.deadline = time.Now().Add(r.config.SearchTimeout)
+	}
+	return context.WithDeadline(ctx, n.deadline)
 }
 
 // setLoaded notes the tools loaded at a model call, and returns those noted at the call before;

@@ -63,17 +63,19 @@ func (c scope) filter() func(doc int) bool {
 // find answers queries with one result: the best tool of each query, then the second best of
 // each, and so on, every tool once. The limit holds for each query; 0 means the default.
 //
-// The error is a failure that find could not recover from, or that of the context.
+// The error is a failure that find could not recover from, or that of the context. In the second
+// case the result is what was found until then.
 func (c scope) find(ctx context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
 	blank := true
-	if err := ctx.Err(); err != nil {
-		return nil, trace, err
-	}
+	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {
+		if ended = ctx.Err(); ended != nil {
+			break
+		}
 		if list, ok := parseSelect(text); ok {
 			matches, missing := c.selectNames(list)
 			blank = blank && len(matches)+len(missing) == 0
@@ -91,6 +93,9 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 			trace.wrong = cmp.Or(trace.wrong, mistake)
 			continue
 		}
+		if ended = ctx.Err(); ended != nil {
+			break
+		}
 		if err != nil {
 			return nil, trace, err
 		}
@@ -105,7 +110,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	if trace.wrong != nil { // probably the reason for no match
 		result.Message = c.prompt.of(trace.wrong)
 	}
-	return result, trace, nil
+	return result, trace, ended
 }
 
 // hasWord reports whether ParseQuery finds a keyword in the text.

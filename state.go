@@ -55,7 +55,9 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		s.add(r.always...) // no call unloads these
 	}
 	if question := r.question(t); question != "" && !isLastWord {
-		docs, err := r.scope.preselect(ctx, question, r.config.Preselect)
+		limited, cancel := context.WithTimeout(ctx, r.config.SearchTimeout)
+		docs, err := r.scope.preselect(limited, question, r.config.Preselect)
+		cancel()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,9 +22,11 @@ import (
 
 // host is the surroundings of a meta-tool.
 type host struct {
-	names  metaNames
-	prompt *prompt
-	run    func(ctx context.Context) (*run, error) // the run of a call
+	names   metaNames
+	prompt  *prompt
+	run     func(ctx context.Context) (*run, error) // the run of a call
+	budget  int                                     // the largest answer, in bytes
+	defines bool                                    // the model gets the definitions of what tool_search finds
 }
 
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
@@ -58,7 +61,11 @@ func (h *host) searchTool() *metaTool {
 			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
-			answer, _, err := h.search(ctx, arguments)
+			var sizeOf func(*schema.ToolInfo) int
+			if h.defines {
+				sizeOf = h.definitionSize
+			}
+			answer, _, err := h.search(ctx, arguments, sizeOf)
 			if err != nil {
 				return "", err
 			}
@@ -75,18 +82,19 @@ func (c *Catalog) Tool() tool.InvokableTool {
 		names:  ProtocolToolSearch.names(DefaultToolName),
 		prompt: c.prompt,
 		run:    func(context.Context) (*run, error) { return all, nil },
+		budget: bytesPerToken * DefaultMaxAnswerTokens,
 	}
 	return h.searchTool()
 }
 
 // search reads the arguments and searches. The matches are the answer's, with their
-// definitions.
-func (h *host) search(ctx context.Context, arguments string) (searchAnswer, []Match, error) {
+// definitions. sizeOf is as in find.
+func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
 	request := readRequest(arguments, "query", "queries", "q", "keywords")
 	if answer, ok := h.excuse(ctx, request); ok {
 		return answer, nil, nil
 	}
-	result, _, err := h.find(ctx, request, true)
+	result, _, err := h.find(ctx, request, true, sizeOf)
 	if err != nil {
 		return searchAnswer{}, nil, err
 	}
@@ -104,15 +112,28 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 	return searchAnswer{}, false
 }
 
-// find searches and reports the search. If loads is set, it notes the matches as loaded.
-func (h *host) find(ctx context.Context, request searchRequest, loads bool) (*Result, trace, error) {
+// find searches, leaves out what does not fit the answer, and reports the search. If loads is
+// set, it notes the matches as loaded. sizeOf returns the bytes that a match takes in the answer;
+// nil means that the answer has only its name.
+func (h *host) find(ctx context.Context, request searchRequest, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
 	start := time.Now()
 	r, err := h.run(ctx)
 	if err != nil {
 		return nil, trace{}, err
 	}
-	result, trace, err := r.scope.find(ctx, request.queries, request.namespace, request.limit)
+	limited, cancel := r.limited(ctx)
+	result, trace, err := r.scope.find(limited, request.queries, request.namespace, request.limit)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		trace.failure, err = cmp.Or(trace.failure, err), nil
+		result.Message = h.prompt.text("search-timeout")
+	}
+	cancel()
 	duration := time.Since(start)
+	if err != nil {
+		result = nil
+	} else {
+		h.fit(result, sizeOf)
+	}
 	if err == nil && loads && r.isKept() {
 		r.note(ctx, nameEffect{loads: matchNames(result.Matches)})
 	}
@@ -131,6 +152,39 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool) (*Re
 	}
 	r.teller.tell(ctx, event)
 	return result, trace, err
+}
+
+// fit leaves out what does not fit an answer. The best match always stays.
+func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
+	result.NotFound = h.fitNames(result.NotFound)
+	if sizeOf == nil {
+		const longest = len(`"",`) + 6*naming.MaxBytes // JSON writes some characters as six
+		if len(result.Matches)*longest <= h.budget {
+			return
+		}
+		sizeOf = func(info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
+	}
+	size := 0
+	for i, m := range result.Matches {
+		if size += sizeOf(m.Info); size > h.budget && i > 0 {
+			leftOut := h.prompt.text("left-out", "{count}", strconv.Itoa(len(result.Matches)-i))
+			result.Matches = result.Matches[:i]
+			result.Message = strings.TrimSpace(result.Message + " " + leftOut)
+			return
+		}
+	}
+}
+
+// fitNames returns names that no tool has, as many as fit a quarter of an answer.
+func (h *host) fitNames(names []string) []string {
+	size := 0
+	for i, name := range names {
+		names[i] = naming.Cut(name, naming.MaxBytes)
+		if size += len(toJSON(names[i])) + 1; size > h.budget/4 && i > 0 {
+			return names[:i]
+		}
+	}
+	return names
 }
 
 func matchNames(matches []Match) []string {
@@ -197,15 +251,19 @@ type definition struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// maxDefinitionBytes bounds the parameters of one tool in an answer.
-const maxDefinitionBytes = 32 << 10
-
-func definitionOf(info *schema.ToolInfo) definition {
-	d := definition{Name: info.Name, Description: naming.Cut(info.Desc, search.MaxDescriptionBytes), Parameters: json.RawMessage(schemacheck.JSON(info))}
-	if len(d.Parameters) > maxDefinitionBytes {
+// definitionOf returns a definition that fits an answer. The parameters take at most half of the
+// answer, and the description takes what is left.
+func (h *host) definitionOf(info *schema.ToolInfo) definition {
+	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
+	if len(d.Parameters) > h.budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
+	d.Description = naming.Cut(info.Desc, min(search.MaxDescriptionBytes, max(h.budget-len(d.Parameters), 0)/2))
 	return d
+}
+
+func (h *host) definitionSize(info *schema.ToolInfo) int {
+	return len(toJSON(h.definitionOf(info))) + 1
 }
 
 // misuse answers a wrong dispatched call. If its arguments were wrong, the answer has the
@@ -218,7 +276,7 @@ func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 	}
 	if doc, ok := r.scope.byName[s.MisusedTool]; ok && r.scope.sees(doc) {
 		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
-		tool := definitionOf(r.scope.docs[doc].Info)
+		tool := h.definitionOf(r.scope.docs[doc].Info)
 		answer.Tool = &tool
 	}
 	return answer
@@ -241,7 +299,7 @@ func (h *host) regexpTool() *metaTool {
 			answer, excused := h.excuse(ctx, request)
 			if !excused {
 				request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
-				result, _, err := h.find(ctx, request, true)
+				result, _, err := h.find(ctx, request, true, nil)
 				if err != nil {
 					return "", err
 				}
@@ -272,7 +330,7 @@ func (h *host) definitionsTool() *metaTool {
 			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
-			answer, matches, err := h.search(ctx, arguments)
+			answer, matches, err := h.search(ctx, arguments, h.definitionSize)
 			if err != nil {
 				return "", err
 			}
@@ -281,7 +339,7 @@ func (h *host) definitionsTool() *metaTool {
 			}
 			found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
 			for i, m := range matches {
-				found.Matches[i] = definitionOf(m.Info)
+				found.Matches[i] = h.definitionOf(m.Info)
 			}
 			return toJSON(found), nil
 		},

@@ -668,3 +668,32 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	playAll(t, table)
 	assert.Zero(t, asked.Load(), "requests to a schema's address")
 }
+
+// A schema beyond the bounds is not checked, the arguments are passed on, and an event says so.
+func TestUncheckedArgumentsAreTold(t *testing.T) {
+	inAllWays(t, testUnchecked[*schema.Message], testUnchecked[*schema.AgenticMessage])
+}
+
+func testUnchecked[M adk.MessageType](t *testing.T, w way) {
+	required := make([]string, 30_000)
+	for i := range required {
+		required[i] = fmt.Sprintf("parameter_%d", i)
+	}
+	large := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "large", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Required: required})}}}
+	var told []toolsearch.FailureEvent
+	config := dispatch(func(c *toolsearch.Config) {
+		c.DynamicTools = append(testtools.NewsTools(), large)
+		c.OnEvent = func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(toolsearch.FailureEvent); ok {
+				told = append(told, failure)
+			}
+		}
+	})
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
+	require.NoError(t, o.err)
+	assert.Equal(t, `large ran with {"a":1}`, o.result(t, "call_1"))
+	if assert.Len(t, told, 1, "the failure events") {
+		assert.Equal(t, "Protocol", told[0].Part)
+		assert.ErrorContains(t, told[0].Err, `the arguments of "large" were not checked: the schema is too large`)
+	}
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // tool_search of ProtocolRanked: a text that ranks the tools, with scores and usage hints. Its
@@ -49,12 +48,15 @@ func (h *host) rankedTool() *metaTool {
 			if err != nil {
 				return "", err
 			}
-			result, _, err := h.find(ctx, request, true)
+			result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
+				t := rankedTool{Name: info.Name, Description: shortLine(info.Desc, maxBriefDescription), Usage: usageOf(info)}
+				return 2 * len(toJSON(t)) // once as text and once as JSON
+			})
 			if err != nil {
 				return "", err
 			}
 			answer := rankedTools{
-				Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
+				Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
 				Limit: r.scope.limit(request.limit), Total: result.Total, help: helpOf(result),
 			}
 			for i, m := range result.Matches {

@@ -48,7 +48,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			if request.limit == 0 {
 				request.limit = unlimited
 			}
-			result, trace, err := h.find(ctx, request, false)
+			result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
 			if err != nil {
 				return "", err
 			}
@@ -85,16 +85,19 @@ func (h *host) showAllTool() *metaTool {
 				Tools   []toolBrief `json:"tools"`
 				Message string      `json:"message,omitempty"`
 			}{Tools: []toolBrief{}}
+			size := 0
 			for doc := range r.scope.docs {
 				if !r.scope.sees(doc) {
 					continue
 				}
-				if answer.Total++; answer.Total <= maxBriefs {
-					answer.Tools = append(answer.Tools, briefOf(r.scope.docs[doc].Info))
+				answer.Total++
+				brief := briefOf(r.scope.docs[doc].Info)
+				if size += len(toJSON(brief)) + 1; len(answer.Tools) < maxBriefs && size <= h.budget {
+					answer.Tools = append(answer.Tools, brief)
 				}
 			}
-			if answer.Total > maxBriefs {
-				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(maxBriefs))
+			if len(answer.Tools) < answer.Total {
+				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
 			}
 			return toJSON(answer), nil
 		},
@@ -113,7 +116,7 @@ type addedTools struct {
 func (h *host) addTool() *metaTool {
 	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
 		matches, missing := r.scope.selectEach(names)
-		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, missing...)}
+		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
 		for _, name := range matchNames(matches) {
 			if loaded, _ := r.wasLoaded(r.scope.byName[name]); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
@@ -148,7 +151,7 @@ type removedTools struct {
 func (h *host) removeTool() *metaTool {
 	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
 		matches, missing := r.scope.selectEach(names)
-		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, missing...)}
+		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
 		for _, name := range matchNames(matches) {
 			doc := r.scope.byName[name]
 			loaded, known := r.wasLoaded(doc)
