@@ -25,7 +25,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "toolsearchtest", "eval"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval"}
 
 // readPackage parses the files of a folder that are not tests.
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
@@ -251,12 +251,13 @@ var importRules = map[string]string{
 	"internal/...":       "leaves",
 	"internal/testtools": ". search leaves",                             // for tests
 	"internal/readme":    ". search leaves toolsearchtest examples/...", // for docs
+	"lock":               "search leaves",
 	"toolsearchtest":     ". search",
 	"eval/...":           ". search eval/...",
-	"cmd/...":            ". search eval/...",
+	"cmd/...":            ". search lock eval/...",
 	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
 	"nativetest/...":     "nativetest/...",
-	"examples/...":       ". search eval/... toolsearchtest examples/...",
+	"examples/...":       ". search lock eval/... toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.

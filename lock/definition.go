@@ -1,0 +1,168 @@
+package lock
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cloudwego/eino/schema"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Bounds on a definition, in bytes. A definition beyond them cannot be approved.
+const (
+	maxNameBytes        = 1 << 10 // of a name or a namespace
+	maxDescriptionBytes = search.MaxDescriptionBytes
+	maxParametersBytes  = 1 << 20
+)
+
+// An ID names a tool. Both parts count exactly.
+type ID struct {
+	Namespace string // "" means that the tool has none
+	Name      string // the whole name, with what it says of the namespace
+}
+
+// String returns "name" or "name of namespace" in a form for a terminal, cut to some 200
+// characters.
+func (id ID) String() string {
+	if id.Namespace == "" {
+		return naming.Visible(id.Name, naming.MaxBytes)
+	}
+	return naming.Visible(id.Name, naming.MaxBytes) + " of " + naming.Visible(id.Namespace, 64)
+}
+
+// A Definition is what a lock knows of a tool: what a model reads of it.
+type Definition struct {
+	ID
+	Description string // "" means none
+	Parameters  string // the JSON schema in the canonical writing
+}
+
+// Define returns the definition of a document: the name, description and schema of its Info,
+// where it has one, under the document's Namespace. Keys of the schema in another order make no
+// other definition. The rest of a document, such as tags and hints, is the program's own and is
+// not part of a definition. Define fails on a definition that cannot be locked: an empty name,
+// text that is not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of
+// name or namespace, 64 KiB of description and 1 MiB of schema.
+func Define(doc search.Document) (Definition, error) {
+	d := Definition{ID: idOf(&doc), Description: doc.Description, Parameters: noParameters}
+	if doc.Info != nil {
+		d.Description = doc.Info.Desc
+	}
+	if err := d.check(); err != nil {
+		return d, err
+	}
+	if doc.Info == nil || doc.Info.ParamsOneOf == nil {
+		return d, nil
+	}
+	var err error
+	d.Parameters, err = parametersOf(doc.Info)
+	return d, err
+}
+
+func idOf(doc *search.Document) ID {
+	id := ID{doc.Namespace, doc.Name}
+	if doc.Info != nil {
+		id.Name = doc.Info.Name
+	}
+	return id
+}
+
+// noParameters is the schema of a tool without one, as a catalog fills it in.
+const noParameters = `{"properties":{},"type":"object"}`
+
+// check tells why a definition cannot be locked, apart from its parameters.
+func (d *Definition) check() error {
+	switch {
+	case d.Name == "":
+		return errors.New("it has no name")
+	case len(d.Name) > maxNameBytes || len(d.Namespace) > maxNameBytes:
+		return fmt.Errorf("its name or namespace is longer than %d bytes", maxNameBytes)
+	case len(d.Description) > maxDescriptionBytes:
+		return fmt.Errorf("its description is longer than %d bytes", maxDescriptionBytes)
+	case !utf8.ValidString(d.Name) || !utf8.ValidString(d.Namespace) || !utf8.ValidString(d.Description):
+		return errors.New("its name, namespace or description is not UTF-8")
+	}
+	return nil
+}
+
+func parametersOf(info *schema.ToolInfo) (string, error) {
+	root, err := foreign.Guard(info.ToJSONSchema)
+	switch {
+	case err != nil:
+		return "", errors.New("its schema is wrong")
+	case root == nil:
+		return noParameters, nil
+	case !schemacheck.IsWritable(root):
+		return "", errors.New("its schema is too large or nested too deep")
+	}
+	text, err := json.Marshal(root)
+	switch {
+	case err != nil:
+		return "", errors.New("its schema is no JSON")
+	case len(text) > maxParametersBytes:
+		return "", fmt.Errorf("its schema is longer than %d bytes", maxParametersBytes)
+	case bytes.Contains(text, []byte(`\ufffd`)): // what encoding/json makes of other bytes
+		return "", errors.New("its schema has text that is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return "", errors.New("its schema is no JSON")
+	}
+	return string(appendCanonical(nil, value)), nil
+}
+
+// A sum is a SHA-256.
+type sum [sha256.Size]byte
+
+// SHA256 returns the hash by which a lock knows the definition, in hex: of the canonical writing
+// of {"description": ..., "name": ..., "parameters": ...}. In Python it is
+//
+//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
+//		separators=(",", ":")).encode()).hexdigest()
+//
+// as far as both write numbers alike. The namespace is no part of it.
+func (d Definition) SHA256() string {
+	s := d.sum()
+	return hex.EncodeToString(s[:])
+}
+
+func (d *Definition) sum() sum {
+	b := make([]byte, 0, len(d.Description)+len(d.Name)+len(d.Parameters)+64)
+	b = append(b, `{"description":`...)
+	b = appendCanonical(b, d.Description)
+	b = append(b, `,"name":`...)
+	b = appendCanonical(b, d.Name)
+	b = append(b, `,"parameters":`...)
+	b = append(b, d.Parameters...)
+	return sha256.Sum256(append(b, '}'))
+}
+
+// content returns a hash that a copy of the tool under another name shares: of the letters and
+// digits of its description and of its parameters. ok is false for a tool without a description,
+// whose likes are no copies.
+func (d *Definition) content() (s sum, ok bool) {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) && !naming.IsHidden(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, norm.NFKC.String(d.Description))
+	if text == "" {
+		return sum{}, false
+	}
+	return sha256.Sum256([]byte(text + "\x00" + d.Parameters)), true
+}

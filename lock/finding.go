@@ -1,0 +1,199 @@
+package lock
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// A Kind says what is wrong with a tool.
+type Kind string
+
+const (
+	New     Kind = "new"     // no tool of that namespace and name is approved
+	Changed Kind = "changed" // its description or its parameters are not those approved
+	Copied  Kind = "copied"  // a new tool that has the description and parameters of an approved one
+	Missing Kind = "missing" // an approved tool that the catalog does not have
+	Refused Kind = "refused" // its definition cannot be locked
+)
+
+// A Finding is one tool that is not as approved. Its texts are a server's: Strings and Diffs are
+// safe to print, the fields are not.
+type Finding struct {
+	Kind Kind // what is wrong
+	ID
+	Original ID          // the approved tool that it copies; zero means none. A Changed tool may have one too
+	Was      *Definition // as approved; nil means not approved: New, Copied and Refused
+	Is       *Definition // as it is now; nil for Missing and Refused
+	Reason   string      // why it is Refused
+}
+
+func compareIDs(a, b ID) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// String describes the finding on a line for a terminal or a log.
+func (f Finding) String() string {
+	text := fmt.Sprintf("%v: %s", f.ID, f.Kind)
+	var changed []string
+	if f.Kind == Changed {
+		for _, c := range f.Changes() {
+			if part, _, _ := strings.Cut(c.Path, "."); !slices.Contains(changed, part) {
+				changed = append(changed, part)
+			}
+		}
+		text += ": " + strings.Join(changed, ", ")
+	}
+	if f.Original != (ID{}) {
+		text += fmt.Sprintf(": the definition of %v", f.Original)
+	}
+	if f.Reason != "" {
+		text += ": " + naming.Visible(f.Reason, 200)
+	}
+	return text
+}
+
+// LogValue implements slog.LogValuer. The definitions are left out.
+func (f Finding) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("kind", string(f.Kind)),
+		slog.String("namespace", naming.Visible(f.Namespace, naming.MaxBytes)),
+		slog.String("tool", naming.Visible(f.Name, naming.MaxBytes)),
+	}
+	if f.Original != (ID{}) {
+		attrs = append(attrs, slog.String("original", f.Original.String()))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// A Change is one part of a definition that is not as it was.
+type Change struct {
+	Path string // "name", "description", or within "parameters", such as "parameters.properties.city.type"
+	Was  string // "" means that it was not there. Parts of parameters are JSON
+	Is   string // "" means that it is there no more
+}
+
+// Changes lists what is different between Was and Is. A new tool, with nothing before, and a
+// missing tool, with nothing after, have a Change for each of their parts. A copy has a change of
+// its name. A name is that of ID.String.
+func (f Finding) Changes() []Change {
+	var list []Change
+	add := func(path, was, is string) {
+		if was != is {
+			list = append(list, Change{path, was, is})
+		}
+	}
+	if f.Kind == Copied {
+		add("name", f.Original.String(), f.ID.String())
+		return list
+	}
+	var was, is Definition
+	if f.Was != nil {
+		was = *f.Was
+	}
+	if f.Is != nil {
+		is = *f.Is
+	}
+	add("description", was.Description, is.Description)
+	before, errBefore := readJSON([]byte(was.Parameters))
+	after, errAfter := readJSON([]byte(is.Parameters))
+	if errBefore != nil || errAfter != nil { // new or missing
+		add("parameters", was.Parameters, is.Parameters)
+		return list
+	}
+	compareJSON("parameters", before, after, add)
+	return list
+}
+
+// compareJSON adds the innermost parts that differ.
+func compareJSON(path string, was, is any, add func(path, was, is string)) {
+	switch a := was.(type) {
+	case map[string]any:
+		b, ok := is.(map[string]any)
+		if !ok {
+			break
+		}
+		keys := maps.Clone(b)
+		maps.Copy(keys, a)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			before, wasThere := a[key]
+			after, isThere := b[key]
+			switch inner := path + "." + key; {
+			case !wasThere:
+				add(inner, "", string(appendCanonical(nil, after)))
+			case !isThere:
+				add(inner, string(appendCanonical(nil, before)), "")
+			default:
+				compareJSON(inner, before, after, add)
+			}
+		}
+		return
+	case []any:
+		b, ok := is.([]any)
+		if !ok || len(a) != len(b) {
+			break
+		}
+		for i := range a {
+			compareJSON(fmt.Sprintf("%s[%d]", path, i), a[i], b[i], add)
+		}
+		return
+	}
+	add(path, string(appendCanonical(nil, was)), string(appendCanonical(nil, is)))
+}
+
+// Bounds on Diff, so that one tool does not fill the terminal.
+const (
+	maxShownChanges = 20
+	maxShownPath    = 120 // characters
+	maxShownText    = 300 // characters
+	shownBefore     = 40  // bytes of a long text before the first difference
+)
+
+// Diff shows Changes on lines for a terminal: the path, and below it the text before with a "-"
+// and the text after with a "+". Hidden characters are shown by their escapes, long texts from
+// where they begin to differ, and no more than 20 changes. Each line ends with a line feed.
+func (f Finding) Diff() string {
+	var b strings.Builder
+	changes := f.Changes()
+	for i, c := range changes {
+		if i == maxShownChanges {
+			fmt.Fprintf(&b, "and %d more changes\n", len(changes)-i)
+			break
+		}
+		fmt.Fprintln(&b, naming.Visible(c.Path, maxShownPath))
+		skipped := 0
+		if len(c.Was) > maxShownText || len(c.Is) > maxShownText {
+			skipped = max(0, commonPrefix(c.Was, c.Is)-shownBefore)
+			for skipped > 0 && !utf8.RuneStart(c.Was[skipped]) {
+				skipped--
+			}
+		}
+		for _, line := range []struct{ sign, text string }{{"-", c.Was}, {"+", c.Is}} {
+			if line.text == "" {
+				continue
+			}
+			dots := ""
+			if skipped > 0 {
+				dots = "…"
+			}
+			fmt.Fprintf(&b, "  %s %s%s\n", line.sign, dots, naming.Visible(line.text[skipped:], maxShownText))
+		}
+	}
+	return b.String()
+}
+
+// commonPrefix returns how many bytes two texts begin with alike. It is less than the length of
+// either that is not empty.
+func commonPrefix(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return max(0, min(i, len(a)-1, len(b)-1))
+}

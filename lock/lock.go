@@ -1,0 +1,183 @@
+// Package lock keeps a catalog as somebody approved it. A remote server may change what its tools
+// say of themselves after you looked, and add tools, or copies of other servers' tools. A lock
+// file holds the definitions you approved: name, description and schema by namespace, each with
+// its SHA-256. A Lock drops whatever is new or changed:
+//
+//	l, err := lock.Open(lock.FileName, &lock.Options{
+//		OnBlocked: func(ctx context.Context, f lock.Finding) { slog.WarnContext(ctx, "blocked", "tool", f) },
+//	})
+//	...
+//	config.Filter = l.Filter // or l.And(filter), with a filter of your own
+//
+// A tool that is dropped is, for that run, not in the catalog, and it is back once its definition
+// is approved and Lock.Reload has read the file. A lock file is written, compared and changed
+// by the methods of File; it belongs under version control, where a change of it is reviewed.
+//
+// A lock knows tools by namespace and name. The namespaces of the program that uses the file, which
+// are those of its Config.Annotate, must be those of whoever wrote it.
+//
+// What a lock does not do: it does not look at what a tool does or returns, and it does not keep
+// the texts of blocked tools from Config.Index, Config.Annotate and the embedder behind them.
+package lock
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Options are settings of a Lock. Nil means the zero value.
+type Options struct {
+	// OnBlocked is told of a tool that Filter drops: once for each finding, by the run that meets
+	// it first. A definition that changes again is another finding. It is never told of Missing
+	// tools, which File.Verify finds. It may be called concurrently; a panic of it is ignored. Nil
+	// means that nobody is told.
+	OnBlocked func(ctx context.Context, f Finding)
+}
+
+// A Lock lets the approved definitions pass. It is safe for concurrent use.
+type Lock struct {
+	path    string
+	options Options
+	reading sync.Mutex // of the file: the newest reading stays
+	current atomic.Pointer[state]
+
+	mu   sync.Mutex
+	told map[sum]bool // findings
+}
+
+// maxTold is how many findings are remembered. With more, they are forgotten, and told again if
+// they are met again.
+const maxTold = 1 << 16
+
+// Open reads a lock file. Filter goes by what the file says now, until Reload.
+func Open(path string, options *Options) (*Lock, error) {
+	l := &Lock{path: path, told: make(map[sum]bool)}
+	if options != nil {
+		l.options = *options
+	}
+	if err := l.Reload(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Reload reads the lock file again. Runs that start from then on go by it. When the file cannot be
+// read, Reload says why and the last good one stays.
+func (l *Lock) Reload() error {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	f, err := ReadFile(l.path)
+	if err != nil {
+		return err
+	}
+	l.current.Store(&state{index: f.index(), verdicts: make(map[uintptr]verdict)})
+	return nil
+}
+
+// Filter reports whether a document's definition is the approved one. It fits
+// toolsearch.Config.Filter. The hash of a definition is computed once for as long as its Info is in
+// use: the Info must not change, as it does not in a catalog.
+func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
+	s := l.current.Load()
+	passes, known := s.verdict(&doc)
+	if known {
+		return passes
+	}
+	finding, passes := s.index.judge(&doc)
+	if !passes {
+		l.tell(ctx, finding)
+	}
+	s.keep(&doc, passes)
+	return passes
+}
+
+// And returns a Filter that lets pass what both Filter and next do. next is asked about approved
+// tools alone. A nil next lets everything pass.
+func (l *Lock) And(next func(ctx context.Context, doc search.Document) bool) func(ctx context.Context, doc search.Document) bool {
+	if next == nil {
+		return l.Filter
+	}
+	return func(ctx context.Context, doc search.Document) bool { return l.Filter(ctx, doc) && next(ctx, doc) }
+}
+
+func (l *Lock) tell(ctx context.Context, f Finding) {
+	if l.options.OnBlocked == nil {
+		return
+	}
+	hash := ""
+	if f.Is != nil {
+		hash = f.Is.SHA256()
+	}
+	key := sum(sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Kind, f.Namespace, f.Name, hash, f.Original, f.Reason)))
+	l.mu.Lock()
+	told := l.told[key]
+	if len(l.told) >= maxTold {
+		clear(l.told)
+	}
+	l.told[key] = true
+	l.mu.Unlock()
+	if !told {
+		_, _ = foreign.Guard(func() (any, error) { l.options.OnBlocked(ctx, f); return nil, nil })
+	}
+}
+
+// A state is a reading of the lock file, and the verdicts by it.
+//
+// Filter is asked about every tool of a catalog at the start of every run, and hashing ten
+// thousand definitions takes longer than such a run should. A catalog keeps the Infos of its
+// documents for as long as it lives, so a verdict is kept by the address of the Info. The pointer
+// in it is weak: it keeps no definition in memory, and when the memory is used again, it tells
+// that the verdict is of another one.
+type state struct {
+	index *index
+
+	mu       sync.RWMutex
+	verdicts map[uintptr]verdict // by the address of the Info
+	sweep    int                 // the number of verdicts at which those of Infos that are gone are dropped
+}
+
+type verdict struct {
+	info      weak.Pointer[schema.ToolInfo]
+	namespace string
+	passes    bool
+}
+
+func (s *state) verdict(doc *search.Document) (passes, known bool) {
+	if doc.Info == nil {
+		return false, false
+	}
+	s.mu.RLock()
+	v, ok := s.verdicts[address(doc.Info)]
+	s.mu.RUnlock()
+	return v.passes, ok && v.info.Value() == doc.Info && v.namespace == doc.Namespace
+}
+
+func (s *state) keep(doc *search.Document, passes bool) {
+	if doc.Info == nil {
+		return
+	}
+	v := verdict{weak.Make(doc.Info), doc.Namespace, passes}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.verdicts) >= s.sweep {
+		for at, v := range s.verdicts {
+			if v.info.Value() == nil {
+				delete(s.verdicts, at)
+			}
+		}
+		s.sweep = 2*len(s.verdicts) + 1024
+	}
+	s.verdicts[address(doc.Info)] = v
+}
+
+func address(info *schema.ToolInfo) uintptr { return reflect.ValueOf(info).Pointer() }
