@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -19,6 +20,8 @@ import (
 //	schema             providers want the schema of an object
 //	parameters         the model guesses arguments without a description
 //	unfindable         even the tool's own words find other tools first
+//
+// What package lock warns of may be an attack on the model, or an honest tool that pushes.
 const (
 	kindName        = "name"
 	kindDuplicate   = "duplicate"
@@ -38,6 +41,9 @@ var kinds = []struct{ kind, heading string }{
 	{kindDuplicate, "names that several tools have"},
 	{kindValue, "values of the wrong kind"},
 	{kindSchema, "schemas that are not objects"},
+	{string(lock.Hidden), "hidden characters"},
+	{string(lock.Instructions), "instructions to the model"},
+	{string(lock.ForeignNames), "names of other servers' tools"},
 	{kindAlikeNames, "near-duplicate names"},
 	{kindAlikeText, "near-duplicate descriptions"},
 	{kindNotCompared, "not compared"},
@@ -105,6 +111,10 @@ func inspectTools(ctx context.Context, tools []definition, index search.Indexer)
 	first := make(map[string]bool)
 	for i := range tools {
 		r.inspectTool(&tools[i], label(tools, i), first)
+	}
+	docs, _ := documentsOf(tools)
+	for _, w := range lock.Lint(docs) {
+		r.add(string(w.Kind), w.Where+": "+w.Text, label(tools, w.Doc))
 	}
 	for _, l := range alikeNames(tools) {
 		r.add(kindAlikeNames, "the same words", labels(tools, l.tools)...)

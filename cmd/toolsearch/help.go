@@ -106,7 +106,8 @@ Lists tools and what to fix in them. The tools come from a file, or from an MCP 
 that COMMAND starts and that speaks over standard input and output. Problems are names
 that a provider would refuse, names that two tools have, near-duplicate names and
 descriptions, missing descriptions of tools and parameters, schemas that are not
-objects, and tools that no query finds.
+objects, and tools that no query finds. So are hidden characters, instructions to the
+model, and names of other servers' tools.
 
 Tokens are bytes/4 of name, description and parameters as compact JSON: about the
 price of the tool in every model call. A tool counts as found if it is among the first

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// documentsOf makes a document of each definition, under the namespace that a catalog of the same
+// file has it. A schema that is no schema is left out; wrong says so of its document.
+func documentsOf(tools []definition) (docs []search.Document, wrong map[int]error) {
+	docs, wrong = make([]search.Document, len(tools)), make(map[int]error)
+	for i := range tools {
+		d := &tools[i]
+		info := &schema.ToolInfo{Name: d.Name, Desc: d.Description}
+		if d.Schema != nil {
+			s := &jsonschema.Schema{}
+			if err := json.Unmarshal(d.Schema, s); err != nil {
+				wrong[i] = errors.New("its schema cannot be read")
+			} else {
+				info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
+			}
+		}
+		docs[i] = search.DocumentOf(info, func(info *schema.ToolInfo) search.Annotation {
+			if d.Server != "" {
+				return search.Annotation{Namespace: d.Server}
+			}
+			return search.Annotate(info)
+		})
+		if len(d.Wrong) > 0 {
+			wrong[i] = errors.New("a value of it is of the wrong kind")
+		}
+	}
+	return docs, wrong
+}
