@@ -72,6 +72,31 @@ func (f Finding) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
+// MarshalJSON implements json.Marshaler. The texts are whole, with hidden characters as escapes:
+//
+//	{"kind": "changed", "namespace": "", "name": "send_mail", "sha256": "...",
+//	 "changes": [{"path": "description", "was": "...", "is": "..."}]}
+//
+// "sha256" is that of the definition as it is now. A copy also has "original", and a refused tool
+// "reason".
+func (f Finding) MarshalJSON() ([]byte, error) {
+	changes := []any{}
+	for _, c := range f.Changes() {
+		changes = append(changes, map[string]any{"path": c.Path, "was": c.Was, "is": c.Is})
+	}
+	object := map[string]any{"kind": string(f.Kind), "namespace": f.Namespace, "name": f.Name, "changes": changes}
+	if f.Is != nil {
+		object["sha256"] = f.Is.SHA256()
+	}
+	if f.Original != (ID{}) {
+		object["original"] = map[string]any{"namespace": f.Original.Namespace, "name": f.Original.Name}
+	}
+	if f.Reason != "" {
+		object["reason"] = f.Reason
+	}
+	return (&writer{escapes: true}).value(object, 0).b, nil
+}
+
 // A Change is one part of a definition that is not as it was.
 type Change struct {
 	Path string // "name", "description", or within "parameters", such as "parameters.properties.city.type"

@@ -10,9 +10,10 @@
 //	config.Filter = l.Filter // or l.And(filter), with a filter of your own
 //
 // A tool that is dropped is, for that run, not in the catalog, and it is back once its definition
-// is approved and Lock.Reload has read the file. A lock file is written, compared and changed
-// by the methods of File; it belongs under version control, where a change of it is reviewed. Lint
-// finds what a definition may try on a model, which no hash tells.
+// is approved and Lock.Reload has read the file. A lock file is written, compared and changed by
+// the commands toolsearch lock, verify, diff and approve, or by the methods of File. It belongs
+// under version control, where a change of it is reviewed. Lint finds what a definition may try on
+// a model, which no hash tells.
 //
 // A lock knows tools by namespace and name. The namespaces of the program that uses the file, which
 // are those of its Config.Annotate, must be those of whoever wrote it.

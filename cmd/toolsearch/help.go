@@ -21,6 +21,10 @@ Usage:
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
 	toolsearch inspect [flags] -- COMMAND [ARG...]    the same for a live MCP server
+	toolsearch lock    [flags] CATALOG                write a lock file of all definitions
+	toolsearch verify  [flags] CATALOG                tell what is not as approved
+	toolsearch diff    [flags] CATALOG                show what changed
+	toolsearch approve [flags] CATALOG TOOL...        approve definitions as they are now
 
 "toolsearch COMMAND -h" shows a command's flags and examples. Flags may stand
 anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
@@ -32,7 +36,8 @@ Searchers, for -searcher:
 Exit status:
 
 	0  something was found; the evaluation was made; there is nothing to fix
-	1  nothing was found; the explained tool does not match; there is something to fix
+	1  nothing was found; the explained tool does not match; there is something to fix;
+	   a tool is not as approved
 	2  wrong usage, an unreadable file, a server that does not answer
 `
 
@@ -131,6 +136,10 @@ Examples:
 
 Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
 `,
+	"lock":    lockHelp,
+	"verify":  verifyHelp,
+	"diff":    diffHelp,
+	"approve": approveHelp,
 }
 
 // help prints the text of a command, or of the program.

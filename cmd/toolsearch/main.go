@@ -1,6 +1,7 @@
 // Command toolsearch searches a catalog of tools the way an agent's tool_search does. It also
-// explains a score, measures how well a searcher finds what it should, and lists what to fix
-// in a catalog or in a live MCP server. See the help texts in help.go.
+// explains a score, measures how well a searcher finds what it should, lists what to fix
+// in a catalog or in a live MCP server, and locks the definitions that somebody approved. See the
+// help texts in help.go.
 package main
 
 import (
@@ -40,7 +41,7 @@ var searchers = []struct {
 const (
 	found   = 0
 	nothing = 1
-	toFix   = 1 // of inspect
+	toFix   = 1 // of inspect, verify and diff
 	failed  = 2
 )
 
@@ -110,11 +111,12 @@ type command struct {
 	timeout   time.Duration
 	verbose   bool
 	json      bool
+	lock      lockFlags
 }
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
 	if len(args) == 0 {
-		return failed, wrongUsage("no command; want search, explain, eval or inspect")
+		return failed, wrongUsage("no command; want search, explain, eval, inspect, lock, verify, diff or approve")
 	}
 	name := args[0]
 	c.flags.SetOutput(io.Discard)
@@ -135,10 +137,12 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.flags.BoolVar(&c.verbose, "v", false, "")
 	case "inspect":
 		c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
+	case "lock", "verify", "diff", "approve":
+		c.setLockFlags(name)
 	case "help", "-h", "-help", "--help":
 		return found, c.help(strings.Join(args[1:], " "))
 	default:
-		return failed, wrongUsage("no command %q; want search, explain, eval or inspect", name)
+		return failed, wrongUsage("no command %q; want search, explain, eval, inspect, lock, verify, diff or approve", name)
 	}
 	operands, literal, err := c.parse(args[1:])
 	switch {
@@ -148,6 +152,8 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		return failed, wrongUsage(name+": %v", err)
 	case name == "inspect":
 		return c.inspect(ctx, operands, literal)
+	case do == nil:
+		return c.locked(ctx, name, operands, literal)
 	}
 	return do(ctx, append(operands, literal...))
 }
