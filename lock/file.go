@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func entryOf(id ID, value any) (entry, error) {
 		return entry{}, err
 	}
 	e.sum = e.Definition.sum()
-	if e.SHA256() != hash {
+	if hex.EncodeToString(e.sum[:]) != hash {
 		return entry{}, errors.New("its sha256 is not that of the definition beside it; has the file been edited by hand?")
 	}
 	return e, nil

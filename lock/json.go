@@ -8,7 +8,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -156,8 +158,15 @@ func (w *writer) line(depth int) {
 }
 
 func (w *writer) text(s string) {
+	s = strings.ToValidUTF8(s, "\ufffd") // only the name of a refused tool may not be UTF-8
 	w.b = append(w.b, '"')
-	for _, r := range s {
+	written := 0 // bytes of s
+	for i, r := range s {
+		if ' ' <= r && r != '"' && r != '\\' && (!w.escapes || !naming.IsHidden(r)) {
+			continue
+		}
+		w.b = append(w.b, s[written:i]...)
+		written = i + utf8.RuneLen(r)
 		switch {
 		case r == '"' || r == '\\':
 			w.b = append(w.b, '\\', byte(r))
@@ -171,17 +180,12 @@ func (w *writer) text(s string) {
 			w.b = append(w.b, `\b`...)
 		case r == '\f':
 			w.b = append(w.b, `\f`...)
-		case r < ' ':
-			w.b = fmt.Appendf(w.b, `\u%04x`, r)
-		case w.escapes && naming.IsHidden(r):
-			if high, low := utf16.EncodeRune(r); r > 0xffff {
-				w.b = fmt.Appendf(w.b, `\u%04x\u%04x`, high, low)
-			} else {
-				w.b = fmt.Appendf(w.b, `\u%04x`, r)
-			}
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			w.b = fmt.Appendf(w.b, `\u%04x\u%04x`, high, low)
 		default:
-			w.b = append(w.b, string(r)...)
+			w.b = fmt.Appendf(w.b, `\u%04x`, r)
 		}
 	}
-	w.b = append(w.b, '"')
+	w.b = append(append(w.b, s[written:]...), '"')
 }
