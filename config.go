@@ -81,7 +81,8 @@ type Config struct {
 	// is not in the catalog of that run: it is not announced, found, suggested or callable, even
 	// if it was loaded before. If Filter panics, the tool does not pass. The Document's
 	// Parameters may be missing. Its Info is shared and must not be changed. FilterTools makes a
-	// Filter of lists. Nil means that every tool passes.
+	// Filter of lists, and package lock has one of definitions that somebody approved. Nil means
+	// that every tool passes.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED

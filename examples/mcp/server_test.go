@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		os.Exit(0)
 	}
+	if description := os.Getenv(fickleServer); description != "" {
+		serveFickle(description)
+		return
+	}
 	os.Exit(m.Run())
 }
 
