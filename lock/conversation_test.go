@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,5 +182,26 @@ func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
 			assert.NotContains(t, text, "send_mail ran")
 			assert.NotContains(t, text, "and more")
 		})
+	}
+}
+
+// A Source's schema that providers refuse is mended. The definition that the server gave is the one
+// that somebody has read and approved.
+func TestAMendedDefinitionIsApproved(t *testing.T) {
+	const raw = `{"type":"object","properties":{"to":{"type":"array"}}}`
+	for _, tt := range []struct {
+		parameters string
+		passes     bool
+	}{
+		{raw, true},
+		{strings.Replace(raw, "array", "string", 1), false},
+		{strings.Replace(raw, `"array"`, `"array","items":{"description":"any secret"}`, 1), false},
+	} {
+		l, _ := opened(t, nil, document(t, "", "send_mail", "Sends an e-mail", raw))
+		s := &server{tools: []tool.BaseTool{&testtools.EchoTool{PlainTool: testtools.PlainTool{Of: document(t, "", "send_mail", "Sends an e-mail", tt.parameters).Info}}}}
+		middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Source: s.source, Filter: l.Filter, AlwaysLoaded: []string{"*"}})
+		require.NoError(t, err)
+		c := &chat[*schema.Message]{middleware: middleware}
+		assert.Equal(t, tt.passes, slices.Contains(c.say(t)[0].ToolNames(), "send_mail"), tt.parameters)
 	}
 }

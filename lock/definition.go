@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -123,6 +124,22 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 		return "", errors.New("its schema is no JSON")
 	}
 	return string(appendCanonical(nil, value)), nil
+}
+
+// mended returns the definition that a catalog makes of this one where it comes from a Source and
+// providers would refuse its schema, and whether that is another one. Whoever approved the one has
+// approved the other, which says nothing more.
+func (d *Definition) mended() (mended Definition, differs bool) {
+	s := &jsonschema.Schema{}
+	if json.Unmarshal([]byte(d.Parameters), s) != nil {
+		return Definition{}, false
+	}
+	info, refusal := schemacheck.Mended(&schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})
+	if info == nil || refusal == nil {
+		return Definition{}, false
+	}
+	parameters, err := parametersOf(info)
+	return Definition{ID: d.ID, Description: d.Description, Parameters: parameters}, err == nil
 }
 
 // A sum is a SHA-256.

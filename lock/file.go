@@ -307,6 +307,11 @@ func (x *index) judge(doc *search.Document) (f Finding, ok bool) {
 	if known && approved.sum == d.sum() {
 		return Finding{ID: d.ID}, true
 	}
+	if known {
+		if mended, differs := approved.mended(); differs && mended.sum() == d.sum() {
+			return Finding{ID: d.ID}, true
+		}
+	}
 	f = Finding{Kind: New, ID: d.ID, Is: &d}
 	if content, ok := d.content(); ok {
 		if original, copied := x.copies[content]; copied && original != d.ID {
