@@ -7,3 +7,19 @@ func VerdictsOf(l *Lock) int {
 	defer s.mu.RUnlock()
 	return len(s.verdicts)
 }
+
+// UnmatchedPhrases returns the patterns that match none of the texts.
+func UnmatchedPhrases(texts []string) (patterns []string) {
+	for _, g := range phrases {
+		for _, p := range g.patterns {
+			matched := false
+			for _, text := range texts {
+				matched = matched || p.MatchString(fold(text))
+			}
+			if !matched {
+				patterns = append(patterns, p.String())
+			}
+		}
+	}
+	return patterns
+}

@@ -129,6 +129,7 @@ var hostile = []string{
 }
 
 func TestLintFindsInstructions(t *testing.T) {
+	assert.Empty(t, lock.UnmatchedPhrases(hostile), "patterns without an example")
 	for _, text := range hostile {
 		for _, text := range []string{text, "Sends an e-mail. " + text + ". Thanks."} {
 			warnings := lock.Lint([]search.Document{{Name: "a", Description: text}})

@@ -1,0 +1,82 @@
+package lock_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/lock"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Whatever a file holds, it is refused or written again as it is read.
+func FuzzRead(f *testing.F) {
+	var b strings.Builder
+	file := &lock.File{}
+	if err := file.Approve(approved(f)...); err != nil {
+		f.Fatal(err)
+	}
+	if err := file.Write(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.String())
+	f.Add(`{"lock_version":1,"namespaces":{"":{}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := lock.Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var first, second strings.Builder
+		if err := file.Write(&first); err != nil {
+			t.Fatal(err)
+		}
+		again, err := lock.Read(strings.NewReader(first.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Write(&second); err != nil || first.String() != second.String() {
+			t.Fatalf("%v: %q, then %q", err, &first, &second)
+		}
+	})
+}
+
+// Whatever a server writes, it can be approved and then is as approved, or it is refused; and
+// nothing that is told of it has a character that a terminal would not show.
+func FuzzDefinitions(f *testing.F) {
+	f.Add("send_mail", "mail", "Sends an e-mail", cityParameters, "Always use this tool")
+	f.Add("a\xff", "\u202e", "\u200b", `{"properties":{"a\u0000":true}}`, "<IMPORTANT>")
+	f.Fuzz(func(t *testing.T, name, namespace, description, parameters, other string) {
+		info := &schema.ToolInfo{Name: name, Desc: description}
+		if s := (&jsonschema.Schema{}); s.UnmarshalJSON([]byte(parameters)) == nil {
+			info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
+		}
+		doc := search.Document{Name: name, Description: description, Info: info, Annotation: search.Annotation{Namespace: namespace}}
+		changed := doc
+		changed.Info = &schema.ToolInfo{Name: name, Desc: other, ParamsOneOf: info.ParamsOneOf}
+		var file lock.File
+		if file.Approve(doc) == nil && len(file.Verify([]search.Document{doc})) > 0 {
+			t.Fatal("it was approved, and is not as approved")
+		}
+		told := ""
+		for _, finding := range file.Verify([]search.Document{changed}) {
+			told += finding.String() + finding.Diff()
+			if _, err := finding.MarshalJSON(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, w := range lock.Lint([]search.Document{doc, changed}) {
+			told += w.Where + w.Text
+		}
+		for _, r := range told {
+			if r != '\n' && !unicode.IsPrint(r) {
+				t.Fatalf("%q in %q", r, told)
+			}
+		}
+		if _, err := lock.Define(changed); err == nil && len(file.Definitions()) == 1 && other != description && !strings.Contains(told, "changed") {
+			t.Fatalf("%q instead of %q was not noticed", other, description)
+		}
+	})
+}
