@@ -251,6 +251,7 @@ var importRules = map[string]string{
 	"internal/...":       "leaves",
 	"internal/testtools": ". search leaves",                             // for tests
 	"internal/readme":    ". search leaves toolsearchtest examples/...", // for docs
+	"internal/soak":      ". search leaves toolsearchtest",              // for soaking
 	"lock":               "search leaves",
 	"toolsearchtest":     ". search",
 	"eval/...":           ". search eval/...",
@@ -263,7 +264,7 @@ var importRules = map[string]string{
 // covers reports whether a word of a rule stands for a folder.
 func covers(word, folder string) bool {
 	if word == "leaves" {
-		return strings.HasPrefix(folder, "internal/") && folder != "internal/testtools" && folder != "internal/readme"
+		return strings.HasPrefix(folder, "internal/") && folder != "internal/testtools" && folder != "internal/readme" && folder != "internal/soak"
 	}
 	within, all := strings.CutSuffix(word, "/...")
 	return folder == within || all && strings.HasPrefix(folder, within+"/")

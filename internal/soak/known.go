@@ -1,0 +1,117 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// What is known not to hold yet. Such a fault is counted and does not fail the soak; -known prints
+// it. Whoever mends one removes it here.
+
+// knownFault is a fault of some kinds in the plans it fits.
+type knownFault struct {
+	what  string
+	kinds []string
+	fits  func(p *plan) bool
+}
+
+// Kinds of faults that more than one place knows.
+const (
+	changesState  = "a second time changes the state"
+	changesOrder  = "loaded tools changed their order"
+	outOfReach    = "a tool went out of reach"
+	twoReminders  = "two reminders"
+	strayNative   = "a native result without a name or a call"
+	unloadedAgain = "an old answer of remove_tool unloads a tool again"
+	filterTrace   = "Filter leaves a trace"
+)
+
+var knownFaults = []knownFault{
+	{
+		"a query tells whether the catalog has a namespace of which the user may see no tool", []string{filterTrace},
+		func(p *plan) bool { return p.readsNamespaces() && p.hidesNamespace() },
+	}, {
+		"a history keeps the other's reminder when ProtocolSearchAdd takes the place of another protocol, or the other way round", []string{twoReminders},
+		func(p *plan) bool { return p.plays(toolsearch.ProtocolSearchAdd) },
+	}, {
+		"a native result whose store lost its name, and that answers no call, stays native for models that take none", []string{strayNative},
+		func(*plan) bool { return true },
+	}, {
+		"an answer of remove_tool in the history unloads, at each call, what was loaded since, once the loading is not in the history", []string{unloadedAgain},
+		func(*plan) bool { return true },
+	}, {
+		"the same, where the loading is in the history: what was removed and loaded again moves to the end at each call", []string{changesState, changesOrder},
+		func(p *plan) bool { return slices.Contains(p.past, "removed") || p.plays(toolsearch.ProtocolSearchAdd) },
+	}, {
+		"with MaxLoaded, which tools stay depends on results that are gone from the history, and a session of more names makes the list change at each call",
+		[]string{changesState, changesOrder},
+		func(p *plan) bool { return p.config.MaxLoaded > 0 },
+	}, {
+		"the ordinary list of a native protocol loses its order when a later middleware takes the native results away", []string{changesOrder},
+		func(p *plan) bool {
+			return p.has("trimming", "forgetting", "summarization", "clearing", "truncating") &&
+				p.plays(toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences)
+		},
+	}, {
+		"Preselect takes a summary, and the reminder it quotes, for the user's question", []string{changesState},
+		func(p *plan) bool { return p.config.Preselect > 0 && p.summarises() },
+	}, {
+		"ProtocolNativeReferences forgets a tool with a line break in its name", []string{changesState, changesOrder, outOfReach},
+		func(p *plan) bool {
+			hasBreak := func(name string) bool { return strings.Contains(name, "\n") }
+			return p.plays(toolsearch.ProtocolNativeReferences) && slices.ContainsFunc(p.names(), hasBreak)
+		},
+	},
+}
+
+// known says what is known of a kind of fault in a plan, "" for nothing.
+func known(p *plan, kind string) string {
+	for _, k := range knownFaults {
+		if slices.Contains(k.kinds, kind) && k.fits(p) {
+			return k.what
+		}
+	}
+	return ""
+}
+
+// plays reports whether a run has one of the protocols.
+func (p *plan) plays(protocols ...toolsearch.Protocol) bool {
+	return slices.ContainsFunc(p.runs, func(run runPlan) bool { return slices.Contains(protocols, run.protocol) })
+}
+
+// summarises reports whether the model may get a summary.
+func (p *plan) summarises() bool {
+	return p.has("summarization") || slices.Contains(p.past, "summary") ||
+		slices.ContainsFunc(p.runs, func(run runPlan) bool { return slices.Contains(run.rewrites, "summarise") })
+}
+
+// readsNamespaces reports whether a searcher other than Keyword, which reads a query as Eino does,
+// may be asked.
+func (p *plan) readsNamespaces() bool {
+	return p.index != "" && p.index != "keyword" || p.fallback != "" && p.fallback != "keyword" ||
+		p.plays(toolsearch.ProtocolRegexp, toolsearch.ProtocolSearchAdd, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch)
+}
+
+// hidesNamespace reports whether a namespace of some edition has tools, and none that the first
+// run's user may see.
+func (p *plan) hidesNamespace() bool {
+	for _, served := range append([][]toolSpec{nil}, p.served...) {
+		seen, hidden := map[string]bool{}, map[string]bool{}
+		for _, spec := range slices.Concat(p.fixed, served) {
+			namespace := toolsearch.Annotate(spec.info()).Namespace
+			if p.forbidden[p.runs[0].user][spec.name] {
+				hidden[namespace] = true
+			} else {
+				seen[namespace] = true
+			}
+		}
+		for namespace := range hidden {
+			if !seen[namespace] {
+				return true
+			}
+		}
+	}
+	return false
+}
