@@ -305,6 +305,12 @@ func toJSON(v any) string {
 	return text
 }
 
+// listOf reads a list of names that toJSON wrote.
+func listOf(text string) (names []string) {
+	_ = sonic.ConfigStd.UnmarshalFromString(text, &names)
+	return names
+}
+
 // readResult calls yield with each name that the result of a meta-tool loads or unloads. It
 // understands the results of every protocol.
 func readResult(text string, yield func(name string, unloads bool)) {

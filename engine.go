@@ -128,10 +128,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if e.config.Filter != nil {
 		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
 	}
+	r.names = edition.names
 	for _, name := range own {
-		if slices.Contains(loaderNames, name) {
-			r.agentsLoaders = append(r.agentsLoaders, name)
-		}
+		r.noteOther(name)
 		e.yield(ctx, r, name)
 	}
 	if r.scope.allowed != nil {
@@ -211,6 +210,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		if t == nil {
 			continue
 		}
+		r.noteOther(t.Name)
 		doc, dynamic := r.owns(t.Name)
 		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
 			later = append(later, t.Name)
@@ -221,6 +221,14 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 	}
 	if len(later) > 0 {
 		e.announce(r)
+	}
+	if r.names.allProtocols {
+		// The other protocols' reminders are stale if the agent has no such tool.
+		for _, name := range [...]string{toolSearchName, searchToolsName} {
+			if name != r.names.search && !containsName(all, name) {
+				r.reminder.former = name
+			}
+		}
 	}
 }
 
@@ -270,6 +278,14 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 			gone = append(gone, r.scope.docs[doc].Name)
 		}
 	}
+	if r.session != nil {
+		for name := range r.notebook.sharedNames() { // hidden by MaxLoaded before the model saw it
+			doc, known := r.scope.byName[name]
+			if known && r.scope.sees(doc) && !loaded.has.Has(doc) && (before == nil || !before.Has(doc)) {
+				gone = append(gone, name)
+			}
+		}
+	}
 	slices.Sort(gone)
 	if r.session != nil {
 		r.session.update(r.notebook.shareChanges(added, gone), gone)
@@ -283,8 +299,8 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
-		_, dynamic := r.scope.byName[name]
-		return dynamic || containsName(options.Tools, name)
+		doc, dynamic := r.scope.byName[name]
+		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name)
 	}
 	if !r.mode.facts().modelSearches {
 		r.reminder.ensure(t)

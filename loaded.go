@@ -1,7 +1,6 @@
 package toolsearch
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -64,14 +63,30 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 // evict removes the least recently used documents beyond limit. Exempt documents do not
 // count. Busy documents, whose calls have no results yet, count but stay.
 func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
-	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
-	if len(counted) <= limit {
+	if len(s.docs) <= limit {
 		return
 	}
+	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
 	excess := len(counted) - limit
+	if excess <= 0 {
+		return
+	}
 	counted = slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
-	slices.SortStableFunc(counted, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
-	evicted := counted[:min(excess, len(counted))]
+	// Few tools are to go: the oldest so far, in one walk, instead of sorting all.
+	evicted := make([]int, 0, excess)
+	for _, doc := range counted {
+		at := len(evicted)
+		for at > 0 && s.used[evicted[at-1]] > s.used[doc] {
+			at--
+		}
+		if at == excess {
+			continue
+		}
+		if len(evicted) == excess {
+			evicted = evicted[:excess-1]
+		}
+		evicted = slices.Insert(evicted, at, doc)
+	}
 	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
 }
 
@@ -103,7 +118,7 @@ type lists struct {
 const loadedMark = "_toolsearch_loaded"
 
 // rememberedMark is a key in the Extra of our copy of the search tool's definition. Its value
-// is the names of the loaded tools, a line each. It keeps those that are not in the tool list.
+// is a JSON list of the names of the loaded tools. It keeps those that are not in the tool list.
 const rememberedMark = "_toolsearch_remembered"
 
 // deferredMark is a key in the Extra of a deferred definition. Its value is the name of the

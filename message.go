@@ -191,7 +191,8 @@ type transcript struct {
 // landmarks are the messages of a history that decisions go by, as indices; -1 means none.
 type landmarks struct {
 	first     int  // the first message that is not a system message
-	question  int  // the newest user's message that is not a reminder
+	newest    int  // the newest user's message that is not a reminder
+	question  int  // the newest of these that is not a summary
 	assistant int  // the newest message of the model
 	reminder  int  // the first reminder
 	system    int  // the first system message with a reminder
@@ -211,7 +212,7 @@ func newTranscript(n int) *transcript {
 	}
 	t.views = t.views[:n]
 	t.current = round{caller: -1}
-	t.marks = landmarks{first: -1, question: -1, assistant: -1, reminder: -1, system: -1}
+	t.marks = landmarks{first: -1, newest: -1, question: -1, assistant: -1, reminder: -1, system: -1}
 	return t
 }
 

@@ -83,7 +83,7 @@ func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) 
 	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
 		f.otherSearch = search.Name
 	}
-	t.rewriteResults(r.names.isLoader, f.fit)
+	t.rewriteResults(r.names.isLoaderName, f.fit)
 }
 
 // shownOnWire returns the loaded tools that native results will show to the model once
@@ -96,7 +96,7 @@ func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loaded
 			f.given[t.Name] = true
 		}
 	}
-	t.eachResult(r.names.isLoader, func(result *resultView, a *answer) {
+	t.eachResult(r.names.isLoaderName, func(result *resultView, a *answer) {
 		fitted, _ := f.fit(*result, a.call)
 		for _, t := range fitted.found {
 			if doc, ok := r.scope.byName[t.Name]; ok && fitted.native {
@@ -116,7 +116,7 @@ func (t *transcript) eachResult(isLoader func(name string) bool, yield func(resu
 		if name == "" && a.call != nil { // without a call, called is only a guess
 			name = a.called
 		}
-		if isLoader(name) {
+		if isLoader(name) || name == "" && result.native {
 			yield(result, a)
 		}
 	}
@@ -142,8 +142,11 @@ func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(re
 
 // fit returns a result in the form the model takes. Results of other middlewares stay.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
-	if f.isOthers(result, call) {
+	switch {
+	case f.isOthers(result, call):
 		return result, false
+	case result.native && result.name == "" && call == nil: // a store lost what it belongs to
+		return result.asText(f.permitted(result.found)), true
 	}
 	return f.run.mode.fit(f, result, call)
 }
@@ -158,7 +161,7 @@ func (f *fitter) isOthers(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.otherSearch || slices.Contains(f.run.agentsLoaders, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	return name == f.otherSearch || slices.Contains(f.run.names.others, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}

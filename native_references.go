@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -34,7 +33,7 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 // remember returns tools with the names of the loaded tools noted in the search tool's
 // definition.
 func remember(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	remembered := strings.Join(r.namesOf(loaded.docs), "\n")
+	remembered := toJSON(r.namesOf(loaded.docs))
 	for i, t := range tools {
 		if t == nil || t.Name != r.names.search {
 			continue

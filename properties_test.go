@@ -53,10 +53,16 @@ func (r *reference) visible() []string {
 	r.loaded, r.used = nil, map[string]int{}
 	r.load(r.always...)
 	r.load(r.marks...)
-	for _, message := range r.shown {
-		r.do(message)
+	lastTurn := 0
+	for i, message := range r.shown {
+		if slices.ContainsFunc(message, func(d deed) bool { return d.kind == "turn" }) {
+			lastTurn = i
+		}
 	}
-	r.do(r.latest)
+	for i, message := range r.shown {
+		r.do(message, i < lastTurn)
+	}
+	r.do(r.latest, false)
 	r.load(r.always...)
 	r.evict()
 	// A tool of the last list keeps its place.
@@ -69,7 +75,8 @@ func (r *reference) visible() []string {
 	return list
 }
 
-func (r *reference) do(deeds []deed) {
+// do does the deeds of a message. The tool list already knows of old removals.
+func (r *reference) do(deeds []deed, isOld bool) {
 	for _, d := range deeds {
 		switch d.kind {
 		case "turn":
@@ -81,7 +88,9 @@ func (r *reference) do(deeds []deed) {
 		case "find":
 			r.use(d.names)
 		case "remove":
-			r.loaded = slices.DeleteFunc(r.loaded, func(name string) bool { return slices.Contains(d.names, name) })
+			r.loaded = slices.DeleteFunc(r.loaded, func(name string) bool {
+				return slices.Contains(d.names, name) && !(isOld && slices.Contains(r.marks, name))
+			})
 		}
 	}
 }

@@ -85,6 +85,7 @@ type metaNames struct {
 	call                 string   // of ProtocolDispatch
 	allProtocols         bool     // results of the other protocols' tools count as its own
 	taken                []string // names of those tools that dynamic tools have
+	others               []string // names of those tools that other tools of the agent have
 }
 
 // names returns the names of the meta-tools for a Config.ToolName. If that is not the default,
@@ -107,7 +108,7 @@ func (p Protocol) names(toolName string) metaNames {
 
 func (p Protocol) defaultToolName() string {
 	if p == ProtocolSearchAdd {
-		return "search_tools"
+		return searchToolsName
 	}
 	return toolSearchName
 }
@@ -127,8 +128,13 @@ func (n *metaNames) has(name string) bool {
 	return name != "" && (name == n.search || name == n.add || name == n.showAll || name == n.remove || name == n.call)
 }
 
-// isLoader reports whether results of the tool of that name may load or unload tools.
+// isLoader reports whether texts of the tool of that name may load or unload tools.
 func (n *metaNames) isLoader(name string) bool {
+	return n.isLoaderName(name) && !slices.Contains(n.others, name)
+}
+
+// isLoaderName is isLoader for native results, which another tool of the agent does not have.
+func (n *metaNames) isLoaderName(name string) bool {
 	switch name {
 	case "":
 		return false
@@ -141,8 +147,11 @@ func (n *metaNames) isLoader(name string) bool {
 // toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
 const toolSearchName = "tool_search"
 
+// searchToolsName is the name of the search tool of ProtocolSearchAdd.
+const searchToolsName = "search_tools"
+
 // loaderNames are the default names of the tools of all protocols that load or unload.
-var loaderNames = []string{toolSearchName, "search_tools", "add_tool", "remove_tool"}
+var loaderNames = []string{toolSearchName, searchToolsName, "add_tool", "remove_tool"}
 
 // dispatches reports whether calls of that name may have run another tool, which they name.
 func (n *metaNames) dispatches(name string) bool {
@@ -152,7 +161,7 @@ func (n *metaNames) dispatches(name string) bool {
 // answers reports whether results of the tool of that name may answer calls of other tools
 // that a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
-	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == "search_tools"))
+	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == searchToolsName))
 }
 
 // index returns the protocol's searcher, for a Config.Index of nil.

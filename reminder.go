@@ -18,6 +18,7 @@ const reminderClose = "</available-deferred-tools>"
 
 type reminder struct {
 	tool     string // the search tool's name
+	former   string // the search tool's name under another protocol; "" means that reminders of it stay
 	open     string // the opening tag
 	text     string // "" means no reminder
 	position ReminderPosition
@@ -40,7 +41,7 @@ func newReminder(c *Catalog, announced []int, config *Config) reminder {
 // is reports whether the message is a reminder of this middleware, current or stale.
 func (r *reminder) is(v *view) bool {
 	if v.reminder != "" {
-		return v.reminder == r.tool
+		return v.reminder == r.tool || v.reminder == r.former
 	}
 	if !v.textOnly() || !strings.HasPrefix(v.text, r.open) {
 		return false
@@ -99,8 +100,12 @@ func (m *landmarks) note(r *reminder, i int, v *view) {
 			m.reminder = i
 		}
 	default:
-		m.question = i
-		m.stale = m.stale || r.quoted(v)
+		m.newest = i
+		if r.quoted(v) {
+			m.stale = true
+		} else if !v.summary {
+			m.question = i
+		}
 	}
 }
 
@@ -124,8 +129,8 @@ func (r *reminder) inPlace(m *landmarks) bool {
 		return m.reminder < 0 && m.system < 0
 	case r.position == ReminderInstruction:
 		return m.system >= 0
-	case r.position == ReminderLast && m.question >= 0:
-		return m.reminder >= 0 && m.reminder == m.question-1
+	case r.position == ReminderLast && m.newest >= 0:
+		return m.reminder >= 0 && m.reminder == m.newest-1
 	default:
 		return m.reminder >= 0
 	}
@@ -135,8 +140,8 @@ func (r *reminder) inPlace(m *landmarks) bool {
 // end of the history.
 func (r *reminder) place(m *landmarks) int {
 	switch {
-	case r.position == ReminderLast && m.question >= 0:
-		return m.question
+	case r.position == ReminderLast && m.newest >= 0:
+		return m.newest
 	case m.reminder >= 0:
 		return m.reminder
 	default:

@@ -23,13 +23,13 @@ type run struct {
 	mode   mode
 	teller *teller
 
-	scope         scope
-	tools         []tool.BaseTool // dynamic tools the agent can run
-	reminder      reminder
-	hidesNone     bool            // few tools: the model sees all of them and no meta-tool
-	yielded       map[string]bool // names of the catalog that other tools of the agent have
-	hasYielded    bool            // also to the tools of later middlewares
-	agentsLoaders []string        // names of loaders that the agent's own tools have
+	scope      scope
+	tools      []tool.BaseTool // dynamic tools the agent can run
+	reminder   reminder
+	hidesNone  bool            // few tools: the model sees all of them and no meta-tool
+	yielded    map[string]bool // names of the catalog that other tools of the agent have
+	hasYielded bool            // also to the tools of later middlewares
+	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
 
 	session  *Session // nil means none
 	notebook notebook
@@ -39,6 +39,14 @@ type run struct {
 func (r *run) owns(name string) (doc int, ok bool) {
 	doc, ok = r.scope.byName[name]
 	return doc, ok && !r.yielded[name]
+}
+
+// noteOther notes a tool of the agent that is not the middleware's, if it has a loader's name.
+func (r *run) noteOther(name string) {
+	_, dynamic := r.scope.byName[name]
+	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.others, name) {
+		r.names.others = append(slices.Clip(r.names.others), name)
+	}
 }
 
 // calledBy returns the dynamic tools that a message calls by their names.
@@ -163,6 +171,13 @@ func (n *notebook) share(names []string) (unloaded []string) {
 	}
 	n.shared = now
 	return unloaded
+}
+
+// sharedNames returns the names that the session had at the last model call.
+func (n *notebook) sharedNames() map[string]bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.shared)
 }
 
 // shareChanges notes what the session is to have besides what it had, and to have no more. It

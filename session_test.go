@@ -523,3 +523,14 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, []string{metas + " send_mail get_weather", metas + " get_weather"}, outcome{requests: insider.Requests()}.saw())
 	assert.Equal(t, []string{"get_weather"}, session.Loaded())
 }
+
+// A session with more names than MaxLoaded shows the same tools at each call.
+func TestSessionBeyondMaxLoaded(t *testing.T) {
+	ctx := toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), MaxLoaded: 2}))
+	o := converse(ctx, t, way{}, config, searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`))
+	require.NoError(t, o.err)
+	for i, saw := range o.saw() {
+		assert.Equal(t, o.saw()[0], saw, "call %d", i)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -40,14 +39,14 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 	listed := slices.Clone(s.has)
 	var busy []int
 	if isLastWord {
-		r.replay(t, s, 0)
+		r.replay(t, s, 0, listed)
 	} else {
 		if r.session != nil {
 			shared := r.session.Loaded()
 			s.drop(r.docsNamed(r.notebook.share(shared)))
 			s.add(r.docsNamed(shared)...)
 		}
-		busy = r.replay(t, s, limit)
+		busy = r.replay(t, s, limit, slices.Clone(s.has))
 		restore(t, &r.names) // a result that now has another tool's name shows nothing
 		for _, e := range r.notebook.take() {
 			s.apply(effect{r.docsNamed(e.loads), r.docsNamed(e.unloads)})
@@ -77,11 +76,15 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 }
 
 // replay applies the history to the loaded tools, round by round. It returns the dynamic tools
-// whose calls have no results yet.
-func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
+// whose calls have no results yet. The tool list and the session already know of the unloading
+// in all rounds but the last: it does not unload the tools that these have.
+func (r *run) replay(t *transcript, s *loadedSet, limit int, settled docset.Set) (busy []int) {
 	r.reader.mu.RLock()
 	defer r.reader.mu.RUnlock()
-	for _, round := range t.rounds {
+	for n, round := range t.rounds {
+		if n == len(t.rounds)-1 {
+			settled = nil
+		}
 		if round.caller >= 0 {
 			if limit > 0 {
 				// The tools that the model saw when it made these calls. A call to a tool
@@ -99,8 +102,9 @@ func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
 			a := &t.answers[i]
 			v := &t.views[a.view]
 			for j := a.result; j < len(v.results) && (j == a.result || v.results[j].part > 0); j++ {
-				if result := &v.results[j]; r.names.isLoader(cmp.Or(result.name, a.called)) {
-					r.replayResult(s, result, a.call)
+				result := &v.results[j]
+				if name := cmp.Or(result.name, a.called); r.names.isLoader(name) || result.native && r.names.isLoaderName(name) {
+					r.replayResult(s, result, a.call, settled)
 				}
 			}
 		}
@@ -109,7 +113,7 @@ func (r *run) replay(t *transcript, s *loadedSet, limit int) (busy []int) {
 	return busy
 }
 
-func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
+func (r *run) replayResult(s *loadedSet, result *resultView, call *callView, settled docset.Set) {
 	var e effect
 	if result.native {
 		for _, info := range result.found {
@@ -123,7 +127,16 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView) {
 		}
 	} else {
 		e = r.reader.effectOfLocked(result.text)
-		s.apply(e)
+		s.use(e.loads...)
+		if settled == nil {
+			s.drop(e.unloads)
+		} else {
+			for _, doc := range e.unloads {
+				if !settled.Has(doc) {
+					s.drop([]int{doc})
+				}
+			}
+		}
 	}
 	if len(e.loads) > 0 && r.mode.keeps(r, result, call) {
 		for _, doc := range e.loads {
@@ -196,7 +209,7 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 		}
 		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
 			remembered, _ := t.Extra[rememberedMark].(string)
-			docs = append(docs, r.docsNamed(strings.Split(remembered, "\n"))...)
+			docs = append(docs, r.docsNamed(listOf(remembered))...)
 		}
 	}
 	return docs

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/filesystem"
+	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -600,4 +602,50 @@ func numberedCatalog(t *testing.T, size int) *toolsearch.Catalog {
 		names[i] = fmt.Sprintf("n%d", i)
 	}
 	return catalogOf(t, names...)
+}
+
+// A tool that was removed and found again stays, though the result of the search is cleared
+// from the history and the answer of remove_tool is not.
+func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {
+	cut, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[*schema.Message]{
+		Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true})
+	require.NoError(t, err)
+	scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), calling("list_stocks"), toolsearchtest.Say("done"))
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools()}), cut)
+	config.Model = scripted
+	_, err = runAgent(context.Background(), newAgent(t, config), way{}, append([]message{
+		{Role: toolsearchtest.Assistant, Calls: []call{called("a", "remove_tool", `{"tool_names":["get_weather"]}`)}},
+		{Role: toolsearchtest.Tool, CallID: "a", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`},
+	}, question...))
+	o := outcome{scripted.Requests(), nil, err}
+	checkSaw(t, "the model", o, "tool_search", "tool_search get_weather", "tool_search get_weather list_stocks")
+}
+
+// The same holds for what was loaded for the question.
+func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
+	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.CallTool("show_all_tools", `{}`), toolsearchtest.Say("done"))
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1}))
+	config.Model = scripted
+	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{
+		{Role: toolsearchtest.Assistant, Calls: []call{called("a", "remove_tool", `{"tool_names":["get_weather"]}`)}},
+		{Role: toolsearchtest.Tool, CallID: "a", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`},
+		{Role: toolsearchtest.User, Text: "Current weather of a city"},
+	})
+	require.NoError(t, err)
+	o := outcome{requests: scripted.Requests()}
+	assert.Contains(t, o.saw()[0], "get_weather", "the first call")
+	assert.Contains(t, o.saw()[1], "get_weather", "the second call")
+}
+
+// Preselect goes by what the user said, not by a summary and the reminder that the summary
+// quotes.
+func TestPreselectDoesNotReadASummary(t *testing.T) {
+	summary := "<all_user_messages>\n    - " + newsReminder + "\n</all_user_messages>"
+	m := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Preselect: 2})
+	state := &adk.ChatModelAgentState{Messages: encoded[*schema.Message](message{Role: toolsearchtest.User, Text: summary})}
+	ctx, _, err := m.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	require.NoError(t, err)
+	_, first, err := m.BeforeModelRewriteState(ctx, state, nil)
+	require.NoError(t, err)
+	assert.Empty(t, slices.DeleteFunc(namesOf(first.ToolInfos), func(name string) bool { return name == "tool_search" }))
 }

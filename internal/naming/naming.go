@@ -166,8 +166,7 @@ func OneLine(s string, limit int) string {
 func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
 
 func unsafeRune(r rune) bool {
-	return r == '<' || r == '>' || unicode.IsControl(r) ||
-		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	return r == '<' || r == '>' || unicode.IsControl(r) || IsHidden(r)
 }
 
 // Edits returns how many insertions, deletions, substitutions and swaps of neighbours

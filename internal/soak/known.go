@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -33,19 +32,7 @@ var knownFaults = []knownFault{
 		"a query tells whether the catalog has a namespace of which the user may see no tool", []string{filterTrace},
 		func(p *plan) bool { return p.readsNamespaces() && p.hidesNamespace() },
 	}, {
-		"a history keeps the other's reminder when ProtocolSearchAdd takes the place of another protocol, or the other way round", []string{twoReminders},
-		func(p *plan) bool { return p.plays(toolsearch.ProtocolSearchAdd) },
-	}, {
-		"a native result whose store lost its name, and that answers no call, stays native for models that take none", []string{strayNative},
-		func(*plan) bool { return true },
-	}, {
-		"an answer of remove_tool in the history unloads, at each call, what was loaded since, once the loading is not in the history", []string{unloadedAgain},
-		func(*plan) bool { return true },
-	}, {
-		"the same, where the loading is in the history: what was removed and loaded again moves to the end at each call", []string{changesState, changesOrder},
-		func(p *plan) bool { return slices.Contains(p.past, "removed") || p.plays(toolsearch.ProtocolSearchAdd) },
-	}, {
-		"with MaxLoaded, which tools stay depends on results that are gone from the history, and a session of more names makes the list change at each call",
+		"with MaxLoaded, which tools stay depends on results that are gone from the history",
 		[]string{changesState, changesOrder},
 		func(p *plan) bool { return p.config.MaxLoaded > 0 },
 	}, {
@@ -53,15 +40,6 @@ var knownFaults = []knownFault{
 		func(p *plan) bool {
 			return p.has("trimming", "forgetting", "summarization", "clearing", "truncating") &&
 				p.plays(toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences)
-		},
-	}, {
-		"Preselect takes a summary, and the reminder it quotes, for the user's question", []string{changesState},
-		func(p *plan) bool { return p.config.Preselect > 0 && p.summarises() },
-	}, {
-		"ProtocolNativeReferences forgets a tool with a line break in its name", []string{changesState, changesOrder, outOfReach},
-		func(p *plan) bool {
-			hasBreak := func(name string) bool { return strings.Contains(name, "\n") }
-			return p.plays(toolsearch.ProtocolNativeReferences) && slices.ContainsFunc(p.names(), hasBreak)
 		},
 	},
 }
@@ -79,12 +57,6 @@ func known(p *plan, kind string) string {
 // plays reports whether a run has one of the protocols.
 func (p *plan) plays(protocols ...toolsearch.Protocol) bool {
 	return slices.ContainsFunc(p.runs, func(run runPlan) bool { return slices.Contains(protocols, run.protocol) })
-}
-
-// summarises reports whether the model may get a summary.
-func (p *plan) summarises() bool {
-	return p.has("summarization") || slices.Contains(p.past, "summary") ||
-		slices.ContainsFunc(p.runs, func(run runPlan) bool { return slices.Contains(run.rewrites, "summarise") })
 }
 
 // readsNamespaces reports whether a searcher other than Keyword, which reads a query as Eino does,

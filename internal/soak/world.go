@@ -234,7 +234,7 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 	case toolsearch.LoadEvent:
 		names = e.Loaded
 	case toolsearch.FailureEvent:
-		if e.Part != "DynamicTools" && (e.Part != "Source" || w.plan.served == nil) {
+		if e.Part != "DynamicTools" && e.Part != "Protocol" && (e.Part != "Source" || w.plan.served == nil) {
 			w.rec.fault("a failure was told", "%s: %.500v", e.Part, e.Err)
 		}
 	}
