@@ -230,8 +230,9 @@ func (c scope) preselect(ctx context.Context, text string, limit int) (docs []in
 	return docs, err
 }
 
-// maxShareAsks is how often a searcher is asked again on behalf of other namespaces.
-const maxShareAsks = 4
+// maxShareAsks is how often a searcher is asked again on behalf of other namespaces. Each time
+// at least one more namespace has its share.
+const maxShareAsks = 10
 
 // share takes places of a result from namespaces that have more than their share, and gives
 // them to the best matching tools of other namespaces. A server whose tools repeat every word
