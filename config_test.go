@@ -471,6 +471,25 @@ func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// A parameter that is nil makes Eino panic where it writes the schema. New does not, and an event
+// tells that providers refuse the tool.
+func TestNilParameter(t *testing.T) {
+	for _, index := range []toolsearch.Indexer{nil, toolsearch.BM25} {
+		var told []error
+		config := toolsearch.Config{Index: index, OnEvent: onFailure(func(err error) { told = append(told, err) })}
+		config.DynamicTools = []tool.BaseTool{&testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{
+			Name: "odd", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})}}}}
+		_, err := toolsearch.New(t.Context(), &config)
+		assert.NoError(t, err)
+		if assert.Len(t, told, 1, "the failure events") {
+			assert.ErrorContains(t, told[0], `"odd": the schema of its parameters is wrong`)
+		}
+		config.StrictTools = true
+		_, err = toolsearch.New(t.Context(), &config)
+		assert.ErrorContains(t, err, `providers refuse tool 0, "odd"`)
+	}
+}
+
 var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
 
 // The doc comment of every field says what its zero value means.

@@ -8,6 +8,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -101,7 +102,7 @@ const (
 // ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
 // a schema that does not convert; the model adapter reports that error.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
-	root, err := info.ParamsOneOf.ToJSONSchema()
+	root, err := foreign.Guard(info.ToJSONSchema) // Eino panics on a nil parameter
 	if err != nil || root == nil {
 		return nil
 	}

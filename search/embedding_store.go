@@ -254,16 +254,20 @@ func (s *FileStore) write() (err error) {
 		data, _ = binary.Append(data, binary.LittleEndian, vector) // fails only for other types
 		data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data[from:], castagnoli))
 	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+	path := s.path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	left, _ := filepath.Glob(s.path + ".*.tmp") // left by killed processes
+	left, _ := filepath.Glob(path + ".*.tmp") // left by killed processes
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleTemporary {
 			os.Remove(name)
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
@@ -279,10 +283,10 @@ func (s *FileStore) write() (err error) {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), s.path); err != nil {
+	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	s.unsaved = 0
-	s.file, err = os.Stat(s.path)
+	s.file, err = os.Stat(path)
 	return err
 }

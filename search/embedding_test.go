@@ -740,6 +740,24 @@ func TestFileStoreLeftovers(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
+// A store behind a symbolic link writes to the file that the link names, and the link stays.
+func TestFileStoreLink(t *testing.T) {
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "vectors"), filepath.Join(folder, "link")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	key := strings.Repeat("0f", 32)
+	store := search.NewFileStore(link)
+	require.NoError(t, store.Save(t.Context(), []string{key}, [][]float32{{1, 2}}))
+	require.NoError(t, store.Flush())
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink, "the link stays")
+	vectors, err := search.NewFileStore(file).Load(t.Context(), []string{key})
+	require.NoError(t, err)
+	assert.Equal(t, [][]float32{{1, 2}}, vectors)
+}
+
 func TestFileStoreMistakes(t *testing.T) {
 	folder := t.TempDir()
 	key, vector := storeEntry(0)
