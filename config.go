@@ -142,7 +142,8 @@ type Config struct {
 	// that are never hidden: "get_weather", "get_*", "github:*" for a namespace, "*:list_*" for
 	// names in any namespace, "tag:human" for a tag. An asterisk stands for any text. These tools
 	// can still be found, and do not count towards MaxLoaded. A pattern without a matching tool
-	// is ignored, since a server may lack the tool today. Nil means none.
+	// is ignored, since a server may lack the tool today, and a FailureEvent says so. Nil means
+	// none.
 	AlwaysLoaded []string
 
 	// DeferFrom is the smallest number of dynamic tools that are hidden. With fewer tools, and

@@ -126,7 +126,11 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = allowedBy(ctx, edition.catalog, e.config.Filter)
+		var passed int
+		r.scope.allowed, passed = allowedBy(ctx, edition.catalog, e.config.Filter)
+		if len(tools) > 0 && passed == 0 {
+			e.teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", len(tools)))
+		}
 	}
 	r.names = edition.names
 	for _, name := range own {
@@ -232,16 +236,18 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 	}
 }
 
-// allowedBy asks a Filter about every tool. A tool on which the Filter panics does not pass.
-func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Document) bool) docset.Set {
-	allowed := docset.New(len(c.docs))
+// allowedBy asks a Filter about every tool, and counts those that pass. A tool on which the
+// Filter panics does not pass.
+func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Document) bool) (allowed docset.Set, passed int) {
+	allowed = docset.New(len(c.docs))
 	for i := range c.docs {
 		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i]), nil })
 		if passes && err == nil {
 			allowed.Add(i)
+			passed++
 		}
 	}
-	return allowed
+	return allowed, passed
 }
 
 // beforeModel works out the tool lists of a model call, and edits the history.

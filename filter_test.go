@@ -134,13 +134,15 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 // at its end.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
 	t.Helper()
-	var errs []string
+	var errs []string // of the run: New tells the program of patterns that no tool matches
 	config.OnEvent = onFailure(func(err error) { errs = append(errs, err.Error()) })
+	middleware := newMiddleware[M](t, config)
+	errs = nil
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), toolsearchtest.Say("done"))...)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
 		Model: scripted, Instruction: "Be brief.",
 		ToolsConfig: toolsConfig(testtools.EchoTools("clock: The time")...),
-		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)},
+		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{middleware},
 	})
 	var history []message
 	if withHistory {

@@ -77,8 +77,9 @@ type (
 	Contribution = search.Contribution
 )
 
-// Annotate derives an Annotation from a tool's name. The namespace of mcp__server__tool and
-// server__tool is server. It is the default of Config.Annotate.
+// Annotate derives an Annotation from a tool's definition: from what eino-ext's official MCP
+// adapter knows of a tool, or from a name such as mcp__server__tool. It is the default of
+// Config.Annotate. See search.Annotate.
 func Annotate(info *schema.ToolInfo) Annotation { return search.Annotate(info) }
 
 // ParseQuery reads a keyword query. See search.ParseQuery.

@@ -43,6 +43,7 @@ type edition struct {
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
+	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 }
 
 // editions keeps the current edition.
@@ -93,6 +94,11 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 		return nil, err
 	}
 	e.tools = e.last.tools
+	if config.Source == nil { // else its tools may match
+		if len(e.last.idle) > 0 {
+			e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
+		}
+	}
 	return e, nil
 }
 
@@ -159,11 +165,18 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 			ed.hideable.Add(i)
 		}
 	}
+	for i := range patterns {
+		if !slices.ContainsFunc(catalog.docs, func(doc Document) bool { return patterns[i].matches(&doc) }) {
+			ed.idle = append(ed.idle, strconv.Quote(patterns[i].text))
+		}
+	}
 	ed.announcement = sync.OnceValue(func() reminder {
 		return newReminder(catalog, ed.announced(func(int) bool { return true }), e.config)
 	})
 	return ed, nil
 }
+
+func (ed *edition) idleError() error { return problems("AlwaysLoaded: no tool matches", ed.idle) }
 
 // announced returns the documents that the reminder names, if sees accepts them.
 func (ed *edition) announced(sees func(doc int) bool) []int {
@@ -340,6 +353,9 @@ func (e *editions) build(ctx context.Context, b *building) {
 		e.untold = append(e.untold, changeOf(e.last.catalog, next.catalog, time.Since(start)))
 		if len(left) > 0 {
 			e.untold = append(e.untold, FailureEvent{Part: "Source", Err: problems("Source: left out or mended:", left)})
+		}
+		if len(next.idle) > 0 {
+			e.untold = append(e.untold, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
 		}
 		e.last, e.tools, e.answer, e.newest, e.failed = next, next.tools, b.answer, b.answer.number, nil
 	case limited.Err() != nil:

@@ -487,6 +487,27 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 	checkAnnounced(t, <-first, "new_tool")
 }
 
+// A pattern that no tool matches and a Filter that lets no tool pass are told.
+func TestWhatMatchesNothingIsTold(t *testing.T) {
+	s := &server{}
+	s.serve("send_mail: Sends")
+	config := s.config()
+	config.AlwaysLoaded = []string{"github:*", "get_weather", "send_*"}
+	config.Filter = toolsearch.FilterTools([]string{"github"}, nil)
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)))
+	require.NoError(t, o.err)
+	assert.Equal(t, []string{
+		`toolsearch: AlwaysLoaded: no tool matches "github:*"`,
+		"toolsearch: Filter lets none of 2 tools pass",
+	}, s.errs)
+
+	var told []string
+	_, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), AlwaysLoaded: []string{"slack:*", "tag:x"},
+		OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
+	require.NoError(t, err)
+	assert.Equal(t, []string{`toolsearch: AlwaysLoaded: no tool matches "tag:x"`}, told)
+}
+
 // BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools that has not changed:
 // the same tools, or new values of the same definitions.
 func BenchmarkUnchangedSource(b *testing.B) {

@@ -38,10 +38,38 @@ type Annotation struct {
 	Tags      []string // labels
 }
 
-// Annotate derives an Annotation from a tool's name: the namespace of mcp__server__tool and
-// server__tool is server. It is the default of Config.Annotate.
+// Keys in the Extra of tools of eino-ext's official MCP adapter (officialmcp v0.1.1).
+const (
+	mcpServerName  = "mcp.server_name" // of the connection, so a server cannot choose it
+	mcpAnnotations = "mcp.annotations"
+)
+
+// mcpHints are the hints in MCP's annotations of a tool, and the tags that they become.
+var mcpHints = [...]struct{ hint, tag string }{
+	{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}, {"idempotentHint", "idempotent"}, {"openWorldHint", "open-world"},
+}
+
+// Annotate derives an Annotation from a tool's definition. It is the default of Config.Annotate.
+//
+// It knows the tools of eino-ext's official MCP adapter: the adapter's ServerName is the
+// namespace, the tool's title is an alias, and the hints read-only, destructive, idempotent and
+// open-world are tags. For other tools, and where there is no ServerName, the namespace of
+// mcp__server__tool and server__tool is server.
 func Annotate(info *schema.ToolInfo) Annotation {
-	return Annotation{Namespace: naming.Namespace(info.Name)}
+	a := Annotation{Namespace: naming.Namespace(info.Name)}
+	if server, ok := info.Extra[mcpServerName].(string); ok && server != "" {
+		a.Namespace = server
+	}
+	annotations, _ := info.Extra[mcpAnnotations].(map[string]any)
+	if title, ok := annotations["title"].(string); ok && title != "" {
+		a.Aliases = []string{naming.Cut(title, naming.MaxBytes)}
+	}
+	for _, h := range mcpHints {
+		if is, ok := annotations[h.hint].(bool); ok && is {
+			a.Tags = append(a.Tags, h.tag)
+		}
+	}
+	return a
 }
 
 // Documents makes the documents of tools, for use without a catalog. Hit.Doc is an index into

@@ -566,3 +566,17 @@ func TestNarrowerAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// Annotate knows what eino-ext's official MCP adapter says of a tool.
+func TestAnnotateKnowsTheMCPAdapter(t *testing.T) {
+	annotate := func(name string, extra map[string]any) search.Annotation {
+		return search.Annotate(&schema.ToolInfo{Name: name, Extra: extra})
+	}
+	assert.Equal(t, search.Annotation{Namespace: "github"}, annotate("mcp__github__create_issue", nil))
+	assert.Equal(t, search.Annotation{}, annotate("read_file", map[string]any{"mcp.server_name": ""}))
+	assert.Equal(t, search.Annotation{Namespace: "filesystem", Aliases: []string{"Read File"}, Tags: []string{"read-only", "idempotent"}},
+		annotate("evil__read_file", map[string]any{"mcp.server_name": "filesystem", "mcp.annotations": map[string]any{
+			"title": "Read File", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true}}))
+	assert.Equal(t, search.Annotation{Namespace: "x", Tags: []string{"destructive", "open-world"}},
+		annotate("a", map[string]any{"mcp.server_name": "x", "mcp.annotations": map[string]any{"title": 7, "destructiveHint": true, "openWorldHint": true}}))
+}
