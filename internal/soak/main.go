@@ -158,13 +158,10 @@ func (s *soak) checkGoroutines(rec *recorder) {
 		s.goroutines = runtime.NumGoroutine()
 		return
 	}
-	for end := time.Now().Add(settleTime); runtime.NumGoroutine() > s.goroutines; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			stacks := make([]byte, 1<<20)
-			rec.fault("goroutines are left", "%d, and %d before\n%.20000s", runtime.NumGoroutine(), s.goroutines, stacks[:runtime.Stack(stacks, true)])
-			s.goroutines = runtime.NumGoroutine()
-			return
-		}
+	if !waitFor(s.goroutines, settleTime) {
+		stacks := make([]byte, 1<<20)
+		rec.fault("goroutines are left", "%d, and %d before\n%.20000s", runtime.NumGoroutine(), s.goroutines, stacks[:runtime.Stack(stacks, true)])
+		s.goroutines = runtime.NumGoroutine()
 	}
 }
 

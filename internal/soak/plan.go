@@ -175,11 +175,26 @@ func (p *plan) addTools(random *rand.Rand) {
 	if p.runner && chance(random, 3) && len(p.fixed) > 0 {
 		confirming := &p.fixed[random.IntN(len(p.fixed))]
 		confirming.result, confirming.way, confirming.shifty = confirms, invokable, false
+		if p.agentic {
+			p.streamNothing()
+		}
 	}
 	if chance(random, 2) {
 		p.addFilter(random)
 	} else {
 		p.forbidden = make([]map[string]bool, 2)
+	}
+}
+
+// streamNothing leaves no tool that streams: Eino v0.9.21 cannot keep a streamed result of an agentic
+// run in a second checkpoint.
+func (p *plan) streamNothing() {
+	for _, specs := range append([][]toolSpec{p.static, p.fixed}, p.served...) {
+		for i := range specs {
+			if specs[i].way == streamable {
+				specs[i].way = invokable
+			}
+		}
 	}
 }
 
@@ -233,6 +248,7 @@ func (p *plan) addSettings(random *rand.Rand) {
 	c.MaxPerNamespace = maybe(4, -1, 1, 2)
 	c.Language = toolsearch.Language(maybe(4, 1))
 	c.SendEvents = chance(random, 4)
+	c.MaxAnswerTokens = maybe(5, 20, 200, 2000)
 	c.Reminder = toolsearch.ReminderConfig{
 		Disabled: chance(random, 8), MaxTokens: maybe(4, 10, 60, 400), Describe: chance(random, 4),
 		Position: toolsearch.ReminderPosition(random.IntN(3)),
@@ -393,6 +409,7 @@ func (p *plan) String() string {
 	add(p.config.Preselect > 0, "Preselect %d", p.config.Preselect)
 	add(p.config.DeferFrom > 0, "DeferFrom %d", p.config.DeferFrom)
 	add(p.config.MaxPerNamespace != 0, "MaxPerNamespace %d", p.config.MaxPerNamespace)
+	add(p.config.MaxAnswerTokens > 0, "MaxAnswerTokens %d", p.config.MaxAnswerTokens)
 	add(p.config.AlwaysLoaded != nil, "AlwaysLoaded %.200q", p.config.AlwaysLoaded)
 	add(true, "reminder %+v", p.config.Reminder)
 	add(p.index != "", "Index %s", p.index)
@@ -404,6 +421,7 @@ func (p *plan) String() string {
 	add(p.session == storedSession, "stored Session")
 	add(p.restarts, "restarts")
 	add(p.insider, "insider")
+	add(p.config.SendEvents, "SendEvents")
 	add(p.retries, "retries")
 	add(p.odd, "odd ids")
 	add(p.twice, "worked out twice")

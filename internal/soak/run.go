@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -69,6 +71,8 @@ type conversation[M adk.MessageType] struct {
 	agent  adk.TypedAgent[M]
 	talker *talker[M]
 	isOver bool // the run was cancelled, and what it ends with is Eino's
+
+	goroutines int // before the run
 }
 
 // play plays one run and keeps its messages.
@@ -79,7 +83,7 @@ func (c *conversation[M]) play() error {
 	}
 	c.rec.beginRun(c.number, c.run)
 	c.world.serve(c.run.edition)
-	c.isOver = false
+	c.isOver, c.goroutines = false, runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), userKey{}, c.run.user))
 	defer cancel()
 	if c.session != nil {
@@ -109,6 +113,7 @@ func (c *conversation[M]) play() error {
 			ctx = context.WithValue(ctx, userKey{}, 1-userOf(ctx))
 		}
 		c.rec.note("  resumed for user %d", userOf(ctx))
+		c.settle()
 		if c.plan.restarts {
 			if err := c.build(cancel); err != nil {
 				return err
@@ -126,8 +131,23 @@ func (c *conversation[M]) play() error {
 	}
 	if c.isOver || interrupted {
 		c.rec.tidy = false
+		c.settle()
 	}
 	return c.endRun()
+}
+
+// settle waits for the goroutines of a run that was cancelled: Eino leaves them behind, and they
+// would go on with the hooks and the messages that the next run has.
+func (c *conversation[M]) settle() { waitFor(c.goroutines, time.Second) }
+
+// waitFor waits until there are no more goroutines than that, and reports whether that came true.
+func waitFor(goroutines int, most time.Duration) bool {
+	for end := time.Now().Add(most); runtime.NumGoroutine() > goroutines; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
 }
 
 // options are those of a run that Eino's own cancel may end.

@@ -96,7 +96,7 @@ func TestChecksSeeFaults(t *testing.T) {
 		return toolsearchtest.Message{Role: toolsearchtest.User, Text: "<available-deferred-tools>\n" + text + "\n</available-deferred-tools>"}
 	}
 	huge := answered("1", "tool_search")
-	huge.Text = strings.Repeat("x", maxAnswer+1)
+	huge.Text = strings.Repeat("x", (&plan{}).maxAnswer()+1)
 	for _, tt := range []struct {
 		fault    string
 		protocol toolsearch.Protocol

@@ -234,6 +234,7 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 	case toolsearch.LoadEvent:
 		names = e.Loaded
 	case toolsearch.FailureEvent:
+		// Protocol tells of schemas that arguments cannot be checked against.
 		if e.Part != "DynamicTools" && e.Part != "Protocol" && (e.Part != "Source" || w.plan.served == nil) {
 			w.rec.fault("a failure was told", "%s: %.500v", e.Part, e.Err)
 		}
