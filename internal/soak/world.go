@@ -235,7 +235,8 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 		names = e.Loaded
 	case toolsearch.FailureEvent:
 		// Protocol tells of schemas that arguments cannot be checked against.
-		if e.Part != "DynamicTools" && e.Part != "Protocol" && (e.Part != "Source" || w.plan.served == nil) {
+		expected := []string{"DynamicTools", "Protocol", "Filter", "AlwaysLoaded"}
+		if !slices.Contains(expected, e.Part) && (e.Part != "Source" || w.plan.served == nil) {
 			w.rec.fault("a failure was told", "%s: %.500v", e.Part, e.Err)
 		}
 	}
