@@ -306,7 +306,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
 		doc, dynamic := r.scope.byName[name]
-		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name)
+		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
 	if !r.mode.facts().modelSearches {
 		r.reminder.ensure(t)

@@ -52,6 +52,9 @@ func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 					result.part++
 				}
 			}
+			if result.part == 0 { // an answer all the same
+				v.results = append(v.results, result)
+			}
 		case block.ToolSearchFunctionToolResult != nil:
 			found := block.ToolSearchFunctionToolResult
 			result := resultView{at: int32(i), callID: found.CallID, name: found.Name, native: true}

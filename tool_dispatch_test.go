@@ -697,3 +697,30 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 		assert.ErrorContains(t, told[0].Err, `the arguments of "large" were not checked: the schema is too large`)
 	}
 }
+
+// mutedTool returns nothing.
+type mutedTool struct{}
+
+func (mutedTool) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: "get_nothing", Desc: "Nothing"}, nil
+}
+
+func (mutedTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return "", nil
+}
+
+// A result without a text gets the name of the call that it answers.
+func TestEmptyResultIsNamedForItsCall(t *testing.T) {
+	inAllWays(t, testEmptyResult[*schema.Message], testEmptyResult[*schema.AgenticMessage])
+}
+
+func testEmptyResult[M adk.MessageType](t *testing.T, w way) {
+	config := dispatch(func(c *toolsearch.Config) { c.DynamicTools = append(testtools.NewsTools(), mutedTool{}) })
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), dispatching("get_nothing", "{}"))
+	require.NoError(t, o.err)
+	for _, m := range o.last().Messages {
+		if m.Role == toolsearchtest.Tool {
+			assert.Equal(t, "call_tool", m.ToolName)
+		}
+	}
+}

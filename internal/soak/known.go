@@ -33,9 +33,6 @@ var knownFaults = []knownFault{
 		"a query tells whether the catalog has a namespace of which the user may see no tool", []string{filterTrace},
 		func(p *plan) bool { return p.readsNamespaces() && p.hidesNamespace() },
 	}, {
-		"an agentic result without a text does not get the name of its call, call_tool's or a mended one", []string{misnamed},
-		func(p *plan) bool { return p.agentic },
-	}, {
 		"with MaxLoaded, which tools stay depends on results that are gone from the history",
 		[]string{changesState, changesOrder},
 		func(p *plan) bool { return p.config.MaxLoaded > 0 },
