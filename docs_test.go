@@ -254,8 +254,8 @@ var importRules = map[string]string{
 	"internal/soak":      ". search leaves toolsearchtest",              // for soaking
 	"lock":               "search leaves",
 	"toolsearchtest":     ". search",
-	"eval/...":           ". search eval/...",
-	"cmd/...":            ". search lock eval/...",
+	"eval/...":           ". search leaves eval/...",
+	"cmd/...":            ". search lock leaves eval/...",
 	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
 	"nativetest/...":     "nativetest/...",
 	"examples/...":       ". search lock eval/... toolsearchtest examples/...",

@@ -105,6 +105,14 @@ func TestCatalogFormats(t *testing.T) {
 		{"bare list", list, "mail"},
 		{"tools/list result", `{"nextCursor": "x", "tools": ` + list + `}`, "mail"},
 		{"tools/list response", `{"jsonrpc": "2.0", "id": 1, "result": {"tools": ` + list + `}}`, "mail"},
+		{"a request to OpenAI", `{"model": "m", "messages": [], "tools": [
+			{"type": "function", "function": {"name": "mail__send", "description": "Send a letter", "strict": true,
+				"parameters": {"properties": {"to": {"description": "Recipient"}}}}},
+			{"type": "function", "function": {"name": "mail__read", "description": "Read a letter"}},
+			{"type": "function", "name": "weather"}]}`, "mail"},
+		{"tools of a request to Anthropic", `[{"name": "mail__send", "description": "Send a letter",
+			"input_schema": {"properties": {"to": {"description": "Recipient"}}}},
+			{"name": "mail__read", "description": "Read a letter", "n\u0061me": "mail__read"}, {"name": "weather", "tools": []}]`, "mail"},
 		{"two responses", `{"result": {"tools": [{"name": "mail__send", "description": "Send a letter",
 			"inputSchema": {"properties": {"to": {"description": "Recipient"}}}}]}}
 			{"result": {"tools": [{"name": "mail__read", "description": "Read a letter"}, {"name": "weather"}]}}`, "mail"},
@@ -139,12 +147,60 @@ func TestCatalogErrors(t *testing.T) {
 		{"empty name", "{\"name\": \"\"}\n", `eval: f:1: a tool without a name`},
 		{"wrong type", "\n{\"name\": \"a\", \"description\": 5}\n", `eval: f:2: "description": want a string, not a JSON number`},
 		{"wrong schema", "{\"name\": \"a\", \"parameters\": {\"properties\": 5}}\n", `eval: f:1: tool "a": parameters: `},
+		{"no schema", "{\"name\": \"a\", \"parameters\": 2}\n", `eval: f:1: tool "a": parameters: want a JSON schema, which is an object, not a JSON number`},
+		{"servers", `{"mcpServers": {"a": {"command": "b"}}}`, `eval: f:1: this lists MCP servers, not tools`},
 		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},
 	}
 	for _, test := range tests {
 		_, err := parseCatalog("f", []byte(test.text))
 		wantErrorPrefix(t, err, test.want, test.name)
 	}
+}
+
+// Files may come from anywhere. Nested lists were once read again at every level: 25 MB took
+// 19 minutes and 23 GB.
+func TestCatalogsThatNest(t *testing.T) {
+	const size = 25 << 20
+	lists := func(depth int, inner string) string {
+		return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
+	}
+	objects := func(depth int, inner string) string {
+		return strings.Repeat(`{"result":`, depth) + inner + strings.Repeat("}", depth)
+	}
+	schemas := strings.Repeat(`{"properties":{"a":`, 5_000)
+	text := `"` + strings.Repeat("x", size) + `"`
+	tests := []struct{ name, text, want string }{
+		{"lists left open", strings.Repeat("[", size), "nest more than 64 deep"},
+		{"objects left open", strings.Repeat(`{"tools":`, size/9), "nest more than 64 deep"},
+		{"lists", lists(9_000, text), "nest more than 64 deep"},
+		{"objects", objects(9_000, text), "nest more than 64 deep"},
+		{"a schema", `{"name":"a","parameters":` + schemas + text + strings.Repeat("}}", 5_000) + "}", "nest more than 64 deep"},
+		{"lists within the depth", lists(60, text), "more than 8 lists and answers around a tool"},
+		{"answers within the depth", objects(60, text), "more than 8 lists and answers around a tool"},
+		{"a text left open", `{"name":"` + strings.Repeat("x", size), "the file ends within a value"},
+		{"too long", strings.Repeat("\n", 64<<20+1), "more than 64 MiB"},
+		{"too many", strings.Repeat(`{"name":"a"}`, 2), `two tools named "a", the other one on line 1`},
+	}
+	for _, test := range tests {
+		_, err := ReadCatalog(strings.NewReader(test.text), "f")
+		assert.ErrorContains(t, err, test.want, test.name)
+	}
+	_, err := ReadQueries(strings.NewReader(`{"query":`+lists(9_000, text)+`}`), "f")
+	assert.ErrorContains(t, err, "nest more than 64 deep", "queries")
+}
+
+// Queries and tools on many lines are read in one pass, lines counted.
+func TestCatalogOfManyLines(t *testing.T) {
+	var lines, asked strings.Builder
+	for i := range 100_001 {
+		fmt.Fprintf(&lines, "{\"name\": \"t%d\"}\n", i)
+		fmt.Fprintf(&asked, "{\"query\": \"t%d\", \"gold\": [\"a\"]}\n", i)
+	}
+	_, err := ReadCatalog(strings.NewReader(lines.String()), "f")
+	assert.ErrorContains(t, err, "eval: f:100001: more than 100000 tools")
+	queries, err := ReadQueries(strings.NewReader(asked.String()), "f")
+	require.NoError(t, err)
+	assert.Equal(t, 100_001, queries[100_000].Line)
 }
 
 func wantErrorPrefix(t *testing.T, err error, want, name string) {

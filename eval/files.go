@@ -13,16 +13,14 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
-// The files. Both kinds are read as a stream of JSON values, so lines of objects and one big
-// object are read alike. The keys tell what a value is:
+// The files. Both kinds are streams of JSON values, so lines of objects and one big object are
+// read alike. Package toolfile finds the tools. A query is
 //
-//	{"name": ..., "description": ..., "parameters": ..., "server": ...}   a tool
-//	{"name": ..., "description": ..., "inputSchema": ...}                 a tool as MCP lists it
-//	[tool, ...]   {"tools": [tool, ...]}   {"result": {"tools": ...}}     several
-//
-//	{"id": ..., "query": ..., "gold": [...], "accept": [[...], ...], "kind": ...}   a query
+//	{"id": ..., "query": ..., "gold": [...], "accept": [[...], ...], "kind": ...}
 
 // A Query is a text to search for and what it should find.
 type Query struct {
@@ -62,15 +60,21 @@ func load[T any](path string, read func(io.Reader, string) (T, error)) (T, error
 	return read(file, path)
 }
 
-// ReadCatalog reads tools in one of two forms. The first is JSONL with one object {"name",
-// "description", "parameters", "server"} a line. The second is the answer of an MCP server
-// to tools/list: the whole JSON-RPC response, its result, or the list alone. Several answers
-// in a row make one catalog. The parameters are a JSON schema. All keys but the name are
-// optional, and other keys are ignored.
+// ReadCatalog reads tools in one of these forms:
 //
-// Errors name the line, and the file as the argument file does.
+//   - JSONL with one object {"name", "description", "parameters", "server"} a line
+//   - the answer of an MCP server to tools/list: the whole JSON-RPC response, its result, or the
+//     list alone; several answers in a row make one catalog
+//   - the tools of a request to OpenAI or Anthropic: the list, or the whole request
+//
+// The parameters are a JSON schema. All keys but the name are optional, and other keys are
+// ignored.
+//
+// A file may come from anywhere: at most 64 MiB are read, 100,000 tools, and lists and objects
+// that nest 64 deep. More is an error. Errors name the line, and the file as the argument file
+// does.
 func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
-	data, err := io.ReadAll(r)
+	data, err := toolfile.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("eval: %s: %w", file, err)
 	}
@@ -84,7 +88,7 @@ func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 //
 // Errors name the line, and the file as the argument file does.
 func ReadQueries(r io.Reader, file string) ([]Query, error) {
-	data, err := io.ReadAll(r)
+	data, err := toolfile.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("eval: %s: %w", file, err)
 	}
@@ -106,65 +110,17 @@ func (s source) line(offset int) int {
 	return 1 + bytes.Count(s.data[:min(offset, len(s.data))], []byte("\n"))
 }
 
-// values calls f with every JSON value of the stream and its offset.
-func (s source) values(f func(raw json.RawMessage, offset int) error) error {
-	data := bytes.TrimPrefix(s.data, []byte("\ufeff"))
-	bom := len(s.data) - len(data)
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	for {
-		var raw json.RawMessage
-		before := int(decoder.InputOffset())
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			begins := bom + before
-			for begins < len(s.data) && strings.ContainsRune(" \t\r\n", rune(s.data[begins])) {
-				begins++
-			}
-			// A brace left open on one line may cause an error on a later line.
-			offset, text := len(s.data), "the file ends within a value"
-			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-				offset, text = bom+int(syntax.Offset)-1, syntax.Error()
-			}
-			if s.line(offset) == s.line(begins) {
-				return s.at(begins, "not JSON: %s", text)
-			}
-			return s.at(begins, "not JSON: %s (on line %d)", text, s.line(offset))
-		}
-		if err := f(raw, bom+int(decoder.InputOffset())-len(raw)); err != nil {
-			return err
-		}
-	}
-}
-
-// elements calls f with every element of an array, or every key and value of an object, and
-// its offset.
-func elements(raw json.RawMessage, offset int, f func(key string, raw json.RawMessage, offset int) error) error {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	open, err := decoder.Token()
-	if err != nil {
+// fault describes an error of package toolfile by its line. Other errors stay as they are.
+func (s source) fault(err error) error {
+	wrong := (*toolfile.Error)(nil)
+	if !errors.As(err, &wrong) {
 		return err
 	}
-	for decoder.More() {
-		key := ""
-		if open == json.Delim('{') {
-			token, err := decoder.Token()
-			if err != nil {
-				return err
-			}
-			key = token.(string)
-		}
-		var element json.RawMessage
-		if err := decoder.Decode(&element); err != nil {
-			return err
-		}
-		if err := f(key, element, offset+int(decoder.InputOffset())-len(element)); err != nil {
-			return err
-		}
+	// A brace left open on one line may cause an error on a later line.
+	if begins, stops := s.line(wrong.Offset), s.line(wrong.At); stops > begins {
+		return s.at(wrong.Offset, "%s (on line %d)", wrong.Text, stops)
 	}
-	return nil
+	return s.at(wrong.Offset, "%s", wrong.Text)
 }
 
 // decode describes errors in terms of the file, not of Go.
@@ -185,13 +141,13 @@ func (s source) decode(raw json.RawMessage, offset int, into any) error {
 type catalogReader struct {
 	source
 	catalog *Catalog
-	lineOf  map[string]int // name -> line where it was first seen
+	first   map[string]int // name -> offset where it was first seen
 }
 
 func parseCatalog(file string, data []byte) (*Catalog, error) {
 	r := &catalogReader{source{file, data}, &Catalog{servers: make(map[string]string)}, make(map[string]int)}
-	if err := r.values(r.value); err != nil {
-		return nil, err
+	if err := toolfile.Tools(data, r.tool); err != nil {
+		return nil, r.fault(err)
 	}
 	if len(r.catalog.Tools) == 0 {
 		return nil, fmt.Errorf(`eval: %s: no tools; want a line {"name", "description", "parameters"} for each, or MCP's answer to tools/list`, file)
@@ -199,81 +155,75 @@ func parseCatalog(file string, data []byte) (*Catalog, error) {
 	return r.catalog, nil
 }
 
-// value adds the tool that raw is, or the tools that it contains.
-func (r *catalogReader) value(raw json.RawMessage, offset int) error {
-	switch raw[0] {
-	case '[':
-		return elements(raw, offset, func(_ string, raw json.RawMessage, offset int) error { return r.value(raw, offset) })
-	case '{':
-	default:
-		return r.at(offset, "want a tool, an object with a name")
-	}
-	found := false
-	err := elements(raw, offset, func(key string, raw json.RawMessage, offset int) error {
-		switch {
-		case key == "name":
-			found = true
-		case key == "tools" && raw[0] == '[', key == "result" && raw[0] == '{':
-			found = true
-			return r.value(raw, offset)
+func (r *catalogReader) tool(t toolfile.Tool) error {
+	var name, description, server string
+	for _, field := range []struct {
+		key  string
+		into *string
+	}{{"name", &name}, {"description", &description}, {"server", &server}} {
+		if raw, ok := t.Keys[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
+			return r.at(t.Offset, "%q: want a string, not a JSON %s", field.key, kindOf(raw))
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	if !found {
-		return r.at(offset, `want a tool, an object with a "name", or an MCP answer with "tools" or a "result"`)
-	}
-	return r.tool(raw, offset)
-}
-
-func (r *catalogReader) tool(raw json.RawMessage, offset int) error {
-	var tool struct {
-		Name        *string         `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-		Server      string          `json:"server"`
-	}
-	if err := r.decode(raw, offset, &tool); err != nil {
-		return err
-	}
-	if tool.Name == nil { // an object that contained tools
-		return nil
-	}
-	name := *tool.Name
 	if name == "" {
-		return r.at(offset, "a tool without a name")
+		return r.at(t.Offset, "a tool without a name")
 	}
-	if first, taken := r.lineOf[name]; taken {
-		return r.at(offset, "two tools named %q, the other one on line %d", name, first)
+	if first, taken := r.first[name]; taken {
+		return r.at(t.Offset, "two tools named %q, the other one on line %d", name, r.line(first))
 	}
-	r.lineOf[name] = r.line(offset)
-	info := &schema.ToolInfo{Name: name, Desc: tool.Description}
-	parameters := tool.Parameters
-	if parameters == nil {
-		parameters = tool.InputSchema
-	}
-	if parameters != nil && string(parameters) != "null" {
+	r.first[name] = t.Offset
+	info := &schema.ToolInfo{Name: name, Desc: description}
+	if parameters := t.Schema(); parameters != nil {
 		var s jsonschema.Schema
 		if err := json.Unmarshal(parameters, &s); err != nil {
-			return r.at(offset, "tool %q: parameters: %w", name, err)
+			return r.at(t.Offset, "tool %q: parameters: %s", name, schemaProblem(parameters, err))
 		}
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&s)
 	}
-	if tool.Server != "" {
-		r.catalog.servers[name] = tool.Server
+	if server != "" {
+		r.catalog.servers[name] = server
 	}
 	r.catalog.Tools = append(r.catalog.Tools, info)
 	return nil
+}
+
+// kindOf names the kind of a JSON value, as package json does.
+func kindOf(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "bool"
+	}
+	return "number"
+}
+
+// schemaProblem describes why a schema cannot be read, in terms of JSON, not of Go.
+func schemaProblem(raw json.RawMessage, err error) string {
+	if raw[0] != '{' {
+		return "want a JSON schema, which is an object, not a JSON " + kindOf(raw)
+	}
+	wrong := (*json.UnmarshalTypeError)(nil)
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "":
+		return "a JSON schema does not have a JSON " + wrong.Value + " there"
+	}
+	return fmt.Sprintf("%q: a JSON schema does not have a JSON %s there", wrong.Field, wrong.Value)
 }
 
 func parseQueries(file string, data []byte) ([]Query, error) {
 	s := source{file, data}
 	var queries []Query
 	lineOf := make(map[string]int)
-	err := s.values(func(raw json.RawMessage, offset int) error {
+	line, counted := 1, 0
+	err := toolfile.Values(data, func(offset, to int) error {
+		raw := json.RawMessage(data[offset:to])
 		if raw[0] != '{' {
 			return s.at(offset, `want an object with "query" and "gold"`)
 		}
@@ -287,7 +237,9 @@ func parseQueries(file string, data []byte) ([]Query, error) {
 		if err := s.decode(raw, offset, &row); err != nil {
 			return err
 		}
-		query := Query{ID: row.ID, Text: row.Query, Groups: row.Accept, Kind: row.Kind, File: file, Line: s.line(offset)}
+		line += bytes.Count(data[counted:offset], []byte("\n"))
+		counted = offset
+		query := Query{ID: row.ID, Text: row.Query, Groups: row.Accept, Kind: row.Kind, File: file, Line: line}
 		if query.ID == "" {
 			query.ID = strconv.Itoa(query.Line)
 		}
@@ -315,7 +267,7 @@ func parseQueries(file string, data []byte) ([]Query, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.fault(err)
 	}
 	if len(queries) == 0 {
 		return nil, fmt.Errorf(`eval: %s: no queries; want a line {"id", "query", "gold"} for each`, file)

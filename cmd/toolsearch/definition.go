@@ -12,6 +12,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
 // A definition is a tool as a file or a server gives it, problems included. Package eval
@@ -26,24 +27,16 @@ type definition struct {
 
 // readDefinitions reads every form of catalog that eval.ReadCatalog reads.
 func readDefinitions(r io.Reader, file string) ([]definition, error) {
-	data, err := io.ReadAll(r)
+	data, err := toolfile.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	var tools []definition
-	for {
-		var raw json.RawMessage
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: not JSON near byte %d: %w", file, decoder.InputOffset(), err)
-		}
-		if tools, err = appendDefinitions(tools, raw); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+	tools, err := appendDefinitions(nil, data)
+	if wrong := (*toolfile.Error)(nil); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(data[:wrong.Offset], []byte("\n")), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(tools) == 0 {
 		return nil, fmt.Errorf("%s: no tools", file)
@@ -51,47 +44,23 @@ func readDefinitions(r io.Reader, file string) ([]definition, error) {
 	return tools, nil
 }
 
-// appendDefinitions adds the tool that raw is, or the tools that it contains.
-func appendDefinitions(tools []definition, raw json.RawMessage) ([]definition, error) {
-	if raw[0] == '[' {
-		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, err
-		}
-		var err error
-		for _, element := range list {
-			if tools, err = appendDefinitions(tools, element); err != nil {
-				return nil, err
-			}
-		}
-		return tools, nil
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
-		return nil, errors.New("want tools, objects with a name")
-	}
-	for _, key := range []string{"result", "tools"} {
-		// An object with a name is a tool, whatever other keys it has.
-		if inner, ok := object[key]; ok && object["name"] == nil && (inner[0] == '[' || inner[0] == '{') {
-			return appendDefinitions(tools, inner)
-		}
-	}
-	return append(tools, newDefinition(object)), nil
+// appendDefinitions adds the tools in data.
+func appendDefinitions(tools []definition, data []byte) ([]definition, error) {
+	err := toolfile.Tools(data, func(t toolfile.Tool) error {
+		tools = append(tools, newDefinition(t))
+		return nil
+	})
+	return tools, err
 }
 
-func newDefinition(object map[string]json.RawMessage) definition {
-	var d definition
+func newDefinition(t toolfile.Tool) definition {
+	d := definition{Schema: t.Schema()}
 	for _, field := range []struct {
 		key  string
 		into *string
 	}{{"name", &d.Name}, {"description", &d.Description}, {"server", &d.Server}} {
-		if raw, ok := object[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
+		if raw, ok := t.Keys[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
 			d.Wrong = append(d.Wrong, field.key)
-		}
-	}
-	for _, key := range []string{"parameters", "inputSchema"} {
-		if raw := object[key]; d.Schema == nil && raw != nil && string(raw) != "null" {
-			d.Schema = raw
 		}
 	}
 	return d

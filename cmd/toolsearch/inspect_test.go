@@ -52,6 +52,21 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
 }
 
+// Files may come from anywhere. Nested lists were once read again at every level.
+func TestInspectFilesThatNest(t *testing.T) {
+	text := `"` + strings.Repeat("x", 25<<20) + `"`
+	for _, test := range []struct{ name, text string }{
+		{"lists left open", strings.Repeat("[", 25<<20)},
+		{"lists", strings.Repeat("[", 9_000) + text + strings.Repeat("]", 9_000)},
+		{"objects", strings.Repeat(`{"result":`, 9_000) + text + strings.Repeat("}", 9_000)},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"inspect", "-"}, strings.NewReader(test.text), &stdout, &stderr)
+		assert.Equal(t, failed, code, "%s: exit status", test.name)
+		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr.String(), test.name)
+	}
+}
+
 // A broken server gives an error that says what is wrong, within -timeout.
 func TestInspectBadServers(t *testing.T) {
 	tests := []struct{ kind, timeout, want string }{
@@ -62,7 +77,7 @@ func TestInspectBadServers(t *testing.T) {
 		{"refuse", "1m", "initialize: error -32602: wrong version"},
 		{"no-list", "1m", "its answer to tools/list has no list of tools"},
 		{"not-a-page", "1m", "tools/list: unreadable answer"},
-		{"not-tools", "1m", "want tools, objects with a name"},
+		{"not-tools", "1m", "want a tool, an object with a name"},
 		{"same-page", "1m", "its list of tools has no end: page 2 is not the last"},
 		{"endless", "1m", "its list of tools has no end: page 1000 is not the last"},
 		{"many", "1m", "it has more than 10000 tools"},

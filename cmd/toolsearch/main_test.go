@@ -87,7 +87,7 @@ func TestCommands(t *testing.T) {
 		{"inspect-problems", []string{"inspect", problems}, "", toFix},
 		{"inspect-json", []string{"inspect", "-json", "-searcher", "bm25", problems}, "", toFix},
 		{"inspect-mcp", []string{"inspect", "-"}, string(catalog), toFix},
-		{"inspect-many", []string{"inspect", "-"}, strings.Repeat("{}\n", 25), toFix},
+		{"inspect-many", []string{"inspect", "-"}, "[" + strings.Repeat("{},\n", 24) + "{}]", toFix},
 		{"inspect-nothing", []string{"inspect"}, "", failed},
 		{"inspect-both", []string{"inspect", tools, "--", "server"}, "", failed},
 		{"inspect-regexp", []string{"inspect", "-searcher", "regexp", tools}, "", failed},
