@@ -230,6 +230,24 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// Only the command line tool speaks MCP: whoever imports a package of this module compiles
+// nothing of the SDK.
+func TestOnlyTheCommandHasTheSDK(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	const sdk = "github.com/modelcontextprotocol/go-sdk"
+	packages := []string{"./internal/..."}
+	for _, dir := range publicPackages {
+		packages = append(packages, "./"+dir)
+	}
+	library, command := modulesOf(t, packages...), modulesOf(t, "./cmd/toolsearch")
+	assert.True(t, command[sdk], "the command is built from the SDK")
+	for _, module := range []string{sdk, "github.com/segmentio/encoding", "github.com/google/jsonschema-go", "golang.org/x/oauth2"} {
+		assert.False(t, library[module], "the library is built from %s", module)
+	}
+}
+
 // listedModules returns the modules of a table whose rows begin with a name in backquotes.
 func listedModules(section string) (modules []string) {
 	for line := range strings.Lines(section) {

@@ -63,7 +63,7 @@ func (c *command) fromFile(path string) ([]definition, error) {
 func (c *command) fromServer(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
 	defer cancel()
-	tools, info, err := listTools(ctx, command)
+	tools, info, err := listTools(ctx, endpoint{command: command})
 	if err == nil && len(tools) == 0 {
 		err = errors.New("the server has no tools")
 	}

@@ -41,7 +41,7 @@ func TestInspectLiveServer(t *testing.T) {
 	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
 	require.Empty(t, stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
-	assert.Equal(t, &serverInfo{"fake", "1.2", "2025-06-18", 2}, r.Server)
+	assert.Equal(t, &serverInfo{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}, r.Server)
 	var names []string
 	for _, tool := range r.Tools {
 		names = append(names, tool.Name)
@@ -73,11 +73,13 @@ func TestInspectBadServers(t *testing.T) {
 		{"silent", "300ms", "no answer within 300ms"},
 		{"deaf", "300ms", "no answer within 300ms"},
 		{"chatty", "300ms", "no answer within 300ms"},
+		{"unread", "300ms", "no answer within 300ms"},
 		{"crash", "1m", "initialize: it ended without an answer; its last output:\n\tno database\n"},
-		{"refuse", "1m", "initialize: error -32602: wrong version"},
+		{"refuse", "1m", "initialize: error -32602: wrong [31m version"},
 		{"no-list", "1m", "its answer to tools/list has no list of tools"},
 		{"not-a-page", "1m", "tools/list: unreadable answer"},
 		{"not-tools", "1m", "want a tool, an object with a name"},
+		{"nested", "1m", "it sent lists and objects that nest more than 64 deep"},
 		{"same-page", "1m", "its list of tools has no end: page 2 is not the last"},
 		{"endless", "1m", "its list of tools has no end: page 1000 is not the last"},
 		{"many", "1m", "it has more than 10000 tools"},
@@ -99,6 +101,25 @@ func TestInspectBadServers(t *testing.T) {
 		assert.Equal(t, failed, code, "exit status")
 		assert.Contains(t, stderr, "starting the server")
 	})
+}
+
+// One wrong value does not hide the other tools, and what is wrong is reported.
+func TestInspectWrongValues(t *testing.T) {
+	code, stdout, stderr := inspectFake(t, "wrong-values", "-json")
+	var r report
+	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	require.Len(t, r.Tools, 3)
+	assert.Equal(t, "b", r.Tools[1].Name)
+	assert.Contains(t, r.Problems, problem{kindValue, []string{"a"}, "the description is not a string"})
+	assert.Contains(t, r.Problems, problem{kindName, []string{"(tool 3)"}, "empty"})
+}
+
+// A server that does not end with its input, and ignores SIGTERM, is killed.
+func TestInspectStubbornServer(t *testing.T) {
+	code, stdout, stderr := inspectFake(t, "stubborn")
+	assert.Equal(t, found, code, "exit status; stderr %s", stderr)
+	assert.Contains(t, stdout, "tools: 1")
 }
 
 // The processes that a server started end with the server, as node does when npx started it.
@@ -167,7 +188,7 @@ func TestInspectEverything(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
 	require.NotNil(t, r.Server)
 	assert.NotEmpty(t, r.Server.Name)
-	assert.Equal(t, protocolVersion, r.Server.Protocol)
+	assert.NotEmpty(t, r.Server.Protocol)
 	found := 0
 	for _, tool := range r.Tools {
 		if tool.Name != "echo" {

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 const (
 	tools   = "../../eval/testdata/tools.jsonl"
 	queries = "../../eval/testdata/queries.jsonl"
-	mcp     = "testdata/mcp.json"
+	answer  = "testdata/mcp.json"
 	tuning  = "testdata/tuning/"
 
 	// problems has a tool or two for each kind of problem that inspect reports.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestCommands(t *testing.T) {
-	catalog, err := os.ReadFile(mcp)
+	catalog, err := os.ReadFile(answer)
 	require.NoError(t, err)
 	tests := []struct {
 		golden string
@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 		{"search-json", []string{"search", "-json", "-n=2", tools, "ticket"}, "", found},
 		{"search-nothing", []string{"search", tools, "timtable"}, "", nothing},
 		{"search-nothing-json", []string{"search", "-json", tools, "timtable"}, "", nothing},
-		{"search-mcp", []string{"search", mcp, "table"}, "", found},
+		{"search-mcp", []string{"search", answer, "table"}, "", found},
 		{"search-stdin", []string{"search", "-", "table"}, string(catalog), found},
 		{"search-literal", []string{"search", "-n", "1", "--", tools, "-n", "book"}, "", found},
 		{"search-names", []string{"search", "-searcher", "names", tools, "seat play"}, "", nothing},
@@ -82,7 +82,7 @@ func TestCommands(t *testing.T) {
 		{"eval-two", []string{"eval", tools, queries, "-searcher", "names,keyword", "-resamples", "200"}, "", found},
 		{"eval-plain", []string{"eval", "-resamples=0", "-v", "-searcher=names,keyword", tools, queries}, "", found},
 		{"eval-json", []string{"eval", tools, queries, "-json", "-v", "-searcher", "names,keyword", "-resamples", "200"}, "", found},
-		{"eval-stdin", []string{"eval", "-resamples", "0", mcp, "-"}, `{"query": "rows of a table", "gold": ["db__select_rows"]}`, found},
+		{"eval-stdin", []string{"eval", "-resamples", "0", answer, "-"}, `{"query": "rows of a table", "gold": ["db__select_rows"]}`, found},
 		{"inspect", []string{"inspect", tools}, "", found},
 		{"inspect-problems", []string{"inspect", problems}, "", toFix},
 		{"inspect-json", []string{"inspect", "-json", "-searcher", "bm25", problems}, "", toFix},

@@ -1,279 +1,164 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
-	"sync/atomic"
+	"net/http"
+	"strings"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client of the Model Context Protocol that only lists a server's tools:
-//
-//	-> initialize              <- its result
-//	-> notifications/initialized
-//	-> tools/list              <- tools, and a cursor if there are more
-//
-// A message is one line of JSON.
-//
-// The official SDK is not used for two reasons. It would become a dependency of every user of
-// the library, unless this command were a module of its own; that module would need a replace
-// directive, and "go install ...@latest" refuses a program with such a directive. Also, the
-// SDK's transport does not bound what a server sends.
+// The client of the Model Context Protocol asks a server for its tools. The official SDK speaks
+// the protocol. What the SDK leaves to its user is here: a server is not trusted, so a guard
+// (mcpguard.go) bounds what it sends over a process's output (mcpprocess.go) or over HTTP
+// (mcphttp.go).
 
 // Bounds on what a server may send.
 const (
-	maxServerBytes = 32 << 20 // of standard output
-	maxTools       = 10_000
-	maxPages       = 1_000
-	maxErrorBytes  = 4 << 10 // kept from the end of standard error
-	maxReplies     = 1_000   // to the server's own requests
-	closeTime      = 2 * time.Second
+	maxServerBytes  = 32 << 20 // of its output, or of all its HTTP bodies, unpacked
+	maxTools        = 10_000
+	maxPages        = 1_000
+	maxErrorBytes   = 4 << 10 // kept from the end of standard error
+	maxReplies      = 1_000   // to the server's own requests
+	maxInstructions = 2 << 10 // bytes of the server's instructions that are kept
+	closeTime       = 2 * time.Second
 )
 
-// protocolVersion is the revision asked for. tools/list is the same in all revisions.
-const protocolVersion = "2025-06-18"
+// An endpoint is how to reach one server: a command to start, or a URL.
+type endpoint struct {
+	namespace string // of its tools; "" means none
+	command   []string
+	env       []string // "NAME=value", beside the environment of this program
+	dir       string
+	url       string
+	headers   http.Header
+	kind      string // over HTTP: kindStreamable, kindSSE, or "" to try one after the other
+}
+
+const (
+	kindStreamable = "http"
+	kindSSE        = "sse"
+)
 
 // A serverInfo is what a server says about itself.
 type serverInfo struct {
-	Name       string `json:"name"`
-	Version    string `json:"version"`
-	Protocol   string `json:"protocol"`
-	StrayLines int    `json:"stray_lines,omitempty"` // output lines that are not messages
+	Namespace    string `json:"namespace,omitempty"` // what its user calls it
+	Name         string `json:"name"`
+	Version      string `json:"version"`
+	Protocol     string `json:"protocol"`
+	Instructions string `json:"instructions,omitempty"` // up to 2 KiB
+	StrayLines   int    `json:"stray_lines,omitempty"`  // output lines that are not messages
 }
 
-// listTools starts a server, asks it for its tools and stops it. When ctx is done first, the
-// error is ctx's cause.
-func listTools(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
-	// Cancelling running kills the process. ctx stays separate, to tell a timeout from an
-	// ordinary end.
-	running, end := context.WithCancel(ctx)
-	defer end()
-	process := exec.CommandContext(running, command[0], command[1:]...)
-	inGroup(process)
-	process.WaitDelay = closeTime
-	stderr := &tail{}
-	process.Stderr = stderr
-	stdin, err := process.StdinPipe()
+// listTools asks a server for its tools. A process is started for it and stopped after it. When
+// ctx is done first, the error is ctx's cause.
+func listTools(ctx context.Context, at endpoint) ([]definition, *serverInfo, error) {
+	var tools []definition
+	var info *serverInfo
+	var err error
+	if at.url != "" {
+		tools, info, err = listOverHTTP(ctx, at)
+	} else {
+		tools, info, err = listFromProcess(ctx, at)
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("the server %s: %w", at, err)
 	}
-	stdout, err := process.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
+	info.Namespace = at.namespace
+	for i := range tools {
+		tools[i].Server = at.namespace // a server cannot choose it
 	}
-	if err := process.Start(); err != nil {
-		return nil, nil, fmt.Errorf("starting the server: %w", err)
-	}
-	s := &session{to: stdin, from: make(chan message)}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		s.read(running, stdout)
-	}()
-	tools, info, err := s.list(ctx)
-
-	// A healthy server exits when its input ends, and the reader then sees the end of its
-	// output. Its remaining messages are dropped.
-	stdin.Close()
-	if err == nil {
-		go func() {
-			for range s.from {
-			}
-		}()
-		select {
-		case <-read:
-		case <-time.After(closeTime):
-		case <-ctx.Done():
-		}
-	}
-	end()
-	_ = process.Wait() // the exit status does not matter: the server has answered or was killed
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, nil, fmt.Errorf("the server %s: %w%s", oneLine(command[0], 100), err, stderr.said())
-	}
-	info.StrayLines = int(s.stray.Load())
 	return tools, info, nil
 }
 
-// A message is a JSON-RPC message. A request has an id and a method, a notification only a
-// method, a response only an id.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  *rpcError       `json:"error"`
+// String names the server in an error. A URL's query may hold a secret.
+func (at endpoint) String() string {
+	switch {
+	case at.namespace != "":
+		return oneLine(at.namespace, 100)
+	case at.url != "":
+		address, _, _ := strings.Cut(at.url, "?")
+		return oneLine(address, 200)
+	}
+	return oneLine(at.command[0], 100)
 }
 
-type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
+// ask lists the tools over a transport. hangUp is called when nothing more is asked; it ends
+// what may keep the session from closing.
+func ask(ctx context.Context, transport mcp.Transport, g *guard, hangUp func()) ([]definition, *serverInfo, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}) // the server may ask for nothing
+	session, err := client.Connect(ctx, guarded{transport, g}, nil)
+	if err != nil {
+		hangUp()
+		return nil, nil, g.explain(ctx, "initialize", err)
+	}
+	tools, err := pages(ctx, session, g)
+	if err != nil {
+		err = g.explain(ctx, "tools/list", err)
+	}
+	hangUp()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = session.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	case <-ctx.Done():
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return tools, g.server(), nil
 }
 
-func (e *rpcError) Error() string {
-	return fmt.Sprintf("error %d: %s", e.Code, oneLine(e.Message, 300))
+// pages asks for one page of tools after the other.
+func pages(ctx context.Context, session *mcp.ClientSession, g *guard) (tools []definition, err error) {
+	cursor := ""
+	for n := 1; ; n++ {
+		page, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		if tools, err = appendDefinitions(tools, g.tools()); err != nil {
+			return nil, g.fail(fmt.Errorf("its list of tools: %w", err))
+		}
+		switch {
+		case len(tools) > maxTools:
+			return nil, g.fail(fmt.Errorf("it has more than %d tools", maxTools))
+		case page.NextCursor == "":
+			return tools, nil
+		case page.NextCursor == cursor || n == maxPages:
+			return nil, g.fail(fmt.Errorf("its list of tools has no end: page %d is not the last", n))
+		}
+		cursor = page.NextCursor
+	}
 }
 
 var errEnded = errors.New("it ended without an answer")
 
-// A session is one conversation with a server.
-type session struct {
-	to      io.Writer
-	from    chan message
-	ended   error        // why from was closed
-	stray   atomic.Int64 // lines that are not messages
-	lastID  int
-	replies int
-}
-
-// read passes on messages until the server's output ends.
-func (s *session) read(ctx context.Context, r io.Reader) {
-	defer close(s.from)
-	limited := &io.LimitedReader{R: r, N: maxServerBytes}
-	lines := bufio.NewReader(limited)
-	for {
-		line, err := lines.ReadBytes('\n')
-		line = bytes.TrimSpace(line)
-		var m message
-		if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &m) == nil {
-			select {
-			case s.from <- m:
-			case <-ctx.Done():
-				return
-			}
-		} else if len(line) > 0 {
-			s.stray.Add(1)
-		}
-		if err != nil {
-			s.ended = errEnded
-			if limited.N <= 0 {
-				s.ended = fmt.Errorf("it sent more than %d MiB", maxServerBytes>>20)
-			}
-			return
-		}
+// explain describes an error of the SDK in terms of the server.
+func (g *guard) explain(ctx context.Context, method string, err error) error {
+	passed, trouble := g.failure()
+	wire := (*jsonrpc.Error)(nil)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case passed != nil:
+		return passed
+	case trouble != nil:
+		return fmt.Errorf("%s: %w", method, trouble)
+	case errors.Is(err, errEnded), errors.Is(err, io.EOF), errors.Is(err, mcp.ErrConnectionClosed):
+		return fmt.Errorf("%s: %w", method, errEnded)
+	case errors.As(err, &wire):
+		return fmt.Errorf("%s: error %d: %s", method, wire.Code, oneLine(wire.Message, 300))
 	}
-}
-
-func (s *session) list(ctx context.Context) ([]definition, *serverInfo, error) {
-	var hello struct {
-		ProtocolVersion string     `json:"protocolVersion"`
-		ServerInfo      serverInfo `json:"serverInfo"`
-	}
-	err := s.call(ctx, &hello, "initialize", map[string]any{
-		"protocolVersion": protocolVersion,
-		"capabilities":    map[string]any{},
-		"clientInfo":      map[string]any{"name": "toolsearch", "version": "1"},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.send(map[string]any{"method": "notifications/initialized"}); err != nil {
-		return nil, nil, err
-	}
-	var tools []definition
-	cursor := ""
-	for n := 1; ; n++ {
-		var next string
-		if tools, next, err = s.page(ctx, tools, cursor); err != nil {
-			return nil, nil, err
-		}
-		if next == "" {
-			break
-		}
-		if next == cursor || n == maxPages {
-			return nil, nil, fmt.Errorf("its list of tools has no end: page %d is not the last", n)
-		}
-		cursor = next
-	}
-	info := hello.ServerInfo
-	info.Protocol = hello.ProtocolVersion
-	return tools, &info, nil
-}
-
-// page adds the tools of one page to tools, and returns the cursor of the next page.
-func (s *session) page(ctx context.Context, tools []definition, cursor string) (_ []definition, next string, err error) {
-	params := map[string]any{}
-	if cursor != "" {
-		params["cursor"] = cursor
-	}
-	var page struct {
-		Tools      json.RawMessage `json:"tools"`
-		NextCursor string          `json:"nextCursor"`
-	}
-	if err := s.call(ctx, &page, "tools/list", params); err != nil {
-		return nil, "", err
-	}
-	if len(page.Tools) == 0 || page.Tools[0] != '[' {
-		return nil, "", errors.New("its answer to tools/list has no list of tools")
-	}
-	if tools, err = appendDefinitions(tools, page.Tools); err != nil {
-		return nil, "", fmt.Errorf("its list of tools: %w", err)
-	}
-	if len(tools) > maxTools {
-		return nil, "", fmt.Errorf("it has more than %d tools", maxTools)
-	}
-	return tools, page.NextCursor, nil
-}
-
-// call makes a request and waits for its response. Meanwhile it answers the server's
-// requests: a ping with success, everything else with "not supported".
-func (s *session) call(ctx context.Context, result any, method string, params any) error {
-	s.lastID++
-	id := fmt.Sprint(s.lastID)
-	if err := s.send(map[string]any{"id": s.lastID, "method": method, "params": params}); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case m, ok := <-s.from:
-			switch {
-			case !ok:
-				return fmt.Errorf("%s: %w", method, s.ended)
-			case m.Method != "" && m.ID != nil:
-				if err := s.reply(m); err != nil {
-					return err
-				}
-			case m.Method != "" || string(m.ID) != id:
-			case m.Error != nil:
-				return fmt.Errorf("%s: %w", method, m.Error)
-			default:
-				if err := json.Unmarshal(m.Result, result); err != nil {
-					return fmt.Errorf("%s: unreadable answer: %w", method, err)
-				}
-				return nil
-			}
-		}
-	}
-}
-
-func (s *session) reply(m message) error {
-	if s.replies++; s.replies > maxReplies {
-		return fmt.Errorf("it made more than %d requests", maxReplies)
-	}
-	if m.Method == "ping" {
-		return s.send(map[string]any{"id": m.ID, "result": map[string]any{}})
-	}
-	return s.send(map[string]any{"id": m.ID, "error": rpcError{-32601, "not supported"}})
-}
-
-func (s *session) send(m map[string]any) error {
-	m["jsonrpc"] = "2.0"
-	line, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if _, err = s.to.Write(append(line, '\n')); err != nil {
-		return errEnded // the pipe is closed; the reader reports a server's end in the same words
-	}
-	return nil
+	return fmt.Errorf("%s: %s", method, oneLine(err.Error(), 300))
 }

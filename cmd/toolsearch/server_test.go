@@ -6,13 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // fakeServer is the environment variable that turns the test binary into an MCP server. Its value is
 // the kind of server.
 const fakeServer = "TOOLSEARCH_TEST_SERVER"
+
+// A message is a JSON-RPC message.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
 
 // serve runs a server. The kind "good" works, and each other kind is broken in another way.
 func serve(kind string, in io.Reader, out io.Writer) {
@@ -42,7 +50,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 		}
 	case "garbage":
 		for {
-			if _, err := io.WriteString(out, strings.Repeat("no message\n{]\nnull\n", 1<<12)); err != nil {
+			if _, err := io.WriteString(out, strings.Repeat("no message"+strings.Repeat(".", 300)+"\n{]\nnull\n", 1<<12)); err != nil {
 				return
 			}
 		}
@@ -54,7 +62,16 @@ func serve(kind string, in io.Reader, out io.Writer) {
 			}
 		}
 	}
+	if kind == "unread" { // it asks, and never reads the answers
+		lines.Scan()
+		say(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`)
+		for i := range 900 {
+			say(`{"jsonrpc":"2.0","id":"%d%s","method":"ping"}`, i, strings.Repeat("x", 4<<10))
+		}
+		time.Sleep(time.Hour)
+	}
 	pages, answered := 0, false
+	var asked []message // tools/list that waits for the answer to the server's ping
 	for lines.Scan() {
 		var m message
 		if json.Unmarshal(lines.Bytes(), &m) != nil {
@@ -63,25 +80,33 @@ func serve(kind string, in io.Reader, out io.Writer) {
 		switch m.Method {
 		case "initialize":
 			if kind == "refuse" {
-				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"wrong version"}}`, m.ID)
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"wrong\u001b[31m version"}}`, m.ID)
 				continue
 			}
 			say("Listening ...")
-			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1.2"}}}`, m.ID)
+			say(`{"level":"info","message":"listening"}`)
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":5},"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Ask politely."}}`, m.ID)
 		case "notifications/initialized":
+			say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			say(`{"jsonrpc":"2.0","id":"p1","method":"ping"}`)
 		case "":
 			answered = answered || strings.Contains(lines.Text(), `"id":"p1"`) && strings.Contains(lines.Text(), `"result":{}`)
 		case "tools/list":
+			asked = append(asked, message{m.ID, lines.Text()})
+		}
+		if len(asked) > 0 && (answered || kind != "good") {
 			pages++
-			if kind == "good" && pages == 2 && !answered {
-				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the ping was not answered"}}`, m.ID)
-				continue
-			}
-			say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, strings.ReplaceAll(page(kind, pages, lines.Text()), "\n", " "))
+			say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, asked[0].ID, strings.ReplaceAll(page(kind, pages, asked[0].Method), "\n", " "))
+			asked = asked[1:]
 			if kind == "good" && pages == 2 {
 				say("Bye")
 			}
+		}
+	}
+	if kind == "stubborn" {
+		signal.Ignore(syscall.SIGTERM)
+		for {
+			time.Sleep(time.Hour)
 		}
 	}
 }
@@ -101,6 +126,12 @@ func page(kind string, n int, request string) string {
 		return fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, n)
 	case "many":
 		return fmt.Sprintf(`{"tools":[{}%s],"nextCursor":"%d"}`, strings.Repeat(",{}", 5_000), n)
+	case "wrong-values":
+		return `{"tools":[{"name":"a","description":5},{"name":"b","inputSchema":{"n":1e999,"$ref":"#"}},{"title":"c"}]}`
+	case "nested":
+		return `{"tools":[{"name":"a","inputSchema":` + strings.Repeat(`{"items":`, 100) + "1" + strings.Repeat("}", 100) + `}]}`
+	case "stubborn":
+		return `{"tools":[{"name":"a","description":"b"}]}`
 	case "good":
 		if n == 1 {
 			return `{"tools":[{"name":"first_tool","description":"Does <what> is first","inputSchema":{ "type": "object" }},

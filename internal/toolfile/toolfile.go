@@ -104,6 +104,19 @@ func Values(data []byte, f func(from, to int) error) error {
 	return nil
 }
 
+// TooDeep reports whether lists and objects nest more than MaxDepth deep in data, which may be
+// JSON. It looks at brackets and quotes alone, and keeps nothing.
+func TooDeep(data []byte) bool {
+	for i := skipBlanks(data, 0); i < len(data); i = skipBlanks(data, i) {
+		to, deep := end(data, i)
+		if deep {
+			return true
+		}
+		i = to
+	}
+	return false
+}
+
 // syntaxError says what is wrong with a value that is not JSON.
 func syntaxError(data []byte, from, to int) error {
 	syntax := (*json.SyntaxError)(nil)
