@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -26,11 +25,7 @@ type definition struct {
 }
 
 // readDefinitions reads every form of catalog that eval.ReadCatalog reads.
-func readDefinitions(r io.Reader, file string) ([]definition, error) {
-	data, err := toolfile.Read(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
+func readDefinitions(data []byte, file string) ([]definition, error) {
 	tools, err := appendDefinitions(nil, data)
 	if wrong := (*toolfile.Error)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(data[:wrong.Offset], []byte("\n")), err)

@@ -33,10 +33,11 @@ type queryOutput struct {
 }
 
 func (c *command) eval(ctx context.Context, operands []string) (int, error) {
-	if len(operands) != 2 {
+	from, rest, ok := c.origin(operands)
+	if !ok || len(rest) != 1 {
 		return failed, wrongUsage("eval: want CATALOG QUERIES")
 	}
-	if operands[0] == "-" && operands[1] == "-" {
+	if from.operand == "-" && rest[0] == "-" {
 		return failed, wrongUsage("eval: only one file can be standard input")
 	}
 	if c.n < 10 {
@@ -56,11 +57,11 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 			return failed, err
 		}
 	}
-	tools, err := c.catalog(operands[0])
+	tools, err := c.catalog(ctx, from)
 	if err != nil {
 		return failed, err
 	}
-	queries, err := c.queries(operands[1])
+	queries, err := c.queries(ctx, rest[0])
 	if err != nil {
 		return failed, err
 	}

@@ -77,12 +77,12 @@ type toolReport struct {
 
 // A report is the result of an inspection.
 type report struct {
-	Server   *serverInfo  `json:"server,omitempty"`
-	Searcher string       `json:"searcher"`
-	Bytes    int          `json:"bytes"`
-	Tokens   int          `json:"tokens"`
-	Tools    []toolReport `json:"tools"`
-	Problems []problem    `json:"problems"`
+	Servers  []*serverInfo `json:"servers,omitempty"` // that were asked
+	Searcher string        `json:"searcher"`
+	Bytes    int           `json:"bytes"`
+	Tokens   int           `json:"tokens"`
+	Tools    []toolReport  `json:"tools"`
+	Problems []problem     `json:"problems"`
 }
 
 func (r *report) add(kind, detail string, tools ...string) {
@@ -106,13 +106,21 @@ func labels(tools []definition, indexes []int) []string {
 }
 
 // inspectTools makes the report. It fails only if ctx is done or the searcher fails.
-func inspectTools(ctx context.Context, tools []definition, index search.Indexer) (*report, error) {
-	r := &report{Problems: []problem{}}
+func inspectTools(ctx context.Context, read *contents, index search.Indexer) (*report, error) {
+	r := &report{Servers: read.servers, Problems: []problem{}}
+	tools := read.tools
+	if len(read.servers) > 1 {
+		var clashes []string
+		tools, clashes = apart(tools)
+		for _, name := range clashes {
+			r.add(kindDuplicate, "several servers have a tool of this name; a Prefix keeps such tools apart", name)
+		}
+	}
 	first := make(map[string]bool)
 	for i := range tools {
 		r.inspectTool(&tools[i], label(tools, i), first)
 	}
-	docs, _ := documentsOf(tools)
+	docs, _ := documentsOf(read.tools)
 	for _, w := range lock.Lint(docs) {
 		r.add(string(w.Kind), w.Where+": "+w.Text, label(tools, w.Doc))
 	}
@@ -126,6 +134,7 @@ func inspectTools(ctx context.Context, tools []definition, index search.Indexer)
 	if !all {
 		r.add(kindNotCompared, "too many near-duplicate descriptions; some were not compared or not listed")
 	}
+	r.Tokens = (r.Bytes + 3) / 4
 	return r, r.find(ctx, tools, index)
 }
 

@@ -8,9 +8,19 @@ import (
 // The help texts of the program and of each command. "{searchers}" stands for the list of
 // searchers.
 
-const catalogHelp = `CATALOG is a file of tools: JSONL, one {"name", "description", "parameters",
-"server"} a line, or an MCP server's answer to tools/list. "-" is standard input.
+const catalogHelp = `CATALOG is one of these:
+
+	tools.jsonl   a file of tools: JSONL, one {"name", "description", "parameters",
+	              "server"} a line; an MCP server's answer to tools/list; the tools
+	              of a request to OpenAI or Anthropic; "-" is standard input
+	mcp.json      a file of MCP servers, {"mcpServers": {...}}; all of them are asked,
+	              and their names are the namespaces of their tools
+	https://...   an MCP server with a URL, over streamable HTTP or SSE
+	-- COMMAND    an MCP server that COMMAND starts, behind all other arguments
 `
+
+const serverFlags = "\t-header \"K: V\"   a header for a URL, any number of them; ${NAME} is a variable\n" +
+	"\t-timeout D       total time to read the catalog, such as 90s or 2m (1m)\n"
 
 const programHelp = `toolsearch searches a catalog of tools the way an agent's tool_search does.
 
@@ -20,7 +30,7 @@ Usage:
 	toolsearch explain [flags] CATALOG QUERY TOOL     show what a score is made of
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
-	toolsearch inspect [flags] -- COMMAND [ARG...]    the same for a live MCP server
+	toolsearch list    [flags] CATALOG                write the tools as JSONL
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions
 	toolsearch verify  [flags] CATALOG                tell what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
@@ -30,6 +40,10 @@ Usage:
 anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
 
 ` + catalogHelp + `
+Commands, of a file of servers too, run with your rights and your environment, so
+start only what you trust. They are stopped when their tools are known. At most 32 MiB
+and 10,000 tools of a server's answers are read.
+
 Searchers, for -searcher:
 
 {searchers}
@@ -55,12 +69,14 @@ Flags:
 
 ` + searcherFlag + `	-n N             how many tools to print, 1 to 50 (5)
 	-json            print JSON
-
+` + serverFlags + `
 Examples:
 
 	toolsearch search tools.jsonl create an issue
 	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
 	toolsearch search tools.jsonl select:get_weather,send_mail
+	toolsearch search -header 'Authorization: Bearer ${TOKEN}' https://a.example/mcp issue
+	toolsearch search send a mail -- npx -y some-mail-server
 
 Exit status: 0 something was found, 1 nothing was found, 2 a mistake.
 `,
@@ -72,7 +88,7 @@ Prints what a tool's score for a query is made of. Quote a query of several word
 Flags:
 
 ` + searcherFlag + `	-json            print JSON
-
+` + serverFlags + `
 Examples:
 
 	toolsearch explain tools.jsonl "open a ticket" create_issue
@@ -86,7 +102,8 @@ Prints recall at k, the share of queries complete at k, MRR and nDCG@10, in perc
 with 95 % bootstrap intervals. For two searchers it also prints the difference, second
 minus first, with a "*" where the interval excludes zero.
 
-` + catalogHelp + `QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind"} a line.
+` + catalogHelp + `
+QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind"} a line.
 
 Flags:
 
@@ -95,7 +112,7 @@ Flags:
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools
 	-json            print JSON
-
+` + serverFlags + `
 Examples:
 
 	toolsearch eval tools.jsonl queries.jsonl
@@ -105,29 +122,22 @@ Examples:
 Exit status: 0 the evaluation was made, 2 a mistake.
 `,
 	"inspect": `toolsearch inspect [flags] CATALOG
-toolsearch inspect [flags] -- COMMAND [ARG...]
 
-Lists tools and what to fix in them. The tools come from a file, or from an MCP server
-that COMMAND starts and that speaks over standard input and output. Problems are names
-that a provider would refuse, names that two tools have, near-duplicate names and
-descriptions, missing descriptions of tools and parameters, schemas that are not
-objects, and tools that no query finds. So are hidden characters, instructions to the
-model, and names of other servers' tools.
+Lists tools and what to fix in them. Problems are names that a provider would refuse,
+names that two tools have, near-duplicate names and descriptions, missing descriptions
+of tools and parameters, schemas that are not objects, and tools that no query finds.
+So are hidden characters, instructions to the model, and names of other servers' tools.
 
 Tokens are bytes/4 of name, description and parameters as compact JSON: about the
 price of the tool in every model call. A tool counts as found if it is among the first
 five for the words of its own name or of its description. "-" means that it is not.
 
-COMMAND runs with your rights and your environment, so start only what you trust. It is
-stopped after the inspection. At most 32 MiB and 10,000 tools of its answers are read.
-
 ` + catalogHelp + `
 Flags:
 
 	-searcher NAME   the searcher (keyword); any but regexp
-	-timeout D       total time for the server, such as 90s or 2m (1m)
 	-json            print JSON
-
+` + serverFlags + `
 Examples:
 
 	toolsearch inspect tools.jsonl
@@ -135,6 +145,24 @@ Examples:
 	toolsearch inspect -json -searcher bm25 -timeout 2m -- ./server --stdio
 
 Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
+`,
+	"list": `toolsearch list [flags] CATALOG
+
+Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
+Every command reads it, so servers need to be asked only once. Tools of several servers
+that have one name are named server__tool. What no catalog can hold is left out, such as
+a tool without a name, and a note on standard error says so.
+
+` + catalogHelp + `
+Flags:
+
+` + serverFlags + `
+Examples:
+
+	toolsearch list mcp.json > tools.jsonl
+	toolsearch list -- npx -y @modelcontextprotocol/server-everything | toolsearch search - echo
+
+Exit status: 0 the tools were written, 2 a mistake or no answer.
 `,
 	"lock":    lockHelp,
 	"verify":  verifyHelp,

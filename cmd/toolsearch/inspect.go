@@ -2,42 +2,33 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
-// inspect lists the tools of a catalog or of a live server, and their problems.
-func (c *command) inspect(ctx context.Context, operands, server []string) (int, error) {
+// inspect lists the tools of a catalog and their problems.
+func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
+	from, rest, ok := c.origin(operands)
 	switch {
-	case len(operands)+min(len(server), 1) != 1:
+	case !ok || len(rest) > 0:
 		return failed, wrongUsage("inspect: want CATALOG, or -- and the command that starts a server")
 	case c.searcher == "regexp":
 		return failed, wrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
-	case c.timeout <= 0:
-		return failed, wrongUsage("inspect: -timeout %v: want more than 0", c.timeout)
 	}
 	index, err := indexer(c.searcher)
 	if err != nil {
 		return failed, err
 	}
-	var tools []definition
-	var info *serverInfo
-	if len(server) > 0 {
-		tools, info, err = c.fromServer(ctx, server)
-	} else {
-		tools, err = c.fromFile(operands[0])
-	}
+	read, err := c.load(ctx, from)
 	if err != nil {
 		return failed, err
 	}
-	r, err := inspectTools(ctx, tools, index)
+	r, err := await(ctx, func() (*report, error) { return inspectTools(ctx, read, index) })
 	if err != nil {
 		return failed, err
 	}
-	r.Server, r.Searcher, r.Tokens = info, c.searcher, (r.Bytes+3)/4
+	r.Searcher = c.searcher
 	code := found
 	if len(r.Problems) > 0 {
 		code = toFix
@@ -48,31 +39,9 @@ func (c *command) inspect(ctx context.Context, operands, server []string) (int, 
 	return code, c.printReport(r)
 }
 
-func (c *command) fromFile(path string) ([]definition, error) {
-	if path == "-" {
-		return readDefinitions(c.stdin, "standard input")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return readDefinitions(file, path)
-}
-
-func (c *command) fromServer(ctx context.Context, command []string) ([]definition, *serverInfo, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
-	defer cancel()
-	tools, info, err := listTools(ctx, endpoint{command: command})
-	if err == nil && len(tools) == 0 {
-		err = errors.New("the server has no tools")
-	}
-	return tools, info, err
-}
-
 func (c *command) printReport(r *report) error {
-	if s := r.Server; s != nil {
-		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
+	for _, s := range r.Servers {
+		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
 		if s.StrayLines > 0 {
 			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %d lines to its standard output that are not messages; some clients give up over them.", s.StrayLines)))
 		}

@@ -41,7 +41,7 @@ func TestInspectLiveServer(t *testing.T) {
 	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
 	require.Empty(t, stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
-	assert.Equal(t, &serverInfo{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}, r.Server)
+	assert.Equal(t, []*serverInfo{{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}}, r.Servers)
 	var names []string
 	for _, tool := range r.Tools {
 		names = append(names, tool.Name)
@@ -186,9 +186,9 @@ func TestInspectEverything(t *testing.T) {
 	var r report
 	require.NotEqual(t, failed, code, "exit status; stderr %s", stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
-	require.NotNil(t, r.Server)
-	assert.NotEmpty(t, r.Server.Name)
-	assert.NotEmpty(t, r.Server.Protocol)
+	require.Len(t, r.Servers, 1)
+	assert.NotEmpty(t, r.Servers[0].Name)
+	assert.NotEmpty(t, r.Servers[0].Protocol)
 	found := 0
 	for _, tool := range r.Tools {
 		if tool.Name != "echo" {

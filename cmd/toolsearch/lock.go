@@ -8,24 +8,22 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The commands lock, verify, diff and approve, over a lock file of package lock. Their CATALOG is
-// that of inspect: a file, or a server by its command.
+// The commands lock, verify, diff and approve, over a lock file of package lock.
 
-const lockSource = catalogHelp + `In its place, "-- COMMAND [ARG...]" starts an MCP server, which runs with your rights.
-A tool's namespace is the "server" of the file, or what its name says: server__tool.
+const lockSource = catalogHelp + `
+A tool's namespace is its server's name in mcp.json, or the "server" of its line, or what
+its name says: server__tool.
 `
 
 const lockFlagsHelp = `	-file FILE       the lock file (` + lock.FileName + `)
-	-namespace NAME  the namespace of tools whose file names no server; with it, approved
-	                 tools of other namespaces are not missing
-	-timeout D       total time for a server, such as 90s or 2m (1m)
-`
+	-namespace NAME  the namespace of tools whose CATALOG names no server; with it,
+	                 approved tools of other namespaces are not missing
+` + serverFlags
 
 const (
 	lockHelp = `toolsearch lock [flags] CATALOG
@@ -41,6 +39,7 @@ Flags:
 Examples:
 
 	toolsearch lock tools.jsonl
+	toolsearch lock mcp.json
 	toolsearch lock -namespace github -- ./github-mcp-server stdio
 
 Exit status: 0 all tools are locked, 1 some cannot be, 2 a mistake.
@@ -57,7 +56,7 @@ Flags:
 
 Examples:
 
-	toolsearch verify tools.jsonl
+	toolsearch verify mcp.json
 	toolsearch verify -namespace github -- ./github-mcp-server stdio
 
 Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
@@ -74,13 +73,12 @@ Flags:
 
 Examples:
 
-	toolsearch diff tools.jsonl
+	toolsearch diff mcp.json
 	toolsearch diff -namespace github -- ./github-mcp-server stdio
 
 Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
 `
 	approveHelp = `toolsearch approve [flags] CATALOG TOOL...
-toolsearch approve [flags] [TOOL...] -- COMMAND [ARG...]
 
 Puts the definitions of now into the lock file, and prints what it approved as diff
 does. TOOL is a name, or namespace:name. A server may answer diff and approve
@@ -94,7 +92,8 @@ Flags:
 
 Examples:
 
-	toolsearch approve tools.jsonl send_mail github:create_issue
+	toolsearch approve mcp.json send_mail github:create_issue
+	toolsearch approve -namespace github create_issue -- ./github-mcp-server stdio
 	toolsearch approve -all -prune -namespace github -- ./github-mcp-server stdio
 
 Exit status: 0 done, 1 a tool cannot be locked, 2 a mistake.
@@ -107,53 +106,50 @@ type lockFlags struct {
 	all, prune      bool
 }
 
-func (c *command) setLockFlags(name string) {
+func (c *command) setLockFlags() {
 	c.flags.StringVar(&c.lock.file, "file", lock.FileName, "")
 	c.flags.StringVar(&c.lock.namespace, "namespace", "", "")
-	c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
-	if name == "approve" {
+	if c.name == "approve" {
 		c.flags.BoolVar(&c.lock.all, "all", false, "")
 		c.flags.BoolVar(&c.lock.prune, "prune", false, "")
 	}
 }
 
 // locked runs one of the four commands.
-func (c *command) locked(ctx context.Context, name string, operands, server []string) (int, error) {
-	if len(operands) == 0 && len(server) == 0 || name != "approve" && len(operands)+min(len(server), 1) != 1 {
-		return failed, wrongUsage(name+": want %s", "CATALOG, or -- and the command that starts a server")
-	}
-	if c.timeout <= 0 {
-		return failed, wrongUsage(name+": -timeout %v: want more than 0", c.timeout)
-	}
-	named := operands
-	if len(server) == 0 {
-		named = operands[1:]
-	}
-	if name == "approve" && len(named) == 0 && !c.lock.all && !c.lock.prune {
+func (c *command) locked(ctx context.Context, operands []string) (int, error) {
+	from, named, ok := c.origin(operands)
+	switch {
+	case !ok || c.name != "approve" && len(named) > 0:
+		return failed, wrongUsage(c.name+": want %s", "CATALOG, or -- and the command that starts a server")
+	case c.name == "approve" && len(named) == 0 && !c.lock.all && !c.lock.prune:
 		return failed, wrongUsage("approve: want the names of tools, -all or -prune")
 	}
 	file, err := lock.ReadFile(c.lock.file)
 	switch {
-	case name == "lock" && err == nil:
+	case c.name == "lock" && err == nil:
 		return failed, fmt.Errorf("%s is there already; approve adds to it", c.lock.file)
-	case name == "lock" && errors.Is(err, fs.ErrNotExist):
+	case c.name == "lock" && errors.Is(err, fs.ErrNotExist):
 		file = &lock.File{}
 	case errors.Is(err, fs.ErrNotExist):
 		return failed, fmt.Errorf("no lock file %s; toolsearch lock writes it", c.lock.file)
 	case err != nil:
 		return failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
 	}
-	k, err := c.comparison(ctx, file, operands, server)
+	read, err := c.load(ctx, from)
 	if err != nil {
 		return failed, err
 	}
-	switch name {
+	k, err := await(ctx, func() (*comparison, error) { return c.comparison(file, read.tools), nil })
+	if err != nil {
+		return failed, err
+	}
+	switch c.name {
 	case "lock":
 		return k.lockAll()
 	case "approve":
 		return k.approve(named)
 	}
-	return k.verify(name == "diff")
+	return k.verify(c.name == "diff")
 }
 
 // A comparison is a catalog beside a lock file.
@@ -165,17 +161,7 @@ type comparison struct {
 	warnings map[lock.ID][]lock.Warning
 }
 
-func (c *command) comparison(ctx context.Context, file *lock.File, operands, server []string) (*comparison, error) {
-	var tools []definition
-	var err error
-	if len(server) > 0 {
-		tools, _, err = c.fromServer(ctx, server)
-	} else {
-		tools, err = c.fromFile(operands[0])
-	}
-	if err != nil {
-		return nil, err
-	}
+func (c *command) comparison(file *lock.File, tools []definition) *comparison {
 	for i := range tools {
 		if tools[i].Server == "" {
 			tools[i].Server = c.lock.namespace
@@ -199,7 +185,7 @@ func (c *command) comparison(ctx context.Context, file *lock.File, operands, ser
 		k.warnings[id] = append(k.warnings[id], w)
 	}
 	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool { _, err := lock.Define(doc); return err != nil })
-	return k, nil
+	return k
 }
 
 func idOf(doc search.Document) lock.ID { return lock.ID{Namespace: doc.Namespace, Name: doc.Name} }

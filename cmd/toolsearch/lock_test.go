@@ -60,13 +60,13 @@ func TestLockCommands(t *testing.T) {
 		{"verify -", []string{weatherTool}, failed},
 		{"lock", nil, failed},
 		{"lock - more", nil, failed},
-		{"verify -timeout 0 -", nil, failed},
 		{"approve -", nil, failed},
 		{"diff -x -", nil, failed},
 		{"lock -", []string{"{"}, failed},
 		{"lock -", []string{weatherTool, weatherTool[:len(weatherTool)-1] + `,"inputSchema":null}`, unreadable}, toFix},
 		{"lock -", []string{weatherTool}, failed},
 		{"verify -", []string{weatherTool}, found},
+		{"verify -timeout 0 -", nil, failed},
 		{"verify -", []string{weatherTool, unreadable, mailTool}, toFix},
 		{"approve - send_male", []string{weatherTool, mailTool}, failed},
 		{"approve - broken", []string{weatherTool, unreadable, mailTool}, toFix},
@@ -110,6 +110,31 @@ func TestLockCommandsOnALiveServer(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append(strings.Fields(s.args), "--", self), strings.NewReader(""), &stdout, &stderr)
 		assert.Equal(t, s.code, code, "exit status of %s: %s%s", s.args, stdout.String(), stderr.String())
+	}
+}
+
+// Tools of one name stay apart by the names of their servers.
+func TestLockServersThatShareNames(t *testing.T) {
+	file := serverFile(t, map[string]any{"a": myself(t, "good"), "b": myself(t, "good")})
+	fewer := serverFile(t, map[string]any{"b": myself(t, "good")})
+	t.Chdir(t.TempDir())
+	for _, s := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"lock", fewer}, found, "toolsearch.lock.json: 3 tools\n"},
+		{[]string{"verify", file}, toFix, "first_tool of a: copied: the definition of first_tool of b\n"},
+		{[]string{"approve", file, "first_tool"}, failed, "first_tool is the name of several tools (first_tool of a, first_tool of b)"},
+		{[]string{"approve", file, "a:first_tool"}, found, "toolsearch.lock.json: 4 tools\n"},
+		{[]string{"approve", "-all", file}, found, "toolsearch.lock.json: 6 tools\n"},
+		{[]string{"verify", file}, found, "6 tools, as toolsearch.lock.json has them\n"},
+		{[]string{"verify", fewer}, toFix, "first_tool of a: missing\n"},
+		{[]string{"verify", "-namespace", "b", fewer}, found, "3 tools, as toolsearch.lock.json has them\n"},
+	} {
+		code, stdout, stderr := call(t, "", s.args...)
+		assert.Equal(t, s.code, code, "exit status of %v: %s%s", s.args, stdout, stderr)
+		assert.Contains(t, stdout+stderr, s.want, "%v", s.args)
 	}
 }
 

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -37,6 +38,8 @@ var searchers = []struct {
 	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
 }
 
+const commands = "search, explain, eval, inspect, list, lock, verify, diff or approve"
+
 // Exit codes.
 const (
 	found   = 0
@@ -46,8 +49,10 @@ const (
 )
 
 func main() {
-	// A signal must also end the server that inspect started.
+	// A signal must also end the servers that were started. A second signal ends the program
+	// at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -105,6 +110,9 @@ type command struct {
 	out, stderr io.Writer
 	color       bool
 
+	name      string   // of the command
+	server    []string // the command behind "--", if there is one
+	headers   []string // of -header
 	searcher  string
 	n         int
 	resamples int
@@ -116,13 +124,19 @@ type command struct {
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
 	if len(args) == 0 {
-		return failed, wrongUsage("no command; want search, explain, eval, inspect, lock, verify, diff or approve")
+		return failed, wrongUsage("no command; want %s", commands)
 	}
 	name := args[0]
+	c.name = name
 	c.flags.SetOutput(io.Discard)
 	c.flags.Usage = func() {}
 	c.flags.StringVar(&c.searcher, "searcher", searchers[0].name, "")
 	c.flags.BoolVar(&c.json, "json", false, "")
+	c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
+	c.flags.Func("header", "", func(text string) error {
+		c.headers = append(c.headers, text)
+		return nil
+	})
 	var do func(context.Context, []string) (int, error)
 	switch name {
 	case "search":
@@ -136,33 +150,35 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.flags.IntVar(&c.resamples, "resamples", 2000, "")
 		c.flags.BoolVar(&c.verbose, "v", false, "")
 	case "inspect":
-		c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
+		do = c.inspect
+	case "list":
+		do = c.list
 	case "lock", "verify", "diff", "approve":
-		c.setLockFlags(name)
+		do = c.locked
+		c.setLockFlags()
 	case "help", "-h", "-help", "--help":
 		return found, c.help(strings.Join(args[1:], " "))
 	default:
-		return failed, wrongUsage("no command %q; want search, explain, eval, inspect, lock, verify, diff or approve", name)
+		return failed, wrongUsage("no command %q; want %s", name, commands)
 	}
-	operands, literal, err := c.parse(args[1:])
+	operands, server, err := c.parse(args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return found, c.help(name)
 	case err != nil:
 		return failed, wrongUsage(name+": %v", err)
-	case name == "inspect":
-		return c.inspect(ctx, operands, literal)
-	case do == nil:
-		return c.locked(ctx, name, operands, literal)
 	}
-	return do(ctx, append(operands, literal...))
+	c.server = server
+	return do(ctx, operands)
 }
 
 // parse parses the flags anywhere before a "--". It returns the other arguments before the
-// "--", and all arguments after it.
-func (c *command) parse(args []string) (operands, literal []string, err error) {
+// "--", and the command of a server after it.
+func (c *command) parse(args []string) (operands, server []string, err error) {
 	if i := slices.Index(args, "--"); i >= 0 {
-		args, literal = args[:i], args[i+1:]
+		if args, server = args[:i], args[i+1:]; len(server) == 0 {
+			return nil, nil, errors.New("want the command of a server behind --")
+		}
 	}
 	for len(args) > 0 {
 		if err := c.flags.Parse(args); err != nil {
@@ -173,7 +189,7 @@ func (c *command) parse(args []string) (operands, literal []string, err error) {
 			args = args[1:]
 		}
 	}
-	return operands, literal, nil
+	return operands, server, nil
 }
 
 func indexer(name string) (search.Indexer, error) {
@@ -187,30 +203,10 @@ func indexer(name string) (search.Indexer, error) {
 	return nil, wrongUsage("no searcher %q; want %s", name, strings.Join(names, ", "))
 }
 
-func (c *command) catalog(path string) (*eval.Catalog, error) {
-	if path == "-" {
-		return eval.ReadCatalog(c.stdin, "standard input")
-	}
-	return eval.LoadCatalog(path)
-}
-
-func (c *command) queries(path string) ([]eval.Query, error) {
-	if path == "-" {
-		return eval.ReadQueries(c.stdin, "standard input")
-	}
-	return eval.LoadQueries(path)
-}
-
-// compiled reads the catalog of a file and compiles it for the searcher of -searcher.
-func (c *command) compiled(ctx context.Context, path string) (*eval.Catalog, *toolsearch.Catalog, error) {
-	index, err := indexer(c.searcher)
+func (c *command) queries(ctx context.Context, path string) ([]eval.Query, error) {
+	file, data, err := c.readFile(ctx, path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	tools, err := c.catalog(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	compiled, err := tools.Compile(ctx, index)
-	return tools, compiled, err
+	return await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
 }

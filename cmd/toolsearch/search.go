@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,17 +30,18 @@ type matchOutput struct {
 }
 
 func (c *command) search(ctx context.Context, operands []string) (int, error) {
-	if len(operands) < 2 {
-		return failed, wrongUsage("search: want CATALOG QUERY...")
+	from, terms, ok := c.origin(operands)
+	if !ok || len(terms) == 0 {
+		return failed, wrongUsage("search: want CATALOG QUERY..., or QUERY... -- COMMAND")
 	}
 	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
 		return failed, wrongUsage("search: -n %d: want a number from 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
 	}
-	tools, catalog, err := c.compiled(ctx, operands[0])
+	tools, catalog, err := c.compiled(ctx, from)
 	if err != nil {
 		return failed, err
 	}
-	query := strings.Join(operands[1:], " ")
+	query := strings.Join(terms, " ")
 	result, err := catalog.Search(ctx, query, c.n)
 	if err != nil {
 		return failed, err
@@ -107,18 +109,20 @@ type partOutput struct {
 }
 
 func (c *command) explain(ctx context.Context, operands []string) (int, error) {
-	if len(operands) != 3 {
+	from, rest, ok := c.origin(operands)
+	if !ok || len(rest) != 2 {
 		return failed, wrongUsage("explain: want CATALOG QUERY TOOL; quote a query of several words")
 	}
-	_, catalog, err := c.compiled(ctx, operands[0])
+	query, tool := rest[0], rest[1]
+	_, catalog, err := c.compiled(ctx, from)
 	if err != nil {
 		return failed, err
 	}
-	explanation, err := catalog.Explain(ctx, operands[1], operands[2])
+	explanation, err := catalog.Explain(ctx, query, tool)
 	if err != nil {
 		return failed, err
 	}
-	output := explainOutput{Query: operands[1], Tool: operands[2], Score: explanation.Score, Parts: []partOutput{}}
+	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}}
 	for _, p := range explanation.Parts {
 		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
 	}
@@ -139,8 +143,13 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 }
 
 func (c *command) printJSON(v any) error {
-	encoder := json.NewEncoder(c.out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := c.out.Write(visible(text.Bytes()))
+	return err
 }

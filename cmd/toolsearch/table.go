@@ -1,14 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Output for people: aligned tables, and color on a terminal.
@@ -137,4 +141,26 @@ func oneLine(s string, limit int) string {
 		return s
 	}
 	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
+}
+
+// visible writes characters of JSON that cannot be seen, or that change the order of others, as
+// escapes. They may come from anywhere, and the JSON goes to a terminal.
+func visible(data []byte) []byte {
+	text := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r < utf8.RuneSelf && r != 0x7f || !hidden(r) && r != utf8.RuneError {
+			text = append(text, data[i:i+size]...)
+		} else if low, high := utf16.EncodeRune(r); low != utf8.RuneError {
+			text = fmt.Appendf(text, "\\u%04x\\u%04x", low, high)
+		} else {
+			text = fmt.Appendf(text, "\\u%04x", r)
+		}
+		i += size
+	}
+	return text
+}
+
+func hidden(r rune) bool {
+	return naming.IsHidden(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }
