@@ -11,6 +11,7 @@ require (
 	github.com/modelcontextprotocol/go-sdk v1.4.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/stretchr/testify v1.11.1
+	golang.org/x/term v0.39.0
 	golang.org/x/text v0.28.0
 )
 

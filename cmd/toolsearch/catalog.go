@@ -52,6 +52,17 @@ func (c *command) origin(operands []string) (from origin, rest []string, ok bool
 	return origin{}, nil, false
 }
 
+// String names the catalog in a progress line. The query of a URL may hold a secret.
+func (o origin) String() string {
+	switch {
+	case len(o.command) > 0:
+		return o.command[0]
+	case o.isURL():
+		return endpoint{url: o.operand}.String()
+	}
+	return o.operand
+}
+
 func (o origin) isURL() bool {
 	lower := strings.ToLower(o.operand)
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
@@ -72,6 +83,7 @@ func (c *command) load(ctx context.Context, from origin) (*contents, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
 	defer cancel()
+	defer c.waiting("reading %s", from)()
 	switch {
 	case len(c.headers) > 0 && !from.isURL():
 		return nil, wrongUsage(c.name+": %s", "-header is for a URL; a file of servers has headers of its own")
@@ -159,6 +171,7 @@ func (c *command) compiled(ctx context.Context, from origin) (*eval.Catalog, *to
 	if err != nil {
 		return nil, nil, err
 	}
+	defer c.waiting("indexing %s", plural(len(tools.Tools), "tool"))()
 	compiled, err := tools.Compile(ctx, index)
 	return tools, compiled, err
 }

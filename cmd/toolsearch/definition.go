@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/eino-contrib/jsonschema"
 
@@ -107,17 +108,22 @@ const (
 	maxParameters  = 512
 )
 
-// parameters counts the properties of the schema, including nested properties, and returns
-// the paths of those without a description.
-func (d *definition) parameters() (count int, silent []string) {
+// parameters counts the properties of the schema, including nested properties. It returns the
+// paths of those without a description, and of the arrays that do not say what they hold.
+func (d *definition) parameters() (count int, silent, bare []string) {
 	var walk func(raw json.RawMessage, path string, depth int)
 	walk = func(raw json.RawMessage, path string, depth int) {
 		var s struct {
 			Properties map[string]json.RawMessage `json:"properties"`
 			Items      json.RawMessage            `json:"items"`
+			Prefix     json.RawMessage            `json:"prefixItems"`
+			Type       any                        `json:"type"`
 		}
 		if depth > maxSchemaDepth || len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
 			return
+		}
+		if s.Type == "array" && s.Items == nil && s.Prefix == nil {
+			bare = append(bare, strings.TrimSuffix(path, "."))
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
 			if count == maxParameters {
@@ -137,7 +143,7 @@ func (d *definition) parameters() (count int, silent []string) {
 		walk(s.Items, path+"[].", depth+1)
 	}
 	walk(d.Schema, "", 0)
-	return count, silent
+	return count, silent, bare
 }
 
 // catalogOf makes a catalog of tools, and maps each name to its index in tools. It leaves out

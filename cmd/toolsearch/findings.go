@@ -17,7 +17,7 @@ import (
 //	duplicate          New refuses the catalog
 //	alike-...          the model cannot tell which tool to call
 //	no-description     the model chooses by descriptions, and searchers find by them
-//	schema             providers want the schema of an object
+//	schema             providers want the schema of an object, and of what its arrays hold
 //	parameters         the model guesses arguments without a description
 //	unfindable         even the tool's own words find other tools first
 //
@@ -40,7 +40,7 @@ var kinds = []struct{ kind, heading string }{
 	{kindName, "names a provider would refuse (" + providerName + ")"},
 	{kindDuplicate, "names that several tools have"},
 	{kindValue, "values of the wrong kind"},
-	{kindSchema, "schemas that are not objects"},
+	{kindSchema, "schemas a provider would refuse"},
 	{string(lock.Hidden), "hidden characters"},
 	{string(lock.Instructions), "instructions to the model"},
 	{string(lock.ForeignNames), "names of other servers' tools"},
@@ -67,6 +67,8 @@ type problem struct {
 // A toolReport says what one tool costs and whether it is found.
 type toolReport struct {
 	Name              string `json:"name"`
+	Server            string `json:"server,omitempty"`
+	Refused           bool   `json:"refused,omitempty"` // by large providers
 	Bytes             int    `json:"bytes"`
 	Tokens            int    `json:"tokens"` // bytes/4, rounded up
 	Parameters        int    `json:"parameters"`
@@ -140,10 +142,11 @@ func inspectTools(ctx context.Context, read *contents, index search.Indexer) (*r
 
 // inspectTool adds the problems of a single tool.
 func (r *report) inspectTool(d *definition, label string, first map[string]bool) {
-	t := toolReport{Name: d.Name, Bytes: d.bytes(), Description: d.Description}
+	t := toolReport{Name: d.Name, Server: d.Server, Bytes: d.bytes(), Description: d.Description}
 	t.Tokens = (t.Bytes + 3) / 4
 	if !takenName.MatchString(d.Name) {
 		r.add(kindName, nameProblem(d.Name), label)
+		t.Refused = true
 	}
 	if first[d.Name] && d.Name != "" {
 		r.add(kindDuplicate, "only the first can be in a catalog", label)
@@ -155,10 +158,15 @@ func (r *report) inspectTool(d *definition, label string, first map[string]bool)
 	if strings.TrimSpace(d.Description) == "" {
 		r.add(kindNoText, "", label)
 	}
-	if text := d.schemaProblem(); text != "" {
-		r.add(kindSchema, text, label)
+	count, silent, bare := d.parameters()
+	text := d.schemaProblem()
+	if text == "" && len(bare) > 0 {
+		text = "an array without items: " + oneLine(strings.Join(bare, ", "), 100)
 	}
-	count, silent := d.parameters()
+	if text != "" {
+		r.add(kindSchema, text, label)
+		t.Refused = true
+	}
 	if t.Parameters = count; len(silent) > 0 {
 		const shown = 5
 		list := strings.Join(silent[:min(len(silent), shown)], ", ")

@@ -35,6 +35,7 @@ Usage:
 	toolsearch verify  [flags] CATALOG                tell what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
 	toolsearch approve [flags] CATALOG TOOL...        approve definitions as they are now
+	toolsearch version                                print what this was built from
 
 "toolsearch COMMAND -h" shows a command's flags and examples. Flags may stand
 anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
@@ -123,10 +124,10 @@ Exit status: 0 the evaluation was made, 2 a mistake.
 `,
 	"inspect": `toolsearch inspect [flags] CATALOG
 
-Lists tools and what to fix in them. Problems are names that a provider would refuse,
-names that two tools have, near-duplicate names and descriptions, missing descriptions
-of tools and parameters, schemas that are not objects, and tools that no query finds.
-So are hidden characters, instructions to the model, and names of other servers' tools.
+Lists tools and what to fix in them. Problems are names and schemas that a provider
+would refuse, names that two tools have, near-duplicate names and descriptions, missing
+descriptions of tools and parameters, and tools that no query finds. So are
+hidden characters, instructions to the model, and names of other servers' tools.
 
 Tokens are bytes/4 of name, description and parameters as compact JSON: about the
 price of the tool in every model call. A tool counts as found if it is among the first

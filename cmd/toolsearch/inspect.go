@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +26,9 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	done := c.waiting("searching for each of %s", plural(len(read.tools), "tool"))
 	r, err := await(ctx, func() (*report, error) { return inspectTools(ctx, read, index) })
+	done()
 	if err != nil {
 		return failed, err
 	}
@@ -43,11 +47,14 @@ func (c *command) printReport(r *report) error {
 	for _, s := range r.Servers {
 		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
 		if s.StrayLines > 0 {
-			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %d lines to its standard output that are not messages; some clients give up over them.", s.StrayLines)))
+			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some give up over that.", plural(s.StrayLines, "line"))))
 		}
 	}
-	fmt.Fprintf(c.out, "tools: %d, in all %d tokens (bytes/4 of %d bytes: name, description and parameters as JSON)\n\n",
-		len(r.Tools), r.Tokens, r.Bytes)
+	fmt.Fprintf(c.out, "tools: %d, in all %s (bytes/4 of %s: name, description and parameters as JSON)\n",
+		len(r.Tools), plural(r.Tokens, "token"), plural(r.Bytes, "byte"))
+	if err := c.printTotals(r); err != nil {
+		return err
+	}
 	rank := func(n int) string {
 		if n == 0 {
 			return "-"
@@ -65,6 +72,58 @@ func (c *command) printReport(r *report) error {
 	}
 	fmt.Fprintf(c.out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", r.Searcher, findWithin)
 	return c.printProblems(r)
+}
+
+// printTotals prints the tools that cost most, those that a provider would refuse, and what each
+// server costs.
+func (c *command) printTotals(r *report) error {
+	const shown = 5
+	bySize := slices.Clone(r.Tools)
+	slices.SortStableFunc(bySize, func(a, b toolReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var largest, refused []string
+	for i, t := range bySize {
+		if i < shown && len(bySize) > 2*shown && t.Name != "" {
+			largest = append(largest, fmt.Sprintf("%s (%d)", oneLine(t.Name, 64), t.Tokens))
+		}
+	}
+	var totals table
+	totals.row("server", "tools", "tokens", "refused")
+	type total struct{ tools, bytes, refused int }
+	servers, order := make(map[string]*total), []string(nil)
+	for i, t := range r.Tools {
+		if servers[t.Server] == nil {
+			servers[t.Server], order = &total{}, append(order, t.Server)
+		}
+		s := servers[t.Server]
+		s.tools, s.bytes = s.tools+1, s.bytes+t.Bytes
+		if t.Refused {
+			s.refused++
+			refused = append(refused, cmp.Or(oneLine(t.Name, 64), fmt.Sprintf("(tool %d)", i+1)))
+		}
+	}
+	if len(largest) > 0 {
+		fmt.Fprintf(c.out, "largest: %s\n", strings.Join(largest, ", "))
+	}
+	if len(refused) > 0 {
+		text := strings.Join(refused[:min(len(refused), shown)], ", ")
+		if more := len(refused) - shown; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("a provider would refuse %s: %s", plural(len(refused), "tool"), text)))
+	}
+	fmt.Fprintln(c.out)
+	if len(order) < 2 {
+		return nil
+	}
+	for _, name := range order {
+		s := servers[name]
+		totals.row(cmp.Or(oneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint((s.bytes+3)/4), fmt.Sprint(s.refused))
+	}
+	if err := c.print(&totals); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(c.out)
+	return err
 }
 
 func (c *command) printProblems(r *report) error {

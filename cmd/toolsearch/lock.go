@@ -139,7 +139,9 @@ func (c *command) locked(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	done := c.waiting("comparing %s", plural(len(read.tools), "tool"))
 	k, err := await(ctx, func() (*comparison, error) { return c.comparison(file, read.tools), nil })
+	done()
 	if err != nil {
 		return failed, err
 	}
@@ -190,14 +192,6 @@ func (c *command) comparison(file *lock.File, tools []definition) *comparison {
 
 func idOf(doc search.Document) lock.ID { return lock.ID{Namespace: doc.Namespace, Name: doc.Name} }
 
-// count is "1 tool" or "2 tools".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // print prints a finding, with what it changes where texts is set.
 func (k *comparison) print(f lock.Finding, texts bool) {
 	fmt.Fprintln(k.out, k.paint(bad, f.String()))
@@ -237,7 +231,7 @@ func (k *comparison) verify(texts bool) (int, error) {
 		k.print(f, texts)
 	}
 	if len(k.findings) == 0 {
-		fmt.Fprintf(k.out, "%s, as %s has them\n", count(len(k.docs), "tool"), k.lock.file)
+		fmt.Fprintf(k.out, "%s, as %s has them\n", plural(len(k.docs), "tool"), k.lock.file)
 	}
 	return code, nil
 }
@@ -254,7 +248,7 @@ func (k *comparison) write() (int, error) {
 			code = toFix
 		}
 	}
-	fmt.Fprintf(k.out, "%s: %s\n", k.lock.file, count(len(k.file.Definitions()), "tool"))
+	fmt.Fprintf(k.out, "%s: %s\n", k.lock.file, plural(len(k.file.Definitions()), "tool"))
 	return code, nil
 }
 
@@ -305,7 +299,9 @@ func (k *comparison) approve(named []string) (int, error) {
 // find returns the tool that is called name or namespace:name.
 func (k *comparison) find(name string) (lock.ID, error) {
 	var ids []lock.ID
+	var names []string
 	add := func(id lock.ID) {
+		names = append(names, id.Name)
 		if (name == id.Name || name == id.Namespace+":"+id.Name) && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -322,7 +318,11 @@ func (k *comparison) find(name string) (lock.ID, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
-		return lock.ID{}, fmt.Errorf("the catalog has no tool named %s", oneLine(name, 100))
+		text := "the catalog has no tool named " + oneLine(name, 100)
+		if other := nearest(name, names); other != "" {
+			text += "; did you mean " + oneLine(other, 100) + "?"
+		}
+		return lock.ID{}, errors.New(text)
 	}
 	var list []string
 	for _, id := range ids {

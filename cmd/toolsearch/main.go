@@ -14,6 +14,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -38,7 +41,8 @@ var searchers = []struct {
 	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
 }
 
-const commands = "search, explain, eval, inspect, list, lock, verify, diff or approve"
+// commands are the names of the commands.
+var commands = []string{"search", "explain", "eval", "inspect", "list", "lock", "verify", "diff", "approve", "version", "help"}
 
 // Exit codes.
 const (
@@ -63,7 +67,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := bufio.NewWriter(stdout)
 	c := &command{
 		flags: flag.NewFlagSet("toolsearch", flag.ContinueOnError),
-		stdin: stdin, out: out, stderr: stderr, color: colored(stdout, os.Getenv),
+		stdin: stdin, out: out, stderr: stderr, color: colored(stdout, os.Getenv), width: widthOf(stdout),
 	}
 	code, err := c.run(ctx, args)
 	if err == nil {
@@ -109,6 +113,7 @@ type command struct {
 	stdin       io.Reader
 	out, stderr io.Writer
 	color       bool
+	width       int // of the terminal; 0 means none
 
 	name      string   // of the command
 	server    []string // the command behind "--", if there is one
@@ -124,7 +129,7 @@ type command struct {
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
 	if len(args) == 0 {
-		return failed, wrongUsage("no command; want %s", commands)
+		return failed, wrongUsage("no command; want %s", strings.Join(commands, ", "))
 	}
 	name := args[0]
 	c.name = name
@@ -158,8 +163,10 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.setLockFlags()
 	case "help", "-h", "-help", "--help":
 		return found, c.help(strings.Join(args[1:], " "))
+	case "version", "-version", "--version":
+		return found, c.version()
 	default:
-		return failed, wrongUsage("no command %q; want %s", name, commands)
+		return failed, wrongUsage("no command %q; %s", name, near(name, commands))
 	}
 	operands, server, err := c.parse(args[1:])
 	switch {
@@ -200,7 +207,47 @@ func indexer(name string) (search.Indexer, error) {
 		}
 		names = append(names, s.name)
 	}
-	return nil, wrongUsage("no searcher %q; want %s", name, strings.Join(names, ", "))
+	return nil, wrongUsage("no searcher %q; %s", name, near(name, names))
+}
+
+// near suggests the name that a mistyped one is nearest to, or lists all.
+func near(typed string, names []string) string {
+	if name := nearest(typed, names); name != "" {
+		return fmt.Sprintf("did you mean %s?", name)
+	}
+	return "want " + strings.Join(names, ", ")
+}
+
+// nearest returns the name that a mistyped one is nearest to, or "" if none is near.
+func nearest(typed string, names []string) string {
+	for most := 1; most <= min(2, len(typed)/2); most++ {
+		for _, name := range names {
+			if naming.Edits([]byte(typed), []byte(name), most) <= most {
+				return name
+			}
+		}
+	}
+	for _, name := range names {
+		if len(typed) > 1 && strings.HasPrefix(name, typed) {
+			return name
+		}
+	}
+	return ""
+}
+
+// version prints what the program was built from.
+func (c *command) version() error {
+	version, revision := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " " + s.Value
+			}
+		}
+	}
+	_, err := fmt.Fprintf(c.out, "toolsearch %s%s, %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 func (c *command) queries(ctx context.Context, path string) ([]eval.Query, error) {

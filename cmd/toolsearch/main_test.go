@@ -101,6 +101,8 @@ func TestCommands(t *testing.T) {
 		{"inspect-both", []string{"inspect", tools, "--", "server"}, "", failed},
 		{"inspect-regexp", []string{"inspect", "-searcher", "regexp", tools}, "", failed},
 		{"inspect-timeout", []string{"inspect", "-timeout", "0", "--", "server"}, "", failed},
+		{"inspect-servers", []string{"inspect", "-"}, `{"name": "a_read", "description": "Read a page", "server": "a", "parameters": {"type": "object", "properties": {"pages": {"type": "array", "description": "Pages"}, "ways": {"type": "array", "items": {"type": "string"}, "description": "Ways"}}}}
+{"name": "b_send", "description": "Send a letter", "server": "b"} {"name": "c", "description": "Ring a bell"}`, toFix},
 		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, failed},
 		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", failed},
 		{"inspect-no-object", []string{"inspect", "-"}, "[1]", failed},
@@ -111,6 +113,9 @@ func TestCommands(t *testing.T) {
 		{"tuning-eval-after", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", "-v", tuning + "after.jsonl", tuning + "queries.jsonl"}, "", found},
 		{"tuning-explain", []string{"explain", "-searcher", "bm25", tuning + "after.jsonl", "where is the parcel", "ship__track"}, "", found},
 		{"no-command", nil, "", failed},
+		{"near-command", []string{"serach"}, "", failed},
+		{"near-searcher", []string{"search", "-searcher", "bm", tools, "book"}, "", failed},
+		{"near-tool", []string{"explain", tools, "buy seat", "theatre__buy_tickets"}, "", failed},
 		{"wrong-command", []string{"find"}, "", failed},
 		{"wrong-flag", []string{"search", "-m", "5", tools, "book"}, "", failed},
 		{"wrong-number", []string{"search", "-n", "many", tools, "book"}, "", failed},
@@ -215,4 +220,28 @@ func TestColumns(t *testing.T) {
 	for text, want := range map[string]int{"abc": 3, "天气": 4, "e\u0301": 1, "ｆｕ": 4, "": 0} {
 		assert.Equal(t, want, columns(text), "columns(%q)", text)
 	}
+}
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	c := &command{out: &out, width: 24}
+	var text table
+	text.row("tool", "description")
+	text.row("weather", "查询城市的天气预报和空气")
+	text.row("mail", "Sends a letter")
+	text.row("a_name", "Sends a letter to a friend")
+	require.NoError(t, c.print(&text))
+	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nmail     Sends a letter\na_name   Sends a letter…\n", out.String())
+	assert.Equal(t, 0, widthOf(&out), "what is no terminal")
+}
+
+func TestVersion(t *testing.T) {
+	var out bytes.Buffer
+	require.Equal(t, found, run(t.Context(), []string{"version"}, strings.NewReader(""), &out, &out))
+	assert.Regexp(t, `^toolsearch \S+( \S+)?, go\S+ \w+/\w+\n$`, out.String())
+}
+
+func TestPlural(t *testing.T) {
+	assert.Equal(t, "1 tool", plural(1, "tool"))
+	assert.Equal(t, "0 tools", plural(0, "tool"))
 }

@@ -120,6 +120,11 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 	}
 	explanation, err := catalog.Explain(ctx, query, tool)
 	if err != nil {
+		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
+			err = fmt.Errorf("%w; near names: %s", err, oneLine(strings.Join(result.Suggestions, ", "), 300))
+		}
+	}
+	if err != nil {
 		return failed, err
 	}
 	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/term"
 	"golang.org/x/text/width"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -55,8 +56,22 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// widthOf returns the columns of a terminal, or 0 for what is no terminal and has no width.
+func widthOf(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !isTerminal(w) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // A table aligns its columns. The first row is the header. A column is aligned to the right
-// if all its cells below the header are numbers or "-".
+// if all its cells below the header are numbers or "-". On a terminal the last column is cut to
+// the terminal's width.
 type table struct {
 	rows   [][]string
 	styles map[int]style // column -> style
@@ -71,6 +86,7 @@ func (c *command) print(t *table) error {
 // printRows prints a table with or without a header.
 func (c *command) printRows(t *table, header bool) error {
 	widths, right := t.measure(header)
+	t.fit(c.width, widths)
 	var b strings.Builder
 	for r, cells := range t.rows {
 		for i, cell := range cells {
@@ -111,6 +127,43 @@ func (t *table) measure(header bool) (widths []int, right []bool) {
 		}
 	}
 	return widths, right
+}
+
+// leastColumn is the width below which a text is not worth its column.
+const leastColumn = 10
+
+// fit cuts the last column so that rows are at most width wide. 0 means any width.
+func (t *table) fit(width int, widths []int) {
+	if len(widths) == 0 || width == 0 {
+		return
+	}
+	last, left := len(widths)-1, width
+	for _, w := range widths[:last] {
+		left -= w + len("  ")
+	}
+	if left = max(left, leastColumn); widths[last] <= left {
+		return
+	}
+	widths[last] = left
+	for _, cells := range t.rows {
+		if len(cells) > last {
+			cells[last] = cutColumns(cells[last], left)
+		}
+	}
+}
+
+// cutColumns cuts a text to a width on a terminal.
+func cutColumns(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	n := 1 // for the ellipsis
+	for i, r := range s {
+		if n += columns(string(r)); n > width {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+	}
+	return s
 }
 
 func isNumber(s string) bool {
