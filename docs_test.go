@@ -243,7 +243,7 @@ func TestOnlyTheCommandHasTheSDK(t *testing.T) {
 	}
 	library, command := modulesOf(t, packages...), modulesOf(t, "./cmd/toolsearch")
 	assert.True(t, command[sdk], "the command is built from the SDK")
-	for _, module := range []string{sdk, "github.com/segmentio/encoding", "github.com/google/jsonschema-go", "golang.org/x/oauth2"} {
+	for _, module := range []string{sdk, "github.com/segmentio/encoding", "github.com/google/jsonschema-go", "golang.org/x/oauth2", "golang.org/x/term"} {
 		assert.False(t, library[module], "the library is built from %s", module)
 	}
 }

@@ -128,6 +128,12 @@ func (r QueryResult) Rank() int {
 	return best
 }
 
+// Missed reports whether the rank of any group is beyond the query's MaxRank, or whether the
+// group was not found although there is a MaxRank.
+func (r QueryResult) Missed() bool {
+	return r.Query.MaxRank > 0 && slices.ContainsFunc(r.Ranks, func(rank int) bool { return rank == 0 || rank > r.Query.MaxRank })
+}
+
 // Run searches the catalog for every query and measures the ranks of its tools.
 //
 // Run reads a query as a catalog does and gives it to the searcher alone, so "select:"
@@ -143,6 +149,11 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 	}
 	if err := checkGroups(catalog, queries); err != nil {
 		return nil, err
+	}
+	for _, query := range queries {
+		if query.MaxRank > options.Depth {
+			return nil, fmt.Errorf("eval: %s: the rank %d is beyond the %d hits of a query", query.where(), query.MaxRank, options.Depth)
+		}
 	}
 	docs, searcher, err := catalog.searcher(ctx, options.Index)
 	if err != nil {

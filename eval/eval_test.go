@@ -211,12 +211,12 @@ func wantErrorPrefix(t *testing.T, err error, want, name string) {
 }
 
 func TestQueries(t *testing.T) {
-	got, err := parseQueries("f", []byte(`{"id": "q1", "query": "send a letter", "gold": ["b", "a", "b"], "kind": "words"}
+	got, err := parseQueries("f", []byte(`{"id": "q1", "query": "send a letter", "gold": ["b", "a", "b"], "kind": "words", "max_rank": 3}
 
 {"query": "read", "gold": ["x"], "accept": [["a", "b"], ["c"]], "note": 1}
 `))
 	want := []Query{
-		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", File: "f", Line: 1},
+		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, File: "f", Line: 1},
 		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, File: "f", Line: 3},
 	}
 	assert.NoError(t, err)
@@ -224,6 +224,8 @@ func TestQueries(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"an empty file", "", `eval: f: no queries`},
 		{"a list", "[]", `eval: f:1: want an object`},
+		{"a rank as text", `{"query": "a", "gold": ["x"], "max_rank": "first"}`, `eval: f:1: "max_rank": want a whole number, not a JSON string`},
+		{"a rank below 1", `{"query": "a", "gold": ["x"], "max_rank": -1}`, `eval: f:1: "max_rank": want a rank from 1`},
 		{"no query", `{"id": "a", "gold": ["x"]}`, `eval: f:1: no "query"`},
 		{"no gold", "{\"query\": \"a\", \"gold\": [\"x\"]}\n{\"query\": \"a\", \"gold\": []}", `eval: f:2: no "gold"`},
 		{"an empty group", `{"query": "a", "accept": [["x"], []]}`, `eval: f:1: an empty group`},
@@ -394,4 +396,20 @@ func TestGoldenReport(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), texts[0].String(), "go test ./eval -update rewrites the golden file")
+}
+
+func TestMissed(t *testing.T) {
+	for _, test := range []struct {
+		max   int
+		ranks []int
+		want  bool
+	}{{0, []int{0}, false}, {2, []int{1, 2}, false}, {2, []int{1, 3}, true}, {2, []int{1, 0}, true}} {
+		got := QueryResult{Query: Query{MaxRank: test.max}, Ranks: test.ranks}.Missed()
+		assert.Equal(t, test.want, got, "ranks %v, at most %d", test.ranks, test.max)
+	}
+	catalog, err := parseCatalog("f", []byte(tools))
+	require.NoError(t, err)
+	queries := []Query{{ID: "q", Text: "read", Groups: [][]string{{"weather"}}, MaxRank: 51}}
+	_, err = Run(t.Context(), catalog, queries, Options{})
+	assert.ErrorContains(t, err, `query "q": the rank 51 is beyond the 50 hits of a query`)
 }

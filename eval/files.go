@@ -20,7 +20,7 @@ import (
 // The files. Both kinds are streams of JSON values, so lines of objects and one big object are
 // read alike. Package toolfile finds the tools. A query is
 //
-//	{"id": ..., "query": ..., "gold": [...], "accept": [[...], ...], "kind": ...}
+//	{"id": ..., "query": ..., "gold": [...], "accept": [[...], ...], "kind": ..., "max_rank": ...}
 
 // A Query is a text to search for and what it should find.
 type Query struct {
@@ -30,6 +30,10 @@ type Query struct {
 	Kind   string     // a label to report by; "" means none
 	File   string     // the file it was read from, for errors; "" means none
 	Line   int
+
+	// MaxRank is the rank, from 1, that each of the groups must reach, for
+	// [QueryResult.Missed]. 0 means any.
+	MaxRank int
 }
 
 // where names the query in an error.
@@ -82,9 +86,9 @@ func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 }
 
 // ReadQueries reads queries: JSONL with one object {"id", "query", "gold", "accept",
-// "kind"} a line. gold is a list of tool names, each a group of its own. accept is a list of
-// groups of interchangeable tools, and replaces gold. id defaults to the line number. kind is
-// optional.
+// "kind", "max_rank"} a line. gold is a list of tool names, each a group of its own. accept is a
+// list of groups of interchangeable tools, and replaces gold. id defaults to the line number.
+// kind and max_rank are optional. The bounds are those of [ReadCatalog].
 //
 // Errors name the line, and the file as the argument file does.
 func ReadQueries(r io.Reader, file string) ([]Query, error) {
@@ -127,7 +131,7 @@ func (s source) fault(err error) error {
 func (s source) decode(raw json.RawMessage, offset int, into any) error {
 	err := json.Unmarshal(raw, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		want := map[string]string{"string": "a string", "slice": "a list"}[wrong.Type.Kind().String()]
+		want := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}[wrong.Type.Kind().String()]
 		if want != "" && wrong.Field != "" {
 			return s.at(offset, "%q: want %s, not a JSON %s", wrong.Field, want, wrong.Value)
 		}
@@ -233,13 +237,14 @@ func parseQueries(file string, data []byte) ([]Query, error) {
 			Gold   []string   `json:"gold"`
 			Accept [][]string `json:"accept"`
 			Kind   string     `json:"kind"`
+			Max    int        `json:"max_rank"`
 		}
 		if err := s.decode(raw, offset, &row); err != nil {
 			return err
 		}
 		line += bytes.Count(data[counted:offset], []byte("\n"))
 		counted = offset
-		query := Query{ID: row.ID, Text: row.Query, Groups: row.Accept, Kind: row.Kind, File: file, Line: line}
+		query := Query{ID: row.ID, Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, File: file, Line: line}
 		if query.ID == "" {
 			query.ID = strconv.Itoa(query.Line)
 		}
@@ -249,6 +254,9 @@ func parseQueries(file string, data []byte) ([]Query, error) {
 		lineOf[query.ID] = query.Line
 		if strings.TrimSpace(query.Text) == "" {
 			return s.at(offset, `no "query"`)
+		}
+		if query.MaxRank < 0 {
+			return s.at(offset, `"max_rank": want a rank from 1`)
 		}
 		if len(query.Groups) == 0 {
 			for i, name := range row.Gold {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ type evalOutput struct {
 	Tools     int              `json:"tools"`
 	Queries   int              `json:"queries"`
 	Searchers []searcherOutput `json:"searchers"`
+	Short     []shortfall      `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []miss           `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
 	Difference map[string]eval.Difference `json:"difference,omitempty"`
 }
@@ -49,6 +52,13 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	names := strings.Split(c.searcher, ",")
 	if len(names) > 2 {
 		return failed, wrongUsage("eval: -searcher %s: want one or two searchers", c.searcher)
+	}
+	if len(names) > 1 && (len(c.minima) > 0 || c.baseline != "") {
+		return failed, wrongUsage("eval: -min and -baseline want one searcher, not %s", c.searcher)
+	}
+	floors, err := c.floors(ctx, names[0])
+	if err != nil {
+		return failed, err
 	}
 	indexes := make([]search.Indexer, len(names))
 	for i, name := range names {
@@ -85,11 +95,41 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 			return failed, err
 		}
 	}
+	below, missed, err := c.gate(ctx, tools, indexes, reports, floors)
+	if err != nil {
+		return failed, err
+	}
+	code := found
+	if len(below) > 0 || slices.ContainsFunc(missed, func(m miss) bool { return m.missed }) {
+		code = short
+	}
 	if c.json {
-		return found, c.printJSON(c.evalJSON(len(tools.Tools), names, reports, comparison))
+		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
+		output.Short, output.Misses = below, missed
+		return code, c.printJSON(output)
 	}
 	fmt.Fprintf(c.out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
-	return found, c.printEval(names, reports, comparison)
+	if err := c.printEval(names, reports, comparison); err != nil {
+		return failed, err
+	}
+	return code, c.printGate(below, missed)
+}
+
+// gate compares the report of a single searcher with what it must reach. A comparison of two
+// searchers reaches what it reaches.
+func (c *command) gate(ctx context.Context, tools *eval.Catalog, indexes []search.Indexer, reports []*eval.Report, floors []floor) ([]shortfall, []miss, error) {
+	if len(reports) > 1 {
+		return nil, nil, nil
+	}
+	below, err := shortfalls(reports[0], floors)
+	if err != nil || len(below) == 0 && !slices.ContainsFunc(reports[0].Queries, eval.QueryResult.Missed) {
+		return nil, nil, err
+	}
+	compiled, err := tools.Compile(ctx, indexes[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	return below, misses(ctx, compiled, reports[0], below), nil
 }
 
 func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {

@@ -51,8 +51,8 @@ Searchers, for -searcher:
 Exit status:
 
 	0  something was found; the evaluation was made; there is nothing to fix
-	1  nothing was found; the explained tool does not match; there is something to fix;
-	   a tool is not as approved
+	1  nothing was found; the explained tool does not match; the evaluation fell short;
+	   there is something to fix; a tool is not as approved
 	2  wrong usage, an unreadable file, a server that does not answer
 `
 
@@ -104,7 +104,8 @@ with 95 % bootstrap intervals. For two searchers it also prints the difference, 
 minus first, with a "*" where the interval excludes zero.
 
 ` + catalogHelp + `
-QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind"} a line.
+QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
+"max_rank"} a line. max_rank is the rank that the query's tools must reach.
 
 Flags:
 
@@ -112,6 +113,9 @@ Flags:
 	-n N             hits per query, at least 10 (50)
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools
+	-min M=SHARE     the least value of a metric, such as R@5=0.9; any number of them
+	-baseline FILE   what eval -json printed before; no metric may be lower
+	-tolerance T     how much lower than the baseline is still right (0)
 	-json            print JSON
 ` + serverFlags + `
 Examples:
@@ -119,8 +123,14 @@ Examples:
 	toolsearch eval tools.jsonl queries.jsonl
 	toolsearch eval -searcher keyword,bm25 tools.jsonl queries.jsonl
 	toolsearch eval -v -resamples 0 tools.jsonl queries.jsonl
+	toolsearch eval -searcher bm25 -min R@5=0.9,MRR=0.7 tools.jsonl queries.jsonl
+	toolsearch eval -baseline before.json -tolerance 0.02 tools.jsonl queries.jsonl
 
-Exit status: 0 the evaluation was made, 2 a mistake.
+What falls short of -min, -baseline or a query's max_rank is printed with the queries
+to blame, and with the tool that came first instead. A comparison of two searchers
+never falls short.
+
+Exit status: 0 the evaluation was made, 1 it fell short, 2 a mistake.
 `,
 	"inspect": `toolsearch inspect [flags] CATALOG
 

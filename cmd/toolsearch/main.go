@@ -48,6 +48,7 @@ var commands = []string{"search", "explain", "eval", "inspect", "list", "lock", 
 const (
 	found   = 0
 	nothing = 1
+	short   = 1 // of eval
 	toFix   = 1 // of inspect, verify and diff
 	failed  = 2
 )
@@ -121,6 +122,9 @@ type command struct {
 	searcher  string
 	n         int
 	resamples int
+	minima    []string // of -min
+	baseline  string
+	tolerance float64
 	timeout   time.Duration
 	verbose   bool
 	json      bool
@@ -154,6 +158,12 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.flags.IntVar(&c.n, "n", 50, "")
 		c.flags.IntVar(&c.resamples, "resamples", 2000, "")
 		c.flags.BoolVar(&c.verbose, "v", false, "")
+		c.flags.StringVar(&c.baseline, "baseline", "", "")
+		c.flags.Float64Var(&c.tolerance, "tolerance", 0, "")
+		c.flags.Func("min", "", func(text string) error {
+			c.minima = append(c.minima, text)
+			return nil
+		})
 	case "inspect":
 		do = c.inspect
 	case "list":
