@@ -195,7 +195,7 @@ func TestAttacks(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %d %% |\n", first)
 	}
-	const begin, end = "<!-- measured: attacks -->\n", "<!-- end -->"
+	const begin, end = "<!-- attacks: go test -run TestAttacks -update . -->\n", "<!-- end of attacks -->"
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)
 	head, rest, found := strings.Cut(string(page), begin)
