@@ -39,6 +39,8 @@ type Catalog struct {
 	narrower    *search.Narrower   // it also has Keyword, for when searchers fail
 	names       func() *near.Index // for suggestions; built at the first name that is not found
 
+	restrictions restrictions // of the searchers, for requests that may not see all tools
+
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 
 	maxResults, maxResultsCap int
@@ -242,7 +244,7 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 	if !ok {
 		return search.Explanation{}, fmt.Errorf("toolsearch: %T does not explain its scores", c.searcher)
 	}
-	q := c.narrower.Narrow(c.narrower.Read(c.searcher, query, ""), nil)
+	q := c.narrower.Narrow(c.narrower.Read(c.searcher, query, "", nil), nil)
 	if !q.Allows(doc) {
 		why := search.Contribution{Detail: "a required word is missing"}
 		if q.Namespace != "" && naming.Fold(q.Namespace) != naming.Fold(c.docs[doc].Namespace) {

@@ -72,6 +72,7 @@ type (
 	Hits         = search.Hits
 	QueryError   = search.QueryError
 	QueryReader  = search.QueryReader
+	Restricter   = search.Restricter
 	Explainer    = search.Explainer
 	Explanation  = search.Explanation
 	Contribution = search.Contribution

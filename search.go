@@ -199,7 +199,7 @@ type asked struct {
 // ask reads a text as the searcher does and asks the searcher. A panic is a failure.
 func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a asked, err error) {
 	defer failed(&err)
-	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace), c.filter())
+	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), nil)
 	q.Limit = limit
 	return c.count(ctx, s, q)
 }
@@ -216,9 +216,9 @@ func failed(err *error) {
 // and no word is required. If the searcher fails, there are none: preselecting is a guess, and
 // a worse searcher would guess worse.
 func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
-	q := c.narrower.Read(nil, text, "")
+	q := c.narrower.Read(nil, text, "", c.filter())
 	q.Required, q.Limit = nil, limit
-	a, err := c.count(ctx, c.preselector, c.narrower.Narrow(q, c.filter()))
+	a, err := c.count(ctx, c.preselector, c.narrower.Narrow(q, nil))
 	if err == nil {
 		err = a.partial
 	}
@@ -321,12 +321,25 @@ func (c scope) isCrowded(matches []Match, most int) bool {
 	return false
 }
 
-// count asks one searcher. If the searcher does not keep to q.Allowed, count asks again without
-// a limit.
+// count asks one searcher. The scope holds besides what q allows: a Restricter is asked as if
+// the scope were the catalog, any other searcher through q.Allowed. If the searcher does not keep
+// to q.Allowed, count asks again without a limit.
 func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a asked, err error) {
 	defer failed(&err)
 	a.query = q
-	hits, err := s.Search(ctx, q)
+	asked := q
+	if c.allowed != nil {
+		restricted, err := c.restrictions.of(ctx, s, c.allowed, len(c.docs))
+		if err != nil {
+			return a, err
+		}
+		if q = c.scoped(q); restricted != nil {
+			s = restricted
+		} else {
+			asked = q
+		}
+	}
+	hits, err := s.Search(ctx, asked)
 	if err != nil {
 		return a, err
 	}
@@ -334,9 +347,8 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 		return h.Doc >= 0 && h.Doc < len(c.docs) && !q.Allowed(h.Doc)
 	})
 	if dropped && q.Limit > 0 {
-		unlimited := q
-		unlimited.Limit = 0
-		if hits, err = s.Search(ctx, unlimited); err != nil {
+		asked.Limit = 0
+		if hits, err = s.Search(ctx, asked); err != nil {
 			return a, err
 		}
 	}
@@ -347,6 +359,15 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 	}
 	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
+}
+
+// scoped returns a query that also allows only what is in the scope.
+func (c scope) scoped(q search.Query) search.Query {
+	demanded := q.Allowed
+	if q.Allowed = c.allowed.Has; demanded != nil {
+		q.Allowed = func(doc int) bool { return c.allowed.Has(doc) && demanded(doc) }
+	}
+	return q
 }
 
 // matches does not trust the searcher. It drops hits outside the catalog, hits that are not

@@ -165,7 +165,7 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		q := narrower.Narrow(narrower.Read(searcher, query.Text, ""), nil)
+		q := narrower.Narrow(narrower.Read(searcher, query.Text, "", nil), nil)
 		q.Limit = options.Depth
 		answer, err := searcher.Search(ctx, q)
 		if ctx.Err() != nil {

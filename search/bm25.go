@@ -107,6 +107,8 @@ type BM25Options struct {
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
 // annotations. It handles inflected words, diacritics, Chinese, Japanese and Korean. A
 // tool that is asked for by its name comes first.
+//
+// The searcher is a Restricter. Restrict takes as long as to index the documents.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 	return BM25Options{}.Index(ctx, docs)
 }
@@ -116,6 +118,10 @@ type bm25 struct {
 	k1, coverage float64
 	field        [fields]Field
 	mean         [fields]float64 // mean length
+
+	options BM25Options
+	all     []Document // that the Indexer was given
+	docOf   []int32    // number of a document here -> in all; nil means that docs is all
 
 	docs      []Document
 	ids       map[string]int32 // term -> number
@@ -155,7 +161,33 @@ func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, erro
 }
 
 func (o BM25Options) index(ctx context.Context, docs []Document) (*bm25, error) {
-	x := &bm25{k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), docs: docs}
+	return o.within(ctx, docs, docs, nil)
+}
+
+// Restrict implements Restricter. It builds an index of the documents, since every impact
+// depends on the frequencies and mean lengths in the whole index.
+func (x *bm25) Restrict(ctx context.Context, docs []int) (Searcher, error) {
+	part, err := x.options.restricted(ctx, x.all, docs)
+	if err != nil {
+		return nil, err
+	}
+	return part, nil
+}
+
+// restricted returns the index of some of the documents, which keep their numbers.
+func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int) (*bm25, error) {
+	some, docOf, err := pick(all, docs)
+	if err != nil {
+		return nil, err
+	}
+	return o.within(ctx, all, some, docOf)
+}
+
+func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
+	x := &bm25{
+		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
+		options: o, all: all, docs: docs, docOf: docOf,
+	}
 	for i, field := range [fields]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{
 			Weight: max(0, cmp.Or(field.Weight, defaultFields[i].Weight)),

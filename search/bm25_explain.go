@@ -3,14 +3,22 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
 // again only to divide the impact of a term among the fields.
 
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
-	if doc < 0 || doc >= len(x.docs) {
+	if doc < 0 || doc >= len(x.all) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	if x.docOf != nil {
+		at, isHere := slices.BinarySearch(x.docOf, int32(doc))
+		if !isHere {
+			return Explanation{}, ctx.Err()
+		}
+		doc = at
 	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)

@@ -182,7 +182,11 @@ func (x *bm25) named(q Query) []bm25Named {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	s.read(x, q)
-	return slices.Clone(s.query.named)
+	named := slices.Clone(s.query.named)
+	for i := range named {
+		named[i].doc = int32(documentAt(x.docOf, int(named[i].doc)))
+	}
+	return named
 }
 
 // addNamed adds the tools that have all terms and whose names match s.name.

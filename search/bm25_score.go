@@ -58,8 +58,9 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 	}
 	best := top.New(q.Limit, len(s.touched), s.best)
 	total := 0
+	allowed := q.Allowed
 	for _, doc := range s.touched {
-		if !q.Allows(int(doc)) {
+		if allowed != nil && !allowed(documentAt(x.docOf, int(doc))) {
 			continue
 		}
 		if score := x.total(s.sums(x, doc)); score > 0 {
@@ -68,7 +69,7 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 	}
 	s.best = best.Items
-	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // score reads a query and scores all tools.

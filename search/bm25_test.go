@@ -212,8 +212,20 @@ func TestBM25Explains(t *testing.T) {
 	checkExplanations(t, catalog, infos, random)
 }
 
-// The explanation of every tool, found or not, has its exact score. The queries have everything that
-// changes a score.
+// bm25Text returns a query that may have everything that changes a score.
+func bm25Text(random *rand.Rand, docs []search.Document) string {
+	var b strings.Builder
+	for range 1 + random.IntN(12) {
+		word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details"))
+		if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
+			word = word[:at-1] + word[at:] // a letter is missing
+		}
+		b.WriteString(fmt.Sprintf(testtools.Pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
+	}
+	return b.String()
+}
+
+// The explanation of every tool, found or not, has its exact score.
 func TestBM25ExplainsExactly(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	for range 20 {
@@ -221,15 +233,7 @@ func TestBM25ExplainsExactly(t *testing.T) {
 		s := bm25Catalog(t, search.BM25Options{}, docs...).(search.Explainer)
 		narrower := search.NewNarrower(docs)
 		for range 40 {
-			var b strings.Builder
-			for range 1 + random.IntN(12) {
-				word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details"))
-				if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
-					word = word[:at-1] + word[at:] // a letter is missing
-				}
-				b.WriteString(fmt.Sprintf(testtools.Pick(random, []string{"%s ", "%s ", "%s ", "%s. ", "\"%s\" ", "%s?\n", "+%s "}), word))
-			}
-			q := narrower.Narrow(narrower.Read(s, b.String(), ""), nil)
+			q := narrower.Narrow(narrower.Read(s, bm25Text(random, docs), "", nil), nil)
 			scores := make(map[int]float64)
 			hits, err := find(context.Background(), s, q)
 			require.NoError(t, err)
@@ -251,6 +255,44 @@ func TestBM25ExplainsExactly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A restricted BM25 knows no word, frequency, length or name of other documents.
+func TestBM25LeavesNoTrace(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 2))
+	for _, index := range []search.Indexer{search.BM25, search.BM25Options{K1: 2, Coverage: -1, Hint: search.Field{Weight: -1}}.Index} {
+		for range 20 {
+			docs := randomDocs(random, 80)
+			checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
+		}
+	}
+}
+
+// A misspelled word that only a hidden tool has is a misspelled word.
+func TestBM25Restricts(t *testing.T) {
+	docs := []search.Document{doc("secret", "Is the wether of the herd"), doc("get_weather", "Current weather"), doc("get_time", "Current time")}
+	s := searcherOf(t, search.BM25, docs...)
+	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2})
+	require.NoError(t, err)
+	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("wether")))
+	assert.Equal(t, []int{1}, bestOf(t, some, search.ParseQuery("wether")))
+	assert.Empty(t, bestOf(t, some, search.ParseQuery("secret")), "the name of a hidden tool")
+
+	hits, err := find(t.Context(), some, search.ParseQuery("current weather"))
+	require.NoError(t, err)
+	require.Len(t, hits, 2)
+	for _, hit := range hits {
+		e, err := some.(search.Explainer).Explain(t.Context(), search.ParseQuery("current weather"), hit.Doc)
+		assert.NoError(t, err)
+		assert.Equal(t, hit.Score, e.Score, "explained as %s", e)
+	}
+	e, err := some.(search.Explainer).Explain(t.Context(), search.ParseQuery("secret"), 0)
+	assert.NoError(t, err)
+	assert.Zero(t, e.Score, "the score of a hidden tool")
+
+	again, err := some.(search.Restricter).Restrict(t.Context(), []int{1})
+	require.NoError(t, err)
+	assert.Equal(t, []int{1}, bestOf(t, again, search.ParseQuery("current")), "restricted twice")
 }
 
 // Parameters are found wherever they are in the schema.

@@ -2,12 +2,14 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
@@ -23,6 +25,31 @@ func hitsOf(t *top.Heap, docOf []int32) []Hit {
 		hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
 	}
 	return hits
+}
+
+// pick returns the documents with these numbers, and the numbers. It fails as setOf does.
+func pick(docs []Document, numbers []int) (picked []Document, docOf []int32, err error) {
+	if _, err := setOf(docs, numbers); err != nil {
+		return nil, nil, err
+	}
+	picked, docOf = make([]Document, len(numbers)), make([]int32, len(numbers))
+	for i, doc := range numbers {
+		picked[i], docOf[i] = docs[doc], int32(doc)
+	}
+	return picked, docOf, nil
+}
+
+// setOf returns the set of the documents with these numbers. It fails on numbers that are not
+// ascending or not of a document.
+func setOf(docs []Document, numbers []int) (docset.Set, error) {
+	set := docset.New(len(docs))
+	for i, doc := range numbers {
+		if doc < 0 || doc >= len(docs) || i > 0 && doc <= numbers[i-1] {
+			return nil, fmt.Errorf("toolsearch: restricting a searcher of %d documents: document %d as number %d", len(docs), doc, i)
+		}
+		set.Add(doc)
+	}
+	return set, nil
 }
 
 func documentAt(docOf []int32, number int) int {

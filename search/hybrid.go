@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
@@ -101,11 +102,16 @@ type HybridOptions struct {
 // build.
 //
 // Result.Total is the number of tools that any part has among its best 1000.
+//
+// The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
+// parts with Query.Allowed.
 func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index }
 
 // hybrid implements Searcher. It is immutable.
 type hybrid struct {
 	docs    []Document
+	within  docset.Set // the documents that are searched; nil means all
+	count   int        // of these
 	names   func() namer
 	parts   []hybridPart
 	depth   int
@@ -132,7 +138,7 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		return nil, err
 	}
 	h := &hybrid{
-		docs: docs, parts: make([]hybridPart, len(o.Parts)),
+		docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
 	}
 	err := inParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
@@ -159,13 +165,7 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 		return nil, err
 	}
 	h.names = sync.OnceValue(func() namer {
-		for i := range h.parts {
-			if names, ok := h.parts[i].searcher.(namer); ok {
-				return names
-			}
-		}
-		names, _ := BM25Options{}.index(context.Background(), docs) // only a context makes it fail
-		return names
+		return h.namer(func() (*bm25, error) { return BM25Options{}.index(context.Background(), docs) })
 	})
 	weights := 1.0
 	for i := range h.parts {
@@ -173,6 +173,52 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	}
 	h.lift = weights // a part of weight 1 adds less than the root of the number of tools
 	return h, nil
+}
+
+// namer returns the first part that knows the names of the tools, or the index that build builds.
+// Only a context makes build fail.
+func (h *hybrid) namer(build func() (*bm25, error)) namer {
+	for i := range h.parts {
+		if names, ok := h.parts[i].searcher.(namer); ok {
+			return names
+		}
+	}
+	names, _ := build()
+	return names
+}
+
+// Restrict implements Restricter. The means and deviations of the parts go by these documents.
+func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
+	within, err := setOf(h.docs, docs)
+	if err != nil {
+		return nil, err
+	}
+	r := *h
+	r.within, r.count, r.parts = within, len(docs), slices.Clone(h.parts)
+	err = inParallel(ctx, len(r.parts), len(r.parts), func(ctx context.Context, i int) error {
+		part, ok := r.parts[i].searcher.(Restricter)
+		if !ok {
+			return nil
+		}
+		own := slices.Clone(docs)
+		searcher, err := foreign.Through(ctx, r.parts[i].gate, func(ctx context.Context) (Searcher, error) { return part.Restrict(ctx, own) })
+		if err == nil && foreign.IsNil(searcher) {
+			err = errors.New("there is no Searcher")
+		}
+		if err != nil {
+			return fmt.Errorf("toolsearch: restricting part %d of the hybrid: %w", i+1, err)
+		}
+		r.parts[i].searcher = searcher
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	own := slices.Clone(docs)
+	r.names = sync.OnceValue(func() namer {
+		return r.namer(func() (*bm25, error) { return BM25Options{}.restricted(context.Background(), r.docs, own) })
+	})
+	return &r, nil
 }
 
 func (o *HybridOptions) check() error {

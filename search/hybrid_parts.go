@@ -92,14 +92,17 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 	if q.Limit = max(h.depth, 0); q.Allowed != nil {
 		q.Limit = 0 // the filter may drop all of a part's best hits
 	}
-	q.Allowed = nil // a score stands out equally far, whatever tools are allowed
+	q.Allowed = nil // a score stands out equally far, whatever tools the query allows
+	if h.within != nil {
+		q.Allowed = h.within.Has
+	}
 	lists = make([]partHits, len(h.parts))
 	err = inParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
 		answer, err := h.askPart(ctx, &h.parts[i], q)
 		lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
 		if err == nil {
 			hits := h.valid(answer.Hits)
-			lists[i].measure(h.best(hits, nil), isNamed, len(h.docs))
+			lists[i].measure(h.best(hits, nil), isNamed, h.count)
 			lists[i].hits = h.best(hits, allowed)
 		}
 		return nil
@@ -127,13 +130,13 @@ func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, 
 // maxPartScore keeps sums of squares within what a float64 holds.
 const maxPartScore = 1e100
 
-// valid drops hits outside the catalog, repeated hits and hits with invalid scores. Parts
+// valid drops hits outside of what is searched, repeated hits and hits with invalid scores. Parts
 // are not trusted.
 func (h *hybrid) valid(hits []Hit) []Hit {
 	valid := make([]Hit, 0, min(len(hits), len(h.docs)))
 	seen := docset.New(len(h.docs))
 	for _, hit := range hits {
-		if hit.Doc >= 0 && hit.Doc < len(h.docs) && hit.Score > 0 && seen.Add(hit.Doc) {
+		if hit.Doc >= 0 && hit.Doc < len(h.docs) && hit.Score > 0 && (h.within == nil || h.within.Has(hit.Doc)) && seen.Add(hit.Doc) {
 			hit.Score = min(hit.Score, maxPartScore)
 			valid = append(valid, hit)
 		}

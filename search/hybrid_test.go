@@ -254,6 +254,59 @@ func TestHybridFailures(t *testing.T) {
 	}
 }
 
+// A restricted hybrid measures its parts by what they say of its documents. The parts that are no
+// Restricters are asked with Allowed, and what they find beyond is dropped.
+func TestHybridRestricts(t *testing.T) {
+	docs := numberedScores(4)
+	s := searcherOf(t, search.Hybrid(part(9, 3, 1, 0)), docs...)
+	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
+	require.NoError(t, err)
+	hits, err := find(t.Context(), some, search.ParseQuery("anything"))
+	require.NoError(t, err)
+	require.Len(t, hits, 2)
+	assert.Equal(t, 1, hits[0].Doc)
+	assert.InDelta(t, addedBy(3, 3, 1, 0), hits[0].Score, 1e-9)
+	assert.Equal(t, 2, hits[1].Doc)
+	assert.InDelta(t, addedBy(1, 3, 1, 0), hits[1].Score, 1e-9)
+	hits, err = find(t.Context(), some, search.ParseQuery("tool_a"))
+	assert.NoError(t, err)
+	assert.Len(t, hits, 2, "asked for a hidden tool by its name")
+}
+
+// Parts that find no more than a few hits, and hybrids that read no more, leave no trace either.
+func TestHybridLeavesNoTrace(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 4))
+	index := search.HybridOptions{Parts: []search.Indexer{search.Fuzzy, search.Hybrid(search.BM25, search.Similarity)}, Depth: 7}.Index
+	for range 10 {
+		docs := randomDocs(random, 80)
+		checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
+	}
+}
+
+// A hybrid cannot be restricted if one of its parts cannot.
+func TestHybridRestrictFails(t *testing.T) {
+	down := errors.New("down")
+	for what, restrict := range map[string]func() (search.Searcher, error){
+		"down":                              func() (search.Searcher, error) { return nil, down },
+		"panic: oh":                         func() (search.Searcher, error) { panic("oh") },
+		"there is no Searcher":              func() (search.Searcher, error) { return nil, nil },
+		"restricting part 2 of the hybrid:": func() (search.Searcher, error) { return nil, down },
+	} {
+		index := func(context.Context, []search.Document) (search.Searcher, error) {
+			return restricter{testtools.Canned{Hits: scoredHits(1)}, restrict}, nil
+		}
+		_, err := searcherOf(t, search.Hybrid(search.BM25, index), numberedScores(2)...).(search.Restricter).Restrict(t.Context(), []int{1})
+		assert.ErrorContains(t, err, what)
+	}
+}
+
+type restricter struct {
+	search.Searcher
+	restrict func() (search.Searcher, error)
+}
+
+func (r restricter) Restrict(context.Context, []int) (search.Searcher, error) { return r.restrict() }
+
 // In an agent, the hits of the part that works are used, and the event has the other part's error.
 func TestHybridDegrades(t *testing.T) {
 	down := errors.New("down")

@@ -90,7 +90,7 @@ func TestKeywordKeepsToTheNamespace(t *testing.T) {
 	require.NoError(t, err)
 	for namespace, want := range map[string]int{"": 3, "Jira": 1, "none": 0} {
 		n := search.NewNarrower(docs)
-		answer, err := searcher.Search(context.Background(), n.Narrow(n.Read(searcher, "issue", namespace), nil))
+		answer, err := searcher.Search(context.Background(), n.Narrow(n.Read(searcher, "issue", namespace, nil), nil))
 		require.NoError(t, err, "namespace %q", namespace)
 		require.Len(t, answer.Hits, want, "namespace %q", namespace)
 		assert.Equal(t, want, answer.Total, "namespace %q", namespace)
@@ -101,6 +101,14 @@ func TestKeywordKeepsToTheNamespace(t *testing.T) {
 }
 
 // Explain gives each found tool the score that Search gives it.
+func TestKeywordLeavesNoTrace(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 3))
+	for range 10 {
+		docs := randomDocs(random, 80)
+		checkNoTrace(t, search.Keyword, searcherOf(t, search.Keyword, docs...), docs, random, bm25Text)
+	}
+}
+
 func TestKeywordExplains(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
 	infos := testtools.RandomCatalog(random, 200)

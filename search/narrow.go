@@ -108,9 +108,10 @@ func areSame(a, b []Document) bool {
 func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
 // Read reads a text as s does if s is a QueryReader, and by the common rule otherwise; s may be
-// nil. namespace is an argument beside the text; "" means no argument. Narrow resolves the
-// demands of the query.
-func (n *Narrower) Read(s Searcher, text, namespace string) Query {
+// nil. namespace is an argument beside the text; "" means no argument. A namespace in front of
+// the text counts only if filter allows a document of it; a nil filter allows all documents.
+// Narrow resolves the demands of the query.
+func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int) bool) Query {
 	if reader, ok := s.(QueryReader); ok {
 		q := reader.ReadQuery(text)
 		if namespace != "" {
@@ -119,7 +120,7 @@ func (n *Narrower) Read(s Searcher, text, namespace string) Query {
 		return q
 	}
 	if namespace == "" {
-		namespace, text = n.cutNamespace(text)
+		namespace, text = n.cutNamespace(text, filter)
 	}
 	q := ParseQuery(text)
 	q.Namespace = namespace
@@ -127,14 +128,15 @@ func (n *Narrower) Read(s Searcher, text, namespace string) Query {
 }
 
 // cutNamespace splits a text that begins with a namespace.
-func (n *Narrower) cutNamespace(text string) (namespace, rest string) {
+func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespace, rest string) {
 	text = cutQuery(text)
 	prefix, rest, found := strings.Cut(text, ":")
 	if !found {
 		return "", text
 	}
 	prefix = strings.TrimSpace(prefix)
-	if _, known := n.namespaces()[naming.Fold(prefix)]; !known {
+	isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
+	if !slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
 		return "", text
 	}
 	return prefix, rest

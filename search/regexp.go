@@ -57,7 +57,8 @@ type RegexpOptions struct {
 // repetitions are written out is a QueryError, which tells the model what is wrong and in
 // which fragment. An expression may have 1,000 instructions. Above 268 KB of text to search, it
 // may have proportionally fewer, but always 100. Names are read up to 128 bytes, descriptions
-// up to 16 KiB.
+// up to 16 KiB. The searcher is a Restricter, so the text that a request may not see does not
+// count.
 func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 	return RegexpOptions{}.Index(ctx, docs)
 }
@@ -67,22 +68,42 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := &regexpIndex{docs: docs, docOf: docsByName(docs), descriptions: o.Descriptions}
+	x := &regexpIndex{docs: docs, descriptions: o.Descriptions}
+	x.search(docsByName(docs))
+	return x, nil
+}
+
+// search sets the documents that are searched, and how large a pattern may be for them.
+func (x *regexpIndex) search(docOf []int32) {
 	text := 1
-	for i := range docs {
-		text += min(len(docs[i].Name), naming.MaxBytes)
-		if o.Descriptions {
-			text += min(len(docs[i].Description), maxRegexpDescription)
+	for _, doc := range docOf {
+		text += min(len(x.docs[doc].Name), naming.MaxBytes)
+		if x.descriptions {
+			text += min(len(x.docs[doc].Description), maxRegexpDescription)
 		}
 	}
-	x.maxSize = min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)
-	return x, nil
+	x.docOf, x.maxSize = docOf, min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)
+}
+
+// Restrict implements Restricter. A pattern may be larger the less text there is.
+func (x *regexpIndex) Restrict(ctx context.Context, docs []int) (Searcher, error) {
+	some, numbers, err := pick(x.docs, docs)
+	if err != nil {
+		return nil, err
+	}
+	docOf := docsByName(some)
+	for i, doc := range docOf {
+		docOf[i] = numbers[doc]
+	}
+	r := &regexpIndex{docs: x.docs, descriptions: x.descriptions}
+	r.search(docOf)
+	return r, ctx.Err()
 }
 
 // regexpIndex implements Searcher. It is immutable.
 type regexpIndex struct {
 	docs         []Document
-	docOf        []int32 // tool number, in the order of names -> document
+	docOf        []int32 // number of a tool that is searched, in the order of names -> document
 	descriptions bool
 	maxSize      int // of a pattern, in instructions
 }

@@ -223,6 +223,26 @@ func TestRegexpPatternMayBeLargerInSmallCatalogs(t *testing.T) {
 	}
 }
 
+// How large a pattern may be does not tell how much text a request may not see.
+func TestRegexpRestricts(t *testing.T) {
+	var docs []search.Document
+	numbers := make([]int, 0, 10)
+	for i := range 3000 {
+		docs = append(docs, doc(fmt.Sprintf("%0128d", 3000-i), ""))
+		if i < cap(numbers) {
+			numbers = append(numbers, i)
+		}
+	}
+	s, err := searcherOf(t, search.Regexp, docs...).(search.Restricter).Restrict(t.Context(), numbers)
+	require.NoError(t, err)
+	answer, err := s.Search(t.Context(), search.Query{Text: "0{100}|0{800}"})
+	assert.NoError(t, err)
+	assert.Equal(t, len(numbers), answer.Total)
+	if assert.NotEmpty(t, answer.Hits) {
+		assert.Equal(t, 9, answer.Hits[0].Doc, "the first of equal hits, by name")
+	}
+}
+
 func FuzzRegexpPattern(f *testing.F) {
 	for _, pattern := range append(hostilePatterns, "a*|*b", "(foo(bar", `[[:alpha:]-\]]`, "(?P<n>x", `\Q(`, "\xff", "x{2}{3}") {
 		f.Add(pattern, "get_user", "Reads an account")

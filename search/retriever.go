@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -74,6 +75,9 @@ type RetrieverOptions struct {
 // dropped. If several documents belong to one tool, the best counts. The demands of a query
 // are checked against the catalog, not against the engine's documents.
 //
+// The searcher is a Restricter: documents of other tools are dropped as those of unknown tools
+// are. The engine's own scores may still depend on all documents that the engine has.
+//
 // A query fails with the engine's error, or if the engine does not answer in time. The
 // catalog then answers from Config.Fallback or by keywords, and SearchEvent.Err says why.
 // One searcher has at most 64 queries at the engine at once, and others wait. A query that
@@ -110,11 +114,23 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
+// Restrict implements Restricter. The restricted searcher shares the bound on concurrent queries.
+func (x *retrieverIndex) Restrict(ctx context.Context, docs []int) (Searcher, error) {
+	within, err := setOf(x.docs, docs)
+	if err != nil {
+		return nil, err
+	}
+	r := *x
+	r.within = within
+	return &r, ctx.Err()
+}
+
 // retrieverIndex implements Searcher. It is immutable except for its gate.
 type retrieverIndex struct {
 	retriever retriever.Retriever
 	options   func(Query) []retriever.Option
 	docs      []Document
+	within    docset.Set     // the documents that are searched; nil means all
 	byID      map[string]int // DocumentID -> document
 	byName    map[string]int
 	depth     int
@@ -126,7 +142,7 @@ type retrieverIndex struct {
 // retrieved is a tool that the engine found.
 type retrieved struct {
 	doc   int
-	rank  int // of its document among the engine's, from 1
+	rank  int // of its document among those of the tools that are searched, from 1
 	score float64
 }
 
@@ -171,9 +187,9 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	part := Contribution{Term: answer.text, Detail: fmt.Sprintf("not among the %d tools the engine found", len(answer.hits))}
 	if i := slices.IndexFunc(answer.hits, func(hit retrieved) bool { return hit.doc == doc }); i >= 0 {
 		part.Score = answer.hits[i].score
-		part.Detail = fmt.Sprintf("the engine's score; its document %d", answer.hits[i].rank)
+		part.Detail = fmt.Sprintf("the engine's score; its document %d of this catalog", answer.hits[i].rank)
 		if answer.ranked {
-			part.Detail = fmt.Sprintf("1/%d, as it is the engine's document %[1]d", answer.hits[i].rank)
+			part.Detail = fmt.Sprintf("1/%d, as it is the engine's document %[1]d of this catalog", answer.hits[i].rank)
 		}
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
@@ -187,7 +203,7 @@ func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, erro
 		return answer, err
 	}
 	depth := x.depth
-	if q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
+	if x.within != nil || q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
 		depth = min(filteredDepth*depth, maxRetrieverDepth)
 	}
 	documents, err := x.ask(ctx, q, answer.text, depth)
@@ -197,6 +213,9 @@ func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, erro
 	answer.hits, answer.ranked = x.read(documents[:min(depth, len(documents))])
 	return answer, nil
 }
+
+// searches reports whether the document is among those that are searched.
+func (x *retrieverIndex) searches(doc int) bool { return x.within == nil || x.within.Has(doc) }
 
 // retrieverText is the query for the engine: its words with blanks between them.
 func retrieverText(q Query) string {
@@ -238,9 +257,9 @@ func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
 // read turns the engine's documents into tools, best first. Ties go by name.
 func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, ranked bool) {
 	all := make([]retrieved, 0, len(documents))
-	for i, document := range documents {
-		if doc, ok := x.toolOf(document); ok {
-			all = append(all, retrieved{doc: doc, rank: i + 1, score: document.Score()})
+	for _, document := range documents {
+		if doc, ok := x.toolOf(document); ok && x.searches(doc) {
+			all = append(all, retrieved{doc: doc, rank: len(all) + 1, score: document.Score()})
 		}
 	}
 	if ranked = !areScores(all); ranked {

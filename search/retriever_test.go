@@ -138,11 +138,11 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		{"a negative score", []*schema.Document{scored("c", 9), scored("a", -1)}, "c 1, a 0.5"},
 		{"a score that is not a number", []*schema.Document{scored("c", 9), scored("a", math.NaN())}, "c 1, a 0.5"},
 		{"an infinite score", []*schema.Document{scored("c", math.Inf(1)), scored("a", 1)}, "c 1, a 0.5"},
-		{"foreign documents", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 0.2, a 0.1429"},
+		{"foreign documents", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 1, a 0.5"},
 		{"a foreign document without a score", []*schema.Document{foreign, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
 		{"repeated documents", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
 		{"repeated documents without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
-		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.25"},
+		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.3333"},
 		{"an ID that differs from its metadata", []*schema.Document{byName(search.DocumentID("a"), "b")}, "a 1"},
 		{"no documents", nil, ""},
 	} {
@@ -177,6 +177,17 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 		assert.NoError(t, err, "depth %d, %q", tt.depth, tt.query)
 		assert.Equal(t, tt.want, len(hits), "depth %d, %q: hits", tt.depth, tt.query)
 	}
+}
+
+// The score 1/rank does not tell how many documents belong to tools that a request may not see.
+func TestRetrieverRestricts(t *testing.T) {
+	docs := abc()
+	s := searcherOf(t, search.Retriever(answering(scored("b", 0), scored("a", 0), scored("c", 0))), docs...)
+	some, err := s.(search.Restricter).Restrict(t.Context(), []int{0, 2})
+	require.NoError(t, err)
+	hits, err := find(t.Context(), some, search.ParseQuery("letter"))
+	assert.NoError(t, err)
+	assert.Equal(t, []search.Hit{{Doc: 0, Score: 1}, {Doc: 2, Score: 0.5}}, hits)
 }
 
 func TestRetrieverAsksTheEngine(t *testing.T) {
@@ -225,7 +236,7 @@ func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
 	} {
 		n := search.NewNarrower(docs)
 		s := searcherOf(t, search.Retriever(answering(all...)), docs...)
-		hits, err := find(t.Context(), s, n.Narrow(n.Read(s, tt.query, tt.namespace), nil))
+		hits, err := find(t.Context(), s, n.Narrow(n.Read(s, tt.query, tt.namespace, nil), nil))
 		got := ""
 		for _, hit := range hits {
 			got += docs[hit.Doc].Name
@@ -242,8 +253,8 @@ func TestRetrieverExplains(t *testing.T) {
 		doc       int
 		want      string
 	}{
-		{[]*schema.Document{nil, scored("a", 2.5), scored("b", 1)}, "x +letter", 0, "2.5\n  +2.5  \"x letter\": the engine's score; its document 2"},
-		{[]*schema.Document{nil, scored("a", 0)}, "x", 0, "0.5\n  +0.5  \"x\": 1/2, as it is the engine's document 2"},
+		{[]*schema.Document{nil, scored("a", 2.5), scored("b", 1)}, "x +letter", 0, "2.5\n  +2.5  \"x letter\": the engine's score; its document 1 of this catalog"},
+		{[]*schema.Document{nil, scored("a", 0)}, "x", 0, "1\n  +1  \"x\": 1/1, as it is the engine's document 1 of this catalog"},
 		{[]*schema.Document{scored("a", 0)}, "x", 1, "0\n  +0  \"x\": not among the 1 tools the engine found"},
 	} {
 		s := searcherOf(t, search.Retriever(answering(tt.documents...)), abc()...).(search.Explainer)

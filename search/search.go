@@ -50,8 +50,8 @@ const (
 //     only in the first way. Of several required words each has to hold.
 //   - A namespace, as an argument or in front of the text ("github: create issue"): the tool
 //     is of that namespace. Case is ignored, and "-" equals "_". In front of the text a
-//     namespace counts only if the catalog has it and no argument was given.
-//   - A Filter: the request may see the tool.
+//     namespace counts only if the request may see a tool of it and no argument was given.
+//   - A Filter: the request may see the tool. A [Restricter] meets this demand itself.
 //
 // A [QueryReader] reads the text by a rule of its own.
 type Query struct {
@@ -196,6 +196,24 @@ type QueryReader interface {
 	// ReadQuery returns the query for a text of any length, without a limit. It returns no
 	// Keywords if the text is not natural language, such as a pattern.
 	ReadQuery(text string) Query
+}
+
+// A Restricter is a Searcher in which the other documents count when a document is ranked, such
+// as by how frequent a word is. It can be restricted to some of its documents.
+//
+// Restrict returns a searcher of the documents with these numbers, which are ascending, each
+// number once. The documents keep their numbers, and the searcher answers as if it were built
+// from them alone: nothing in an answer depends on any other document. Restrict does not change
+// the Restricter, is safe for concurrent use and returns soon after ctx is done. It must not
+// keep docs.
+//
+// For a request that may not see every tool, a catalog asks the restricted searcher, and keeps
+// it for later requests with the same tools. The text is read by the Restricter itself, should
+// it be a QueryReader. A searcher that ranks each document by itself needs no Restrict, since
+// Query.Allowed says what may be found.
+type Restricter interface {
+	Searcher
+	Restrict(ctx context.Context, docs []int) (Searcher, error)
 }
 
 // A QueryError tells the model that a Searcher cannot search by a query, such as a pattern that

@@ -45,7 +45,7 @@ func find(ctx context.Context, s search.Searcher, q search.Query) ([]search.Hit,
 // read returns the query that a catalog of the documents makes of a text for a searcher.
 func read(docs []search.Document, s search.Searcher, text string) search.Query {
 	n := search.NewNarrower(docs)
-	return n.Narrow(n.Read(s, text, ""), nil)
+	return n.Narrow(n.Read(s, text, "", nil), nil)
 }
 
 // checkScores checks that a query finds exactly the named documents, with those scores.
@@ -98,7 +98,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		narrower := search.NewNarrower(docs)
 		require.Equal(t, before, docs, "the documents after the index was built")
 		for range 60 {
-			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}))
+			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}), nil)
 			q = narrower.Narrow(q, nil)
 			answer, err := s.Search(ctx, q)
 			require.NoError(t, err, "%q", q.Text)
@@ -149,6 +149,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		}
 		_, err := explainer.Explain(ctx, search.ParseQuery("a"), len(docs))
 		assert.Error(t, err, "an explanation of a document outside the catalog")
+		checkNoTrace(t, index, s, docs, random, ask)
 	}
 
 	none, err := searcherOf(t, index).Search(ctx, search.ParseQuery("get"))
@@ -185,8 +186,48 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 	wait.Wait()
 }
 
+// checkNoTrace checks that the documents that a request may not see leave no trace in an answer: it
+// is that of a searcher that never had these documents.
+func checkNoTrace(t *testing.T, index search.Indexer, s search.Searcher, docs []search.Document, random *rand.Rand, ask func(*rand.Rand, []search.Document) string) {
+	t.Helper()
+	var seen []int
+	var alone []search.Document
+	for i := range docs {
+		if random.IntN(3) > 0 {
+			seen, alone = append(seen, i), append(alone, docs[i])
+		}
+	}
+	want := searcherOf(t, index, alone...)
+	got, isSeen := s, func(doc int) bool { return slices.Contains(seen, doc) }
+	if restricter, ok := s.(search.Restricter); ok {
+		restricted, err := restricter.Restrict(t.Context(), seen)
+		require.NoError(t, err)
+		got, isSeen = restricted, nil
+		_, err = restricter.Restrict(t.Context(), []int{len(docs)})
+		assert.Error(t, err, "restricted to a document outside the catalog")
+		_, err = restricter.Restrict(t.Context(), []int{0, 0})
+		assert.Error(t, err, "restricted to a document twice")
+	}
+	for range 40 {
+		text := ask(random, docs)
+		wantQuery := read(alone, want, text)
+		gotQuery := search.NewNarrower(docs).Narrow(search.NewNarrower(docs).Read(s, text, "", func(doc int) bool { return slices.Contains(seen, doc) }), isSeen)
+		wantQuery.Limit = random.IntN(4)
+		gotQuery.Limit = wantQuery.Limit
+		wanted, err := want.Search(t.Context(), wantQuery)
+		require.NoError(t, err, "%q", text)
+		for i := range wanted.Hits {
+			wanted.Hits[i].Doc = seen[wanted.Hits[i].Doc]
+		}
+		answer, err := got.Search(t.Context(), gotQuery)
+		require.NoError(t, err, "%q", text)
+		assertList(t, wanted.Hits, answer.Hits, "%q, without the other documents, and restricted", text)
+		assert.Equal(t, wanted.Total, answer.Total, "%q, without the other documents, and restricted", text)
+	}
+}
+
 func hitsOf(s search.Searcher, query string) string {
-	hits, err := find(context.Background(), s, search.NewNarrower(nil).Read(s, query, ""))
+	hits, err := find(context.Background(), s, search.NewNarrower(nil).Read(s, query, "", nil))
 	return fmt.Sprint(hits, err)
 }
 
@@ -468,14 +509,34 @@ func TestNarrower(t *testing.T) {
 		{"github: opens", "my-jira", "github: opens", "1"}, // the argument wins
 		{"", "", "", "0123"},
 	} {
-		q := n.Narrow(n.Read(nil, tt.text, tt.namespace), nil)
+		q := n.Narrow(n.Read(nil, tt.text, tt.namespace, nil), nil)
 		assert.Equal(t, tt.rank, q.Text, "%q in %q", tt.text, tt.namespace)
 		if tt.rank != "c++" && tt.rank != "+issue" {
 			assert.Equal(t, strings.Fields(tt.rank), append([]string{}, q.Keywords...), "%q in %q", tt.text, tt.namespace)
 		}
 		assert.Equal(t, tt.allowed, allowedOf(q, len(docs)), "%q in %q", tt.text, tt.namespace)
-		even := n.Narrow(n.Read(nil, tt.text, tt.namespace), func(doc int) bool { return doc%2 == 0 })
+		even := n.Narrow(n.Read(nil, tt.text, tt.namespace, nil), func(doc int) bool { return doc%2 == 0 })
 		assert.Equal(t, strings.NewReplacer("1", "", "3", "").Replace(tt.allowed), allowedOf(even, len(docs)), "%q in %q, filtered", tt.text, tt.namespace)
+	}
+}
+
+// The namespace of tools that a request may not see is a word like others.
+func TestNarrowerReadsNamespacesThatAreSeen(t *testing.T) {
+	n := search.NewNarrower(narrowDocs())
+	for _, tt := range []struct {
+		text      string
+		seen      int
+		rank      string
+		namespace string
+	}{
+		{"github: issue", 0, "issue", "github"},
+		{"github: issue", 1, "github: issue", ""},
+		{"my_jira: issue", 0, "my_jira: issue", ""},
+		{"my_jira: issue", 1, "issue", "my_jira"},
+	} {
+		q := n.Read(nil, tt.text, "", func(doc int) bool { return doc == tt.seen })
+		assert.Equal(t, tt.rank, q.Text, "%q, seen %d", tt.text, tt.seen)
+		assert.Equal(t, tt.namespace, q.Namespace, "%q, seen %d", tt.text, tt.seen)
 	}
 }
 
@@ -507,7 +568,7 @@ func TestNarrowerBorrows(t *testing.T) {
 	} {
 		n := search.NewNarrower(docs, s)
 		for text, want := range map[string]string{"+issues": "01", "+sue": "01", "+assignees": "0", "+mails": "2", "+opens": "01"} {
-			assert.Equal(t, want, allowedOf(n.Narrow(n.Read(nil, text, ""), nil), len(docs)), "%s: %q", name, text)
+			assert.Equal(t, want, allowedOf(n.Narrow(n.Read(nil, text, "", nil), nil), len(docs)), "%s: %q", name, text)
 		}
 		hits, err := find(t.Context(), n.Keyword(), search.ParseQuery("opens"))
 		assert.NoError(t, err, name)
@@ -538,7 +599,7 @@ func TestQueryReaders(t *testing.T) {
 		{search.Regexp, " github:.* ", "github", "github:.*", 0, "0"},
 	} {
 		s := searcherOf(t, tt.index, docs...)
-		q := n.Narrow(n.Read(s, tt.text, tt.namespace), nil)
+		q := n.Narrow(n.Read(s, tt.text, tt.namespace, nil), nil)
 		assert.Equal(t, tt.rank, q.Text, "%q in %q", tt.text, tt.namespace)
 		assert.Len(t, q.Keywords, tt.words, "%q in %q", tt.text, tt.namespace)
 		assert.Equal(t, tt.allowed, allowedOf(q, len(docs)), "%q in %q", tt.text, tt.namespace)
@@ -557,11 +618,11 @@ func TestNarrowerAtOnce(t *testing.T) {
 		go func() {
 			defer wait.Done()
 			for _, word := range testtools.Words {
-				hits, err := find(context.Background(), s, n.Narrow(n.Read(s, "github: +"+word, ""), nil))
+				hits, err := find(context.Background(), s, n.Narrow(n.Read(s, "github: +"+word, "", nil), nil))
 				assert.NoError(t, err)
 				assert.LessOrEqual(t, len(hits), 1)
 			}
-			assert.Equal(t, "01", allowedOf(n.Narrow(n.Read(s, "+issue", ""), nil), len(docs)))
+			assert.Equal(t, "01", allowedOf(n.Narrow(n.Read(s, "+issue", "", nil), nil), len(docs)))
 		}()
 	}
 	wait.Wait()

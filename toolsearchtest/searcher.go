@@ -23,7 +23,7 @@ import (
 // and a failure quotes it.
 
 // TestSearcher tests that what index builds keeps the contract of search.Indexer and
-// Searcher, and, where it implements it, of Explainer:
+// Searcher, and, where it implements them, of Explainer and Restricter:
 //
 //	func TestMine(t *testing.T) { toolsearchtest.TestSearcher(t, mine.Index) }
 //
@@ -78,6 +78,7 @@ var clauses = []clause{
 	{"namespace-argument", "Namespace arguments and filters hold for every searcher", checkNamespaceArgument},
 	{"explain", "explains the score of one document for a query, whose limit does not count", checkExplain},
 	{"explain-zero", "A document that does not match has the score 0", checkExplainZero},
+	{"restrict", "The documents keep their numbers, and the searcher answers as if it were built from them alone", checkRestrict},
 }
 
 // A subject is an Indexer under test, and a Searcher it built.
@@ -601,6 +602,82 @@ func checkExplainZero(ctx context.Context, s *subject) error {
 		}
 		return nil
 	})
+}
+
+// checkRestrict compares restricted searchers with searchers that are built from the same
+// documents.
+func checkRestrict(ctx context.Context, s *subject) error {
+	restricter, ok := s.searcher.(search.Restricter)
+	if !ok {
+		return nil
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := restricter.Restrict(done, []int{0}); !errors.Is(err, done.Err()) {
+		return fmt.Errorf("restricting with ctx done returns the error %v, want %w", err, done.Err())
+	}
+	for _, part := range []struct {
+		of  string
+		has func(doc int) bool
+	}{
+		{"no document", func(int) bool { return false }},
+		{"document 3", func(doc int) bool { return doc == 3 }},
+		{"every other document", func(doc int) bool { return doc%2 == 1 }},
+		{"all documents but 5", func(doc int) bool { return doc != 5 }},
+		{"all documents", func(int) bool { return true }},
+	} {
+		var numbers []int
+		var docs []search.Document
+		for doc := range s.docs {
+			if part.has(doc) {
+				numbers, docs = append(numbers, doc), append(docs, s.docs[doc])
+			}
+		}
+		restricted, err := restricter.Restrict(ctx, slices.Clone(numbers))
+		if err != nil {
+			return fmt.Errorf("it cannot be restricted to %s: %w", part.of, err)
+		}
+		if restricted == nil {
+			return fmt.Errorf("restricted to %s, there is no Searcher and no error", part.of)
+		}
+		alone, err := s.build(ctx, docs)
+		if err != nil {
+			return err
+		}
+		if err := s.compare(ctx, restricted, alone, numbers); err != nil {
+			return fmt.Errorf("restricted to %s: %w", part.of, err)
+		}
+	}
+	return nil
+}
+
+// compare compares a restricted searcher with one that was built from these documents alone.
+func (s *subject) compare(ctx context.Context, restricted, alone search.Searcher, numbers []int) error {
+	for _, text := range contractQueries {
+		for _, limit := range []int{0, 1, 5} {
+			q := s.read(text)
+			q.Limit = limit
+			same := q
+			if q.Allowed != nil {
+				same.Allowed = func(doc int) bool { return q.Allowed(numbers[doc]) }
+			}
+			want, wantErr := alone.Search(ctx, same)
+			for i := range want.Hits {
+				want.Hits[i].Doc = numbers[want.Hits[i].Doc]
+			}
+			got, err := restricted.Search(ctx, q)
+			if (err == nil) != (wantErr == nil) || isQueryError(err) != isQueryError(wantErr) {
+				return fmt.Errorf("query %q, limit %d: the error is %v, alone %v", text, limit, err, wantErr)
+			}
+			if !slices.Equal(got.Hits, want.Hits) {
+				return fmt.Errorf("query %q, limit %d: %v, alone %v", text, limit, got.Hits, want.Hits)
+			}
+			if max(got.Total, len(got.Hits)) != max(want.Total, len(want.Hits)) {
+				return fmt.Errorf("query %q, limit %d: the total is %d, alone %d", text, limit, got.Total, want.Total)
+			}
+		}
+	}
+	return nil
 }
 
 // contractQueries are words, names, sentences, required words, Chinese, a query with as many

@@ -122,6 +122,24 @@ func (f full) index(ctx context.Context, d docs) (_ search.Searcher, err error) 
 	return f, err
 }
 
+// restricter is Keyword with a way to restrict it.
+type restricter struct {
+	search.Searcher
+	docs     docs
+	restrict func(context.Context, docs, []int) (search.Searcher, error)
+}
+
+func (r restricter) Restrict(ctx context.Context, numbers []int) (search.Searcher, error) {
+	return r.restrict(ctx, r.docs, numbers)
+}
+
+func restricting(restrict func(context.Context, docs, []int) (search.Searcher, error)) search.Indexer {
+	return func(ctx context.Context, d docs) (search.Searcher, error) {
+		keyword, err := search.Keyword(ctx, d)
+		return restricter{keyword, d, restrict}, err
+	}
+}
+
 // A searcher that breaks the contract fails exactly the clauses that it breaks.
 func TestBrokenSearchersFail(t *testing.T) {
 	var calls atomic.Int64
@@ -307,6 +325,25 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return e
 		}}.index, []string{"explain-zero"}},
+		{"a restricted searcher that has all documents", restricting(func(ctx context.Context, d docs, _ []int) (search.Searcher, error) {
+			return search.Keyword(ctx, d)
+		}), []string{"restrict"}},
+		{"a restricted searcher that numbers its documents anew", restricting(func(ctx context.Context, d docs, numbers []int) (search.Searcher, error) {
+			var some docs
+			for _, doc := range numbers {
+				some = append(some, d[doc])
+			}
+			return search.Keyword(ctx, some)
+		}), []string{"restrict"}},
+		{"a restricted searcher that is nil", restricting(func(ctx context.Context, _ docs, _ []int) (search.Searcher, error) {
+			return nil, ctx.Err()
+		}), []string{"restrict"}},
+		{"a searcher that cannot be restricted", restricting(func(ctx context.Context, _ docs, _ []int) (search.Searcher, error) {
+			return nil, cmp.Or(ctx.Err(), errors.New("too late"))
+		}), []string{"restrict"}},
+		{"Restrict ignores ctx", restricting(func(_ context.Context, d docs, _ []int) (search.Searcher, error) {
+			return search.Keyword(context.Background(), d)
+		}), []string{"restrict"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

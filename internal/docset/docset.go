@@ -23,6 +23,14 @@ func (s Set) Add(doc int) bool {
 	return true
 }
 
+// Len returns the number of documents in the set.
+func (s Set) Len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // All returns the documents of the set, in ascending order.
 func (s Set) All() iter.Seq[int] {
 	return func(yield func(doc int) bool) {
