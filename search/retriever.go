@@ -40,7 +40,8 @@ import (
 const (
 	defaultRetrieverDepth   = 100 // twice what a model may ask for by default
 	defaultRetrieverTimeout = 10 * time.Second
-	filteredDepth           = 5      // times Depth, for a query that drops tools
+	filteredDepth           = 5      // times as many documents, for a query that drops tools
+	enoughPart              = 10     // the part of Depth that is enough tools for such a query
 	maxRetrieverDepth       = 10_000 // Elasticsearch refuses more by default
 	maxRetrievals           = 64     // concurrent ones of one searcher
 )
@@ -51,13 +52,17 @@ type RetrieverOptions struct {
 	Retriever retriever.Retriever
 
 	// Depth is how many documents the engine is asked for (retriever.WithTopK). It does not
-	// depend on the query's limit: a limit only shortens an answer and never changes it. A
-	// query that does not allow every tool asks for five times as many. Both numbers are at
-	// most 10,000. Further documents in an answer are not read. Zero means 100.
+	// depend on the query's limit: a limit only shortens an answer and never changes it.
+	// Further documents in an answer are not read. Zero means 100.
+	//
+	// A query that does not allow every tool asks for five times as many. While the engine
+	// gives as many as it was asked for, and fewer than a tenth of Depth belong to tools that
+	// the query allows, it is asked again for five times as many. It is never asked for more
+	// than 10,000. If it fails at that, the documents before count, and Hits.Partial says why.
 	Depth int
 
-	// Timeout is the longest time that a query waits for the engine. Zero means 10 seconds.
-	// Negative means as long as the context allows.
+	// Timeout is the longest time that a query waits for the engine, however often it asks.
+	// Zero means 10 seconds. Negative means as long as the context allows.
 	Timeout time.Duration
 
 	// Options returns the options for Retrieve, such as retriever.WithIndex. A filter of the
@@ -148,9 +153,10 @@ type retrieved struct {
 
 // retrieval is the engine's answer to one query.
 type retrieval struct {
-	text   string
-	hits   []retrieved // best first
-	ranked bool        // the scores are 1/rank
+	text    string
+	hits    []retrieved // best first
+	ranked  bool        // the scores are 1/rank
+	partial error       // of asking for more documents
 }
 
 func (x *retrieverIndex) String() string { return "Retriever" }
@@ -172,7 +178,7 @@ func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, total)]
 	}
-	return Hits{Hits: hits, Total: total}, nil
+	return Hits{Hits: hits, Total: total, Partial: answer.partial}, nil
 }
 
 // Explain implements Explainer. It asks the engine once more.
@@ -197,37 +203,63 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 
 // retrieve asks the engine and reads its answer. A query without words has no hits, and the
 // engine is not asked.
-func (x *retrieverIndex) retrieve(ctx context.Context, q Query) (retrieval, error) {
+func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, error) {
 	answer := retrieval{text: retrieverText(q)}
-	if err := ctx.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
+	if err := outer.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
 		return answer, err
 	}
-	depth := x.depth
+	ctx, cancel := withTimeout(outer, x.timeout)
+	defer cancel()
+	depth, enough := x.depth, 0
 	if x.within != nil || q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
+		depth, enough = min(filteredDepth*depth, maxRetrieverDepth), x.enough(&q)
+	}
+	for first := true; ; first = false {
+		documents, err := x.ask(ctx, q, answer.text, depth)
+		if err != nil {
+			if err = x.failure(outer, ctx, err); first || outer.Err() != nil {
+				return answer, err
+			}
+			answer.partial = err // the engine may refuse to give so many
+			return answer, nil
+		}
+		answer.hits, answer.ranked = x.read(documents[:min(depth, len(documents))])
+		allowed := 0
+		for _, hit := range answer.hits {
+			if q.Allows(hit.doc) {
+				allowed++
+			}
+		}
+		if allowed >= enough || len(documents) < depth || depth == maxRetrieverDepth {
+			return answer, nil
+		}
 		depth = min(filteredDepth*depth, maxRetrieverDepth)
 	}
-	documents, err := x.ask(ctx, q, answer.text, depth)
-	if err != nil {
-		return answer, err
-	}
-	answer.hits, answer.ranked = x.read(documents[:min(depth, len(documents))])
-	return answer, nil
 }
 
 // searches reports whether the document is among those that are searched.
 func (x *retrieverIndex) searches(doc int) bool { return x.within == nil || x.within.Has(doc) }
+
+// enough returns how many tools are enough for a query that drops tools.
+func (x *retrieverIndex) enough(q *Query) int {
+	most, n := max(1, x.depth/enoughPart), 0
+	for doc := 0; doc < len(x.docs) && n < most; doc++ {
+		if x.searches(doc) && q.Allows(doc) {
+			n++
+		}
+	}
+	return n
+}
 
 // retrieverText is the query for the engine: its words with blanks between them.
 func retrieverText(q Query) string {
 	return strings.Join(strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes)), " ")
 }
 
-// ask calls the retriever. It waits no longer than the timeout and the context allow, even
-// if the retriever ignores both.
-func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
-	ctx, cancel := withTimeout(outer, x.timeout)
-	defer cancel()
-	documents, err := foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
+// ask calls the retriever. It waits no longer than the context allows, even if the retriever
+// ignores it.
+func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
+	return foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
 		var options []retriever.Option
 		if x.options != nil {
 			q.Limit = 0 // the answer must not depend on the limit
@@ -236,10 +268,6 @@ func (x *retrieverIndex) ask(outer context.Context, q Query, text string, depth 
 		options = append(options, retriever.WithTopK(depth))
 		return x.retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
 	})
-	if err != nil {
-		return nil, x.failure(outer, ctx, err)
-	}
-	return documents, nil
 }
 
 // failure returns the reason for a missing answer: the error of outer if it is done, the

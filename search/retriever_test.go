@@ -179,6 +179,61 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 	}
 }
 
+// A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
+// no more to ask for.
+func TestRetrieverAsksFurther(t *testing.T) {
+	var docs []search.Document
+	var documents []*schema.Document
+	for i := range 20_000 {
+		docs = append(docs, doc(fmt.Sprintf("tool_%05d", i), "Works"))
+		documents = append(documents, scored(docs[i].Name, 0))
+	}
+	for _, tt := range []struct {
+		what    string
+		engine  int // documents in it
+		allowed func(doc int) bool
+		asked   []int
+		found   int
+	}{
+		{"all tools", 20_000, nil, []int{100}, 100},
+		{"every other tool", 20_000, func(doc int) bool { return doc%2 == 0 }, []int{500}, 250},
+		{"every hundredth tool", 20_000, func(doc int) bool { return doc%100 == 0 }, []int{500, 2500}, 25},
+		{"three tools, which come first", 20_000, func(doc int) bool { return doc < 3 }, []int{500}, 3},
+		{"tools at the end", 20_000, func(doc int) bool { return doc > 9_990 }, []int{500, 2500, 10_000}, 9},
+		{"no tool", 20_000, func(doc int) bool { return false }, []int{500}, 0},
+		{"an engine without more", 2000, func(doc int) bool { return doc%1000 == 7 }, []int{500, 2500}, 2},
+		{"an engine that gives no more", 20_000, func(doc int) bool { return doc == 400 || doc > 9_999 }, []int{500, 2500, 10_000}, 1},
+	} {
+		var asked []int
+		s := searcherOf(t, search.Retriever(retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
+			n := *retriever.GetCommonOptions(nil, options...).TopK
+			asked = append(asked, n)
+			return documents[:min(n, tt.engine)], nil
+		})), docs...)
+		q := search.ParseQuery("works")
+		q.Allowed, q.Limit = tt.allowed, 1000
+		answer, err := s.Search(t.Context(), q)
+		assert.NoError(t, err, tt.what)
+		assert.NoError(t, answer.Partial, tt.what)
+		assert.Equal(t, tt.asked, asked, tt.what)
+		assert.Len(t, answer.Hits, tt.found, tt.what)
+	}
+
+	down := errors.New("no more than 1000")
+	s := searcherOf(t, search.Retriever(retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
+		if n := *retriever.GetCommonOptions(nil, options...).TopK; n <= 1000 {
+			return documents[:n], nil
+		}
+		return nil, down
+	})), docs...)
+	q := search.ParseQuery("works")
+	q.Allowed = func(doc int) bool { return doc%100 == 0 }
+	answer, err := s.Search(t.Context(), q)
+	assert.NoError(t, err, "an engine that refuses more")
+	assert.ErrorIs(t, answer.Partial, down)
+	assert.Len(t, answer.Hits, 5)
+}
+
 // The score 1/rank does not tell how many documents belong to tools that a request may not see.
 func TestRetrieverRestricts(t *testing.T) {
 	docs := abc()
