@@ -89,22 +89,9 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
 func (s *bm25Scratch) readText(text string) {
-	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
-	for i := 0; i < len(text); {
-		start, end := nextValue(text, i)
-		for i < start {
-			stop := min(start, sentenceEnd(text, i))
-			s.spare = s.termizer.append(s.spare[:0], text[i:stop])
-			s.plain = append(s.plain, s.spare...)
-			s.texts = append(s.texts, s.spare...)
-			if i = stop; i < start && len(s.ends) < maxSentences-1 {
-				s.ends = append(s.ends, len(s.texts))
-			}
-		}
-		s.texts = s.termizer.append(s.texts, text[start:end])
-		i = end
+	if s.cut(text, s.appendWords); len(s.texts) == 0 {
+		s.cut(text, s.termizer.append) // of identifiers only
 	}
-	s.ends = append(s.ends, len(s.texts))
 	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
 		s.counts = append(s.counts, make([]bm25Counted, more)...)
 	}
@@ -114,6 +101,36 @@ func (s *bm25Scratch) readText(text string) {
 	for _, n := range s.plain {
 		s.counts[n].plain++
 	}
+}
+
+// cut sets texts, plain and ends.
+func (s *bm25Scratch) cut(text string, appendTerms func(terms []int32, text string) []int32) {
+	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
+	for i := 0; i < len(text); {
+		start, end := nextValue(text, i)
+		for i < start {
+			stop := min(start, sentenceEnd(text, i))
+			s.spare = appendTerms(s.spare[:0], text[i:stop])
+			s.plain = append(s.plain, s.spare...)
+			s.texts = append(s.texts, s.spare...)
+			if i = stop; i < start && len(s.ends) < maxSentences-1 {
+				s.ends = append(s.ends, len(s.texts))
+			}
+		}
+		s.texts = appendTerms(s.texts, text[start:end])
+		i = end
+	}
+	s.ends = append(s.ends, len(s.texts))
+}
+
+// appendWords adds the terms of a text without its identifiers.
+func (s *bm25Scratch) appendWords(terms []int32, text string) []int32 {
+	for i := 0; i < len(text); {
+		start, end := nextIdentifier(text, i)
+		terms = s.termizer.append(terms, text[i:start])
+		i = end
+	}
+	return terms
 }
 
 // bm25Counted is how often a query has a term.
@@ -144,7 +161,11 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown := 0
+	hasWords := slices.ContainsFunc(s.texts, s.isWord)
 	for group, n := range s.texts {
+		if hasWords && isSingleLetter(s.termizer.terms[n]) {
+			continue
+		}
 		from := int32(len(s.query.terms))
 		weight := s.weightOf(n)
 		if id := s.id(x, n); id != noTerm {
@@ -183,6 +204,12 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, term := range s.query.terms {
 		s.taken[term.id/64] &^= 1 << (term.id % 64)
 	}
+}
+
+// isWord reports whether a term is neither a number nor a single letter.
+func (s *bm25Scratch) isWord(n int32) bool {
+	term := s.termizer.terms[n]
+	return classOf(rune(term[0])) != digit && !isSingleLetter(term)
 }
 
 // addTerm adds a term to the query, unless the query has it already.

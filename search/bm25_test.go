@@ -395,6 +395,38 @@ func TestBM25Values(t *testing.T) {
 	assert.Equal(t, []int{2}, bestOf(t, s, search.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
+// An identifier of a query is no words, unless the query has nothing else.
+func TestBM25Identifiers(t *testing.T) {
+	s := bm25Catalog(t, search.BM25Options{},
+		doc("get_user", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de"),
+		doc("close_account", "Of a customer"),
+		doc("run_c", "Compiles"),
+		doc("read_v20", "C or R"),
+		doc("send_email", ""),
+	)
+	tests := []struct {
+		query string
+		want  []int
+		why   string
+	}{
+		{"account 9123a4b056c7d890e1f2a3f4", []int{1}, "runs of hexadecimal digits"},
+		{"account 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID"},
+		{"account deadbe3f-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID of few numbers"},
+		{"account d3e4b7c9", []int{1}, "letters and digits in turns"},
+		{"account d b c", []int{1}, "single letters"},
+		{"account, e-mail", []int{1, 4}, "a single letter beside its word"},
+		{"account 20de", []int{1, 0, 3}, "a number and a few letters are words"},
+		{"a4b0", []int{0}, "an identifier alone"},
+		{"c", []int{2, 3, 0}, "a letter alone"},
+		{"R", []int{3}, "a capital alone"},
+		{"v21", []int{3}, "a letter and a number"},
+		{"the v21", []int{3}, "a letter and a number beside a stop word"},
+	}
+	for _, tt := range tests {
+		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
+	}
+}
+
 // The lexicon knows synonyms, and words that say little about a tool.
 func TestBM25Lexicon(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
