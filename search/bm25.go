@@ -33,7 +33,8 @@ import (
 //	         for a number or a word that people ask with ("give", "details"), 0.5 for a
 //	         term that an unknown word may have been meant for (bm25_near.go); for
 //	         another spelling of a word 0.6, for a synonym 0.4 (lexicon.go); for two
-//	         neighbours written as one word ("web page" ~ "webpage") 0.5
+//	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of
+//	         a word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
 //
 // Everything but q(t) is known when the index is built. For each term and tool, the index
 // holds the impact and whether the name has the term. A query adds the impacts up.
@@ -64,6 +65,7 @@ import (
 //	numbers count as much          +18.6  +19.8
 //	words of asking count as much  +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
+//	without whole words            +18.5  +19.6   "MongoDB" ~ "mongodb"
 //	without near words             +18.7  +19.8   but see bm25_near.go
 //	a repeated word counts once    +18.5  +19.5
 //	  or as often as it stands     +18.0  +19.0
@@ -88,6 +90,7 @@ const (
 	defaultCoverage = 0.5
 	repeatPower     = 0.3
 	joinedWeight    = 0.5
+	partWeight      = 0.5
 	valueWeight     = 0.65
 	numberWeight    = 0.5
 	requestWeight   = 0.5
@@ -188,12 +191,13 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
 		options: o, all: all, docs: docs, docOf: docOf,
 	}
-	for i, field := range [fields]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
+	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{
 			Weight: max(0, cmp.Or(field.Weight, defaultFields[i].Weight)),
 			B:      min(1, max(0, cmp.Or(field.B, defaultFields[i].B))),
 		}
 	}
+	x.field[fieldWhole] = Field{Weight: x.field[fieldName].Weight}
 	if err := x.build(ctx); err != nil {
 		return nil, err
 	}

@@ -66,16 +66,24 @@ type bm25Counts struct {
 func (x *bm25) countTerms(doc *Document) bm25Counts {
 	z := newTermizer()
 	counts := bm25Counts{terms: make(map[string]*[fields]int)}
-	for field := range fields {
+	count := func(n int32, field int) {
+		row := counts.terms[z.terms[n]]
+		if row == nil {
+			row = new([fields]int)
+			counts.terms[z.terms[n]] = row
+		}
+		row[field]++
+	}
+	for field := range fieldWhole {
 		terms := appendField(nil, z, doc, field)
 		counts.lengths[field] = len(terms)
 		for _, n := range terms {
-			row := counts.terms[z.terms[n]]
-			if row == nil {
-				row = new([fields]int)
-				counts.terms[z.terms[n]] = row
+			count(n, field)
+		}
+		if into, counts := wholesOf(field); counts {
+			for _, w := range z.wholes {
+				count(w.term, into)
 			}
-			row[field]++
 		}
 	}
 	return counts

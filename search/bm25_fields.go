@@ -12,11 +12,12 @@ const (
 	fieldParameterText // descriptions and enum values of parameters
 	fieldNamespace
 	fieldAliases
-	fieldHint // and tags
+	fieldHint  // and tags
+	fieldWhole // of the name; see wholesOf
 	fields
 )
 
-var fieldTitles = [fields]string{"name", "description", "parameter name", "parameter", "namespace", "alias", "hint"}
+var fieldTitles = [fields]string{"name", "description", "parameter name", "parameter", "namespace", "alias", "hint", "name"}
 
 // Field says how much one field of a tool counts in BM25.
 type Field struct {
@@ -34,14 +35,29 @@ var defaultFields = [fields]Field{
 	fieldHint:          {1, 0.3},
 }
 
+// wholesOf returns the field in which the wholes of a field count, and false if they do not
+// count. They add nothing to the length of the field. The wholes of a name are no part of its
+// coverage. Names of parameters are mostly written in camel case, and are no brands.
+func wholesOf(field int) (into int, counts bool) {
+	switch field {
+	case fieldName:
+		return fieldWhole, true
+	case fieldParameterName:
+		return 0, false
+	default:
+		return field, true
+	}
+}
+
 // norm is the divisor of the counts in a field of that length.
 func (x *bm25) norm(field int, length float64) float64 {
 	b := x.field[field].B
 	return 1 - b + b*length/x.mean[field]
 }
 
-// appendField adds the terms of one field of a document.
+// appendField adds the terms of one field of a document. It sets z.wholes to the field's wholes.
 func appendField(terms []int32, z *termizer, doc *Document, field int) []int32 {
+	z.wholes = z.wholes[:0]
 	switch field {
 	case fieldName:
 		return z.append(terms, doc.Name)

@@ -86,7 +86,7 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 			r.nameless = append(r.nameless, int32(i))
 		}
 		row := bm25Row{}
-		for field := range fields {
+		for field := range fieldWhole {
 			if x.field[field].Weight == 0 {
 				continue
 			}
@@ -94,6 +94,13 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 			row.lengths[field] = int32(len(r.terms))
 			r.total[field] += len(r.terms)
 			r.count(field)
+			if into, counts := wholesOf(field); counts {
+				r.terms = r.terms[:0]
+				for _, w := range r.termizer.wholes {
+					r.terms = append(r.terms, w.term)
+				}
+				r.count(into)
+			}
 		}
 		r.keep(row)
 	}

@@ -101,18 +101,23 @@ func (s *bm25Scratch) readText(text string) {
 	for _, n := range s.plain {
 		s.counts[n].plain++
 	}
+	for _, w := range s.termizer.wholes {
+		s.counts[w.term].all++
+		s.counts[w.term].plain++
+	}
 }
 
 // cut sets texts, plain and ends.
 func (s *bm25Scratch) cut(text string, appendTerms func(terms []int32, text string) []int32) {
 	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
+	s.termizer.wholes = s.termizer.wholes[:0]
 	for i := 0; i < len(text); {
 		start, end := nextValue(text, i)
 		for i < start {
 			stop := min(start, sentenceEnd(text, i))
-			s.spare = appendTerms(s.spare[:0], text[i:stop])
-			s.plain = append(s.plain, s.spare...)
-			s.texts = append(s.texts, s.spare...)
+			from := len(s.texts)
+			s.texts = appendTerms(s.texts, text[i:stop])
+			s.plain = append(s.plain, s.texts[from:]...)
 			if i = stop; i < start && len(s.ends) < maxSentences-1 {
 				s.ends = append(s.ends, len(s.texts))
 			}
@@ -160,7 +165,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 // weigh gives every term of the query its weight, and adds the terms that stand for it.
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
-	unknown := 0
+	unknown, wholes, partsEnd := 0, s.termizer.wholes, 0
 	hasWords := slices.ContainsFunc(s.texts, s.isWord)
 	for group, n := range s.texts {
 		if hasWords && isSingleLetter(s.termizer.terms[n]) {
@@ -168,6 +173,16 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		}
 		from := int32(len(s.query.terms))
 		weight := s.weightOf(n)
+		// If a tool has a whole, its parts count less.
+		for ; len(wholes) > 0 && wholes[0].from <= group; wholes = wholes[1:] {
+			if id := s.id(x, wholes[0].term); id != noTerm {
+				s.addTerm(id, s.weightOf(wholes[0].term), 3*len(s.texts)+group)
+				partsEnd = wholes[0].to
+			}
+		}
+		if group < partsEnd {
+			weight *= partWeight
+		}
 		if id := s.id(x, n); id != noTerm {
 			s.addTerm(id, weight, group)
 		}
@@ -187,6 +202,11 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			s.counts[n].span = bm25Span{from, to}
 		}
 	}
+	for _, w := range wholes { // of stop words only
+		if id := s.id(x, w.term); id != noTerm {
+			s.addTerm(id, s.weightOf(w.term), 3*len(s.texts)+w.from)
+		}
+	}
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
@@ -200,6 +220,9 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	}
 	for _, n := range s.texts {
 		s.counts[n] = bm25Counted{}
+	}
+	for _, w := range s.termizer.wholes {
+		s.counts[w.term] = bm25Counted{}
 	}
 	for _, term := range s.query.terms {
 		s.taken[term.id/64] &^= 1 << (term.id % 64)

@@ -395,6 +395,40 @@ func TestBM25Values(t *testing.T) {
 	assert.Equal(t, []int{2}, bestOf(t, s, search.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
+// A word in camel case, or with digits, meets the same word in small letters.
+func TestBM25Wholes(t *testing.T) {
+	s := bm25Catalog(t, search.BM25Options{},
+		doc("mongodb_find", "Reads"),
+		doc("db_find", "Reads"),
+		doc("clip_download", "From YouTube"),
+		doc("tube_amplifier", "Louder"),
+		doc("linkedin_profile", "Of a person"),
+		doc("linked_profile", "Of a person"),
+		doc("upload", "To S3"),
+		doc("pages", "3 of them"),
+		doc("WhoIs", "Of a domain"),
+		doc("createNote", "Writes"),
+		doc("create_note", "Writes"),
+	)
+	tests := []struct {
+		query string
+		want  []int // the beginning of the ranking
+		why   string
+	}{
+		{"MongoDB find", []int{0, 1}, "camel case in the query"},
+		{"youtube", []int{2}, "camel case in a description"},
+		{"YouTube clips", []int{2, 3}, "camel case in both"},
+		{"LinkedIn profile", []int{4, 5}, "a word that ends in a stop word"},
+		{"s3 pages upload", []int{6, 7}, "a letter and a digit"},
+		{"whois domain", []int{8}, "a word of stop words"},
+		{"createNote", []int{9, 10}, "a name in camel case"},
+	}
+	for _, tt := range tests {
+		got := bestOf(t, s, search.ParseQuery(tt.query))
+		assert.Equal(t, tt.want, got[:min(len(got), len(tt.want))], "%s: %q", tt.why, tt.query)
+	}
+}
+
 // An identifier of a query is no words, unless the query has nothing else.
 func TestBM25Identifiers(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},

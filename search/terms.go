@@ -21,11 +21,20 @@ import (
 // A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
 // Words are lower-cased, stripped of diacritics and stemmed as English. Runs of Chinese,
 // Japanese and Korean characters become single characters and pairs. Stop words are left out.
+// Words that were cut are kept aside, whole: "youtube" of "YouTube".
 type termizer struct {
 	terms   []string         // number -> term
 	numbers map[string]int32 // term -> number
 	words   map[string]int32 // word as written -> number of its term; noTerm for a stop word
+	wholes  []whole          // of the texts that were appended
 	spare   []int32
+}
+
+// A whole is a word that camel case or digits cut into several words, as one term. Makers of
+// tools write "MongoDB" and "mongodb", "YouTube" and "youtube", "S3" and "s3".
+type whole struct {
+	term     int32
+	from, to int // its words, in the terms that were appended
 }
 
 const noTerm = -1
@@ -34,10 +43,22 @@ func newTermizer() *termizer {
 	return &termizer{numbers: make(map[string]int32), words: make(map[string]int32)}
 }
 
-// append adds the numbers of the terms of text to terms.
+// append adds the numbers of the terms of text to terms, and its wholes to z.wholes.
 func (z *termizer) append(terms []int32, text string) []int32 {
+	start, from, words := 0, 0, 0 // of the words before i without anything between them
 	for i := 0; i < len(text); {
 		class, end := wordAt(text, i)
+		if class == noLetter || class == ideograph {
+			if words > 1 {
+				z.appendWhole(text[start:i], from, len(terms))
+			}
+			words = 0
+		} else {
+			if words == 0 {
+				start, from = i, len(terms)
+			}
+			words++
+		}
 		switch class {
 		case noLetter:
 		case ideograph:
@@ -49,7 +70,27 @@ func (z *termizer) append(terms []int32, text string) []int32 {
 		}
 		i = end
 	}
+	if words > 1 {
+		z.appendWhole(text[start:], from, len(terms))
+	}
 	return terms
+}
+
+// The lengths of the longest words that count whole. Longer words are names of functions, which
+// nobody writes in another way, or with a digit, something and its number.
+const (
+	maxWholeBytes      = 16
+	maxDigitWholeBytes = 3
+)
+
+// appendWhole adds a word to z.wholes, if it is not too long.
+func (z *termizer) appendWhole(word string, from, to int) {
+	if len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
+		return
+	}
+	if n := z.number(word, lower); n != noTerm {
+		z.wholes = append(z.wholes, whole{n, from, to})
+	}
 }
 
 func (z *termizer) appendIdeographic(terms []int32, run string) []int32 {
