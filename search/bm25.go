@@ -83,7 +83,7 @@ import (
 //   - the share of the query that a tool has, to the power of 0.2 or 0.5: -0.1 -0.0,
 //     -0.2 -0.1
 //   - the first sentence of a description twice: -0.2 -0.0
-//   - near words in queries of any length: -0.0 -0.1, because names are taken for words
+//   - words cut short in queries of any length: -0.0 -0.1, because names are taken for words
 
 const (
 	defaultK1       = 1.0

@@ -54,7 +54,7 @@ func isASCIIWord(c byte) bool { return c < 0x80 && byteClasses[c] != noLetter }
 
 // isIdentifier reports whether a run of ASCII letters and digits is an identifier.
 func isIdentifier(run string) bool {
-	if len(run) <= minSwitches || strings.IndexAny(run, "0123456789") < 0 {
+	if len(run) <= minSwitches || !strings.ContainsAny(run, "0123456789") {
 		return false
 	}
 	switches, isHex := 0, true

@@ -192,9 +192,8 @@ func (s *bm25Scratch) weigh(x *bm25) {
 				s.addTerm(id, other.weight, group)
 			}
 		}
-		// In a sentence, an unknown word is mostly a name.
 		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
-		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords && len(s.texts) <= maxNearQuery {
+		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords {
 			unknown++
 			s.addNear(x, n, weight, group, inLexicon)
 		}
@@ -254,7 +253,7 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKno
 	if isKnown {
 		return
 	}
-	s.near = x.near(s.near[:0], word)
+	s.near = x.near(s.near[:0], word, len(s.texts) <= maxShortQuery)
 	for _, near := range s.near {
 		if !s.asksFor(x.terms[near.id]) {
 			s.addTerm(near.id, weight*nearWeight, group)

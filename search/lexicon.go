@@ -62,6 +62,10 @@ var synonyms = func() map[string][]synonym {
 	all := make(map[string][]synonym)
 	addGroups(all, spellings, spellingWeight)
 	addGroups(all, sameThings, synonymWeight)
+	many := english.Stem("many", true) // "how many issues" asks for their count
+	for _, count := range []string{"count", "number", "total"} {
+		all[many] = append(all[many], synonym{count, synonymWeight})
+	}
 	return all
 }()
 
