@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
@@ -35,9 +36,9 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 		list := x.list(term.id)
 		if at, found := findPosting(list, int32(doc)); found {
 			scored = term.group
-			e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(float32(term.weight)*list[at].impact))...)
+			e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(float32(term.weight)*list[at].impact), s.reason(term))...)
 		} else {
-			e.Parts = append(e.Parts, Contribution{Term: x.terms[term.id], Detail: "not found"})
+			e.Parts = append(e.Parts, Contribution{Term: x.terms[term.id], Detail: "not found" + s.reason(term)})
 		}
 	}
 	s.touch(int32(doc))
@@ -89,8 +90,20 @@ func (x *bm25) countTerms(doc *Document) bm25Counts {
 	return counts
 }
 
+// reason says why a term is in the query, or nothing if it was asked for.
+func (s *bm25Scratch) reason(term bm25Term) string {
+	if term.reason == asked {
+		return ""
+	}
+	text := "; " + reasonDetail[term.reason]
+	if term.from != noTerm {
+		text += " " + strconv.Quote(s.termizer.terms[term.from])
+	}
+	return text
+}
+
 // explainTerm divides the impact of a term among the fields that have it.
-func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64) []Contribution {
+func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64, reason string) []Contribution {
 	text := x.terms[term.id]
 	row := counts.terms[text]
 	if row == nil {
@@ -106,7 +119,7 @@ func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64) []C
 	for field, n := range row {
 		if shares[field] > 0 {
 			parts = append(parts, Contribution{text, fieldTitles[field], impact * (shares[field] / f),
-				fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g", n, term.weight, x.idf[term.id])})
+				fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g%s", n, term.weight, x.idf[term.id], reason)})
 		}
 	}
 	return parts

@@ -21,6 +21,28 @@ type bm25Term struct {
 	id     int32
 	group  int32 // only the first term of a group that a tool has counts
 	weight float64
+	from   int32 // the word that it stands for, in the termizer's numbers; noTerm means no single word
+	reason bm25Reason
+}
+
+// A bm25Reason says why a term is in a query.
+type bm25Reason uint8
+
+const (
+	asked bm25Reason = iota
+	synonymous
+	misspelled
+	divided
+	joined
+	translated
+)
+
+var reasonDetail = [...]string{
+	synonymous: "a synonym of",
+	misspelled: "near",
+	divided:    "a part of",
+	joined:     "two words of the query as one",
+	translated: "in the lexicon for",
 }
 
 // maxRememberedWords is how many words of earlier queries a scratch remembers.
@@ -30,7 +52,7 @@ const maxRememberedWords = 1 << 14
 func (s *bm25Scratch) read(x *bm25, q Query) {
 	s.forget()
 	text := q.text()
-	s.readText(text)
+	s.readText(x, text)
 	s.weigh(x)
 	s.findNamed(x, text)
 }
@@ -88,9 +110,9 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 }
 
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
-func (s *bm25Scratch) readText(text string) {
-	if s.cut(text, s.appendWords); len(s.texts) == 0 {
-		s.cut(text, s.termizer.append) // of identifiers only
+func (s *bm25Scratch) readText(x *bm25, text string) {
+	if s.cut(x, text, s.appendWords); len(s.texts) == 0 {
+		s.cut(x, text, s.termizer.append) // of identifiers only
 	}
 	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
 		s.counts = append(s.counts, make([]bm25Counted, more)...)
@@ -108,9 +130,9 @@ func (s *bm25Scratch) readText(text string) {
 }
 
 // cut sets texts, plain and ends.
-func (s *bm25Scratch) cut(text string, appendTerms func(terms []int32, text string) []int32) {
+func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
 	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
-	s.termizer.wholes = s.termizer.wholes[:0]
+	s.termizer.wholes, s.meanings, s.meant = s.termizer.wholes[:0], s.meanings[:0], 0
 	for i := 0; i < len(text); {
 		start, end := nextValue(text, i)
 		for i < start {
@@ -118,11 +140,13 @@ func (s *bm25Scratch) cut(text string, appendTerms func(terms []int32, text stri
 			from := len(s.texts)
 			s.texts = appendTerms(s.texts, text[i:stop])
 			s.plain = append(s.plain, s.texts[from:]...)
+			s.readChinese(x, text[i:stop], 1)
 			if i = stop; i < start && len(s.ends) < maxSentences-1 {
 				s.ends = append(s.ends, len(s.texts))
 			}
 		}
 		s.texts = appendTerms(s.texts, text[start:end])
+		s.readChinese(x, text[start:end], valueWeight)
 		i = end
 	}
 	s.ends = append(s.ends, len(s.texts))
@@ -176,7 +200,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		// If a tool has a whole, its parts count less.
 		for ; len(wholes) > 0 && wholes[0].from <= group; wholes = wholes[1:] {
 			if id := s.id(x, wholes[0].term); id != noTerm {
-				s.addTerm(id, s.weightOf(wholes[0].term), 3*len(s.texts)+group)
+				s.addTerm(bm25Term{id: id, group: int32(3*len(s.texts) + group), weight: s.weightOf(wholes[0].term)})
 				partsEnd = wholes[0].to
 			}
 		}
@@ -184,14 +208,15 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			weight *= partWeight
 		}
 		if id := s.id(x, n); id != noTerm {
-			s.addTerm(id, weight, group)
+			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight})
 		}
 		others, inLexicon := synonyms[s.termizer.terms[n]]
 		for _, other := range others {
 			if id, known := x.ids[other.term]; known && !s.asksFor(other.term) {
-				s.addTerm(id, other.weight, group)
+				s.addTerm(bm25Term{id: id, group: int32(group), weight: other.weight, from: n, reason: synonymous})
 			}
 		}
+		s.addChinese(x, n, group)
 		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
 		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords {
 			unknown++
@@ -203,9 +228,10 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	}
 	for _, w := range wholes { // of stop words only
 		if id := s.id(x, w.term); id != noTerm {
-			s.addTerm(id, s.weightOf(w.term), 3*len(s.texts)+w.from)
+			s.addTerm(bm25Term{id: id, group: int32(3*len(s.texts) + w.from), weight: s.weightOf(w.term)})
 		}
 	}
+	s.addMeanings(4 * len(s.texts))
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
@@ -214,7 +240,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			id, known = x.ids[string(s.joined[:last])]
 		}
 		if known {
-			s.addTerm(id, joinedWeight, 2*len(s.texts)+i)
+			s.addTerm(bm25Term{id: id, group: int32(2*len(s.texts) + i), weight: joinedWeight, from: noTerm, reason: joined})
 		}
 	}
 	for _, n := range s.texts {
@@ -235,9 +261,9 @@ func (s *bm25Scratch) isWord(n int32) bool {
 }
 
 // addTerm adds a term to the query, unless the query has it already.
-func (s *bm25Scratch) addTerm(id int32, weight float64, group int) {
-	if s.taken.Add(int(id)) {
-		s.query.terms = append(s.query.terms, bm25Term{id, int32(group), weight})
+func (s *bm25Scratch) addTerm(term bm25Term) {
+	if s.taken.Add(int(term.id)) {
+		s.query.terms = append(s.query.terms, term)
 	}
 }
 
@@ -246,8 +272,8 @@ func (s *bm25Scratch) addTerm(id int32, weight float64, group int) {
 func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) {
 	word := s.termizer.terms[n]
 	if first, second, ok := x.split(word); ok {
-		s.addTerm(first, weight, group)
-		s.addTerm(second, weight, len(s.texts)+group)
+		s.addTerm(bm25Term{id: first, group: int32(group), weight: weight, from: n, reason: divided})
+		s.addTerm(bm25Term{id: second, group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
 		return
 	}
 	if isKnown {
@@ -256,7 +282,7 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKno
 	s.near = x.near(s.near[:0], word, len(s.texts) <= maxShortQuery)
 	for _, near := range s.near {
 		if !s.asksFor(x.terms[near.id]) {
-			s.addTerm(near.id, weight*nearWeight, group)
+			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
 		}
 	}
 }
@@ -264,7 +290,7 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKno
 // asksFor reports whether the query has the term.
 func (s *bm25Scratch) asksFor(term string) bool {
 	n, seen := s.termizer.numbers[term]
-	return seen && s.counts[n].all > 0
+	return seen && int(n) < len(s.counts) && s.counts[n].all > 0
 }
 
 // findPosting returns the place of a document's posting in a list.

@@ -43,6 +43,8 @@ type bm25Scratch struct {
 	candidates []int32
 	near       []nearTerm
 	spare      []int32
+	meanings   []bm25Meaning
+	meant      int32 // groups of meanings
 }
 
 type bm25Cell struct {

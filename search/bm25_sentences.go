@@ -54,6 +54,11 @@ func (s *bm25Scratch) readSentences() {
 				s.spans = append(s.spans, span)
 			}
 		}
+		for _, m := range s.meanings {
+			if m.sentence == int32(i) && m.span.to > m.span.from {
+				s.spans = append(s.spans, m.span)
+			}
+		}
 		if start = end; len(s.spans) > from {
 			r.sentences = append(r.sentences, s.spans[from:])
 		}

@@ -216,7 +216,7 @@ func TestBM25Explains(t *testing.T) {
 func bm25Text(random *rand.Rand, docs []search.Document) string {
 	var b strings.Builder
 	for range 1 + random.IntN(12) {
-		word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details"))
+		word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details", "创建日历事件", "MongoDB", "webpage"))
 		if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
 			word = word[:at-1] + word[at:] // a letter is missing
 		}

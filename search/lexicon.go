@@ -1,13 +1,27 @@
 package search
 
 import (
+	_ "embed"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 )
 
-// Words that searchers treat as special: words that say nothing about a tool, and synonyms.
-// bm25.go tells what was tried with them.
+// Words that searchers treat as special: words that say nothing about a tool, and the words of
+// lexicon.txt, which stand for other words. bm25.go tells what was tried with them.
+//
+// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
+// tools, and not from the queries that a searcher is measured with. A line that begins with "#"
+// is a comment, and a line "== name" begins a section:
+//
+//	== spellings    a word and its abbreviations              repository repo
+//	== synonyms     what makers of tools name differently     delete remove erase
+//	== chinese      Chinese, a tab, English, best first       天气<tab>weather; forecast
+//
+// A Chinese word without English says nothing. It is there because its characters would:
+// 关于, about, is not 关, to close.
 
 // stopWords are left out of indexes and queries. They are function words, and words that
 // people wrap a request in ("please help me to ..."). "use", "need", "get" and "want" are
@@ -44,6 +58,28 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
+//go:embed lexicon.txt
+var lexiconText string
+
+// lexiconSection returns a section of lexicon.txt.
+func lexiconSection(name string) string {
+	_, text, _ := strings.Cut(lexiconText, "\n== "+name+"\n")
+	text, _, _ = strings.Cut(text, "\n== ")
+	return text
+}
+
+// lexiconLines calls yield with the lines of a section, without its comments and empty lines.
+func lexiconLines(section string) func(yield func(line string) bool) {
+	return func(yield func(line string) bool) {
+		for line := range strings.Lines(lexiconSection(section)) {
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
 // A synonym is a stemmed word that may stand for another word, and its weight if it does.
 type synonym struct {
 	term   string
@@ -55,13 +91,11 @@ const (
 	spellingWeight = 0.6 // of another spelling of the word
 )
 
-// synonyms maps a stemmed word to the other words of its groups, the nearest first. A group of
-// spellings is a word and its abbreviations. A group of sameThings is verbs or things that
-// different makers of tools name differently.
+// synonyms maps a stemmed word to the other words of its groups, the nearest first.
 var synonyms = func() map[string][]synonym {
 	all := make(map[string][]synonym)
-	addGroups(all, spellings, spellingWeight)
-	addGroups(all, sameThings, synonymWeight)
+	addGroups(all, "spellings", spellingWeight)
+	addGroups(all, "synonyms", synonymWeight)
 	many := english.Stem("many", true) // "how many issues" asks for their count
 	for _, count := range []string{"count", "number", "total"} {
 		all[many] = append(all[many], synonym{count, synonymWeight})
@@ -69,113 +103,8 @@ var synonyms = func() map[string][]synonym {
 	return all
 }()
 
-const spellings = `
-address addr
-administrator admin
-application app
-attribute attr
-authentication auth
-authorization auth
-calculate calc
-calculator calc
-command cmd
-configuration config
-database db
-description desc
-directory dir
-document doc
-documentation docs
-environment env
-identifier id
-image img
-information info
-language lang
-maximum max
-message msg
-minimum min
-notification notify
-number num
-organization org
-package pkg
-parameter param
-picture pic
-reference ref
-repository repo
-request req
-response resp
-specification spec
-statistic stats
-temperature temp
-`
-
-const sameThings = `
-get fetch retrieve read show view obtain find lookup
-create add new make generate insert
-delete remove erase
-update edit modify change set
-list enumerate show
-search find query look lookup
-send post
-write save store
-upload put
-buy purchase order
-book reserve reservation
-cancel abort
-start run launch execute
-stop halt terminate
-compute calculate determine
-convert transform translate
-check verify validate
-draw plot chart graph diagram
-summary summarize abstract
-rewrite paraphrase
-picture image photo
-movie film
-song music track
-video clip
-email mail
-weather forecast
-flight airline
-trip travel journey vacation holiday
-hotel accommodation lodging
-restaurant dining
-recipe cooking dish meal food
-price cost
-money fund
-currency exchange
-stock share ticker
-customer client
-company firm business organization
-job career
-location place
-city town
-country nation
-postcode zip
-document file
-directory folder
-website site webpage
-url link
-news article headline
-comment note
-review feedback
-error exception failure
-bug issue
-meeting appointment event
-timetable schedule agenda
-reminder alarm
-doctor physician
-illness disease
-medicine drug medication
-university college school
-student pupil
-lesson course class
-vehicle car
-phone telephone
-television tv
-`
-
-func addGroups(all map[string][]synonym, groups string, weight float64) {
-	for group := range strings.Lines(groups) {
+func addGroups(all map[string][]synonym, section string, weight float64) {
+	for group := range lexiconLines(section) {
 		words := strings.Fields(group)
 		for i := range words {
 			words[i] = english.Stem(words[i], true)
@@ -189,3 +118,52 @@ func addGroups(all map[string][]synonym, groups string, weight float64) {
 		}
 	}
 }
+
+// chineseWords are the Chinese words of the lexicon.
+type chineseWords struct {
+	english map[string]string // Chinese -> the English of its line
+	longest int               // bytes
+}
+
+// chinese is read at the first query in Chinese.
+var chinese = sync.OnceValue(func() chineseWords {
+	words := chineseWords{english: make(map[string]string)}
+	for line := range lexiconLines("chinese") {
+		word, english, _ := strings.Cut(line, "\t")
+		words.english[word] = english
+		words.longest = max(words.longest, len(word))
+	}
+	return words
+})
+
+// cut returns the length of the longest word that a run of characters begins with, and its
+// English. A character that begins no word is a word without English.
+func (w chineseWords) cut(run string) (length int, english string) {
+	_, first := utf8.DecodeRuneInString(run)
+	for length = min(len(run), w.longest); length > first; length-- {
+		if length < len(run) && !utf8.RuneStart(run[length]) {
+			continue
+		}
+		if english, known := w.english[run[:length]]; known {
+			return length, english
+		}
+	}
+	return first, w.english[run[:first]]
+}
+
+// chineseOf maps a stemmed English word to the Chinese words that it stands for, the best
+// first. It is read when a catalog is in Chinese and a query in English.
+var chineseOf = sync.OnceValue(func() map[string][]string {
+	const ranks = 3 // of the English of a line
+	all := make(map[string][]string)
+	for rank := range ranks {
+		for line := range lexiconLines("chinese") {
+			word, meanings, _ := strings.Cut(line, "\t")
+			if words := strings.Split(meanings, "; "); rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
+				stem := english.Stem(words[rank], true)
+				all[stem] = append(all[stem], word)
+			}
+		}
+	}
+	return all
+})

@@ -20,8 +20,8 @@ import (
 //
 // A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
 // Words are lower-cased, stripped of diacritics and stemmed as English. Runs of Chinese,
-// Japanese and Korean characters become single characters and pairs. Stop words are left out.
-// Words that were cut are kept aside, whole: "youtube" of "YouTube".
+// Japanese and Korean characters become single characters and pairs, in simplified form. Stop
+// words are left out. Words that were cut are kept aside, whole: "youtube" of "YouTube".
 type termizer struct {
 	terms   []string         // number -> term
 	numbers map[string]int32 // term -> number
@@ -94,6 +94,7 @@ func (z *termizer) appendWhole(word string, from, to int) {
 }
 
 func (z *termizer) appendIdeographic(terms []int32, run string) []int32 {
+	run = simplify(run)
 	add := func(start, end int) {
 		if n := z.number(run[start:end], ideograph); n != noTerm {
 			terms = append(terms, n)

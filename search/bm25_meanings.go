@@ -1,0 +1,176 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Two languages. A query in Chinese finds tools in English, and the other way round, by the
+// lexicon. Chinese is cut into the longest words that the lexicon has:
+//
+//	查询明天的天气 -> 查询       query, 0.7 search, 0.5 get
+//	                  明天       tomorrow
+//	                  天气       weather, 0.7 forecast
+//
+// A word is a group: a tool gets the first of its meanings that it has. A word that means
+// several English words is several groups. A catalog that has the Chinese word as well
+// takes half the weight for the English.
+//
+// An English word stands for its Chinese words as for its synonyms. They are known by their
+// pairs of characters.
+//
+// The lexicon has 6,900 lines. Over English tools, questions in Chinese have a recall at 5 of
+// 74.3 %, and 2.6 % without it; the same questions in English have 76.0 %. English questions
+// over tools whose names alone are in English have 74.7 % and 72.4 %. Where the tools and the
+// questions are Chinese but the names English, the lexicon adds 2.6 points. Tried and dropped,
+// Chinese questions over English tools: without words of a single character -0.8, all meanings
+// count the same -1.3, two meanings -0.4, five +0.1.
+
+// meaningWeights are the weights of the meanings of a word, the best first.
+var meaningWeights = [...]float64{1, 0.7, 0.5}
+
+const (
+	bilingualWeight  = 0.5 // of a meaning, if the catalog has the Chinese word too
+	chineseWeight    = 0.5 // of the best Chinese word for an English word
+	nextChinese      = 0.8 // of it for each further word
+	maxChinese       = 4   // Chinese words for an English word
+	minHan           = 0xe3
+	maxMeaningGroups = 4 // English words in a meaning
+)
+
+// bm25Meaning is an English term that a Chinese word of the query means.
+type bm25Meaning struct {
+	term     bm25Term
+	sentence int32
+	span     bm25Span // in the terms of the query
+}
+
+// readChinese adds the meanings of the Chinese words of a text, which is a part of a sentence.
+func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
+	if !x.hasLatin {
+		return
+	}
+	for i := 0; i < len(text); {
+		if text[i] < minHan { // the first byte of U+3000; Chinese characters come after it
+			i++
+			continue
+		}
+		end := hanEnd(text, i)
+		if end == i {
+			_, size := utf8.DecodeRuneInString(text[i:])
+			i += size
+			continue
+		}
+		for run := simplify(text[i:end]); run != ""; {
+			length, english := chinese().cut(run)
+			if english != "" {
+				s.addMeaningsOf(x, run[:length], english, weight)
+			}
+			run = run[length:]
+		}
+		i = end
+	}
+}
+
+// hanEnd returns where the run of Chinese characters at i ends.
+func hanEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !unicode.Is(unicode.Han, r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// addMeaningsOf adds the meanings of a Chinese word. english is as in the lexicon.
+func (s *bm25Scratch) addMeaningsOf(x *bm25, word, english string, weight float64) {
+	if x.hasIdeographs && s.holdsAll(x, word) {
+		weight *= bilingualWeight
+	}
+	from := s.termizer.number(word, ideograph)
+	groups, rank := 0, 0
+	for meaning := range strings.SplitSeq(english, "; ") {
+		if rank == len(meaningWeights) {
+			break
+		}
+		s.spare = s.spare[:0]
+		for part := range strings.SplitSeq(meaning, " ") {
+			if n := s.termizer.number(part, lower); n != noTerm {
+				s.spare = append(s.spare, n)
+			}
+		}
+		if groups == 0 {
+			groups = min(len(s.spare), maxMeaningGroups)
+		}
+		for i, n := range s.spare {
+			id := s.id(x, n)
+			if id == noTerm {
+				continue
+			}
+			of := weight * meaningWeights[rank]
+			if requestWords[s.termizer.terms[n]] {
+				of *= requestWeight
+			}
+			// The last words of two meanings are the things that they speak of.
+			group := max(0, i-len(s.spare)+groups)
+			s.meanings = append(s.meanings, bm25Meaning{
+				term:     bm25Term{id: id, group: s.meant + int32(group), weight: of, from: from, reason: translated},
+				sentence: int32(len(s.ends)),
+			})
+		}
+		rank++
+	}
+	s.meant += int32(groups)
+}
+
+// holdsAll reports whether the index has all terms of a Chinese word.
+func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
+	s.spare = s.termizer.appendIdeographic(s.spare[:0], word)
+	return !slices.ContainsFunc(s.spare, func(n int32) bool { return s.id(x, n) == noTerm })
+}
+
+// addMeanings adds the meanings to the terms of the query, each where it has most weight.
+func (s *bm25Scratch) addMeanings(firstGroup int) {
+	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
+		return cmp.Or(cmp.Compare(a.term.id, b.term.id), cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.group, b.term.group))
+	})
+	s.meanings = slices.CompactFunc(s.meanings, func(a, b bm25Meaning) bool { return a.term.id == b.term.id })
+	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
+		return cmp.Or(cmp.Compare(a.term.group, b.term.group), cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.id, b.term.id))
+	})
+	for i := range s.meanings {
+		m := &s.meanings[i]
+		m.span.from = int32(len(s.query.terms))
+		m.term.group += int32(firstGroup)
+		s.addTerm(m.term)
+		m.span.to = int32(len(s.query.terms))
+	}
+}
+
+// addChinese adds the Chinese words for a term of the query to its group.
+func (s *bm25Scratch) addChinese(x *bm25, n int32, group int) {
+	if !x.hasIdeographs || s.termizer.terms[n][0] >= utf8.RuneSelf {
+		return
+	}
+	found, weight := 0, chineseWeight
+	for _, word := range chineseOf()[s.termizer.terms[n]] {
+		if !s.holdsAll(x, word) {
+			continue
+		}
+		for _, part := range s.spare {
+			term := s.termizer.terms[part]
+			if isPair := len(term) > len(word)/utf8.RuneCountInString(word); (isPair || len(term) == len(word)) && !s.asksFor(term) {
+				s.addTerm(bm25Term{id: s.id(x, part), group: int32(group), weight: weight, from: n, reason: translated})
+			}
+		}
+		if found++; found == maxChinese {
+			return
+		}
+		weight *= nextChinese
+	}
+}
