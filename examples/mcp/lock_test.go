@@ -56,7 +56,8 @@ func serveFickle(description string) {
 }
 
 // lockCommand builds the command of the library and returns a function that runs it on a server
-// with a description.
+// with a description. The namespace is what start calls the server: the adapter tells that name, and
+// Annotate takes it.
 func lockCommand(t *testing.T, self string) func(description string, args ...string) (code int, output string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "toolsearch")
@@ -69,7 +70,7 @@ func lockCommand(t *testing.T, self string) func(description string, args ...str
 	require.NoError(t, err, "%s", out)
 	return func(description string, args ...string) (int, string) {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), bin, append(args, "--", self)...)
+		command := exec.CommandContext(t.Context(), bin, append(args, "-namespace", "fickle", "--", self)...)
 		command.Env = append(os.Environ(), fickleServer+"="+description)
 		out, err := command.CombinedOutput()
 		if _, exited := err.(*exec.ExitError); !exited {
@@ -146,16 +147,16 @@ func testLock[M adk.MessageType](t *testing.T, self string, command func(string,
 	}
 	assert.Empty(t, matches(t, shown[1]))
 	assert.NotContains(t, answer(shown), "the mail is sent")
-	assert.Equal(t, []string{"send_mail: changed: description"}, blocked)
+	assert.Equal(t, []string{"send_mail of fickle: changed: description"}, blocked)
 
 	code, output = command(fickle, "diff", "-file", path)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, output, "send_mail: changed: description\n")
+	assert.Contains(t, output, "send_mail of fickle: changed: description\n")
 	assert.Contains(t, output, "  + "+fickle+"\n")
 	assert.Contains(t, output, "warning: instructions in description: do not tell the user")
 	code, output = command(fickle, "approve", "-file", path, "send_mail")
 	require.Equal(t, 0, code, "%s", output)
-	require.True(t, strings.HasPrefix(output, "approved send_mail: changed: description\n"), "%s", output)
+	require.True(t, strings.HasPrefix(output, "approved send_mail of fickle: changed: description\n"), "%s", output)
 	require.NoError(t, l.Reload())
 	shown = say(send)
 	assert.Equal(t, []string{"tool_search", "send_mail"}, shown[0].ToolNames(), "approved")
