@@ -164,8 +164,9 @@ func (s *bm25Scratch) addChinese(x *bm25, n int32, group int) {
 		}
 		for _, part := range s.spare {
 			term := s.termizer.terms[part]
-			if isPair := len(term) > len(word)/utf8.RuneCountInString(word); (isPair || len(term) == len(word)) && !s.asksFor(term) {
-				s.addTerm(bm25Term{id: s.id(x, part), group: int32(group), weight: weight, from: n, reason: translated})
+			id := s.id(x, part)
+			if isPair := len(term) > len(word)/utf8.RuneCountInString(word); (isPair || len(term) == len(word)) && !s.wanted.Has(int(id)) {
+				s.addTerm(bm25Term{id: id, group: int32(group), weight: weight, from: n, reason: translated})
 			}
 		}
 		if found++; found == maxChinese {

@@ -31,6 +31,7 @@ type bm25Reason uint8
 const (
 	asked bm25Reason = iota
 	synonymous
+	related
 	misspelled
 	divided
 	joined
@@ -39,6 +40,7 @@ const (
 
 var reasonDetail = [...]string{
 	synonymous: "a synonym of",
+	related:    "in the thesaurus for",
 	misspelled: "near",
 	divided:    "a part of",
 	joined:     "two words of the query as one",
@@ -190,6 +192,15 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown, wholes, partsEnd := 0, s.termizer.wholes, 0
+	for _, n := range s.texts {
+		s.want(s.id(x, n))
+	}
+	for _, w := range s.termizer.wholes {
+		s.want(s.id(x, w.term))
+	}
+	for _, m := range s.meanings {
+		s.want(m.term.id)
+	}
 	hasWords := slices.ContainsFunc(s.texts, s.isWord)
 	for group, n := range s.texts {
 		if hasWords && isSingleLetter(s.termizer.terms[n]) {
@@ -212,15 +223,18 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		}
 		others, inLexicon := synonyms[s.termizer.terms[n]]
 		for _, other := range others {
-			if id, known := x.ids[other.term]; known && !s.asksFor(other.term) {
+			if id, known := x.ids[other.term]; known && !s.wanted.Has(int(id)) {
 				s.addTerm(bm25Term{id: id, group: int32(group), weight: other.weight, from: n, reason: synonymous})
 			}
 		}
 		s.addChinese(x, n, group)
-		isValue := s.counts[n].plain == 0 && len(s.plain) > 0
+		isSplit, isValue := false, s.counts[n].plain == 0 && len(s.plain) > 0
 		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords {
 			unknown++
-			s.addNear(x, n, weight, group, inLexicon)
+			isSplit = s.addNear(x, n, weight, group, inLexicon)
+		}
+		if len(s.texts) <= maxRelatedQuery && !isSplit {
+			s.addRelated(x, n, weight*relatedWeight, group)
 		}
 		if to := int32(len(s.query.terms)); to > from {
 			s.counts[n].span = bm25Span{from, to}
@@ -250,14 +264,25 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		s.counts[w.term] = bm25Counted{}
 	}
 	for _, term := range s.query.terms {
-		s.taken[term.id/64] &^= 1 << (term.id % 64)
+		s.taken.Remove(int(term.id))
 	}
+	for _, id := range s.wantedTerms {
+		s.wanted.Remove(int(id))
+	}
+	s.wantedTerms = s.wantedTerms[:0]
 }
 
 // isWord reports whether a term is neither a number nor a single letter.
 func (s *bm25Scratch) isWord(n int32) bool {
 	term := s.termizer.terms[n]
 	return classOf(rune(term[0])) != digit && !isSingleLetter(term)
+}
+
+// want notes that the query asks for a term itself. No other word stands for the term then.
+func (s *bm25Scratch) want(id int32) {
+	if id != noTerm && s.wanted.Add(int(id)) {
+		s.wantedTerms = append(s.wantedTerms, id)
+	}
 }
 
 // addTerm adds a term to the query, unless the query has it already.
@@ -267,30 +292,34 @@ func (s *bm25Scratch) addTerm(term bm25Term) {
 	}
 }
 
-// addNear adds the terms that an unknown word may be meant for. If the word is two words
-// written as one, both count. A known word is not misspelled.
-func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) {
-	word := s.termizer.terms[n]
-	if first, second, ok := x.split(word); ok {
-		s.addTerm(bm25Term{id: first, group: int32(group), weight: weight, from: n, reason: divided})
-		s.addTerm(bm25Term{id: second, group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
-		return
-	}
-	if isKnown {
-		return
-	}
-	s.near = x.near(s.near[:0], word, len(s.texts) <= maxShortQuery)
-	for _, near := range s.near {
-		if !s.asksFor(x.terms[near.id]) {
-			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
+// addRelated adds the words of the thesaurus for a term.
+func (s *bm25Scratch) addRelated(x *bm25, n int32, weight float64, group int) {
+	for _, other := range thesaurus()[s.termizer.terms[n]] {
+		if id, known := x.ids[other]; known && !s.wanted.Has(int(id)) {
+			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight, from: n, reason: related})
 		}
 	}
 }
 
-// asksFor reports whether the query has the term.
-func (s *bm25Scratch) asksFor(term string) bool {
-	n, seen := s.termizer.numbers[term]
-	return seen && int(n) < len(s.counts) && s.counts[n].all > 0
+// addNear adds the terms that an unknown word may be meant for. If the word is two words
+// written as one, both count. A known word is not misspelled.
+func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) (isSplit bool) {
+	word := s.termizer.terms[n]
+	if first, second, ok := x.split(word); ok {
+		s.addTerm(bm25Term{id: first, group: int32(group), weight: weight, from: n, reason: divided})
+		s.addTerm(bm25Term{id: second, group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
+		return true
+	}
+	if isKnown {
+		return false
+	}
+	s.near = x.near(s.near[:0], word, len(s.texts) <= maxShortQuery)
+	for _, near := range s.near {
+		if !s.wanted.Has(int(near.id)) {
+			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
+		}
+	}
+	return false
 }
 
 // findPosting returns the place of a document's posting in a list.

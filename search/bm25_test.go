@@ -433,7 +433,7 @@ func TestBM25Wholes(t *testing.T) {
 // An identifier of a query is no words, unless the query has nothing else.
 func TestBM25Identifiers(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
-		doc("get_user", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de"),
+		doc("get_walnut", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de"),
 		doc("close_account", "Of a customer"),
 		doc("run_c", "Compiles"),
 		doc("read_v20", "C or R"),

@@ -18,6 +18,7 @@ import (
 //
 //	== spellings    a word and its abbreviations              repository repo
 //	== synonyms     what makers of tools name differently     delete remove erase
+//	== thesaurus    a word, and what it may have to do with   homestay lodging rental
 //	== chinese      Chinese, a tab, English, best first       天气<tab>weather; forecast
 //
 // A Chinese word without English says nothing. It is there because its characters would:
@@ -89,6 +90,9 @@ type synonym struct {
 const (
 	synonymWeight  = 0.4 // of a word with about the same meaning
 	spellingWeight = 0.6 // of another spelling of the word
+	relatedWeight  = 0.2 // of a word of the thesaurus, times the weight of the word itself
+
+	maxRelatedQuery = 20 // terms of a query that the thesaurus is asked for
 )
 
 // synonyms maps a stemmed word to the other words of its groups, the nearest first.
@@ -118,6 +122,30 @@ func addGroups(all map[string][]synonym, section string, weight float64) {
 		}
 	}
 }
+
+// thesaurus maps a stemmed word to the words that it may have to do with, the likeliest first.
+// It is read at the first query.
+var thesaurus = sync.OnceValue(func() map[string][]string {
+	all := make(map[string][]string)
+	stems := make(map[string]string)
+	stem := func(word string) string {
+		if stems[word] == "" {
+			stems[word] = english.Stem(word, true)
+		}
+		return stems[word]
+	}
+	for line := range lexiconLines("thesaurus") {
+		head := ""
+		for word := range strings.FieldsSeq(line) {
+			if head == "" {
+				head = stem(word)
+			} else if word := stem(word); word != head {
+				all[head] = append(all[head], word)
+			}
+		}
+	}
+	return all
+})
 
 // chineseWords are the Chinese words of the lexicon.
 type chineseWords struct {

@@ -3,6 +3,7 @@ package search_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -35,13 +36,22 @@ func lexiconLines(t *testing.T) map[string][]string {
 func TestLexiconFormat(t *testing.T) {
 	english := regexp.MustCompile(`^[a-z0-9]+( [a-z0-9]+)*$`)
 	sections := lexiconLines(t)
-	for _, section := range []string{"spellings", "synonyms", "chinese"} {
+	for _, section := range []string{"spellings", "synonyms", "thesaurus", "chinese"} {
 		assert.NotEmpty(t, sections[section], "the section %q", section)
 	}
 	for _, section := range []string{"spellings", "synonyms"} {
 		for _, line := range sections[section] {
 			assert.Regexp(t, english, line)
 		}
+	}
+	heads := map[string]bool{}
+	for _, line := range sections["thesaurus"] {
+		words := strings.Fields(line)
+		assert.Regexp(t, english, line)
+		assert.Len(t, words, min(4, max(2, len(words))), "%q", line)
+		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(words))), len(words), "different words in %q", line)
+		assert.False(t, heads[words[0]], "a second line for %q", words[0])
+		heads[words[0]] = true
 	}
 	seen := map[string]bool{}
 	for _, line := range sections["chinese"] {
@@ -267,6 +277,12 @@ func TestLexiconHasNoOpposites(t *testing.T) {
 			check(line, strings.Fields(line))
 		}
 	}
+	for _, line := range sections["thesaurus"] {
+		words := strings.Fields(line)
+		for _, other := range opposite[words[0]] {
+			assert.NotContains(t, words, other, "%q has the opposite of its word", line)
+		}
+	}
 	for _, line := range sections["chinese"] {
 		_, meanings, _ := strings.Cut(line, "\t")
 		check(line, strings.Split(meanings, "; "))
@@ -321,13 +337,14 @@ func TestBM25Chinese(t *testing.T) {
 
 // An explanation names the word for which a term is in the query.
 func TestBM25ExplainsWhy(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{}, doc("delete_invoice", "In MongoDB, on a web page"), doc("天气", "")).(search.Explainer)
+	s := bm25Catalog(t, search.BM25Options{}, doc("delete_invoice", "For okra, on a web page"), doc("天气", "")).(search.Explainer)
 	for query, want := range map[string]string{
-		"erase":    `a synonym of "eras"`,
-		"invioce":  `near "invioc"`,
-		"webpage":  `a part of "webpag"`,
-		"mongo db": `two words of the query as one`,
-		"删除":       `in the lexicon for "删除"`,
+		"billing": `in the thesaurus for "bill"`,
+		"erase":   `a synonym of "eras"`,
+		"invioce": `near "invioc"`,
+		"webpage": `a part of "webpag"`,
+		"ok ra":   `two words of the query as one`,
+		"删除":      `in the lexicon for "删除"`,
 	} {
 		e, err := s.Explain(t.Context(), search.ParseQuery(query), 0)
 		require.NoError(t, err)
