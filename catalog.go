@@ -60,12 +60,12 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer
 
 // NewCatalogFromInfos is NewCatalog for definitions without their tools.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index search.Indexer) (*Catalog, error) {
-	return newCatalog(ctx, infos, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}})
+	return newCatalog(ctx, infos, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}}, &Catalog{})
 }
 
 // newCatalog compiles infos for search as the configuration says. Its defaults may still be
-// missing.
-func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (*Catalog, error) {
+// missing. last is the catalog before, of the same configuration, or an empty catalog.
+func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config, last *Catalog) (*Catalog, error) {
 	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
@@ -101,16 +101,16 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config) (
 		}
 		return near.New(names)
 	})
-	if c.searcher, err = c.index(ctx, index); err != nil {
+	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
 	if fallback != nil {
-		if c.fallback, err = c.index(ctx, fallback); err != nil {
+		if c.fallback, err = c.index(ctx, fallback, last.fallback); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
 	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || takesPatterns(c.searcher)) {
-		if c.preselector, err = c.index(ctx, search.BM25); err != nil {
+		if c.preselector, err = c.index(ctx, search.BM25, nil); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
@@ -131,9 +131,13 @@ func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolIn
 	}
 }
 
-func (c *Catalog) index(ctx context.Context, index search.Indexer) (search.Searcher, error) {
+// index builds a searcher. last is the same searcher of the catalog before; nil means none.
+func (c *Catalog) index(ctx context.Context, index search.Indexer, last search.Searcher) (search.Searcher, error) {
 	if index == nil {
 		return search.Keyword(context.Background(), c.docs)
+	}
+	if rebuilder, ok := last.(search.Rebuilder); ok {
+		index = rebuilder.Rebuild
 	}
 	// A copy, since nothing stops an Indexer from writing to what it is given.
 	docs := slices.Clone(c.docs)

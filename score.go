@@ -73,6 +73,7 @@ type (
 	QueryError   = search.QueryError
 	QueryReader  = search.QueryReader
 	Restricter   = search.Restricter
+	Rebuilder    = search.Rebuilder
 	Explainer    = search.Explainer
 	Explanation  = search.Explanation
 	Contribution = search.Contribution

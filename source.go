@@ -129,7 +129,11 @@ func problems(what string, lines []string) error {
 }
 
 func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*schema.ToolInfo) (*edition, error) {
-	catalog, err := newCatalog(ctx, infos, e.config)
+	last := &Catalog{}
+	if e.last != nil { // needs no lock, since only what was compiled before sets it
+		last = e.last.catalog
+	}
+	catalog, err := newCatalog(ctx, infos, e.config, last)
 	if err != nil {
 		return nil, err
 	}

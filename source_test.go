@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
@@ -72,6 +73,56 @@ func (s *server) config() toolsearch.Config {
 
 func TestSource(t *testing.T) {
 	inAllWays(t, testSource[*schema.Message], testSource[*schema.AgenticMessage])
+}
+
+// When one tool of a hundred changes, only its text is embedded.
+func TestSourceEmbedsWhatChanged(t *testing.T) {
+	for name, config := range map[string]func(toolsearch.Indexer) toolsearch.Config{
+		"alone": func(e toolsearch.Indexer) toolsearch.Config { return toolsearch.Config{Index: e} },
+		"in a hybrid": func(e toolsearch.Indexer) toolsearch.Config {
+			return toolsearch.Config{Index: toolsearch.Hybrid(toolsearch.BM25, e)}
+		},
+		"a fallback": func(e toolsearch.Indexer) toolsearch.Config {
+			return toolsearch.Config{Index: toolsearch.BM25, Fallback: e}
+		},
+	} {
+		e := &countingEmbedder{}
+		s := &server{}
+		c := config(toolsearch.Embedding(e))
+		c.Source = s.source
+		middleware := newMiddleware[*schema.Message](t, c)
+		specs := make([]string, 100)
+		for i := range specs {
+			specs[i] = fmt.Sprintf("tool_%d: Does it", i)
+		}
+		step := func(texts int64, what string) {
+			t.Helper()
+			s.serve(specs...)
+			e.texts.Store(0)
+			o := converse(context.Background(), t, way{}, with(middleware))
+			require.NoError(t, o.err)
+			assert.Equal(t, texts, e.texts.Load(), "%s, %s: the texts that are embedded", name, what)
+		}
+		step(100, "the first answer")
+		specs[7] = "tool_7: Does that"
+		step(1, "another description")
+		step(0, "the same")
+		specs = specs[1:]
+		step(0, "a tool fewer")
+		specs = append(specs, "another: Does more")
+		step(1, "a tool more")
+	}
+}
+
+// countingEmbedder counts the texts that it embeds.
+type countingEmbedder struct {
+	byLetters
+	texts atomic.Int64
+}
+
+func (e *countingEmbedder) EmbedStrings(ctx context.Context, texts []string, options ...embedding.Option) ([][]float64, error) {
+	e.texts.Add(int64(len(texts)))
+	return e.byLetters.EmbedStrings(ctx, texts, options...)
 }
 
 func testSource[M adk.MessageType](t *testing.T, w way) {

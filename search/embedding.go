@@ -65,8 +65,9 @@ type EmbeddingOptions struct {
 	// and never concurrently. Nil means no calls.
 	Progress func(done, total int)
 
-	// Store keeps vectors from one run to the next, so only new texts are embedded.
-	// NewFileStore returns a store. Nil means that no vectors are kept. A Store needs Model.
+	// Store keeps vectors from one process to the next, so only new texts are embedded.
+	// NewFileStore returns a store. Nil means that only the searcher has the vectors. A Store
+	// needs Model.
 	//
 	// A store that fails does not fail the index. The rest of the build does without it,
 	// and OnStoreError is called.
@@ -104,10 +105,14 @@ type EmbeddingOptions struct {
 // The Indexer fails if e fails or returns unusable vectors: a wrong number of vectors,
 // vectors of different lengths, empty or zero vectors, NaN or infinite numbers. The
 // Searcher fails if e fails or does not answer in time; the catalog then uses its fallback.
+//
+// The searcher is a Rebuilder: a catalog that changes has only new texts embedded. e must give a
+// text the same vector as long as the catalog lives.
 func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder: e}.Index }
 
 // embeddingIndex implements Searcher. It is immutable except for the recent queries.
 type embeddingIndex struct {
+	options    EmbeddingOptions
 	docs       []Document
 	dimensions int
 	matrix     []float32 // rows of dimensions numbers
@@ -122,6 +127,26 @@ type embeddingIndex struct {
 
 // Index is an Indexer. See Embedding.
 func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
+	return o.index(ctx, docs, nil)
+}
+
+// Rebuild implements Rebuilder. The texts are made again rather than kept, since a catalog has
+// more of them than it needs.
+func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
+	known := make(map[string][]float32, len(x.docs))
+	for i := range x.docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if x.row[i] >= 0 {
+			known[embeddingText(&x.docs[i])] = x.vector(int(x.row[i]))
+		}
+	}
+	return x.options.index(ctx, docs, known)
+}
+
+// index builds a searcher. known are vectors of texts.
+func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[string][]float32) (Searcher, error) {
 	if foreign.IsNil(o.Embedder) {
 		return nil, errors.New("toolsearch: EmbeddingOptions.Embedder is nil")
 	}
@@ -129,7 +154,7 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		return nil, errors.New("toolsearch: EmbeddingOptions.Model must name the model, since its vectors are stored")
 	}
 	x := &embeddingIndex{
-		docs: docs, row: make([]int32, len(docs)),
+		options: o, docs: docs, row: make([]int32, len(docs)),
 		floor: max(o.MinScore, 0), embedder: o.Embedder,
 		timeout: cmp.Or(o.QueryTimeout, defaultQueryTimeout),
 		gate:    make(foreign.Gate, maxEmbedderQueries),
@@ -154,7 +179,7 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		}
 		x.row[i] = row
 	}
-	vectors, err := o.vectors(ctx, texts)
+	vectors, err := o.vectors(ctx, texts, known)
 	if err != nil {
 		return nil, err
 	}
@@ -245,10 +270,15 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	return vectors[0], nil
 }
 
+// vector is a row of the matrix.
+func (x *embeddingIndex) vector(row int) []float32 {
+	return x.matrix[row*x.dimensions : (row+1)*x.dimensions]
+}
+
 // score is the cosine, or 0 for a cosine that is no match.
 func (x *embeddingIndex) score(vector []float32, doc int) (score, cosine float64) {
 	if row := int(x.row[doc]); row >= 0 {
-		cosine = float64(dot(vector, x.matrix[row*x.dimensions:(row+1)*x.dimensions]))
+		cosine = float64(dot(vector, x.vector(row)))
 	}
 	if cosine > x.floor {
 		return cosine, cosine

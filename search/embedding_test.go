@@ -403,6 +403,85 @@ func TestEmbeddingStore(t *testing.T) {
 	}
 }
 
+// A catalog that is built again has only new texts embedded, alone and in a hybrid.
+func TestEmbeddingRebuilds(t *testing.T) {
+	for name, index := range map[string]func(e embedding.Embedder) search.Indexer{
+		"alone":       search.Embedding,
+		"in a hybrid": func(e embedding.Embedder) search.Indexer { return search.Hybrid(search.BM25, search.Embedding(e)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &wordEmbedder{}
+			docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+			s := searcherOf(t, index(e), docs...)
+			for _, step := range []struct {
+				what  string
+				docs  []search.Document
+				texts []string // that are embedded
+			}{
+				{"the same", docs, nil},
+				{"another order, and a tool with the text of another", []search.Document{docs[2], docs[0], docs[1], doc("send-mail", "Sends mail")}, nil},
+				{"a tool fewer", docs[:2], nil},
+				{"a tool that is known no longer", docs, []string{"send post. Sends a letter"}},
+				{"no tools", nil, nil},
+				{"other tools", []search.Document{doc("a", "b"), doc("_", "")}, []string{"a. b"}},
+			} {
+				e.calls = nil
+				next, err := s.(search.Rebuilder).Rebuild(t.Context(), step.docs)
+				require.NoError(t, err, step.what)
+				assertList(t, step.texts, e.texts(), "%s: the texts that are embedded", step.what)
+				assert.Equal(t, hitsOf(searcherOf(t, index(&wordEmbedder{}), step.docs...), "mail"), hitsOf(next, "mail"), step.what)
+				s = next
+			}
+		})
+	}
+}
+
+// A store is asked only for texts that the catalog before did not have.
+func TestEmbeddingRebuildsWithAStore(t *testing.T) {
+	e := &wordEmbedder{}
+	store := &vectorMap{vectors: map[string][]float32{}}
+	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Store: store, Model: "one"}.Index, docs...)
+	for _, step := range []struct {
+		what  string
+		docs  []search.Document
+		calls int // of the store
+		texts int // that are embedded
+	}{
+		{"the same", docs, 0, 0},
+		{"two tools fewer", docs[:1], 0, 0},
+		{"two tools that the store has", docs, 1, 0},
+		{"a tool that it does not have", append(docs, doc("cut_grass", "Mows")), 2, 1}, // Load and Save
+	} {
+		e.calls, store.calls = nil, 0
+		next, err := s.(search.Rebuilder).Rebuild(t.Context(), step.docs)
+		require.NoError(t, err, step.what)
+		assert.Equal(t, step.calls, store.calls, "%s: calls of the store", step.what)
+		assert.Len(t, e.texts(), step.texts, "%s: the texts that are embedded", step.what)
+		s = next
+	}
+}
+
+// Vectors of other dimensions than those of the embedder now are of another model.
+func TestEmbeddingRebuildsWithAnotherModel(t *testing.T) {
+	e := &wordEmbedder{}
+	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
+	s := searcherOf(t, search.Embedding(e), docs...)
+	e.change = func(vectors [][]float64) [][]float64 {
+		for i := range vectors {
+			vectors[i] = append(vectors[i], 1)
+		}
+		return vectors
+	}
+	next, err := s.(search.Rebuilder).Rebuild(t.Context(), append(docs, doc("send_post", "Sends a letter")))
+	require.NoError(t, err)
+	hits, err := find(t.Context(), next, search.ParseQuery("send mail"))
+	assert.NoError(t, err)
+	if assert.NotEmpty(t, hits) {
+		assert.Equal(t, 1, hits[0].Doc)
+	}
+}
+
 // flushed is a store that counts the calls of Flush.
 type flushed struct {
 	vectorMap

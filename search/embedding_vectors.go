@@ -16,8 +16,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How a catalog's texts become vectors. The store is asked first. The embedder makes the
-// missing vectors in batches. They are saved batch by batch in the order of the texts, so
+// How a catalog's texts become vectors. The vectors of the catalog before are taken first, then
+// those of the store. The embedder makes the missing vectors in batches. They are saved batch by batch in the order of the texts, so
 // an interrupted build continues where it stopped.
 
 // A VectorStore keeps vectors under keys. A key is made of the text and of
@@ -50,7 +50,8 @@ func vectorKey(model, text string) string {
 type vectorBuild struct {
 	EmbeddingOptions
 	texts   []string
-	keys    []string // nil means no store
+	known   map[string][]float32 // by text
+	keys    []string             // of the texts that are not known; nil means no store
 	vectors [][]float32
 	missing []int   // texts without a vector, ascending
 	batches [][]int // of missing
@@ -61,17 +62,22 @@ type vectorBuild struct {
 	next     int          // batch to report
 }
 
-// errDimensions means that the store's vectors are of another model than the embedder's.
+// errDimensions means that the known or the store's vectors are of another model than the
+// embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// vectors returns one vector for each text, scaled to length 1.
-func (o EmbeddingOptions) vectors(ctx context.Context, texts []string) ([][]float32, error) {
-	b := &vectorBuild{EmbeddingOptions: o, texts: texts}
+// vectors returns one vector for each text, scaled to length 1. It does not change the known
+// vectors, which are some of those.
+func (o EmbeddingOptions) vectors(ctx context.Context, texts []string, known map[string][]float32) ([][]float32, error) {
+	b := &vectorBuild{EmbeddingOptions: o, texts: texts, known: known}
 	if foreign.IsNil(o.Store) {
 		b.Store = nil
 	}
 	err := b.build(ctx)
 	b.flush()
+	if errors.Is(err, errDimensions) && known != nil {
+		return o.vectors(ctx, texts, nil)
+	}
 	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without the store
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
 		b = &vectorBuild{EmbeddingOptions: b.EmbeddingOptions, texts: texts}
@@ -89,12 +95,11 @@ func (o EmbeddingOptions) vectors(ctx context.Context, texts []string) ([][]floa
 
 func (b *vectorBuild) build(ctx context.Context) error {
 	b.vectors = make([][]float32, len(b.texts))
-	b.load(ctx)
-	for i, v := range b.vectors {
-		if v == nil {
-			b.missing = append(b.missing, i)
-		}
+	for i, text := range b.texts {
+		b.vectors[i] = b.known[text]
 	}
+	b.load(ctx)
+	b.missing = b.without()
 	b.done = len(b.texts) - len(b.missing)
 	b.progress()
 	if err := b.embedMissing(ctx); err != nil {
@@ -108,16 +113,31 @@ func (b *vectorBuild) build(ctx context.Context) error {
 	return nil
 }
 
+// without returns the texts without a vector.
+func (b *vectorBuild) without() (texts []int) {
+	for i, v := range b.vectors {
+		if v == nil {
+			texts = append(texts, i)
+		}
+	}
+	return texts
+}
+
 // load takes vectors from the store. An invalid vector counts as missing.
 func (b *vectorBuild) load(ctx context.Context) {
 	if b.Store == nil {
 		return
 	}
-	for _, text := range b.texts {
-		b.keys = append(b.keys, vectorKey(b.Model, text))
-	}
-	for from := 0; from < len(b.texts) && ctx.Err() == nil; from += storeBatch {
-		keys := b.keys[from:min(from+storeBatch, len(b.texts))]
+	b.keys = make([]string, len(b.texts))
+	for texts := range slices.Chunk(b.without(), storeBatch) {
+		if ctx.Err() != nil {
+			return
+		}
+		keys := make([]string, len(texts))
+		for i, text := range texts {
+			keys[i] = vectorKey(b.Model, b.texts[text])
+			b.keys[text] = keys[i]
+		}
 		loaded, err := foreign.Guard(func() ([][]float32, error) { return b.Store.Load(ctx, keys) })
 		if err == nil && len(loaded) != len(keys) {
 			err = fmt.Errorf("%d vectors for %d keys", len(loaded), len(keys))
@@ -128,7 +148,7 @@ func (b *vectorBuild) load(ctx context.Context) {
 		}
 		for i, v := range loaded {
 			if len(v) <= maxDimensions {
-				b.vectors[from+i] = normalized(v)
+				b.vectors[texts[i]] = normalized(v)
 			}
 		}
 	}

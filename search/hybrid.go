@@ -104,11 +104,13 @@ type HybridOptions struct {
 // Result.Total is the number of tools that any part has among its best 1000.
 //
 // The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
-// parts with Query.Allowed.
+// parts with Query.Allowed. It is a Rebuilder, which rebuilds the parts that are Rebuilders and
+// builds the others anew.
 func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index }
 
 // hybrid implements Searcher. It is immutable.
 type hybrid struct {
+	options HybridOptions
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
 	count   int        // of these
@@ -134,21 +136,36 @@ type hybridPart struct {
 
 // Index is an Indexer. See Hybrid.
 func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
+	return o.index(ctx, docs, nil)
+}
+
+// Rebuild implements Rebuilder.
+func (h *hybrid) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
+	return h.options.index(ctx, docs, h.parts)
+}
+
+// index builds a searcher. last are the parts before; nil means none.
+func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybridPart) (Searcher, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // they are used again
 	h := &hybrid{
-		docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts)),
+		options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
 	}
 	err := inParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
 		own := slices.Clone(docs) // a part may write to its slice
+		index := o.Parts[i]
+		if last != nil {
+			index = rebuilding(last[i].searcher, index)
+		}
 		h.parts[i], err = foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
 			part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
 			if o.Weights != nil {
 				part.weight = o.Weights[i]
 			}
-			if part.searcher, err = o.Parts[i](ctx, own); err == nil && foreign.IsNil(part.searcher) {
+			if part.searcher, err = index(ctx, own); err == nil && foreign.IsNil(part.searcher) {
 				err = errors.New("the Indexer returned no Searcher")
 			}
 			if err == nil {
@@ -173,6 +190,14 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	}
 	h.lift = weights // a part of weight 1 adds less than the root of the number of tools
 	return h, nil
+}
+
+// rebuilding returns what builds the searcher that follows on last: its Rebuild, or else index.
+func rebuilding(last Searcher, index Indexer) Indexer {
+	if rebuilder, ok := last.(Rebuilder); ok {
+		return rebuilder.Rebuild
+	}
+	return index
 }
 
 // namer returns the first part that knows the names of the tools, or the index that build builds.

@@ -216,6 +216,19 @@ type Restricter interface {
 	Restrict(ctx context.Context, docs []int) (Searcher, error)
 }
 
+// A Rebuilder is a Searcher that spares work when its catalog changes, such as to embed texts
+// that have not changed.
+//
+// Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had
+// built it. What holds for an Indexer holds for Rebuild. The Rebuilder stays as it is and may be
+// searched meanwhile.
+//
+// A catalog with a Source calls Rebuild in the place of the Indexer when the tools have changed.
+type Rebuilder interface {
+	Searcher
+	Rebuild(ctx context.Context, docs []Document) (Searcher, error)
+}
+
 // A QueryError tells the model that a Searcher cannot search by a query, such as a pattern that
 // does not compile. It is the model's mistake, not a failure of the searcher. If a catalog's
 // searcher returns a QueryError, the catalog passes its Message on as Result.Message and asks

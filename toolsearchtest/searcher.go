@@ -23,7 +23,7 @@ import (
 // and a failure quotes it.
 
 // TestSearcher tests that what index builds keeps the contract of search.Indexer and
-// Searcher, and, where it implements them, of Explainer and Restricter:
+// Searcher, and, where it implements them, of Explainer, Restricter and Rebuilder:
 //
 //	func TestMine(t *testing.T) { toolsearchtest.TestSearcher(t, mine.Index) }
 //
@@ -79,6 +79,7 @@ var clauses = []clause{
 	{"explain", "explains the score of one document for a query, whose limit does not count", checkExplain},
 	{"explain-zero", "A document that does not match has the score 0", checkExplainZero},
 	{"restrict", "The documents keep their numbers, and the searcher answers as if it were built from them alone", checkRestrict},
+	{"rebuild", "Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had built it", checkRebuild},
 }
 
 // A subject is an Indexer under test, and a Searcher it built.
@@ -651,8 +652,51 @@ func checkRestrict(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// compare compares a restricted searcher with one that was built from these documents alone.
-func (s *subject) compare(ctx context.Context, restricted, alone search.Searcher, numbers []int) error {
+// checkRebuild compares rebuilt searchers with searchers that are built from the same documents.
+func checkRebuild(ctx context.Context, s *subject) error {
+	rebuilder, ok := s.searcher.(search.Rebuilder)
+	if !ok {
+		return nil
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := rebuilder.Rebuild(done, s.docs); !errors.Is(err, done.Err()) {
+		return fmt.Errorf("rebuilding with ctx done returns the error %v, want %w", err, done.Err())
+	}
+	reversed, changed := slices.Clone(s.docs), slices.Clone(s.docs[:len(s.docs)/2])
+	slices.Reverse(reversed)
+	changed[3].Name, changed[4].Description, changed[5].Parameters = "jira__create_record", "Sends records of weather", nil
+	for _, next := range []struct {
+		what string
+		docs []search.Document
+	}{
+		{"no documents", nil}, {"the same documents", s.docs}, {"the documents in another order", reversed}, {"documents of which some have changed", changed},
+	} {
+		rebuilt, err := rebuilder.Rebuild(ctx, slices.Clone(next.docs))
+		if err != nil {
+			return fmt.Errorf("it cannot be rebuilt from %s: %w", next.what, err)
+		}
+		if rebuilt == nil {
+			return fmt.Errorf("rebuilt from %s, there is no Searcher and no error", next.what)
+		}
+		alone, err := s.build(ctx, next.docs)
+		if err != nil {
+			return err
+		}
+		numbers := make([]int, len(next.docs))
+		for i := range numbers {
+			numbers[i] = i
+		}
+		if err := s.compare(ctx, rebuilt, alone, numbers); err != nil {
+			return fmt.Errorf("rebuilt from %s: %w", next.what, err)
+		}
+	}
+	return nil
+}
+
+// compare compares the answers of a searcher with those of a searcher that was built from the
+// documents with these numbers alone.
+func (s *subject) compare(ctx context.Context, searcher, alone search.Searcher, numbers []int) error {
 	for _, text := range contractQueries {
 		for _, limit := range []int{0, 1, 5} {
 			q := s.read(text)
@@ -665,7 +709,7 @@ func (s *subject) compare(ctx context.Context, restricted, alone search.Searcher
 			for i := range want.Hits {
 				want.Hits[i].Doc = numbers[want.Hits[i].Doc]
 			}
-			got, err := restricted.Search(ctx, q)
+			got, err := searcher.Search(ctx, q)
 			if (err == nil) != (wantErr == nil) || isQueryError(err) != isQueryError(wantErr) {
 				return fmt.Errorf("query %q, limit %d: the error is %v, alone %v", text, limit, err, wantErr)
 			}
