@@ -125,24 +125,29 @@ const (
 	MaxDescriptionBytes = 64 << 10
 	maxSchemaDepth      = 16
 	maxParameters       = 512
+	maxEnumValues       = 1000 // of all parameters; the richest tool of eight public catalogs has 73
 )
 
 // ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
-// a schema that does not convert; the model adapter reports that error.
+// a schema that does not convert; the model adapter reports that error. It reads up to 16 levels,
+// 512 properties, and 1,000 values of their enums, each up to 128 bytes.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
 	root, err := foreign.Guard(info.ToJSONSchema) // Eino panics on a nil parameter
 	if err != nil || root == nil {
 		return nil
 	}
 	var list []Parameter
+	values := maxEnumValues
 	var walk func(name string, s *jsonschema.Schema, depth int)
 	walk = func(name string, s *jsonschema.Schema, depth int) {
 		if s == nil || depth > maxSchemaDepth || len(list) == maxParameters {
 			return
 		}
-		if p := (Parameter{Name: name, Description: s.Description, Enum: enumTexts(s.Enum)}); depth > 0 &&
+		enum := s.Enum[:min(len(s.Enum), values)]
+		if p := (Parameter{Name: name, Description: s.Description, Enum: enumTexts(enum)}); depth > 0 &&
 			(p.Name != "" || p.Description != "" || len(p.Enum) > 0) {
 			list = append(list, p)
+			values -= len(enum)
 		}
 		if s.Properties != nil {
 			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
@@ -168,9 +173,9 @@ func enumTexts(values []any) []string {
 	texts := make([]string, 0, len(values))
 	for _, v := range values {
 		if s, ok := v.(string); ok {
-			texts = append(texts, s)
+			texts = append(texts, naming.CutWords(s, naming.MaxBytes))
 		} else if v != nil {
-			texts = append(texts, fmt.Sprint(v))
+			texts = append(texts, naming.CutWords(fmt.Sprint(v), naming.MaxBytes))
 		}
 	}
 	return texts

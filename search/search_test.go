@@ -520,6 +520,36 @@ func TestNarrower(t *testing.T) {
 	}
 }
 
+// A schema with very many or very long values is read in part.
+func TestParametersOfManyValues(t *testing.T) {
+	many := func(n int, value string) *schema.ParameterInfo {
+		return &schema.ParameterInfo{Type: schema.String, Enum: slices.Repeat([]string{value}, n)}
+	}
+	for _, tt := range []struct {
+		what       string
+		parameters map[string]*schema.ParameterInfo
+		want       []int // values of the parameters
+		longest    int   // bytes
+	}{
+		{"some", map[string]*schema.ParameterInfo{"a": many(250, "Germany"), "b": many(600, "Europe/Berlin")}, []int{250, 600}, 13},
+		{"300,000", map[string]*schema.ParameterInfo{"a": many(300_000, "value")}, []int{1000}, 5},
+		{"too many in all", map[string]*schema.ParameterInfo{"a": many(700, "x"), "b": many(700, "y"), "c": many(700, "z")}, []int{700, 300, 0}, 1},
+		{"a long one", map[string]*schema.ParameterInfo{"a": many(1, strings.Repeat("word ", 1<<20))}, []int{1}, 124},
+	} {
+		parameters := search.ParametersOf(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByParams(tt.parameters)})
+		var got []int
+		longest := 0
+		for _, p := range parameters {
+			got = append(got, len(p.Enum))
+			for _, value := range p.Enum {
+				longest = max(longest, len(value))
+			}
+		}
+		assert.Equal(t, tt.want, got, tt.what)
+		assert.Equal(t, tt.longest, longest, tt.what)
+	}
+}
+
 // The namespace of tools that a request may not see is a word like others.
 func TestNarrowerReadsNamespacesThatAreSeen(t *testing.T) {
 	n := search.NewNarrower(narrowDocs())
