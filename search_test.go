@@ -529,7 +529,7 @@ func sortedSet(words []string) []string {
 }
 
 // Relevance is tested by a golden file for each searcher. The file has the searcher's figures and
-// its ranks for 200 queries over the tools of the quickstart and of an office that works in
+// its ranks for 246 queries over the tools of the quickstart and of an office that works in
 // Chinese. In review, a change of scoring shows as a difference of ranks. Rewrite the files with
 //
 //	go test -run Ranking -update .
@@ -543,6 +543,10 @@ func sortedSet(words []string) []string {
 //	synonym    the words are not in the definition
 //	parameter  the words are only in the schema of the parameters
 //	chinese    the words are Chinese, without spaces
+//	identifier the query has an identifier of a thing
+//	brand      a product's name in another spelling
+//	mixed      the query is in Chinese and the tool in English, or the other way round
+//	jargon     words of a trade
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
