@@ -292,10 +292,12 @@ func (s *bm25Scratch) addTerm(term bm25Term) {
 	}
 }
 
-// addRelated adds the words of the thesaurus for a term.
+// addRelated adds the words of the thesaurus for a term, except those that many tools have: they
+// say little, and take most of the time.
 func (s *bm25Scratch) addRelated(x *bm25, n int32, weight float64, group int) {
+	most := max(maxRelatedTools, len(x.docs)/16)
 	for _, other := range thesaurus()[s.termizer.terms[n]] {
-		if id, known := x.ids[other]; known && !s.wanted.Has(int(id)) {
+		if id, known := x.ids[other]; known && len(x.list(id)) <= most && !s.wanted.Has(int(id)) {
 			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight, from: n, reason: related})
 		}
 	}

@@ -92,7 +92,8 @@ const (
 	spellingWeight = 0.6 // of another spelling of the word
 	relatedWeight  = 0.2 // of a word of the thesaurus, times the weight of the word itself
 
-	maxRelatedQuery = 20 // terms of a query that the thesaurus is asked for
+	maxRelatedQuery = 20  // terms of a query that the thesaurus is asked for
+	maxRelatedTools = 256 // that have a word of the thesaurus, or a sixteenth of all tools
 )
 
 // synonyms maps a stemmed word to the other words of its groups, the nearest first.
