@@ -94,10 +94,8 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 		return nil, err
 	}
 	e.tools = e.last.tools
-	if config.Source == nil { // else its tools may match
-		if len(e.last.idle) > 0 {
-			e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
-		}
+	if config.Source == nil && len(e.last.idle) > 0 { // else its tools may match
+		e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
 	}
 	return e, nil
 }
@@ -293,7 +291,7 @@ func (e *editions) accept(ctx context.Context, a *sourceAnswer) error {
 		case <-wait.C:
 			return e.late()
 		}
-		if isMine || b.err != nil {
+		if isMine {
 			return b.err
 		}
 	}
