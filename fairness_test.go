@@ -50,7 +50,7 @@ func (s anyOrder) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits
 }
 
 func TestFairnessBound(t *testing.T) {
-	const rounds = 400
+	rounds := testtools.Rounds(400, 40)
 	guaranteed := 0
 	for seed := range uint64(rounds) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -168,6 +168,9 @@ func hostileTools(n int, text func(i int) (name, description string)) []*schema.
 //
 //	go test -run '^TestAttacks$' -update .
 func TestAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	catalog, err := eval.LoadCatalog("testdata/ranking/tools.jsonl")
 	require.NoError(t, err)
 	for _, service := range services.Tools() {

@@ -150,6 +150,9 @@ func TestOddCallsAreMendedInTheInput(t *testing.T) {
 }
 
 func testOddCalls[M adk.MessageType](t *testing.T, w way) {
+	if testing.Short() && (w.streaming || w.runner) {
+		t.Skip("-short leaves out these ways")
+	}
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	for _, p := range protocols {
 		for _, odd := range oddCalls {
@@ -189,6 +192,9 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 // An answer fits its budget under every protocol, whatever servers and models write. It says how
 // much it left out, and what it left out is not loaded.
 func TestAnswersFitTheirBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	t.Run("message", func(t *testing.T) { testBudget[*schema.Message](t, way{}) })
 	t.Run("agentic", func(t *testing.T) { testBudget[*schema.AgenticMessage](t, way{agentic: true}) })
 }
