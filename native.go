@@ -116,7 +116,7 @@ func (t *transcript) eachResult(isLoader func(name string) bool, yield func(resu
 		if name == "" && a.call != nil { // without a call, called is only a guess
 			name = a.called
 		}
-		if isLoader(name) || name == "" && result.native {
+		if isLoader(name) || result.name == "" && result.native {
 			yield(result, a)
 		}
 	}
@@ -145,7 +145,7 @@ func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	switch {
 	case f.isOthers(result, call):
 		return result, false
-	case result.native && result.name == "" && call == nil: // a store lost what it belongs to
+	case result.native && result.name == "" && (call == nil || !f.run.names.isLoaderName(call.name)): // a store lost what it belongs to
 		return result.asText(f.permitted(result.found)), true
 	}
 	return f.run.mode.fit(f, result, call)

@@ -331,12 +331,17 @@ func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
 // A native result whose store lost its name, and that answers no call, is no native result to a
 // model that takes none, and shows no tool that the user may not see.
 func TestStrayNativeResultBecomesAText(t *testing.T) {
-	history := []message{{Role: toolsearchtest.Tool, CallID: "1", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}}}
-	for _, config := range []toolsearch.Config{{}, {Filter: toolsearch.FilterTools(nil, []string{"send_mail"})}} {
-		o := play[*schema.Message](t, conversation{config: config, history: history}, way{})
-		require.NoError(t, o.err)
-		for _, m := range o.last().Messages {
-			assert.False(t, m.Native, "the model got a native result: %+v", m)
+	stray := message{Role: toolsearchtest.Tool, CallID: "1", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}}
+	for _, history := range [][]message{
+		{stray},
+		{{Role: toolsearchtest.Assistant, Calls: []call{called("1", "clock", "{}")}}, stray}, // the id of another call
+	} {
+		for _, config := range []toolsearch.Config{{}, {Filter: toolsearch.FilterTools(nil, []string{"send_mail"})}} {
+			o := play[*schema.Message](t, conversation{config: config, history: history}, way{})
+			require.NoError(t, o.err)
+			for _, m := range o.last().Messages {
+				assert.False(t, m.Native, "the model got a native result: %+v", m)
+			}
 		}
 	}
 }
