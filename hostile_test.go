@@ -140,7 +140,7 @@ var oddCalls = []call{
 	called("n5", strings.Repeat("n", 100), "{}"), called("n6", "查询天气", "{}"), called("n7", "a\"b\n", "{}"),
 	called("a1", "get_weather", "null"), called("a2", "get_weather", "[]"), called("a3", "get_weather", "Rome, please"), called("a4", "get_weather", "{}{}"),
 	called("a5", "get_weather", "1e999"), called("a6", "get_weather", ""), called("a7", "get_weather", `{"city":1e999}`), called("a8", "clock", ""), called("a9", "tool_search", `{"query":`),
-	called("a10", "get_weather", `"{}"`), called("a11", "get_weather", "{\"city\":\"\xff\"}"), called("a12", "get_weather", `{"city":`+strings.Repeat("9", 400)+`}`),
+	called("a10", "get_weather", `"{}"`), called("a11", "get_weather", "{\"city\":\"\xff\"}"), called("a13", "get_weather", "{\"city\":\"\x00\"}"), called("a12", "get_weather", `{"city":`+strings.Repeat("9", 400)+`}`),
 }
 
 // A call that providers refuse costs the model that call, not the conversation: the model's input
