@@ -342,7 +342,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		explain:  e.config.Unknown == UnknownExplain,
 		refuse:   e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
 	}
-	if refused := intercept(k, v); len(refused) > 0 && e.teller.listens() {
+	if refused := intercept(ctx, k, v); len(refused) > 0 && e.teller.listens() {
 		e.teller.tell(ctx, LoadEvent{Refused: refused})
 	}
 	for _, err := range k.unchecked {

@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,11 +39,11 @@ type callable struct {
 }
 
 // replacement returns the call to run instead of a call that cannot be run as it is.
-func (k *callable) replacement(call *callView) (name, arguments string, replaced bool) {
+func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments string, replaced bool) {
 	names := &k.run.names
 	if call.name != "" && call.name == names.call {
 		d := readDispatch(call.args)
-		if s := k.dispatchProblem(d); s != nil {
+		if s := k.dispatchProblem(ctx, d); s != nil {
 			return names.search, s.String(), true
 		}
 		return k.dispatchedName(d.Name), d.Arguments, true
@@ -112,7 +113,7 @@ func (k *callable) near(name string) []string {
 }
 
 // dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil.
-func (k *callable) dispatchProblem(d dispatch) *standIn {
+func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 	c, names := k.run.scope, &k.run.names
 	misuse := func(key string) *standIn {
 		return &standIn{MisusedTool: names.call, Problem: c.prompt.text(key)}
@@ -130,7 +131,7 @@ func (k *callable) dispatchProblem(d dispatch) *standIn {
 	case k.refuse && !k.isLoaded(doc):
 		return &standIn{UnloadedTool: c.docs[doc].Name}
 	}
-	problem, unchecked := c.schemas.Problem(doc, c.docs[doc].Info, d.Arguments)
+	problem, unchecked := c.schemas.Problem(ctx, doc, c.docs[doc].Info, d.Arguments)
 	if unchecked != nil {
 		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", quoted(c.docs[doc].Name), unchecked))
 	}
@@ -162,10 +163,10 @@ func (k *callable) dispatchedName(name string) string {
 
 // intercept replaces the calls of a view that cannot be run as they are. It returns the names
 // of the tools that are not run at all.
-func intercept(k *callable, v *view) (refused []string) {
+func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]
-		name, arguments, ok := k.replacement(call)
+		name, arguments, ok := k.replacement(ctx, call)
 		if !ok {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // The bounds on schemas and arguments before anything is compiled or validated. Schemas come
-// from remote servers and arguments from a model, and neither the compiler nor the validator
-// can be stopped. Arguments beyond a bound, or for a schema beyond a bound, reach the tool
+// from remote servers and arguments from a model. The compiler cannot be stopped, nor the
+// validator within one value. Arguments beyond a bound, or for a schema beyond a bound, reach the tool
 // unchecked. So no check takes more than about 100 ms or 64 MB.
 
 const (

@@ -62,16 +62,19 @@ type machine struct {
 	uneval bool // the validator records every property for each schema
 }
 
-func statesOf(root *jsonschema.Schema) (*state, error) {
+// statesOf returns the state of the arguments, and the shells of all schemas.
+func statesOf(root *jsonschema.Schema) (*state, shells, error) {
 	m := &machine{states: make(map[string]*state), height: make(map[*jsonschema.Schema]int), rank: make(map[*jsonschema.Schema]int)}
 	st, err := m.state(counts{root: 1})
+	all := make(shells, len(m.rank))
 	for s := range m.rank {
 		// Old drafts would compile the argument as a pattern, in another syntax than the tool's.
 		if s.Format != nil && s.Format.Name == "regex" {
 			s.Format = nil
 		}
+		all.add(s)
 	}
-	return st, err
+	return st, all, err
 }
 
 // same lists the schemas that apply to a value because s does.

@@ -5,6 +5,7 @@ package schemacheck
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type Checker struct {
 type compiled struct {
 	once   sync.Once
 	schema *jsonschema.Schema
+	shells shells
 	states *state
 	err    error // why nothing is checked against the schema
 }
@@ -42,7 +44,7 @@ const (
 	maxKept      = 64 << 20 // of all schemas; beyond it they are dropped, and compiled again when needed
 	minKept      = 500
 	schemaBytes  = 4    // for each byte of the text
-	objectBytes  = 1000 // for each object in it
+	objectBytes  = 1800 // for each object in it
 	patternBytes = 100  // for each instruction of its patterns
 )
 
@@ -52,10 +54,12 @@ const (
 	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
 )
 
-// Problem returns the first five problems of a tool's arguments. An empty problem means
-// that none was found. Unchecked says why the arguments were not checked against the
-// schema: the schema is wrong, or something is beyond the bounds. problem is empty then.
-func (c *Checker) Problem(doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
+// Problem returns the first five problems of a tool's arguments, those of an object or a list
+// before those of the values inside it. It looks for no more, and stops when ctx is done. An
+// empty problem means that none was found. Unchecked says why the arguments were not checked
+// against the schema: the schema is wrong, something is beyond the bounds, or ctx is done.
+// problem is empty then.
+func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
 	marks := 0
 	for _, mark := range [...]string{",", "{", "["} {
 		marks += strings.Count(arguments, mark)
@@ -81,12 +85,11 @@ func (c *Checker) Problem(doc int, info *schema.ToolInfo, arguments string) (pro
 	if cost.add(s.states, value, 0); cost.cost > maxCost {
 		return "", errCostly
 	}
-	_, err = foreign.Guard(func() (struct{}, error) { return struct{}{}, s.schema.Validate(value) })
-	var wrong *jsonschema.ValidationError
-	if !errors.As(err, &wrong) {
-		return "", err // nil, or the validator failed
+	v := validation{ctx: ctx, shells: s.shells}
+	if err := v.value(s.schema, value); err != nil && err != errEnough {
+		return "", err
 	}
-	return problemsOf(wrong), nil
+	return problemsOf(v.found), nil
 }
 
 // of returns a tool's schema. Only calls of the same tool wait for its compilation.
@@ -146,11 +149,10 @@ func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
 	case err != nil:
 		return 0, errWrongSchema
 	}
-	states, err := statesOf(compiled)
-	if err != nil {
+	if s.states, s.shells, err = statesOf(compiled); err != nil {
 		return 0, err
 	}
-	s.schema, s.states = compiled, states
+	s.schema = compiled
 	return schemaBytes*len(text) + objectBytes*d.objects + patternBytes*p.size, nil
 }
 
@@ -163,19 +165,17 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas of tools refer to nothing outside")
 }
 
-// problemsOf writes out the first problems at the leaves. The leaves are the problems to
-// fix. They come in the random order of maps, and there may be very many.
-func problemsOf(e *jsonschema.ValidationError) string {
-	var first []*jsonschema.ValidationError
-	addLeaves(e, &first)
-	texts := make([]string, len(first))
-	for i, leaf := range first {
-		texts[i] = problemText(leaf)
+// problemsOf writes out problems.
+func problemsOf(found []*jsonschema.ValidationError) string {
+	texts := make([]string, len(found))
+	for i, problem := range found {
+		texts[i] = problemText(problem)
 	}
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// addLeaves adds the leaves to first, which stays sorted and at most maxProblems long.
+// addLeaves adds the leaves to first, which stays sorted and at most maxProblems long. The
+// leaves are the problems to fix. They come in the random order of maps.
 func addLeaves(e *jsonschema.ValidationError, first *[]*jsonschema.ValidationError) {
 	_, ofName := e.ErrorKind.(*problemkind.PropertyNames)
 	if len(e.Causes) > 0 && !ofName {

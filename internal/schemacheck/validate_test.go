@@ -1,0 +1,121 @@
+package schemacheck_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+)
+
+// counted is a context that counts how often it is asked, and ends at the last time.
+type counted struct {
+	context.Context
+	asked, last int
+}
+
+func (c *counted) Err() error {
+	if c.asked++; c.last > 0 && c.asked >= c.last {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A check goes over 20,000 wrong values, and ends at the fifth problem or with its context.
+func TestValidationStops(t *testing.T) {
+	info := toolWith(t, property(`{"items":{"type":"string"}}`))
+	arguments := `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`
+
+	ctx := &counted{Context: t.Context()}
+	problem, err := new(schemacheck.Checker).Problem(ctx, 0, info, arguments)
+	require.NoError(t, err)
+	assert.Equal(t, 5, strings.Count(problem, "got number"), "problems in %q", problem)
+	assert.Equal(t, 7, ctx.asked, "values: the arguments, their list, and five items")
+
+	ctx = &counted{Context: t.Context(), last: 4}
+	problem, err = new(schemacheck.Checker).Problem(ctx, 0, info, arguments)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, problem)
+	assert.Equal(t, 4, ctx.asked, "values before the context ended")
+}
+
+// The walk over the values finds a problem if and only if the validator finds one in the whole.
+func TestValidationAgreesWithTheWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var value func(depth int) string
+	value = func(depth int) string {
+		switch n := r.IntN(6); {
+		case n == 0 || depth > 3:
+			return fmt.Sprint(r.IntN(3))
+		case n == 1:
+			return `"s"`
+		case n <= 3:
+			return `[` + list(r.IntN(4), func(int) string { return value(depth + 1) }) + `]`
+		default:
+			return `{` + list(r.IntN(4), func(i int) string { return fmt.Sprintf(`"%c":%s`, 'a'+i, value(depth+1)) }) + `}`
+		}
+	}
+	var definition func(depth int) string
+	definition = func(depth int) string {
+		if depth > 3 {
+			return [...]string{`true`, `false`, `{"type":"string"}`, `{"minimum":1}`}[r.IntN(4)]
+		}
+		keywords := []string{ // X is a schema
+			`"type":"object"`, `"type":["object","array","string"]`, `"required":["a"]`, `"uniqueItems":true`, `"maxItems":2`,
+			`"properties":{"a":X,"b":X}`, `"items":X`, `"additionalProperties":X`, `"prefixItems":[X]`, `"contains":X`,
+			`"unevaluatedProperties":X`, `"unevaluatedItems":X`, `"allOf":[X,X]`, `"anyOf":[X,X]`, `"not":X`, `"if":X,"then":X`,
+			`"patternProperties":{"^[ab]":X}`, `"$ref":"#/$defs/d"`, `"dependentSchemas":{"a":X}`, `"enum":[1,"s",{"a":1}]`,
+		}
+		parts := make(map[string]string) // by keyword
+		for range r.IntN(5) {
+			k := keywords[r.IntN(len(keywords))]
+			name, _, _ := strings.Cut(k, ":")
+			for strings.Contains(k, "X") {
+				k = strings.Replace(k, "X", definition(depth+1), 1)
+			}
+			parts[name] = k
+		}
+		return `{` + strings.Join(slices.Sorted(maps.Values(parts)), ",") + `}`
+	}
+	fits, wrong := 0, 0
+	for i := range 400 {
+		dialect := [...]string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"}[i%2]
+		text := fmt.Sprintf(`{"$schema":%q,"$defs":{"d":{"type":"object","properties":{"a":{"minimum":1}}}},"allOf":[true],"properties":{"a":%s,"b":%s},"additionalProperties":%s}`,
+			dialect, definition(0), definition(0), definition(0))
+		arguments := fmt.Sprintf(`{"a":%s,"b":%s,"c":%s}`, value(0), value(0), value(0))
+		info := toolWith(t, text)
+		problem, err := new(schemacheck.Checker).Problem(t.Context(), 0, info, arguments)
+		require.NoError(t, err, text)
+
+		asSent, err := info.ToJSONSchema()
+		require.NoError(t, err)
+		sent, err := json.Marshal(asSent)
+		require.NoError(t, err)
+		whole, err := validator.UnmarshalJSON(strings.NewReader(string(sent)))
+		require.NoError(t, err)
+		c := validator.NewCompiler()
+		require.NoError(t, c.AddResource("tool:///parameters", whole))
+		compiled, err := c.Compile("tool:///parameters")
+		require.NoError(t, err, text)
+		parsed, err := validator.UnmarshalJSON(strings.NewReader(arguments))
+		require.NoError(t, err)
+		valid := compiled.Validate(parsed) == nil
+		require.Equal(t, valid, problem == "", "schema %s\narguments %s\nproblem %q", sent, arguments, problem)
+		if valid {
+			fits++
+		} else {
+			wrong++
+		}
+	}
+	assert.Greater(t, fits, 100, "arguments that fit")
+	assert.Greater(t, wrong, 100, "arguments that do not fit")
+}
