@@ -30,9 +30,6 @@ const (
 
 var knownFaults = []knownFault{
 	{
-		"a query tells whether the catalog has a namespace of which the user may see no tool", []string{filterTrace},
-		func(p *plan) bool { return p.readsNamespaces() && p.hidesNamespace() },
-	}, {
 		"with MaxLoaded, which tools stay depends on results that are gone from the history",
 		[]string{changesState, changesOrder},
 		func(p *plan) bool { return p.config.MaxLoaded > 0 },
@@ -58,33 +55,4 @@ func known(p *plan, kind string) string {
 // plays reports whether a run has one of the protocols.
 func (p *plan) plays(protocols ...toolsearch.Protocol) bool {
 	return slices.ContainsFunc(p.runs, func(run runPlan) bool { return slices.Contains(protocols, run.protocol) })
-}
-
-// readsNamespaces reports whether a searcher other than Keyword, which reads a query as Eino does,
-// may be asked.
-func (p *plan) readsNamespaces() bool {
-	return p.index != "" && p.index != "keyword" || p.fallback != "" && p.fallback != "keyword" ||
-		p.plays(toolsearch.ProtocolRegexp, toolsearch.ProtocolSearchAdd, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch)
-}
-
-// hidesNamespace reports whether a namespace of some edition has tools, and none that the first
-// run's user may see.
-func (p *plan) hidesNamespace() bool {
-	for _, served := range append([][]toolSpec{nil}, p.served...) {
-		seen, hidden := map[string]bool{}, map[string]bool{}
-		for _, spec := range slices.Concat(p.fixed, served) {
-			namespace := toolsearch.Annotate(spec.info()).Namespace
-			if p.forbidden[p.runs[0].user][spec.name] {
-				hidden[namespace] = true
-			} else {
-				seen[namespace] = true
-			}
-		}
-		for namespace := range hidden {
-			if !seen[namespace] {
-				return true
-			}
-		}
-	}
-	return false
 }
