@@ -112,6 +112,9 @@ type nativeSearchTool struct {
 // Info implements tool.BaseTool.
 func (t *nativeSearchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
 
+// GetType implements components.Typer.
+func (t *nativeSearchTool) GetType() string { return searchType }
+
 // InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
 	text := ""

@@ -32,9 +32,16 @@ type host struct {
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
 // mistaken call, and returns an error only when its context is done.
 type metaTool struct {
-	info *schema.ToolInfo
-	run  func(ctx context.Context, arguments string) (string, error)
+	typeName string
+	info     *schema.ToolInfo
+	run      func(ctx context.Context, arguments string) (string, error)
 }
+
+// searchType is the type of every search tool in Eino's callbacks, whatever its name and protocol.
+const searchType = "ToolSearch"
+
+// GetType implements components.Typer.
+func (t *metaTool) GetType() string { return t.typeName }
 
 // Info implements tool.BaseTool.
 func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
@@ -56,6 +63,7 @@ func (h *host) toolInfo(name, description string, parameters map[string]*schema.
 // searchTool is tool_search of the default protocol.
 func (h *host) searchTool() *metaTool {
 	return &metaTool{
+		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
 			"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
@@ -291,6 +299,7 @@ type selectedTools struct {
 // regexpTool is tool_search of ProtocolRegexp: a pattern in, names out.
 func (h *host) regexpTool() *metaTool {
 	return &metaTool{
+		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
 			"regex_pattern": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 		}),
@@ -325,6 +334,7 @@ type foundDefinitions struct {
 
 func (h *host) definitionsTool() *metaTool {
 	return &metaTool{
+		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
 			"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
@@ -350,6 +360,7 @@ func (h *host) definitionsTool() *metaTool {
 // an agent.
 func (h *host) dispatchTool() *metaTool {
 	return &metaTool{
+		typeName: "CallTool",
 		info: h.toolInfo(h.names.call, "call-description", map[string]*schema.ParameterInfo{
 			"name":      {Type: schema.String, Desc: h.prompt.text("call-name"), Required: true},
 			"arguments": {Type: schema.Object, Desc: h.prompt.text("call-arguments")},

@@ -35,6 +35,7 @@ type rankedTool struct {
 
 func (h *host) rankedTool() *metaTool {
 	return &metaTool{
+		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
 			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 			"limit": {Type: schema.Integer, Desc: h.prompt.text("max-results")},

@@ -37,6 +37,7 @@ func briefOf(info *schema.ToolInfo) toolBrief {
 
 func (h *host) searchOnlyTool() *metaTool {
 	return &metaTool{
+		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
 			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 		}),
@@ -73,6 +74,7 @@ func (h *host) searchOnlyTool() *metaTool {
 
 func (h *host) showAllTool() *metaTool {
 	return &metaTool{
+		typeName: "ShowAllTools",
 		// Nil would make Eino leave out the schema, which some providers do not accept.
 		info: h.toolInfo(h.names.showAll, "show-all-description", map[string]*schema.ParameterInfo{}),
 		run: func(ctx context.Context, _ string) (string, error) {
@@ -114,7 +116,7 @@ type addedTools struct {
 }
 
 func (h *host) addTool() *metaTool {
-	return h.namesTool(h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
+	return h.namesTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
 		matches, missing := r.scope.selectEach(names)
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
 		for _, name := range matchNames(matches) {
@@ -149,7 +151,7 @@ type removedTools struct {
 }
 
 func (h *host) removeTool() *metaTool {
-	return h.namesTool(h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
+	return h.namesTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
 		matches, missing := r.scope.selectEach(names)
 		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
 		for _, name := range matchNames(matches) {
@@ -175,8 +177,9 @@ func (h *host) removeTool() *metaTool {
 }
 
 // namesTool returns a meta-tool whose only argument is a list of tool names.
-func (h *host) namesTool(name, description string, run func(ctx context.Context, r *run, names []string) string) *metaTool {
+func (h *host) namesTool(typeName, name, description string, run func(ctx context.Context, r *run, names []string) string) *metaTool {
 	return &metaTool{
+		typeName: typeName,
 		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
 			"tool_names": {
 				Type: schema.Array, Desc: h.prompt.text("tool-names"), Required: true,

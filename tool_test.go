@@ -1,13 +1,18 @@
 package toolsearch_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -403,4 +408,54 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 	})
+}
+
+// Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type.
+func TestTypesOfMetaTools(t *testing.T) {
+	t.Run("message", testTypesOfMetaTools[*schema.Message])
+	t.Run("agentic", testTypesOfMetaTools[*schema.AgenticMessage])
+}
+
+func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
+	search := func(name, argument string) []turn {
+		return []turn{toolsearchtest.CallTool(name, `{"`+argument+`":"mail"}`)}
+	}
+	names := `{"tool_names":["send_mail"]}`
+	for _, tt := range []struct {
+		protocol toolsearch.Protocol
+		turns    []turn
+		want     []string // "name type" of each meta-tool that runs
+	}{
+		{toolsearch.ProtocolToolSearch, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolRegexp, search("tool_search", "regex_pattern"), []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolRanked, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolDispatch, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolNativeDeferred, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
+		{
+			toolsearch.ProtocolSearchAdd,
+			append(search("search_tools", "query"), toolsearchtest.CallTool("add_tool", names), toolsearchtest.CallTool("show_all_tools", "{}"),
+				toolsearchtest.CallTool("remove_tool", names)),
+			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"},
+		},
+	} {
+		var got []string
+		ctx := callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
+			OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+				if info.Component == components.ComponentOfTool {
+					got = append(got, info.Name+" "+info.Type)
+				}
+				return ctx
+			}).Build())
+		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: tt.protocol}))
+		o := converse(ctx, t, way{}, config, tt.turns...)
+		assert.NoError(t, o.err, "protocol %d", tt.protocol)
+		assert.Equal(t, tt.want, got, "protocol %d", tt.protocol)
+	}
+
+	// In an agent, the call of a dispatched tool replaces that of call_tool, which never runs itself.
+	_, given, err := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolDispatch}).
+		BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	require.NoError(t, err)
+	name, _ := components.GetType(given.Tools[1])
+	assert.Equal(t, "CallTool", name)
 }
