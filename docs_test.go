@@ -25,7 +25,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval"}
+var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval"}
 
 // readPackage parses the files of a folder that are not tests.
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
@@ -271,12 +271,13 @@ var importRules = map[string]string{
 	"internal/readme":    ". search leaves toolsearchtest examples/...", // for docs
 	"internal/soak":      ". search leaves toolsearchtest",              // for soaking
 	"lock":               "search leaves",
+	"planexecutor":       "", // for agents with or without this library
 	"toolsearchtest":     ". search",
 	"eval/...":           ". search leaves eval/...",
 	"cmd/...":            ". search lock leaves eval/...",
 	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
 	"nativetest/...":     "nativetest/...",
-	"examples/...":       ". search lock eval/... toolsearchtest examples/...",
+	"examples/...":       ". search lock planexecutor eval/... toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.
