@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/planexecutor"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -285,29 +286,41 @@ func testSessionOfAgentTool[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// An agent that is a tool can load tools for itself alone, by WithSession(ctx, nil).
-func TestWithSessionNilForAnAgentAsTool(t *testing.T) {
+// An agent that is a tool can load tools for itself alone: a handler before the middleware ends the
+// sharing.
+func TestSessionOfAnAgentAsToolThatDoesNotShare(t *testing.T) {
 	inAllWays(t, testOwnSession[*schema.Message], testOwnSession[*schema.AgenticMessage])
 }
 
-// withoutSession is an agent that runs without its caller's session.
-type withoutSession[M adk.MessageType] struct{ adk.TypedAgent[M] }
+// ownSession is a handler that gives each run of its agent another session. A nil session means
+// none.
+type ownSession[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	own func() *toolsearch.Session
+}
 
-func (a withoutSession[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M], options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
-	return a.TypedAgent.Run(toolsearch.WithSession(ctx, nil), input, options...)
+func (h ownSession[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
 }
 
 func testOwnSession[M adk.MessageType](t *testing.T, w way) {
-	insider := toolsearchtest.NewModel[M](selecting("get_weather"), toolsearchtest.Say("Sunny."))
-	inner := with(over[M](t, testtools.NewsTools()...))
-	inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
-	config := with(over[M](t, testtools.NewsTools()...))
-	config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](withoutSession[M]{newAgent(t, inner)})))
-	session := toolsearch.NewSession("send_mail")
-	o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, toolsearchtest.CallTool("insider", `{"request":"Weather?"}`))
-	checkSaw(t, "outside", o, "insider tool_search send_mail", "insider tool_search send_mail")
-	checkSaw(t, "inside", outcome{requests: insider.Requests()}, "tool_search", "tool_search get_weather")
-	assert.Equal(t, []string{"send_mail"}, session.Loaded())
+	for name, own := range map[string]func() *toolsearch.Session{
+		"no session":    func() *toolsearch.Session { return nil },
+		"a new session": func() *toolsearch.Session { return toolsearch.NewSession() },
+	} {
+		insider := toolsearchtest.NewModel[M](selecting("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Sunny again."))
+		inner := with(adk.TypedChatModelAgentMiddleware[M](ownSession[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, own}), over[M](t, testtools.NewsTools()...))
+		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
+		config := with(over[M](t, testtools.NewsTools()...))
+		config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, inner))))
+		session := toolsearch.NewSession("send_mail")
+		ask := toolsearchtest.CallTool("insider", `{"request":"Weather?"}`)
+		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, ask, ask)
+		const outside = "insider tool_search send_mail"
+		checkSaw(t, name+": outside", o, outside, outside, outside)
+		checkSaw(t, name+": inside", outcome{requests: insider.Requests()}, "tool_search", "tool_search get_weather", "tool_search")
+		assert.Equal(t, []string{"send_mail"}, session.Loaded(), name)
+	}
 }
 
 // The deep agent and its tasks share a session. Each task starts with a new history.
@@ -410,35 +423,38 @@ type toolCalling struct {
 
 func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
 
-// The steps of a plan share a session. Each step starts with a new history. ExecutorConfig takes no
-// handlers, so the executor is an ordinary agent that reads the plan as planexecute.NewExecutor's
-// agent does.
+// planOf returns Eino's plan-execute agent over an executor. Its replanner plays turns.
+func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.Agent {
+	t.Helper()
+	ctx := context.Background()
+	planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
+		ChatModelWithFormattedOutput: toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say(plan)),
+	})
+	require.NoError(t, err)
+	replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{
+		ChatModel: toolCalling{toolsearchtest.NewModel[*schema.Message](replans...)},
+	})
+	require.NoError(t, err)
+	agent, err := planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
+	require.NoError(t, err)
+	return agent
+}
+
+// replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
+func replan(step string) turn { return toolsearchtest.CallTool("plan", `{"steps":["`+step+`"]}`) }
+
+var respond = toolsearchtest.CallTool("respond", `{"response":"Done."}`)
+
+// The steps of a plan share a session. Each step starts with a new history.
 func TestSessionOfPlanExecute(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
 		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			plan := `{"steps":["Look up the weather","Mail it"]}`
-			planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
-				ChatModelWithFormattedOutput: toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say(plan)),
-			})
-			require.NoError(t, err)
-			replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: toolCalling{toolsearchtest.NewModel[*schema.Message](
-				toolsearchtest.CallTool("plan", `{"steps":["Mail it"]}`),
-				toolsearchtest.CallTool("respond", `{"response":"Mailed."}`),
-			)}})
-			require.NoError(t, err)
-
 			scripted := toolsearchtest.NewModel[*schema.Message](
 				selecting("get_weather,send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the first step
 				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second step
-			config := with(over[*schema.Message](t, testtools.NewsTools()...))
-			config.Name, config.Description, config.Model = "executor", "Executes a step", scripted
-			config.OutputKey = planexecute.ExecutedStepSessionKey
-			config.GenModelInput = func(ctx context.Context, _ string, _ *adk.AgentInput) ([]adk.Message, error) {
-				current, _ := adk.GetSessionValue(ctx, planexecute.PlanSessionKey)
-				return []adk.Message{schema.UserMessage("Do: " + current.(planexecute.Plan).FirstStep())}, nil
-			}
-			agent, err := planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: newAgent(t, config), Replanner: replanner})
+			executor, err := planexecutor.New(ctx, &planexecute.ExecutorConfig{Model: scripted}, over[*schema.Message](t, testtools.NewsTools()...))
 			require.NoError(t, err)
+			agent := planOf(t, executor, `{"steps":["Look up the weather","Mail it"]}`, replan("Mail it"), respond)
 			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
 			const both = "tool_search get_weather send_mail"
 			second := both
@@ -448,7 +464,9 @@ func TestSessionOfPlanExecute(t *testing.T) {
 			o := outcome{scripted.Requests(), nil, err}
 			checkSaw(t, "the executor", o, "tool_search", both, both, "tool_search"+what(" get_weather send_mail"), second)
 			require.Len(t, o.requests, 5)
-			assert.Equal(t, "Do: Mail it", o.requests[3].Messages[1].Text, "the question of the second step")
+			text := fmt.Sprint(o.requests[3].Messages)
+			assert.Contains(t, text, "which is: \nMail it", "the messages of the second step")
+			assert.NotContains(t, text, "select:", "the messages of the second step")
 		}, "get_weather", "send_mail")
 	})
 }
