@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// Conversations: what is stored of one, and where.
+
+// conversation is all that is left of a conversation between two requests.
+type conversation struct {
+	User     string             `json:"user"`
+	Messages []*schema.Message  `json:"messages"`
+	Loaded   toolsearch.Session `json:"loaded"`
+}
+
+// maxMessages is how many messages of a conversation are kept. The Session has the tools that
+// searches in the dropped messages had loaded.
+const maxMessages = 200
+
+// keep sets the messages to those that the next run can start from: a call without a result goes,
+// with what follows it, since providers refuse it; of a long conversation the first turns go.
+func (c *conversation) keep(messages []*schema.Message, limit int) {
+	open, complete := map[string]bool{}, 0
+	for i, message := range messages {
+		for _, call := range message.ToolCalls {
+			open[call.ID] = true
+		}
+		delete(open, message.ToolCallID)
+		if len(open) == 0 {
+			complete = i + 1
+		}
+	}
+	messages = messages[:complete]
+	for len(messages) > limit {
+		next := slices.IndexFunc(messages[1:], func(m *schema.Message) bool { return m.Role == schema.User })
+		if next < 0 {
+			break // one turn, however long it is
+		}
+		messages = messages[1+next:]
+	}
+	c.Messages = messages
+}
+
+// A store keeps conversations from one request, and one process, to the next. It is safe for
+// concurrent use. Put a database behind it if several processes serve the conversations.
+type store interface {
+	// Load returns errNoConversation if there is none of this id.
+	Load(ctx context.Context, id string) (*conversation, error)
+	Save(ctx context.Context, id string, c *conversation) error
+}
+
+var errNoConversation = errors.New("there is no such conversation")
+
+// files is a store with one JSON file for each conversation.
+type files string
+
+func newFiles(folder string) (files, error) {
+	return files(folder), os.MkdirAll(folder, 0o700)
+}
+
+// ids are those of rand.Text. Nothing else becomes the name of a file.
+var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+func (f files) path(id string) string { return filepath.Join(string(f), id+".json") }
+
+func (f files) Load(_ context.Context, id string) (*conversation, error) {
+	if !ids.MatchString(id) {
+		return nil, errNoConversation
+	}
+	text, err := os.ReadFile(f.path(id))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, errNoConversation
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path(id), err)
+	}
+	return c, nil
+}
+
+// Save writes a new file and renames it, so that a crash leaves the old one or the new one.
+func (f files) Save(_ context.Context, id string, c *conversation) error {
+	if !ids.MatchString(id) {
+		return fmt.Errorf("%q is no id of a conversation", id)
+	}
+	text, err := json.MarshalIndent(c, "", "\t")
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(string(f), id+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), f.path(id))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
