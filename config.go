@@ -180,7 +180,8 @@ type Config struct {
 	ToolName string
 
 	// Reminder configures the message that lists the hidden tools. Zero means that it lists all
-	// names, before the first message that is not a system message.
+	// names, before the first message that is not a system message. Under ProtocolRegexp zero
+	// means no such message, as in Eino v0.8.
 	Reminder ReminderConfig
 
 	// Language is the language of the texts that the model reads. Zero means English.
@@ -216,7 +217,7 @@ type ReminderConfig struct {
 	// every name is listed.
 	MaxTokens int
 
-	// Position is the place of the message. Zero means ReminderFirst.
+	// Position is the place of the message. Zero means ReminderDefault.
 	Position ReminderPosition
 
 	// Describe adds a short description to each name if MaxTokens allows it. Names that are
@@ -233,8 +234,11 @@ type ReminderConfig struct {
 type ReminderPosition int
 
 const (
+	// ReminderDefault is ReminderFirst. Under ProtocolRegexp it is nowhere, since Eino v0.8 had no
+	// reminder: any other position asks for the message.
+	ReminderDefault ReminderPosition = iota
 	// ReminderFirst is before the first message that is not a system message. It never moves.
-	ReminderFirst ReminderPosition = iota
+	ReminderFirst
 	// ReminderLast is directly before the newest user's message, and moves with it.
 	ReminderLast
 	// ReminderInstruction is at the end of the system message.
@@ -303,6 +307,9 @@ func (config *Config) withDefaults() (*Config, error) {
 			filled.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
 		}
 	}
+	if filled.Protocol == ProtocolRegexp && filled.Reminder.Position == ReminderDefault {
+		filled.Reminder.Disabled = true
+	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
 	case !validToolName.MatchString(filled.ToolName):
@@ -319,7 +326,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	case filled.SourceTimeout < 0 || filled.SearchTimeout < 0 || filled.MaxAnswerTokens < 0:
 		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
 			filled.SourceTimeout, filled.SearchTimeout, filled.MaxAnswerTokens)
-	case filled.Reminder.Position < ReminderFirst || filled.Reminder.Position > ReminderInstruction:
+	case filled.Reminder.Position < ReminderDefault || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
 		return nil, fmt.Errorf("toolsearch: no UnloadedPolicy %d", filled.Unloaded)

@@ -377,7 +377,7 @@ func ExampleProtocol_ranked() {
 	// 1. mcp__slack__send_message (0.626)
 	//    Posts into a channel
 	//    mcp__slack__send_message()
-	// {"query":"send message","limit":1,"total":3,"matches":[{"rank":1,"name":"mcp__slack__send_message","score":0.626,"description":"Posts into a channel","usage":"mcp__slack__send_message()"}]}
+	// {"query":"send message","limit":1,"total_candidates":3,"matches":[{"rank":1,"name":"mcp__slack__send_message","score":0.626,"description":"Posts into a channel","usage":"mcp__slack__send_message()"}]}
 	// + mcp__slack__send_message
 }
 

@@ -290,16 +290,18 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 		}
 		return toolsearch.Annotation{Namespace: "ground", Tags: []string{"write"}}
 	}
-	row := func(name string, servers, tools []string, names ...string) conversation {
+	row := func(name string, filter func(context.Context, toolsearch.Document) bool, names ...string) conversation {
 		return conversation{
-			name: name, config: toolsearch.Config{Annotate: annotate, Filter: toolsearch.FilterTools(servers, tools)},
+			name: name, config: toolsearch.Config{Annotate: annotate, Filter: filter},
 			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, names...) },
 		}
 	}
 	playAll(t, []conversation{
-		row("a server", []string{"sky"}, nil, "get_weather", "get_forecast"),
-		row("a server and a tool", []string{"sky"}, []string{"ground:send_mail"}, "get_weather", "get_forecast", "send_mail"),
-		row("a tag", nil, []string{"tag:writ*"}, "send_mail", "list_stocks", "mcp__slack__send_message"),
+		row("a server", toolsearch.FilterTools([]string{"sky"}, nil), "get_weather", "get_forecast"),
+		row("a server and a tool", toolsearch.FilterTools([]string{"sky"}, []string{"ground:send_mail"}), "get_weather", "get_forecast", "send_mail"),
+		row("a tag among the tools", toolsearch.FilterTools(nil, []string{"tag:writ*"}), "send_mail", "list_stocks", "mcp__slack__send_message"),
+		row("tools of a tag pass in any case", toolsearch.FilterTools([]string{"slack"}, []string{"ground:send_mail"}, "read"), "get_weather", "get_forecast", "send_mail"),
+		row("tags alone", toolsearch.FilterTools(nil, nil, "", " read ", "none"), "get_weather", "get_forecast"),
 	})
 }
 

@@ -108,16 +108,22 @@ func glob(pattern, text string) bool {
 // FilterTools returns a Config.Filter that passes the tools of the servers and the listed
 // tools: a tool passes if it is in either list. A server is a namespace, such as "github" or
 // "github:*". A tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue",
-// "get_weather" or "tag:read". Two empty lists pass nothing: a user without permissions has no
-// tools. For no filter at all leave Config.Filter nil.
+// "get_weather" or "tag:read". Tools of the tags pass in any case: with "human", a user may ask a
+// human whatever else the user may do. Empty lists and no tags pass nothing: a user without
+// permissions has no tools. For no filter at all leave Config.Filter nil.
 //
 // Config.Annotate sets namespaces and tags. A malformed pattern matches nothing.
-func FilterTools(servers, tools []string) func(ctx context.Context, doc Document) bool {
+func FilterTools(servers, tools []string, tags ...string) func(ctx context.Context, doc Document) bool {
 	var patterns []toolPattern
 	for _, server := range servers {
 		server = strings.TrimSuffix(strings.TrimSpace(server), ":*")
 		if server != "" && !strings.Contains(server, ":") {
 			patterns = append(patterns, toolPattern{kind: patternScoped, namespace: server, tool: "*"})
+		}
+	}
+	for _, tag := range tags {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			patterns = append(patterns, toolPattern{kind: patternTag, tag: tag})
 		}
 	}
 	for _, text := range tools {

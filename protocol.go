@@ -21,7 +21,8 @@ const (
 	ProtocolToolSearch Protocol = iota
 
 	// ProtocolRegexp is the protocol of Eino v0.8. tool_search(regex_pattern) searches names,
-	// loads the tools it finds and answers with {"selectedTools":[...]}.
+	// loads the tools it finds and answers with {"selectedTools":[...]}, in the order of the
+	// catalog. As in v0.8 there is no reminder, unless Config.Reminder.Position asks for one.
 	ProtocolRegexp
 
 	// ProtocolSearchAdd separates searching from loading: search_tools(query) answers with
@@ -168,7 +169,7 @@ func (n *metaNames) answers(name string) bool {
 func (p Protocol) index() search.Indexer {
 	switch p {
 	case ProtocolRegexp:
-		return search.Regexp
+		return search.RegexpOptions{CatalogOrder: true}.Index
 	case ProtocolSearchAdd:
 		return search.RegexpOptions{Descriptions: true}.Index
 	case ProtocolRanked:

@@ -31,6 +31,7 @@ type trace struct {
 	answered answerer           // the last searcher that found anything
 	failure  error              // a searcher's failure that the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
+	near     int                // tools of Result.Total that a fallback left out, since others are nearer
 }
 
 // An answerer is one of a catalog's searchers.
@@ -51,6 +52,14 @@ func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }
 
 // sees reports whether the document is in the scope.
 func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
+
+// size returns the number of tools in the scope.
+func (c scope) size() int {
+	if c.allowed == nil {
+		return len(c.docs)
+	}
+	return c.allowed.Len()
+}
 
 // filter returns sees as a Query has it: nil means all documents.
 func (c scope) filter() func(doc int) bool {
@@ -169,6 +178,9 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		answered = true
 		if len(a.matches) > 0 {
 			t.answered = s
+			if i > 0 {
+				t.near += a.total - len(a.matches)
+			}
 			return c.share(ctx, s.Searcher, a), a.total, nil
 		}
 	}

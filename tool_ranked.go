@@ -13,15 +13,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// tool_search of ProtocolRanked: a text that ranks the tools, with scores and usage hints. Its
-// last line is the same as JSON.
+// tool_search of ProtocolRanked: a text that ranks the tools, with scores, when to use each, and
+// parameters. Its last line is the same as JSON.
 
 // rankedTools is the last line.
 type rankedTools struct {
-	Query   string       `json:"query"`
-	Limit   int          `json:"limit"` // the limit that was applied
-	Total   int          `json:"total"` // tools that matched before the limit
-	Matches []rankedTool `json:"matches"`
+	Query      string       `json:"query"`
+	Limit      int          `json:"limit"`            // the limit that was applied
+	Candidates int          `json:"total_candidates"` // tools that were considered
+	Matches    []rankedTool `json:"matches"`
 	help
 }
 
@@ -30,7 +30,16 @@ type rankedTool struct {
 	Name        string  `json:"name"`
 	Score       float64 `json:"score"`
 	Description string  `json:"description"`
+	WhenToUse   string  `json:"when_to_use,omitempty"` // the tool's Hint
 	Usage       string  `json:"usage"`
+}
+
+// rankedOf returns the tool of a match, without its rank.
+func (c scope) rankedOf(info *schema.ToolInfo) rankedTool {
+	return rankedTool{
+		Name: info.Name, Description: shortLine(info.Desc, maxBriefDescription),
+		WhenToUse: shortLine(c.docs[c.byName[info.Name]].Hint, maxBriefDescription), Usage: usageOf(info),
+	}
 }
 
 func (h *host) rankedTool() *metaTool {
@@ -50,21 +59,19 @@ func (h *host) rankedTool() *metaTool {
 				return "", err
 			}
 			result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
-				t := rankedTool{Name: info.Name, Description: shortLine(info.Desc, maxBriefDescription), Usage: usageOf(info)}
-				return 2 * len(toJSON(t)) // once as text and once as JSON
+				return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
 			})
 			if err != nil {
 				return "", err
 			}
 			answer := rankedTools{
 				Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
-				Limit: r.scope.limit(request.limit), Total: result.Total, help: helpOf(result),
+				Limit: r.scope.limit(request.limit), Candidates: r.scope.size(), help: helpOf(result),
 			}
 			for i, m := range result.Matches {
-				answer.Matches = append(answer.Matches, rankedTool{
-					Rank: i + 1, Name: m.Info.Name, Score: rounded(m.Score),
-					Description: shortLine(m.Info.Desc, maxBriefDescription), Usage: usageOf(m.Info),
-				})
+				t := r.scope.rankedOf(m.Info)
+				t.Rank, t.Score = i+1, rounded(m.Score)
+				answer.Matches = append(answer.Matches, t)
 			}
 			return h.rankedText(answer), nil
 		},
@@ -86,12 +93,15 @@ func (h *host) rankedText(r rankedTools) string {
 	}
 	var b strings.Builder
 	if len(r.Matches) > 0 {
-		b.WriteString(h.prompt.text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Total)) + "\n")
+		b.WriteString(h.prompt.text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Candidates)) + "\n")
 	}
 	for _, t := range r.Matches {
 		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, naming.Shown(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
 		if t.Description != "" {
 			b.WriteString("   " + t.Description + "\n")
+		}
+		if t.WhenToUse != "" {
+			b.WriteString("   " + h.prompt.text("when-to-use", "{hint}", t.WhenToUse) + "\n")
 		}
 		b.WriteString("   " + t.Usage + "\n")
 	}

@@ -13,15 +13,11 @@ import (
 
 // The four tools of ProtocolSearchAdd: search, add, list everything, remove.
 
-// Bounds on the tools of an answer.
-const (
-	maxBriefs           = 500
-	maxBriefDescription = 200 // bytes
-)
+const maxBriefDescription = 200 // bytes
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
-	Found int         `json:"found"` // number of tools that match, also beyond the limit
+	Found int         `json:"found"` // number of tools that match, also beyond the limit; or the nearest, all of which are shown
 	Tools []toolBrief `json:"tools"`
 	help              // which always has a message
 }
@@ -56,16 +52,16 @@ func (h *host) searchOnlyTool() *metaTool {
 			if trace.wrong != nil && len(result.Matches) == 0 {
 				return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
 			}
-			answer := foundTools{Found: result.Total, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
+			answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
 			for i, m := range result.Matches {
 				answer.Tools[i] = briefOf(m.Info)
 			}
 			if answer.Message == "" {
 				key := "found"
-				if result.Total > len(result.Matches) {
+				if answer.Found > len(result.Matches) {
 					key = "found-more"
 				}
-				answer.Message = h.prompt.text(key, "{count}", strconv.Itoa(result.Total), "{shown}", strconv.Itoa(len(result.Matches)))
+				answer.Message = h.prompt.text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 			}
 			return toJSON(answer), nil
 		},
@@ -83,20 +79,20 @@ func (h *host) showAllTool() *metaTool {
 				return "", err
 			}
 			answer := struct {
-				Total   int         `json:"total"`
-				Tools   []toolBrief `json:"tools"`
-				Message string      `json:"message,omitempty"`
-			}{Tools: []toolBrief{}}
+				Total   int      `json:"total"`
+				Tools   []string `json:"tools"` // names
+				Message string   `json:"message,omitempty"`
+			}{Total: r.scope.size(), Tools: []string{}}
 			size := 0
 			for doc := range r.scope.docs {
 				if !r.scope.sees(doc) {
 					continue
 				}
-				answer.Total++
-				brief := briefOf(r.scope.docs[doc].Info)
-				if size += len(toJSON(brief)) + 1; len(answer.Tools) < maxBriefs && size <= h.budget {
-					answer.Tools = append(answer.Tools, brief)
+				name := r.scope.docs[doc].Name
+				if size += len(toJSON(name)) + 1; size > h.budget {
+					break
 				}
+				answer.Tools = append(answer.Tools, name)
 			}
 			if len(answer.Tools) < answer.Total {
 				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))

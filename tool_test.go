@@ -59,12 +59,31 @@ func TestProtocolRegexp(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "tools whose names match are loaded, whole matches first", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{pattern("^GET_(weather|forecast)$"), pattern("send"), calling("get_weather")},
-			saw: []string{"tool_search", "tool_search get_forecast get_weather",
-				"tool_search get_forecast get_weather send_mail mcp__slack__send_message",
-				"tool_search get_forecast get_weather send_mail mcp__slack__send_message"},
-			check: says(`{"selectedTools":["get_forecast","get_weather"]}`, `{"selectedTools":["send_mail","mcp__slack__send_message"]}`, "get_weather ran with {}"),
+			name: "tools whose names match are loaded, in the order of the catalog", config: using(toolsearch.ProtocolRegexp),
+			turns: []turn{pattern("^GET_(weather|forecast)$"), pattern("send|stocks"), calling("get_weather")},
+			saw: []string{"tool_search", "tool_search get_weather get_forecast",
+				"tool_search get_weather get_forecast send_mail list_stocks mcp__slack__send_message",
+				"tool_search get_weather get_forecast send_mail list_stocks mcp__slack__send_message"},
+			check: says(`{"selectedTools":["get_weather","get_forecast"]}`, `{"selectedTools":["send_mail","list_stocks","mcp__slack__send_message"]}`, "get_weather ran with {}"),
+		},
+		{
+			name: "with an Index the best match comes first", config: toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Index: toolsearch.Regexp},
+			turns: []turn{pattern("send|^list_stocks$")},
+			check: says(`{"selectedTools":["list_stocks","send_mail","mcp__slack__send_message"]}`),
+		},
+		{
+			name: "there is no list of names", config: using(toolsearch.ProtocolRegexp),
+			check: func(t *testing.T, o outcome) {
+				require.Len(t, o.last().Messages, 1, "what the model was told")
+				assert.Equal(t, "What is new?", o.last().Messages[0].Text)
+			},
+		},
+		{
+			name: "there is a list of names where a Config asks for it", config: toolsearch.Config{
+				Protocol: toolsearch.ProtocolRegexp, Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderFirst}},
+			check: func(t *testing.T, o outcome) {
+				assert.Contains(t, o.last().Messages[0].Text, "<available-deferred-tools>\nLoad these with tool_search before use:\nget_weather\n")
+			},
 		},
 		{
 			name: "descriptions are not searched", config: using(toolsearch.ProtocolRegexp),
@@ -163,6 +182,30 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`),
 		},
 		{
+			name: "misspelled names and whole names that match nothing find their tools", config: start,
+			dynamic: append(testtools.NewsTools(), testtools.EchoTools("tool_001: Does", "tool_002: Does")...),
+			turns: []turn{find(`{"query":"get_wether"}`), find(`{"query":"send_mial"}`), find(`{"query":"tol_001"}`), find(`{"query":"wether city"}`), find(`{"query":"send msg"}`),
+				find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`)},
+			check: func(t *testing.T, o outcome) {
+				for i, want := range []string{"get_weather", "send_mail", "tool_001", "get_weather", "mcp__slack__send_message", "mcp__slack__send_message", "send_mail"} {
+					id := fmt.Sprintf("call_%d", i+1)
+					var got struct {
+						Found       int
+						Tools       []struct{ Name string }
+						Suggestions []string
+						Message     string
+					}
+					require.NoError(t, json.Unmarshal([]byte(o.result(t, id)), &got), id)
+					require.NotEmpty(t, got.Tools, id)
+					assert.Equal(t, want, got.Tools[0].Name, id)
+					assert.LessOrEqual(t, len(got.Tools), 5, "%s: the tools that are shown", id)
+					assert.Len(t, got.Tools, got.Found, "%s: what has been found is what is shown", id)
+					assert.Equal(t, fmt.Sprintf("%d found. Load what you need with add_tool.", got.Found), got.Message, id)
+					assert.Empty(t, got.Suggestions, id)
+				}
+			},
+		},
+		{
 			name: "a wrong pattern", config: start,
 			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
 			check: func(t *testing.T, o outcome) {
@@ -186,11 +229,10 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "show_all_tools shows all tools, and the reminder has the categories", config: start,
+			name: "show_all_tools shows the names of all tools, and the reminder has the categories", config: start,
 			turns: []turn{calling("show_all_tools"), toolsearchtest.CallTool("show_all_tools", ``)},
 			check: func(t *testing.T, o outcome) {
-				all := `{"total":5,"tools":[` + weather + `,` + forecast + `,{"name":"send_mail","description":"Sends an e-mail"},` +
-					`{"name":"list_stocks","description":"Prices of shares"},{"name":"mcp__slack__send_message","description":"Posts into a channel"}]}`
+				const all = `{"total":5,"tools":["get_weather","get_forecast","send_mail","list_stocks","mcp__slack__send_message"]}`
 				says(all, all)(t, o)
 				const want = "<available-deferred-tools>\n5 tools can be searched with search_tools and loaded with add_tool, in these categories:\nin no category (4)\nslack (1)\n</available-deferred-tools>"
 				for i, r := range o.requests {
@@ -199,23 +241,35 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "of many tools the first are shown, each in one line", config: start, dynamic: testtools.EchoTools(many...),
-			turns: []turn{calling("show_all_tools"), find(`{"query":"tool"}`)},
+			name: "of many tools the first are shown", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, MaxAnswerTokens: 1000}, dynamic: testtools.EchoTools(many...),
+			turns: []turn{calling("show_all_tools")},
 			check: func(t *testing.T, o outcome) {
-				var all, found struct {
-					Total, Found int
-					Tools        []struct{ Name, Description string }
-					Message      string
+				var all struct {
+					Total   int
+					Tools   []string
+					Message string
 				}
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_1")), &all))
 				assert.Equal(t, 600, all.Total)
+				assert.Equal(t, numbered(0, len(all.Tools)), all.Tools)
 				assert.Equal(t, fmt.Sprintf("The first %d are shown. Find others with search_tools.", len(all.Tools)), all.Message)
-				assert.LessOrEqual(t, len(o.result(t, "call_1")), 33_000, "bytes of show_all_tools")
-				require.Greater(t, len(all.Tools), 400, "the tools of show_all_tools")
-				assert.Equal(t, "Does ‹b›7‹/b› and more", all.Tools[7].Description)
+				assert.InDelta(t, 4000, len(o.result(t, "call_1")), 200, "bytes of show_all_tools")
+			},
+		},
+		{
+			name: "of many tools that match the best are shown, each in one line", config: start, dynamic: testtools.EchoTools(many...),
+			turns: []turn{calling("show_all_tools"), find(`{"query":"tool"}`)},
+			check: func(t *testing.T, o outcome) {
+				var found struct {
+					Found   int
+					Tools   []struct{ Name, Description string }
+					Message string
+				}
+				assert.NotContains(t, o.result(t, "call_1"), "message", "the names of 600 tools fit an answer")
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_2")), &found))
 				assert.Equal(t, 600, found.Found)
-				assert.Len(t, found.Tools, 50, "the tools of search_tools")
+				require.Len(t, found.Tools, 50, "the tools of search_tools")
+				assert.Equal(t, "Does ‹b›7‹/b› and more", found.Tools[7].Description)
 				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "the beginning of the message of search_tools: %q", found.Message)
 			},
 		},
@@ -331,11 +385,13 @@ func TestProtocolRanked(t *testing.T) {
 		many = append(many, fmt.Sprintf("send_%02d: Sends", i))
 	}
 	last := func(t *testing.T, text string) (structured struct {
-		Query        string
-		Limit, Total int
-		Matches      []struct {
+		Query      string
+		Limit      int
+		Candidates int `json:"total_candidates"`
+		Matches    []struct {
 			Rank                     int
 			Name, Description, Usage string
+			WhenToUse                string `json:"when_to_use"`
 			Score                    float64
 		}
 		Message string
@@ -355,9 +411,11 @@ func TestProtocolRanked(t *testing.T) {
 				assert.Equal(t, "send_mail", got.Matches[0].Name)
 				assert.Equal(t, "send mail", got.Query)
 				assert.Equal(t, 5, got.Limit)
-				assert.Len(t, got.Matches, got.Total)
+				assert.Equal(t, 3, got.Candidates, "all tools are considered")
+				assert.NotContains(t, text, "hen to use", "no tool has a hint")
+				assert.NotContains(t, text, "when_to_use", "no tool has a hint")
 				var want strings.Builder
-				fmt.Fprintf(&want, "Loaded the best %d of %d candidates, with scores:\n", len(got.Matches), got.Total)
+				fmt.Fprintf(&want, "Loaded the best %d of %d candidates, with scores:\n", len(got.Matches), got.Candidates)
 				names := []string{"tool_search"}
 				for i, m := range got.Matches {
 					fmt.Fprintf(&want, "%d. %s (%v)\n   %s\n   %s\n", m.Rank, m.Name, m.Score, m.Description, m.Usage)
@@ -381,7 +439,7 @@ func TestProtocolRanked(t *testing.T) {
 					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
 					assert.Equal(t, want, got.Limit, "search %d", i)
 					assert.Len(t, got.Matches, want, "search %d", i)
-					assert.Equal(t, 30, got.Total, "search %d", i)
+					assert.Equal(t, 30, got.Candidates, "search %d", i)
 				}
 			},
 		},
@@ -393,11 +451,36 @@ func TestProtocolRanked(t *testing.T) {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
 					got := last(t, text)
 					assert.Empty(t, got.Matches, "search %d", i)
-					assert.Zero(t, got.Total, "search %d", i)
 					assert.True(t, strings.HasPrefix(got.Message, want), "search %d: the message %q begins with %s", i, got.Message, want)
 					assert.True(t, strings.HasPrefix(text, got.Message+"\n{"), "search %d: the answer begins with the message: %s", i, text)
 					assert.Contains(t, text, `"matches":[]`, "search %d", i)
 				}
+			},
+		},
+		{
+			name: "a tool's hint says when to use it", dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather", "list_stocks: Prices"),
+			config: toolsearch.Config{
+				Protocol: toolsearch.ProtocolRanked,
+				Annotate: func(info *schema.ToolInfo) toolsearch.Annotation {
+					if info.Name == "send_mail" {
+						return toolsearch.Annotation{Hint: "To write to <someone>\nwho is not in the room. " + strings.Repeat("long ", 100)}
+					}
+					return toolsearch.Annotation{}
+				},
+				Filter: toolsearch.FilterTools(nil, []string{"send_mail", "get_weather"}),
+			},
+			turns: []turn{searching(`{"query":"someone not in the room","limit":1}`)},
+			check: func(t *testing.T, o outcome) {
+				text := o.result(t, "call_1")
+				got := last(t, text)
+				require.Len(t, got.Matches, 1)
+				hint := got.Matches[0].WhenToUse
+				assert.Equal(t, "send_mail", got.Matches[0].Name, "hints are searched")
+				assert.True(t, strings.HasPrefix(hint, "To write to ‹someone› who is not in the room. long"), "the hint %q", hint)
+				assert.LessOrEqual(t, len(hint), 200, "bytes of the hint")
+				assert.Contains(t, text, "\n   Sends an e-mail\n   When to use: "+hint+"\n   send_mail(city?)\n")
+				assert.Equal(t, 2, got.Candidates, "a tool that Filter drops is not considered")
+				assert.Contains(t, text, "the best 1 of 2 candidates")
 			},
 		},
 		{

@@ -33,7 +33,7 @@ type Parameter struct {
 // An Annotation is information about a tool that its definition does not have.
 type Annotation struct {
 	Namespace string   // the server or group it belongs to
-	Hint      string   // more words to find it by; never shown
+	Hint      string   // when to use it: searched, and shown in the results of ProtocolRanked
 	Aliases   []string // other names to find it by
 	Tags      []string // labels
 }

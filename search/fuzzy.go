@@ -23,7 +23,8 @@ import (
 //	1 + share    the name or the description contains each word; the share is that of the
 //	             words that the name contains
 //	mean         the words are like parts of the name: the mean over the words of the
-//	             likeness to the nearest part; a word that is like no part counts as 0
+//	             likeness to the nearest part; a word that is like no part counts as 0. A
+//	             word that is written as a name counts as its parts: get_wether is two
 //
 // Similar words therefore never outrank words that the tool has, and these never outrank a
 // name that contains the query. Names and queries are folded first: lower-cased, with "_" for
@@ -53,7 +54,7 @@ const (
 	defaultLikeness   = 0.7
 	minAbbreviation   = 3 // letters
 	vowels            = "aeiou"
-	maxAlikeWords     = 16 // distinct words of a query whose likeness is computed
+	maxAlikeWords     = 16 // distinct words of a query, or their parts, whose likeness is computed
 	fuzzyTierName     = 2
 	fuzzyTierAllWords = 1
 )
@@ -75,12 +76,13 @@ type FuzzyOptions struct {
 //
 // Tools whose name contains the query come first (score 2 to 3), then tools that contain all of
 // its words (1 to 2), then tools with a part of the name like one of the words (under 1). Ties
-// go by name. A search with a limit returns at most five hits; a search without a limit returns
-// all.
+// go by name. A word with underscores or hyphens is like a name if its parts are like the
+// name's: get_wether finds get_weather. A search with a limit returns at most five hits; a search
+// without a limit returns all.
 //
 // The time of a query is proportional to the text of the catalog. Descriptions are read up to
-// 64 KiB, and the parts of names up to 128 bytes. Only the first 16 words of a query may be
-// like a part; the text must contain the others.
+// 64 KiB, and names up to 128 bytes. Only the first 16 words of a query may be like a part; the
+// text must contain the others.
 func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
 	return FuzzyOptions{}.Index(ctx, docs)
 }
@@ -145,8 +147,10 @@ func newFuzzyTool(doc *Document) fuzzyTool {
 }
 
 // fuzzyParts returns the folded parts of a name.
-func fuzzyParts(name string) []string {
-	return strings.FieldsFunc(naming.JoinParts(name), func(r rune) bool { return r == '_' })
+func fuzzyParts(name string) []string { return splitFolded(naming.JoinParts(name)) }
+
+func splitFolded(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == '_' })
 }
 
 // nameShare returns how much of the name the folded query is, or 0 if the name does not contain
@@ -244,23 +248,32 @@ func abbreviates(word, part []rune) bool {
 	return true
 }
 
-// fuzzyQuery is a folded query, as a whole and as its distinct words.
+// fuzzyQuery is a folded query, as a whole, as its distinct words, and as the distinct parts of
+// its words: a word may be a whole name.
 type fuzzyQuery struct {
 	folded string
 	words  []fuzzyWord
+	parts  []fuzzyWord
 }
 
 func newFuzzyQuery(q Query) fuzzyQuery {
 	f := fuzzyQuery{folded: naming.Fold(strings.Join(q.Keywords, " "))}
+	var parts []string
 	for i, word := range q.Keywords {
-		if slices.Contains(q.Keywords[:i], word) {
+		if !slices.Contains(q.Keywords[:i], word) {
+			f.words = append(f.words, newFuzzyWord(word))
+			parts = append(parts, splitFolded(naming.Fold(word))...)
+		}
+	}
+	for i, part := range parts {
+		if slices.Contains(parts[:i], part) {
 			continue
 		}
-		w := newFuzzyWord(word)
-		if len(f.words) >= maxAlikeWords {
+		w := newFuzzyWord(part)
+		if len(f.parts) >= maxAlikeWords {
 			w.runes = nil
 		}
-		f.words = append(f.words, w)
+		f.parts = append(f.parts, w)
 	}
 	return f
 }
@@ -273,16 +286,16 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, ctx.Err()
 	}
 	means := make([]float64, len(x.tools))
-	for i := range query.words {
+	for i := range query.parts {
 		seen := docset.New(len(x.tools))
-		parts, err := x.near(ctx, &query.words[i])
+		parts, err := x.near(ctx, &query.parts[i])
 		if err != nil {
 			return Hits{}, err
 		}
 		for _, part := range parts {
 			for _, number := range x.postings[part.Number] {
 				if seen.Add(int(number)) {
-					means[number] += part.Score / float64(len(query.words))
+					means[number] += part.Score / float64(len(query.parts))
 				}
 			}
 		}
@@ -344,20 +357,22 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 			fmt.Sprintf("the name holds it, and it is %.3f of the name", share)}}}, nil
 	}
 	var e Explanation
-	hasAll := !slices.ContainsFunc(query.words, func(w fuzzyWord) bool { return tool.place(&w) == "" })
-	if hasAll {
+	if !slices.ContainsFunc(query.words, func(w fuzzyWord) bool { return tool.place(&w) == "" }) {
 		e.add(Contribution{Score: fuzzyTierAllWords, Detail: "all words stand in name or description"})
-	}
-	words := float64(len(query.words))
-	for i := range query.words {
-		word := &query.words[i]
-		part := Contribution{Term: word.text, Detail: "not found"}
-		if hasAll {
-			part.Field, part.Detail = tool.place(word), "it stands there"
+		for i := range query.words {
+			part := Contribution{Term: query.words[i].text, Field: tool.place(&query.words[i]), Detail: "it stands there"}
 			if part.Field == "name" {
-				part.Score = 1 / words
+				part.Score = 1 / float64(len(query.words))
 			}
-		} else if nearest, likeness := x.nearest(word, x.docs[doc].Name); likeness > 0 {
+			e.add(part)
+		}
+		return e, nil
+	}
+	words := float64(len(query.parts))
+	for i := range query.parts {
+		word := &query.parts[i]
+		part := Contribution{Term: word.text, Detail: "not found"}
+		if nearest, likeness := x.nearest(word, x.docs[doc].Name); likeness > 0 {
 			part = Contribution{word.text, "name", likeness / words, fmt.Sprintf("%.3f like %q, of %g words", likeness, nearest, words)}
 		}
 		e.add(part)

@@ -49,6 +49,12 @@ func TestFuzzyScores(t *testing.T) {
 		{"send msg", search.FuzzyOptions{}, map[string]float64{"mcp__slack__send_message": (1 + abbreviation(3, 7)) / 2}},
 		{"serch repo", search.FuzzyOptions{}, map[string]float64{"search_repository": (1 - 1./6 + abbreviation(4, 10)) / 2}},
 		{"fiels", search.FuzzyOptions{}, map[string]float64{"list-Files": 1 - 1./5}},
+		{"get_wether", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 + 1 - 1./7) / 2}},
+		{"get_wether_", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 + 1 - 1./7) / 2}},
+		{"NotebokEdit", search.FuzzyOptions{}, map[string]float64{}}, // a brand such as GitHub is one word
+		{"send_mesage", search.FuzzyOptions{}, map[string]float64{"mcp__slack__send_message": (1 + 1 - 1./7) / 2}},
+		{"serch-repo", search.FuzzyOptions{}, map[string]float64{"search_repository": (1 - 1./6 + abbreviation(4, 10)) / 2}},
+		{"get_wether wether", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 + 1 - 1./7) / 2}},
 		{"wether nothing", search.FuzzyOptions{}, map[string]float64{"get_weather": (1 - 1./7) / 2}},
 		{"+wether nothing", search.FuzzyOptions{}, map[string]float64{}}, // a similar word does not meet the demand
 		{"+nothing weather", search.FuzzyOptions{}, map[string]float64{}},

@@ -83,12 +83,18 @@ func rank(ctx context.Context, q *Query, limit int, docOf []int32, n int, score 
 	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
 }
 
-// docsByName returns the documents in the order of their names.
-func docsByName(docs []Document) []int32 {
+// docsAsGiven returns the documents in their own order.
+func docsAsGiven(docs []Document) []int32 {
 	docOf := make([]int32, len(docs))
 	for i := range docOf {
 		docOf[i] = int32(i)
 	}
+	return docOf
+}
+
+// docsByName returns the documents in the order of their names.
+func docsByName(docs []Document) []int32 {
+	docOf := docsAsGiven(docs)
 	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
 	return docOf
 }

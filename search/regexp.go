@@ -23,6 +23,8 @@ import (
 //	             match covers, so get_(user|users) prefers the whole name to a part
 //	0.5          the pattern matches the description, but not the name
 //
+// In catalog order every match scores 1 and 0.5, and the tools' own order breaks the ties.
+//
 // Package regexp takes time proportional to the text and to the compiled pattern, so the
 // product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
 // compiles to 7,000 instructions. Each instruction may be tried at each character, which takes
@@ -43,6 +45,11 @@ const (
 type RegexpOptions struct {
 	// Descriptions also searches the descriptions of tools whose name does not match.
 	Descriptions bool
+
+	// CatalogOrder returns the tools in the order of the documents instead of the best first, as
+	// Eino v0.8 did. Names still come before descriptions. How much of a name the expression
+	// covers does not count.
+	CatalogOrder bool
 }
 
 // Regexp is the Indexer that finds tools whose name matches a regular expression:
@@ -68,9 +75,17 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := &regexpIndex{docs: docs, descriptions: o.Descriptions}
-	x.search(docsByName(docs))
+	x := &regexpIndex{docs: docs, options: o}
+	x.search(x.order(docs))
 	return x, nil
+}
+
+// order returns documents in the order in which equal scores go.
+func (x *regexpIndex) order(docs []Document) []int32 {
+	if x.options.CatalogOrder {
+		return docsAsGiven(docs)
+	}
+	return docsByName(docs)
 }
 
 // search sets the documents that are searched, and how large a pattern may be for them.
@@ -78,7 +93,7 @@ func (x *regexpIndex) search(docOf []int32) {
 	text := 1
 	for _, doc := range docOf {
 		text += min(len(x.docs[doc].Name), naming.MaxBytes)
-		if x.descriptions {
+		if x.options.Descriptions {
 			text += min(len(x.docs[doc].Description), maxRegexpDescription)
 		}
 	}
@@ -91,21 +106,21 @@ func (x *regexpIndex) Restrict(ctx context.Context, docs []int) (Searcher, error
 	if err != nil {
 		return nil, err
 	}
-	docOf := docsByName(some)
+	docOf := x.order(some)
 	for i, doc := range docOf {
 		docOf[i] = numbers[doc]
 	}
-	r := &regexpIndex{docs: x.docs, descriptions: x.descriptions}
+	r := &regexpIndex{docs: x.docs, options: x.options}
 	r.search(docOf)
 	return r, ctx.Err()
 }
 
 // regexpIndex implements Searcher. It is immutable.
 type regexpIndex struct {
-	docs         []Document
-	docOf        []int32 // number of a tool that is searched, in the order of names -> document
-	descriptions bool
-	maxSize      int // of a pattern, in instructions
+	docs    []Document
+	docOf   []int32 // number of a tool that is searched, in the order of ties -> document
+	options RegexpOptions
+	maxSize int // of a pattern, in instructions
 }
 
 const (
@@ -144,6 +159,9 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	switch part.Field {
 	case "name":
 		part.Detail = fmt.Sprintf("1 + the %.3f of the name that it covers", part.Score-regexpInName)
+		if x.options.CatalogOrder {
+			part.Detail = "it matches there"
+		}
 	case "description":
 		part.Detail = "it matches there, and not in the name"
 	default:
@@ -158,12 +176,12 @@ func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	name := naming.Cut(d.Name, naming.MaxBytes)
 	if at := pattern.FindStringIndex(name); at != nil {
 		share := 0.0
-		if at[1] > at[0] {
+		if at[1] > at[0] && !x.options.CatalogOrder {
 			share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))
 		}
 		return Contribution{Field: "name", Score: regexpInName + share}
 	}
-	if x.descriptions && pattern.MatchString(naming.Cut(d.Description, maxRegexpDescription)) {
+	if x.options.Descriptions && pattern.MatchString(naming.Cut(d.Description, maxRegexpDescription)) {
 		return Contribution{Field: "description", Score: regexpInDescription}
 	}
 	return Contribution{}
