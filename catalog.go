@@ -51,7 +51,7 @@ type Catalog struct {
 // nil tool, an Info that fails or returns nil, an empty or repeated name, and a tool that
 // cannot be called in any of the four ways. The error names the tool and its position.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
-	infos, err := toolInfos(ctx, tools)
+	infos, err := toolInfos(ctx, "", tools)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +60,13 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer
 
 // NewCatalogFromInfos is NewCatalog for definitions without their tools.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index search.Indexer) (*Catalog, error) {
-	return newCatalog(ctx, infos, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}}, &Catalog{})
+	return newCatalog(ctx, infos, nil, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}}, &Catalog{})
 }
 
 // newCatalog compiles infos for search as the configuration says. Its defaults may still be
-// missing. last is the catalog before, of the same configuration, or an empty catalog.
-func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config, last *Catalog) (*Catalog, error) {
+// missing. groups are the infos' groups; nil means none. last is the catalog before, of the same
+// configuration, or an empty catalog.
+func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
 	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
@@ -93,6 +94,9 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, config *Config, l
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
 		c.add(i, info, config.Annotate, wantParameters)
+		if groups != nil && groups[i].Name != "" {
+			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
+		}
 	}
 	c.names = sync.OnceValue(func() *near.Index {
 		names := make([]string, len(c.docs))
@@ -192,13 +196,13 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 	return max(found, 0), found >= 0
 }
 
-// toolInfos asks every tool for its definition, once.
-func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
+// toolInfos asks every tool for its definition, once. where begins what an error says.
+func toolInfos(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	infos := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
 		info, err := usableInfo(ctx, t)
 		if err != nil {
-			return nil, fmt.Errorf("toolsearch: tool %d: %w", i, err)
+			return nil, fmt.Errorf("toolsearch: %stool %d: %w", where, i, err)
 		}
 		infos[i] = info
 	}

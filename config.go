@@ -38,33 +38,41 @@ const (
 	defaultRankedCap = 10 // of ProtocolRanked
 )
 
-// Config configures the middleware. The zero value of every field but DynamicTools is a good
-// default. New copies what it needs. The functions may be called concurrently.
+// Config configures the middleware. It needs tools, of DynamicTools, Groups or Source. The zero
+// value of every other field is a good default. New copies what it needs. The functions may be called concurrently.
 type Config struct {
 	// WHAT THERE IS
 
 	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is
-	// required unless there is a Source. The middleware gives the tools to the agent. If the
-	// agent has another tool of the same name, the dynamic tool is left out, wherever the other
-	// tool comes from, and a FailureEvent says so.
+	// required unless there are Groups or a Source. The middleware gives the tools to the agent.
+	// If the agent has another tool of the same name, the dynamic tool is left out, wherever the
+	// other tool comes from, and a FailureEvent says so.
 	DynamicTools []tool.BaseTool
+
+	// Groups are dynamic tools by where they come from, such as a group for each MCP server. New
+	// fails if two tools of DynamicTools and the groups' Tools have the same name. A tool of a
+	// Source yields to those, and to a tool of the Source of an earlier group: it is left out,
+	// and a FailureEvent says so. Config.Source counts as the first group. Nil means no groups.
+	Groups []Group
 
 	// Source adds tools that may change. It is asked at the start of every run and when a run
 	// is resumed. A run keeps the answer to its end. An answer with the same definitions, in
 	// any order, needs no new index. If Source fails, or its answer is empty or cannot be used,
-	// the last good catalog stays and a FailureEvent says so. Before the first good answer, the
-	// catalog is DynamicTools alone. Source should not depend on the user; use Filter for that.
-	// Nil means no Source.
+	// the last good answer stays and a FailureEvent says so. Before the first good answer, the
+	// Source adds no tools. Source should not depend on the user; use Filter for that. Nil means
+	// no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// SourceTimeout is the longest that a run waits for Source to answer, and then for the index
-	// of a changed answer. After that the last good catalog stays, and a FailureEvent says so.
-	// Only one run waits for a new index. Other runs that start meanwhile go on with the last
-	// good catalog, or wait if there is none yet. Zero means DefaultSourceTimeout.
+	// SourceTimeout is the longest that a run waits for Source and the Sources of all groups to
+	// answer, and then for the index of changed answers. After that the last good answers stay,
+	// and a FailureEvent says so. A Source that took too long is not asked again for as long as
+	// that. Only one run waits for a new index. Other runs that start meanwhile go on with the
+	// last good catalog, or wait if a Source has no good answer yet. Zero means
+	// DefaultSourceTimeout.
 	SourceTimeout time.Duration
 
-	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools: for
-	// its name, an array without items, or a schema that is not that of an object. A provider
+	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of
+	// a group's Tools: for its name, an array without items, or a schema that is not that of an object. A provider
 	// refuses the whole request for such a tool, once the tool is loaded. A tool of Source is
 	// mended, or left out for its name, and a FailureEvent says so. False means that New tells a
 	// FailureEvent and keeps the tools as they are.
@@ -287,6 +295,11 @@ func (config *Config) withDefaults() (*Config, error) {
 	filled.ToolName = cmp.Or(filled.ToolName, filled.Protocol.defaultToolName())
 	filled.AlwaysLoaded = slices.Clone(filled.AlwaysLoaded)
 	filled.DynamicTools = slices.Clone(filled.DynamicTools)
+	groups, err := checkedGroups(filled.Groups)
+	if err != nil {
+		return nil, err
+	}
+	filled.Groups = groups
 	filled.Reminder.Namespaces = maps.Clone(filled.Reminder.Namespaces)
 	filled.Texts = maps.Clone(filled.Texts)
 	if filled.Annotate == nil {

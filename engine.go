@@ -181,11 +181,9 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		return
 	}
 	if r.scope.sees(doc) {
-		part := "Source"
-		if doc < len(e.config.DynamicTools) {
-			part = "DynamicTools"
-		}
-		e.teller.fail(ctx, part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name", part, name))
+		supply, part := r.origin(doc)
+		e.teller.tell(ctx, supply.failure(part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s",
+			supply.field(part), name, usePrefix)))
 	}
 	if r.scope.allowed == nil {
 		r.scope.allowed = docset.New(len(r.scope.docs))

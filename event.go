@@ -52,20 +52,22 @@ type LoadEvent struct {
 }
 
 // CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change
-// too, since the catalog had only DynamicTools before. A tool with another definition under its
+// too, since the catalog had none of its tools before. A tool with another definition under its
 // old name is neither added nor removed. New's own compiling and an answer with the same
 // definitions are not told. A change is told once, in the run that found it.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
 	Removed  int           // number of tools whose names are gone
+	Groups   []string      // names of the groups that changed; Config.Source has no name
 	Duration time.Duration // of compiling and indexing
 }
 
 // FailureEvent tells of a failure that did not end the run and that no SearchEvent tells.
 type FailureEvent struct {
-	Part string // the Config's field that failed, such as "Source" or "Preselect"
-	Err  error  // the reason
+	Part  string // the field that failed, such as "Source" or "Preselect"
+	Group string // name of the Group whose field it is; "" means that it is the Config's field
+	Err   error  // the reason
 }
 
 func (SearchEvent) event()  {}
@@ -104,6 +106,7 @@ func (e CatalogEvent) LogValue() slog.Value {
 		slog.Int("tools", e.Tools),
 		slog.Int("added", e.Added),
 		slog.Int("removed", e.Removed),
+		slog.Any("groups", e.Groups),
 		slog.Duration("duration", e.Duration),
 	)
 }
@@ -113,6 +116,7 @@ func (e FailureEvent) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("event", "failure"),
 		slog.String("part", e.Part),
+		slog.String("group", e.Group),
 		slog.String("error_type", errorType(e.Err)),
 	)
 }

@@ -200,10 +200,10 @@ func TestEventsLogThemselves(t *testing.T) {
 			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","duration":0,"error_type":""}`},
 		{toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}},
 			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1}`},
-		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Duration: time.Second},
-			`{"event":"catalog","tools":3,"added":2,"removed":1,"duration":1000000000}`},
-		{toolsearch.FailureEvent{Part: "Source", Err: secret},
-			`{"event":"failure","part":"Source","error_type":"*errors.errorString"}`},
+		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second},
+			`{"event":"catalog","tools":3,"added":2,"removed":1,"groups":["mail"],"duration":1000000000}`},
+		{toolsearch.FailureEvent{Part: "Source", Group: "mail", Err: secret},
+			`{"event":"failure","part":"Source","group":"mail","error_type":"*errors.errorString"}`},
 	} {
 		var out bytes.Buffer
 		slog.New(slog.NewJSONHandler(&out, nil)).Info("told", "e", tt.event)

@@ -15,9 +15,14 @@ import (
 //
 //	names with descriptions, if asked for, cut shorter and shorter
 //	names
-//	names by namespace, without the prefix they share
+//	names by namespace, without the prefix they share, with descriptions of the namespaces
+//	namespaces with the number of their tools and with their descriptions
 //	namespaces with the number of their tools, the largest first, as many as fit
 //	one line
+//
+// Tools of groups are listed by namespace. The descriptions of namespaces share what room there
+// is: all are cut to the same length, so that a short description leaves its room to long ones,
+// and a server that says much does not crowd out the others.
 //
 // The text depends only on the tools and the configuration: the same tools give the same bytes.
 
@@ -32,11 +37,22 @@ type toolList struct {
 	catalog   *Catalog
 	docs      []int // the tools to be announced
 	config    *ReminderConfig
-	separated bool // the protocol separates searching from loading: the text has only namespaces
+	named     map[string]bool // the names of the Groups
+	separated bool            // the protocol separates searching from loading: the text has only namespaces
 }
 
 func newToolList(c *Catalog, announced []int, config *Config) *toolList {
-	return &toolList{catalog: c, docs: announced, config: &config.Reminder, separated: config.Protocol == ProtocolSearchAdd}
+	l := &toolList{catalog: c, docs: announced, config: &config.Reminder, named: make(map[string]bool), separated: config.Protocol == ProtocolSearchAdd}
+	for _, g := range config.Groups {
+		l.named[g.Name] = true
+	}
+	return l
+}
+
+// isGrouped reports whether names are listed by namespace even if all of them fit.
+func (l *toolList) isGrouped() bool {
+	return l.separated || len(l.config.Namespaces) > 0 ||
+		len(l.named) > 0 && slices.ContainsFunc(l.docs, func(doc int) bool { return l.named[l.catalog.docs[doc].Namespace] })
 }
 
 // text returns the list. frame is the length of the rest of the reminder, in bytes.
@@ -45,7 +61,7 @@ func (l *toolList) text(frame int) string {
 	if l.config.MaxTokens > 0 {
 		budget = min(l.config.MaxTokens, budget/bytesPerToken)*bytesPerToken - frame
 	}
-	if !l.separated && len(l.config.Namespaces) == 0 {
+	if !l.isGrouped() {
 		if l.config.Describe {
 			for _, length := range describeBytes {
 				if text := l.names(length); len(text) <= budget {
@@ -59,16 +75,70 @@ func (l *toolList) text(frame int) string {
 	}
 	groups := l.groups()
 	if !l.separated {
-		if text := l.grouped(groups); len(text) <= budget {
+		if text, fits := l.described(groups, budget, l.grouped); fits {
 			return text
 		}
 	}
-	for _, describe := range []bool{true, false} {
-		if text := l.namespaces(groups, budget, describe); text != "" {
-			return text
-		}
+	if text, fits := l.described(groups, budget, l.titles); fits {
+		return text
+	}
+	if text := l.namespaces(groups, budget); text != "" {
+		return text
 	}
 	return l.catalog.prompt.text("reminder-count", "{count}", strconv.Itoa(len(l.docs)))
+}
+
+// Bounds on the descriptions of namespaces.
+const (
+	// maxDescriptionsBytes is the room of all of them without a MaxTokens. Ten servers then have
+	// as much as a paragraph each, in about 1,000 tokens.
+	maxDescriptionsBytes = 4_000
+	// minDescriptionBytes is the least that is told of a longer description.
+	minDescriptionBytes = 30
+)
+
+// described writes a form of the list with descriptions that share the budget. write writes the
+// form, with at most limit bytes of each description. It reports false if the form does not fit
+// the budget or leaves too little to the descriptions.
+func (l *toolList) described(groups []toolGroup, budget int, write func(groups []toolGroup, limit int) string) (string, bool) {
+	var lengths []int
+	total := 0
+	for i := range groups {
+		if n := len(l.summary(&groups[i], maxDescribedBytes)); n > 0 {
+			lengths = append(lengths, n)
+			total += n
+		}
+	}
+	text := write(groups, maxDescribedBytes)
+	room := budget - (len(text) - total)
+	if l.config.MaxTokens == 0 {
+		room = maxDescriptionsBytes
+	}
+	if len(lengths) == 0 || total <= room {
+		return text, len(text) <= budget
+	}
+	limit := evenLimit(lengths, room)
+	switch {
+	case limit >= minDescriptionBytes:
+		return write(groups, limit), true
+	case l.config.MaxTokens == 0: // all names are asked for
+		return write(groups, 0), true
+	default:
+		return "", false
+	}
+}
+
+// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room.
+// What the short ones do not need goes to the long ones.
+func evenLimit(lengths []int, room int) int {
+	sorted := slices.Sorted(slices.Values(lengths))
+	for i, n := range sorted {
+		if left := len(sorted) - i; n*left > room {
+			return max(room, 0) / left
+		}
+		room -= n
+	}
+	return sorted[len(sorted)-1]
 }
 
 // names lists every name, with at most describe bytes of its description.
@@ -127,14 +197,17 @@ func (l *toolList) groups() []toolGroup {
 }
 
 // grouped lists every name by namespace, without the prefix that the names share.
-func (l *toolList) grouped(groups []toolGroup) string {
+func (l *toolList) grouped(groups []toolGroup, limit int) string {
 	var b strings.Builder
 	b.WriteString(l.catalog.prompt.text("reminder-grouped"))
-	for _, g := range groups {
-		if summary := l.summary(g.namespace); summary != "" {
-			b.WriteString("\n" + l.title(g) + ": " + summary)
-		}
+	for i := range groups {
+		g := &groups[i]
 		prefix := l.prefix(g)
+		if summary := l.summary(g, limit); summary != "" {
+			b.WriteString("\n" + l.title(g) + ": " + summary)
+		} else if prefix == "" && l.named[g.namespace] { // else no line would say the namespace
+			b.WriteString("\n" + l.title(g))
+		}
 		b.WriteByte('\n')
 		if prefix != "" {
 			b.WriteString(naming.Shown(prefix) + "*: ")
@@ -150,7 +223,7 @@ func (l *toolList) grouped(groups []toolGroup) string {
 }
 
 // prefix returns the namespace prefix that all names of a group share, or "".
-func (l *toolList) prefix(g toolGroup) string {
+func (l *toolList) prefix(g *toolGroup) string {
 	prefix := naming.Prefix(l.catalog.docs[g.docs[0]].Name, g.namespace)
 	for _, doc := range g.docs {
 		if naming.Prefix(l.catalog.docs[doc].Name, g.namespace) != prefix {
@@ -160,25 +233,48 @@ func (l *toolList) prefix(g toolGroup) string {
 	return prefix
 }
 
-func (l *toolList) title(g toolGroup) string {
+func (l *toolList) title(g *toolGroup) string {
 	if g.namespace == "" {
 		return l.catalog.prompt.text("reminder-no-namespace", "{count}", strconv.Itoa(len(g.docs)))
 	}
 	return fmt.Sprintf("%s (%d)", naming.Shown(g.namespace), len(g.docs))
 }
 
-// summary returns the configured description of a namespace.
-func (l *toolList) summary(namespace string) string {
-	return shortLine(l.config.Namespaces[namespace], maxNamespaceSummary)
+// summary returns at most limit bytes of the description of a namespace.
+func (l *toolList) summary(g *toolGroup, limit int) string {
+	text, known := l.config.Namespaces[g.namespace]
+	for i := 0; i < len(g.docs) && !known; i++ { // a tool of the namespace need not be of its group
+		text = l.catalog.docs[g.docs[i]].NamespaceDescription
+		known = text != ""
+	}
+	return shortLine(text, limit)
 }
 
-const maxNamespaceSummary = 300 // bytes
+// titles lists all namespaces, the largest first.
+func (l *toolList) titles(groups []toolGroup, limit int) string {
+	var b strings.Builder
+	b.WriteString(l.namespacesLead())
+	for _, g := range bySize(groups) {
+		b.WriteString("\n" + l.title(&g))
+		if summary := l.summary(&g, limit); summary != "" {
+			b.WriteString(": " + summary)
+		}
+	}
+	return b.String()
+}
 
-// namespaces lists the namespaces that fit, the largest first. It returns "" if none fits, or
-// if describe is set and not all of them fit.
-func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) string {
-	bySize := slices.Clone(groups)
-	slices.SortStableFunc(bySize, func(a, b toolGroup) int { return cmp.Compare(len(b.docs), len(a.docs)) })
+func (l *toolList) namespacesLead() string {
+	return l.catalog.prompt.text("reminder-namespaces", "{count}", strconv.Itoa(len(l.docs)))
+}
+
+func bySize(groups []toolGroup) []toolGroup {
+	return slices.SortedStableFunc(slices.Values(groups), func(a, b toolGroup) int { return cmp.Compare(len(b.docs), len(a.docs)) })
+}
+
+// namespaces lists the namespaces that fit, the largest first, and counts the others. It returns
+// "" if none fits.
+func (l *toolList) namespaces(groups []toolGroup, budget int) string {
+	groups = bySize(groups)
 	rest := func(left []toolGroup) string {
 		if len(left) == 0 {
 			return ""
@@ -191,17 +287,14 @@ func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) str
 	}
 	// The line about the remaining namespaces is longest when none is listed; that length is
 	// reserved.
-	reserve := len(rest(bySize))
+	reserve := len(rest(groups))
 	var text strings.Builder
-	text.WriteString(l.catalog.prompt.text("reminder-namespaces", "{count}", strconv.Itoa(len(l.docs))))
+	text.WriteString(l.namespacesLead())
 	taken := 0
-	for i, g := range bySize {
-		line := "\n" + l.title(g)
-		if summary := l.summary(g.namespace); describe && summary != "" {
-			line += ": " + summary
-		}
+	for i := range groups {
+		line := "\n" + l.title(&groups[i])
 		needed := text.Len() + len(line)
-		if i < len(bySize)-1 {
+		if i < len(groups)-1 {
 			needed += reserve
 		}
 		if needed > budget {
@@ -210,8 +303,8 @@ func (l *toolList) namespaces(groups []toolGroup, budget int, describe bool) str
 		text.WriteString(line)
 		taken++
 	}
-	if taken == 0 || describe && taken < len(bySize) {
+	if taken == 0 {
 		return ""
 	}
-	return text.String() + rest(bySize[taken:])
+	return text.String() + rest(groups[taken:])
 }

@@ -21,22 +21,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
-// A catalog that changes. An edition is the dynamic tools at a point in time, compiled, with
-// everything derived from them. It never changes. Each run asks Config.Source at its start and
-// keeps the edition that is current then. A changed answer makes a new edition for this run
-// and the next ones:
+// A catalog that changes. Tools come from supplies: each group is one, and DynamicTools and
+// Config.Source are one more, the first. An edition is the tools of all supplies at a point in
+// time, compiled, with everything derived from them. It never changes. Each run asks the Sources
+// at its start, all at once, and keeps the edition that is current then. A changed answer makes a
+// new edition for this run and the next ones:
 //
-//	ask -> answer -> the same as before? -> admit -> compile -> the current edition
+//	ask -> answers -> the same as before? -> stock -> compile -> the current edition
 //
-// Source and the code of an index may fail, hang, or ignore their context. So each of them runs
+// A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
 // on a goroutine of its own, a run waits no longer than Config.SourceTimeout, and no lock is
 // held meanwhile. At most one edition is compiled at a time. The other runs go on with the last
-// good edition, or wait if there is none yet.
+// good answers, or wait if a supply has none yet.
 
 type edition struct {
 	catalog  *Catalog
 	names    metaNames
 	reader   *reader
+	lots     []lot // by supply
 	tools    []tool.BaseTool
 	always   []int      // documents of Config.AlwaysLoaded, in their order
 	hideable docset.Set // all documents but always
@@ -46,58 +48,165 @@ type edition struct {
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 }
 
-// editions keeps the current edition.
-type editions struct {
-	config *Config
-	teller *teller
-	defers bool               // the mode takes deferred definitions
-	fixed  []*schema.ToolInfo // of DynamicTools
+// lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
+type lot struct {
+	*supply
+	answer *sourceAnswer // nil means none
+	kept   []int         // the tools of the answer that the lot has, in its order
+	left   []string      // a line for each tool of the answer that was left out or mended
+	tools  []tool.BaseTool
+	infos  []*schema.ToolInfo // as the model sees them
+	start  int                // the document of the first tool
+}
+
+// supply is where tools come from.
+type supply struct {
+	Group                     // without a name: DynamicTools and Source of the Config
+	fixed  []*schema.ToolInfo // of Tools, as the model sees them
 	asking foreign.Gate       // how many runs ask Source at once
 
-	mu       sync.Mutex // guards the fields below; held for moments
+	standing // guarded by editions.mu
+}
+
+// standing is what is known of a supply's Source.
+type standing struct {
+	answer  *sourceAnswer // the current edition has tools of it; nil before the first good answer
+	kept    []int         // these tools, as in lot
+	asked   int           // number of answers asked for
+	newest  int           // the number of the newest answer that was accepted
+	resting time.Time     // the Source took too long, and is not asked before
+	refused *refusal      // the last answer whose index took too long; nil means none
+	told    []string      // the last told lines about tools that were left out or mended
+}
+
+// refusal is an answer whose index took too long, and is not built again before end.
+type refusal struct {
+	answer *sourceAnswer
+	err    error
+	end    time.Time
+}
+
+// editions keeps the current edition.
+type editions struct {
+	config   *Config
+	teller   *teller
+	defers   bool      // the mode takes deferred definitions
+	supplies []*supply // does not change, and neither do their groups
+	changes  bool      // a supply has a Source
+
+	mu       sync.Mutex // guards the fields below and the standing of supplies; held for moments
 	last     *edition
 	tools    []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
-	answer   *sourceAnswer   // the answer that last is made of; nil before the first good answer
-	asked    int             // number of answers asked for
-	newest   int             // the number of the newest answer that was accepted
 	building *building       // nil means that no edition is being compiled
-	failed   *building       // the last one that took too long
 	untold   []Event         // what no run has told yet
 }
 
-// maxAsking bounds the runs that ask Source at once, and so what a Source that hangs can pile up.
+// maxAsking bounds the runs that ask a Source at once, and so what a Source that hangs can pile up.
 const maxAsking = 64
 
-// building is an edition that is being compiled.
+// building is an edition that is being compiled of new answers.
 type building struct {
-	answer *sourceAnswer
-	done   chan struct{}
-
-	err error     // set when done; nil if the edition is current now
-	end time.Time // of one that took too long: when it may be tried again
+	answers []*sourceAnswer // by supply; nil means that there is no new answer
+	done    chan struct{}
+	errs    []error // by supply, set when done; nil if the answer is current now
 }
 
 func newEditions(ctx context.Context, config *Config, teller *teller, defers bool) (*editions, error) {
-	infos, err := toolInfos(ctx, config.DynamicTools)
-	if err != nil {
-		return nil, err
-	}
-	e := &editions{config: config, teller: teller, defers: defers, fixed: infos, asking: make(foreign.Gate, maxAsking)}
-	if refused := refusals(infos); len(refused) > 0 {
-		err := problems("DynamicTools: providers refuse", refused)
-		if config.StrictTools {
+	e := &editions{config: config, teller: teller, defers: defers}
+	own := Group{Tools: config.DynamicTools, Source: config.Source}
+	for _, group := range slices.Concat([]Group{own}, config.Groups) {
+		s := &supply{Group: group, asking: make(foreign.Gate, maxAsking)}
+		if err := e.fix(ctx, s); err != nil {
 			return nil, err
 		}
-		teller.fail(ctx, "DynamicTools", err)
+		e.supplies = append(e.supplies, s)
+		e.changes = e.changes || s.Source != nil
 	}
-	if e.last, err = e.compile(ctx, config.DynamicTools, infos); err != nil {
+	if err := e.checkNames(); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.last, err = e.compile(ctx, e.stock(make([]*sourceAnswer, len(e.supplies)))); err != nil {
 		return nil, err
 	}
 	e.tools = e.last.tools
-	if config.Source == nil && len(e.last.idle) > 0 { // else its tools may match
+	if !e.changes && len(e.last.idle) > 0 { // else the tools of a Source may match
 		e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
 	}
 	return e, nil
+}
+
+// fix reads the definitions of a supply's tools that do not change.
+func (e *editions) fix(ctx context.Context, s *supply) error {
+	infos, err := toolInfos(ctx, s.where(), s.Tools)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		s.fixed = append(s.fixed, s.named(info))
+	}
+	if refused := refusals(s.fixed); len(refused) > 0 {
+		err := problems(s.field("Tools")+": providers refuse", refused)
+		if e.config.StrictTools {
+			return err
+		}
+		e.teller.tell(ctx, s.failure("Tools", err))
+	}
+	return nil
+}
+
+// checkNames checks that no two fixed tools have the same name, nor the name of a meta-tool.
+func (e *editions) checkNames() error {
+	type place struct {
+		supply *supply
+		tool   int
+	}
+	first := make(map[string]place)
+	metas := e.config.Protocol.names(e.config.ToolName)
+	for _, s := range e.supplies {
+		for i, info := range s.fixed {
+			if metas.has(info.Name) {
+				return fmt.Errorf("toolsearch: %stool %d has the name of a meta-tool, %q; rename it or set ToolName", s.where(), i, info.Name)
+			}
+			if other, taken := first[info.Name]; taken {
+				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, tool %d of %s has it too; %s",
+					s.where(), i, info.Name, other.tool, other.supply.field("Tools"), usePrefix)
+			}
+			first[info.Name] = place{s, i}
+		}
+	}
+	return nil
+}
+
+// usePrefix says what to do about tools of one name.
+const usePrefix = "to have both, put the tools of each server into a Group with Prefix"
+
+// where begins an error about a tool of the supply.
+func (s *supply) where() string {
+	if s.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("group %q: ", s.Name)
+}
+
+// field names a field of a group in texts. part is "Tools" or "Source".
+func (s *supply) field(part string) string {
+	switch {
+	case s.Name != "":
+		return fmt.Sprintf("%s of group %q", part, s.Name)
+	case part == "Tools":
+		return "DynamicTools"
+	default:
+		return part
+	}
+}
+
+// failure tells of a failure of a supply. part is "Tools" or "Source".
+func (s *supply) failure(part string, err error) FailureEvent {
+	if s.Name == "" && part == "Tools" {
+		part = "DynamicTools"
+	}
+	return FailureEvent{Part: part, Group: s.Name, Err: err}
 }
 
 // refusals returns a line for every definition that providers refuse.
@@ -126,21 +235,26 @@ func problems(what string, lines []string) error {
 	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
 }
 
-func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*schema.ToolInfo) (*edition, error) {
+// compile compiles lots.
+func (e *editions) compile(ctx context.Context, lots []lot) (*edition, error) {
 	last := &Catalog{}
 	if e.last != nil { // needs no lock, since only what was compiled before sets it
 		last = e.last.catalog
 	}
-	catalog, err := newCatalog(ctx, infos, e.config, last)
+	var tools []tool.BaseTool
+	var infos []*schema.ToolInfo
+	var groups []*Group
+	for i := range lots {
+		l := &lots[i]
+		l.start = len(tools)
+		tools, infos = append(tools, l.tools...), append(infos, l.infos...)
+		groups = append(groups, slices.Repeat([]*Group{&l.Group}, len(l.tools))...)
+	}
+	catalog, err := newCatalog(ctx, infos, groups, e.config, last)
 	if err != nil {
 		return nil, err
 	}
 	names := e.config.Protocol.names(e.config.ToolName)
-	for _, name := range names.all() {
-		if doc, clash := catalog.byName[name]; clash {
-			return nil, fmt.Errorf("toolsearch: tool %d has the name of a meta-tool, %q; rename it or set ToolName", doc, name)
-		}
-	}
 	patterns, err := parseToolPatterns(e.config.AlwaysLoaded)
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
@@ -154,9 +268,11 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 		catalog:  catalog,
 		names:    names,
 		reader:   &reader{catalog: catalog, countCalls: e.config.Unloaded == UnloadedLoadAndRun && e.config.Protocol != ProtocolNativeServer},
-		tools:    wrapAll(tools, catalog),
+		lots:     lots,
+		tools:    make([]tool.BaseTool, len(tools)),
 		hideable: docset.New(len(catalog.docs)),
 	}
+	ed.put(ed.tools, 0, tools)
 	if e.defers {
 		ed.deferred = deferredCopies(catalog, names.search)
 	}
@@ -178,6 +294,25 @@ func (e *editions) compile(ctx context.Context, tools []tool.BaseTool, infos []*
 	return ed, nil
 }
 
+// put puts tools into a list of the edition's tools, from a document on.
+func (ed *edition) put(list []tool.BaseTool, from int, tools []tool.BaseTool) {
+	for i, t := range tools {
+		list[from+i] = wrapped.Tool(t, ed.catalog.docs[from+i].Info)
+	}
+}
+
+// origin returns the supply of a document, and the field of a group that the tool is from.
+func (ed *edition) origin(doc int) (s *supply, part string) {
+	i := len(ed.lots) - 1
+	for ed.lots[i].start > doc {
+		i--
+	}
+	if l := &ed.lots[i]; doc < l.start+len(l.fixed) {
+		return l.supply, "Tools"
+	}
+	return ed.lots[i].supply, "Source"
+}
+
 func (ed *edition) idleError() error { return problems("AlwaysLoaded: no tool matches", ed.idle) }
 
 // announced returns the documents that the reminder names, if sees accepts them.
@@ -191,23 +326,15 @@ func (ed *edition) announced(sees func(doc int) bool) []int {
 	return docs
 }
 
-func wrapAll(tools []tool.BaseTool, c *Catalog) []tool.BaseTool {
-	list := make([]tool.BaseTool, len(tools))
-	for i, t := range tools {
-		list[i] = wrapped.Tool(t, c.docs[i].Info)
-	}
-	return list
-}
-
 // current returns the edition for a run that starts now, and its tools: these may be newer
 // values than the edition's, with the same definitions. The error is that of the context.
 func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
-	if e.config.Source == nil {
+	if !e.changes {
 		return e.last, e.last.tools, nil
 	}
-	a, err := e.ask(ctx)
-	if err == nil {
-		err = e.accept(ctx, a)
+	answers, failures := e.askAll(ctx)
+	for i, err := range e.accept(ctx, answers) {
+		failures[i] = cmp.Or(failures[i], err)
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -220,22 +347,47 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	for _, event := range untold {
 		e.teller.tell(ctx, event)
 	}
-	if err != nil {
-		e.teller.fail(ctx, "Source", fmt.Errorf("toolsearch: Source: %w; the last good catalog of %d tools stays", err, len(tools)))
+	for i, s := range e.supplies {
+		if err := failures[i]; err != nil {
+			e.teller.tell(ctx, s.failure("Source", fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field("Source"), err, len(tools))))
+		}
 	}
 	return last, tools, nil
 }
 
-// ask asks Source.
-func (e *editions) ask(ctx context.Context) (*sourceAnswer, error) {
+// askAll asks all Sources. The answers and errors are by supply.
+func (e *editions) askAll(ctx context.Context) (answers []*sourceAnswer, errs []error) {
+	answers, errs = make([]*sourceAnswer, len(e.supplies)), make([]error, len(e.supplies))
+	var all sync.WaitGroup
+	for i, s := range e.supplies {
+		if s.Source == nil {
+			continue
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			answers[i], errs[i] = e.ask(ctx, s)
+		}()
+	}
+	all.Wait()
+	return answers, errs
+}
+
+// ask asks a Source.
+func (e *editions) ask(ctx context.Context, s *supply) (*sourceAnswer, error) {
+	tooLong := fmt.Errorf("no answer within %v", e.config.SourceTimeout)
 	e.mu.Lock()
-	e.asked++
-	a, last := &sourceAnswer{number: e.asked}, e.answer
+	isResting := time.Now().Before(s.resting)
+	s.asked++
+	a, last := &sourceAnswer{number: s.asked}, s.answer
 	e.mu.Unlock()
+	if isResting {
+		return nil, tooLong
+	}
 	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
 	defer cancel()
-	_, err := foreign.Through(limited, e.asking, func(ctx context.Context) (any, error) {
-		tools, err := e.config.Source(ctx)
+	_, err := foreign.Through(limited, s.asking, func(ctx context.Context) (any, error) {
+		tools, err := s.Source(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +398,10 @@ func (e *editions) ask(ctx context.Context) (*sourceAnswer, error) {
 	})
 	switch {
 	case ctx.Err() == nil && limited.Err() != nil:
-		return nil, fmt.Errorf("no answer within %v", e.config.SourceTimeout)
+		e.mu.Lock()
+		s.resting = time.Now().Add(e.config.SourceTimeout)
+		e.mu.Unlock()
+		return nil, tooLong
 	case err != nil:
 		return nil, err
 	case len(a.tools) == 0:
@@ -255,29 +410,47 @@ func (e *editions) ask(ctx context.Context) (*sourceAnswer, error) {
 	return a, nil
 }
 
-// accept makes an answer the current edition, unless it is already. It waits for an edition that
-// is being compiled if there is no good edition yet.
-func (e *editions) accept(ctx context.Context, a *sourceAnswer) error {
+// accept makes answers current, unless they are already. It waits for an edition that is being
+// compiled if a supply has no good answer yet. Answers and errors are by supply; a nil answer is
+// none. It changes the list of answers.
+func (e *editions) accept(ctx context.Context, answers []*sourceAnswer) []error {
+	errs := make([]error, len(answers))
 	for {
 		e.mu.Lock()
-		current, failed, b, isStale := e.answer, e.failed, e.building, a.number < e.newest
+		b, stands := e.building, make([]standing, len(answers))
+		for i, s := range e.supplies {
+			stands[i] = s.standing
+		}
 		e.mu.Unlock()
-		switch {
-		case isStale: // a newer answer was faster
-			return nil
-		case current != nil && a.sameAs(current):
-			if e.refresh(current, a) {
-				return nil
+		isNew, isFirst, isOld := false, false, false
+		for i, a := range answers {
+			if a == nil {
+				continue
 			}
+			switch now := &stands[i]; {
+			case a.number < now.newest: // a newer answer was faster
+				answers[i] = nil
+			case now.answer != nil && a.sameAs(now.answer):
+				if e.refresh(i, now.answer, a) {
+					answers[i] = nil
+				} else {
+					isOld = true
+				}
+			case now.refused != nil && time.Now().Before(now.refused.end) && a.sameAs(now.refused.answer):
+				answers[i], errs[i] = nil, now.refused.err
+			default:
+				isNew, isFirst = true, isFirst || now.answer == nil
+			}
+		}
+		switch {
+		case isOld: // what stands has changed meanwhile
 			continue
-		case failed != nil && time.Now().Before(failed.end) && a.sameAs(failed.answer):
-			return failed.err
-		case b != nil && current != nil:
-			return nil
+		case !isNew || b != nil && !isFirst:
+			return errs
 		}
 		isMine := b == nil
 		if isMine {
-			if b = e.start(ctx, current, a); b == nil {
+			if b = e.start(ctx, stands, answers); b == nil {
 				continue
 			}
 		}
@@ -287,84 +460,172 @@ func (e *editions) accept(ctx context.Context, a *sourceAnswer) error {
 			wait.Stop()
 		case <-ctx.Done():
 			wait.Stop()
-			return ctx.Err()
+			return errs
 		case <-wait.C:
-			return e.late()
+			return failAll(errs, answers, e.late())
 		}
 		if isMine {
-			return b.err
+			for i := range answers {
+				errs[i] = cmp.Or(errs[i], b.errs[i])
+			}
+			return errs
 		}
 	}
 }
 
 func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
 
-// refresh takes the tools of an answer with the same definitions as the current answer. It
-// reports false if another answer is current meanwhile.
-func (e *editions) refresh(current, a *sourceAnswer) bool {
-	isSame := &a.tools[0] == &current.tools[0] || a.sameTools(current)
+// failAll sets an error for every answer.
+func failAll(errs []error, answers []*sourceAnswer, err error) []error {
+	for i, a := range answers {
+		if a != nil {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+// refresh takes the tools of an answer of supply i with the same definitions as its current
+// answer. It reports false if another answer is current meanwhile.
+func (e *editions) refresh(i int, current, a *sourceAnswer) bool {
+	isRepeated := &a.tools[0] == &current.tools[0]
+	isSame := isRepeated || a.sameTools(current)
 	if !isSame { // outside the lock
 		a.once.Do(a.print)
 		current.once.Do(current.print)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.answer != current {
+	s := e.supplies[i]
+	if s.answer != current {
 		return false
 	}
-	if a.kept = current.kept; !isSame {
+	if !isSame {
 		var tools []tool.BaseTool
-		tools, a.kept = a.standIns(current)
-		e.tools = wrapAll(slices.Concat(e.config.DynamicTools, tools), e.last.catalog)
+		tools, s.kept = a.standIns(current, s.kept)
+		e.tools = slices.Clone(e.tools) // runs have the list
+		e.last.put(e.tools, e.last.lots[i].start+len(s.fixed), tools)
 	}
-	e.answer, e.newest = a, max(e.newest, a.number)
+	if !isRepeated {
+		s.answer = a
+	}
+	s.newest = max(s.newest, a.number)
 	return true
 }
 
-// start starts to compile an answer. It returns nil if the situation has changed meanwhile.
-func (e *editions) start(ctx context.Context, current, a *sourceAnswer) *building {
+// start starts to compile answers. It returns nil if the situation is no longer as it stands.
+func (e *editions) start(ctx context.Context, stands []standing, answers []*sourceAnswer) *building {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.building != nil || e.answer != current {
+	if e.building != nil {
 		return nil
 	}
-	e.building = &building{answer: a, done: make(chan struct{})}
+	for i, s := range e.supplies {
+		if answers[i] != nil && s.answer != stands[i].answer {
+			return nil
+		}
+	}
+	e.building = &building{answers: slices.Clone(answers), done: make(chan struct{})}
 	go e.build(context.WithoutCancel(ctx), e.building)
 	return e.building
 }
 
-// build compiles an edition and makes it the current edition.
+// build makes answers current: together, or each by itself if that fails, so that a supply
+// whose tools cannot be compiled costs the others nothing.
 func (e *editions) build(ctx context.Context, b *building) {
+	b.errs = failAll(make([]error, len(b.answers)), b.answers, e.advance(ctx, b.answers))
+	for i, a := range b.answers {
+		alone := make([]*sourceAnswer, len(b.answers))
+		if alone[i] = a; b.errs[i] != nil && !slices.Equal(alone, b.answers) {
+			b.errs[i] = e.advance(ctx, alone)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.building = nil
+	close(b.done)
+}
+
+// advance compiles an edition with new answers and makes it current.
+func (e *editions) advance(ctx context.Context, answers []*sourceAnswer) error {
 	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
 	defer cancel()
 	start := time.Now()
-	var left []string
 	// A guard, since Annotate and Index read texts of a remote server.
 	next, err := foreign.Guard(func() (*edition, error) {
-		tools, infos, why := b.answer.admit(e)
-		if left = why; len(tools) == 0 {
-			return nil, problems("no tool can be used:", left)
+		lots := e.stock(answers)
+		for i, l := range lots {
+			if answers[i] != nil && len(l.kept) == 0 {
+				return nil, problems("no tool can be used:", l.left)
+			}
 		}
-		return e.compile(limited, slices.Concat(e.config.DynamicTools, tools), slices.Concat(e.fixed, infos))
+		return e.compile(limited, lots)
 	})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.building, b.err = nil, err
 	switch {
 	case err == nil:
-		e.untold = append(e.untold, changeOf(e.last.catalog, next.catalog, time.Since(start)))
-		if len(left) > 0 {
-			e.untold = append(e.untold, FailureEvent{Part: "Source", Err: problems("Source: left out or mended:", left)})
-		}
-		if len(next.idle) > 0 {
-			e.untold = append(e.untold, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
-		}
-		e.last, e.tools, e.answer, e.newest, e.failed = next, next.tools, b.answer, b.answer.number, nil
+		e.publish(next, answers, time.Since(start))
 	case limited.Err() != nil:
-		b.err, b.end = e.late(), time.Now().Add(e.config.SourceTimeout)
-		e.failed = b
+		err = e.late()
+		e.refuse(answers, err)
 	}
-	close(b.done)
+	return err
+}
+
+// refuse notes an answer whose index took too long. Of several answers it is not known which is
+// to blame.
+func (e *editions) refuse(answers []*sourceAnswer, err error) {
+	isNew := func(a *sourceAnswer) bool { return a != nil }
+	i := slices.IndexFunc(answers, isNew)
+	if slices.ContainsFunc(answers[i+1:], isNew) {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.supplies[i].refused = &refusal{answer: answers[i], err: err, end: time.Now().Add(e.config.SourceTimeout)}
+}
+
+// publish makes an edition current, which has new answers.
+func (e *editions) publish(next *edition, answers []*sourceAnswer, took time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := 0; i < len(e.supplies); {
+		l := &next.lots[i]
+		if newer := l.supply.answer; answers[i] == nil && newer != l.answer { // refreshed meanwhile
+			e.mu.Unlock()
+			newer.once.Do(newer.print)
+			l.answer.once.Do(l.answer.print)
+			var tools []tool.BaseTool
+			tools, l.kept = newer.standIns(l.answer, l.kept)
+			next.put(next.tools, l.start+len(l.fixed), tools)
+			l.answer = newer
+			e.mu.Lock()
+			i = 0
+			continue
+		}
+		i++
+	}
+	change := changeOf(e.last.catalog, next.catalog, took)
+	var left []Event
+	for i := range next.lots {
+		l := &next.lots[i]
+		if now := &l.supply.standing; answers[i] != nil {
+			now.answer, now.kept, now.newest, now.refused = l.answer, l.kept, l.answer.number, nil
+			if l.Name != "" {
+				change.Groups = append(change.Groups, l.Name)
+			}
+		} else {
+			now.kept = l.kept
+		}
+		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.told)) {
+			left = append(left, l.failure("Source", problems(l.field("Source")+": left out or mended:", l.left)))
+		}
+		l.told = l.left
+	}
+	e.untold = append(append(e.untold, change), left...)
+	if len(next.idle) > 0 {
+		e.untold = append(e.untold, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+	}
+	e.last, e.tools = next, next.tools
 }
 
 // changeOf describes the change from one catalog to another.
@@ -385,7 +646,6 @@ type sourceAnswer struct {
 	tools  []tool.BaseTool
 	infos  []*schema.ToolInfo // nil for a tool without
 	seen   []definitionSeen
-	kept   []int // the tools that the edition has, in its order
 
 	once   sync.Once
 	order  []int               // the tools by name: a server that lists them in another order has not changed
@@ -472,56 +732,80 @@ func (a *sourceAnswer) sameTools(b *sourceAnswer) bool {
 	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
 }
 
-// standIns returns the tools in the places of those that the edition has of another answer with
-// the same definitions. Both answers are printed.
-func (a *sourceAnswer) standIns(b *sourceAnswer) (tools []tool.BaseTool, kept []int) {
+// standIns returns the tools in the places of those that are kept of another answer with the same
+// definitions. Both answers are printed.
+func (a *sourceAnswer) standIns(b *sourceAnswer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
 	at := make([]int, len(a.order))
 	for i := range a.order {
 		at[b.order[i]] = a.order[i]
 	}
-	for _, before := range b.kept {
+	for _, before := range keptOfB {
 		kept = append(kept, at[before])
 		tools = append(tools, a.tools[at[before]])
 	}
 	return tools, kept
 }
 
-// admit returns the tools of an answer that can be in a catalog, by name, and a line for every
-// tool that was left out or mended. One bad tool does not cost the others of its answer.
-func (a *sourceAnswer) admit(e *editions) (tools []tool.BaseTool, infos []*schema.ToolInfo, left []string) {
-	a.once.Do(a.print)
-	meta := e.config.Protocol.names(e.config.ToolName)
-	a.kept = nil
-	taken := make(map[string]bool, len(a.tools)+len(e.fixed))
-	for _, info := range e.fixed {
-		taken[info.Name] = true
+// stock returns the lots of an edition with new answers.
+func (e *editions) stock(answers []*sourceAnswer) []lot {
+	lots := make([]lot, len(e.supplies))
+	e.mu.Lock()
+	for i, s := range e.supplies {
+		lots[i] = lot{supply: s, answer: cmp.Or(answers[i], s.answer)}
 	}
+	e.mu.Unlock()
+	taken := make(map[string]bool)
+	for _, s := range e.supplies {
+		for _, info := range s.fixed {
+			taken[info.Name] = true
+		}
+	}
+	metas := e.config.Protocol.names(e.config.ToolName)
+	for i := range lots {
+		l := &lots[i]
+		l.tools, l.infos = slices.Clone(l.Tools), slices.Clone(l.fixed)
+		if l.answer != nil {
+			l.admit(&metas, taken)
+		}
+	}
+	return lots
+}
+
+// admit adds the tools of the answer that can be in a catalog, by name. It notes a line for every
+// tool that was left out or mended. One bad tool does not cost the others of its answer. taken are
+// the names that other tools have; the tools' names are added.
+func (l *lot) admit(metas *metaNames, taken map[string]bool) {
+	a := l.answer
+	a.once.Do(a.print)
 	for _, at := range a.order {
-		info, err := a.infos[at], error(nil)
+		info, name, err := a.infos[at], a.seen[at].name, error(nil)
+		if info != nil {
+			info = l.named(info)
+			name = info.Name
+		}
 		switch {
 		case info == nil:
 			err = errors.New(a.seen[at].problem)
-		case !schemacheck.IsValidName(info.Name):
+		case !schemacheck.IsValidName(name):
 			err = schemacheck.Refusal(info)
-		case meta.has(info.Name):
+		case metas.has(name):
 			err = errors.New("a meta-tool has this name")
-		case taken[info.Name]:
-			err = errors.New("another dynamic tool has this name")
+		case taken[name]:
+			err = errors.New("another dynamic tool has this name; " + usePrefix)
 		default:
 			var refusal error
 			if info, refusal = schemacheck.Mended(info); info == nil {
 				err = refusal
 			} else if refusal != nil {
-				left = append(left, fmt.Sprintf("tool %d, %s: mended: %v", at, quoted(info.Name), refusal))
+				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, quoted(name), refusal))
 			}
 		}
 		if err != nil {
-			left = append(left, fmt.Sprintf("tool %d, %s: %v", at, quoted(a.seen[at].name), err))
+			l.left = append(l.left, fmt.Sprintf("tool %d, %s: %v", at, quoted(name), err))
 			continue
 		}
-		taken[info.Name] = true
-		a.kept = append(a.kept, at)
-		tools, infos = append(tools, a.tools[at]), append(infos, info)
+		taken[name] = true
+		l.kept = append(l.kept, at)
+		l.tools, l.infos = append(l.tools, a.tools[at]), append(l.infos, info)
 	}
-	return tools, infos, left
 }

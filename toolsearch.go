@@ -28,8 +28,9 @@
 //     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
 //   - Config.Protocol if the model should search in another way: [ProtocolDispatch] for a
 //     tool list that never changes, [ProtocolFor] for a model that searches by itself.
-//   - Config.Filter for who may see which tool, Config.Source for tools that change,
-//     Config.AlwaysLoaded, MaxLoaded and Preselect for which tools are visible when.
+//   - Config.Groups for the tools of several servers, Config.Source for tools that change,
+//     Config.Filter for who may see which tool, Config.AlwaysLoaded, MaxLoaded and Preselect
+//     for which tools are visible when.
 //   - A [Session] to share loaded tools between the agents of a run, and to carry them from
 //     run to run if you do not keep the messages of tools.
 //   - Config.OnEvent to watch and log what happens.
@@ -99,8 +100,8 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if err != nil {
 		return nil, err
 	}
-	if len(config.DynamicTools) == 0 && config.Source == nil {
-		return nil, errors.New("toolsearch: no DynamicTools and no Source")
+	if len(config.DynamicTools) == 0 && len(config.Groups) == 0 && config.Source == nil {
+		return nil, errors.New("toolsearch: no DynamicTools, no Groups and no Source")
 	}
 	m, err := newMiddleware[M](ctx, config)
 	if err != nil {

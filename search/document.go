@@ -20,6 +20,11 @@ type Document struct {
 	Description string
 	Parameters  []Parameter // every parameter, nested ones included, outer before inner
 	Annotation
+
+	// NamespaceDescription says what the namespace is for: the Description of the tool's Group,
+	// on one line. "" means none.
+	NamespaceDescription string
+
 	Info *schema.ToolInfo // shared; do not change it
 }
 
