@@ -153,6 +153,7 @@ type bm25 struct {
 	postings  []bm25Posting
 	bounds    []int32           // postings of term t are postings[bounds[t]:bounds[t+1]]
 	perName   []float32         // by document: 1 / the idf of the terms of its name
+	heads     []heads           // by document
 	nameless  []int32           // documents with a name of stop words only
 	nearTerms func() *nearTerms // built at the first word that no tool has
 	scratch   sync.Pool
@@ -233,7 +234,10 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	}
 	x.nearTerms = sync.OnceValue(x.newNearTerms)
 	x.scratch.New = func() any {
-		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), termizer: newTermizer()}
+		return &bm25Scratch{
+			cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)),
+			termizer: newTermizer(), meaningsOf: make(map[string]bm25Meanings),
+		}
 	}
 	return x, nil
 }

@@ -195,6 +195,7 @@ func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
 	}
 	x.postings = make([]bm25Posting, x.bounds[len(x.terms)])
 	x.perName = make([]float32, len(x.docs))
+	x.heads = make([]heads, len(x.docs))
 	return ids
 }
 
@@ -207,6 +208,7 @@ func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 		}
 		row := &r.rows[i]
 		counts := row.counts
+		x.heads[r.first+i] = headsOf(&x.docs[r.first+i])
 		var norms [fields]float64
 		name := 0.0
 		for field := range fields {

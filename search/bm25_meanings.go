@@ -89,11 +89,34 @@ func hanEnd(text string, i int) int {
 
 // addMeaningsOf adds the meanings of a Chinese word. english is as in the lexicon.
 func (s *bm25Scratch) addMeaningsOf(x *bm25, word, english string, weight float64) {
-	if x.hasIdeographs && s.holdsAll(x, word) {
-		weight *= bilingualWeight
+	meanings, isRead := s.meaningsOf[word]
+	if !isRead {
+		meanings = s.readMeanings(x, word, english)
+		s.meaningsOf[strings.Clone(word)] = meanings
 	}
+	for _, m := range meanings.terms {
+		s.meanings = append(s.meanings, bm25Meaning{
+			term:     bm25Term{id: m.id, group: s.meant + m.group, weight: weight * m.weight, from: m.from, reason: translated},
+			sentence: int32(len(s.ends)),
+		})
+	}
+	s.meant += int32(meanings.groups)
+}
+
+// bm25Meanings are the terms of the index that a Chinese word means. Each stands in a group of
+// the word's.
+type bm25Meanings struct {
+	terms  []bm25Term
+	groups int
+}
+
+func (s *bm25Scratch) readMeanings(x *bm25, word, english string) (of bm25Meanings) {
 	from := s.termizer.number(word, ideograph)
-	groups, rank := 0, 0
+	weight := 1.0
+	if x.hasIdeographs && s.holdsAll(x, word) {
+		weight = bilingualWeight
+	}
+	rank := 0
 	for meaning := range strings.SplitSeq(english, "; ") {
 		if rank == len(meaningWeights) {
 			break
@@ -104,28 +127,25 @@ func (s *bm25Scratch) addMeaningsOf(x *bm25, word, english string, weight float6
 				s.spare = append(s.spare, n)
 			}
 		}
-		if groups == 0 {
-			groups = min(len(s.spare), maxMeaningGroups)
+		if of.groups == 0 {
+			of.groups = min(len(s.spare), maxMeaningGroups)
 		}
 		for i, n := range s.spare {
 			id := s.id(x, n)
 			if id == noTerm {
 				continue
 			}
-			of := weight * meaningWeights[rank]
+			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from}
 			if requestWords[s.termizer.terms[n]] {
-				of *= requestWeight
+				term.weight *= requestWeight
 			}
 			// The last words of two meanings are the things that they speak of.
-			group := max(0, i-len(s.spare)+groups)
-			s.meanings = append(s.meanings, bm25Meaning{
-				term:     bm25Term{id: id, group: s.meant + int32(group), weight: of, from: from, reason: translated},
-				sentence: int32(len(s.ends)),
-			})
+			term.group = int32(max(0, i-len(s.spare)+of.groups))
+			of.terms = append(of.terms, term)
 		}
 		rank++
 	}
-	s.meant += int32(groups)
+	return of
 }
 
 // holdsAll reports whether the index has all terms of a Chinese word.
@@ -152,26 +172,26 @@ func (s *bm25Scratch) addMeanings(firstGroup int) {
 	}
 }
 
-// addChinese adds the Chinese words for a term of the query to its group.
-func (s *bm25Scratch) addChinese(x *bm25, n int32, group int) {
-	if !x.hasIdeographs || s.termizer.terms[n][0] >= utf8.RuneSelf {
-		return
+// appendChinese adds the terms of the index that are the Chinese words for an English word.
+func (s *bm25Scratch) appendChinese(terms []standIn, x *bm25, word string) []standIn {
+	if !x.hasIdeographs || word[0] >= utf8.RuneSelf {
+		return terms
 	}
 	found, weight := 0, chineseWeight
-	for _, word := range chineseOf()[s.termizer.terms[n]] {
-		if !s.holdsAll(x, word) {
+	for _, chinese := range chineseOf()[word] {
+		if !s.holdsAll(x, chinese) {
 			continue
 		}
 		for _, part := range s.spare {
-			term := s.termizer.terms[part]
-			id := s.id(x, part)
-			if isPair := len(term) > len(word)/utf8.RuneCountInString(word); (isPair || len(term) == len(word)) && !s.wanted.Has(int(id)) {
-				s.addTerm(bm25Term{id: id, group: int32(group), weight: weight, from: n, reason: translated})
+			// Of a word of several characters, its pairs.
+			if term := s.termizer.terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
+				terms = append(terms, standIn{s.id(x, part), weight, translated})
 			}
 		}
 		if found++; found == maxChinese {
-			return
+			break
 		}
 		weight *= nextChinese
 	}
+	return terms
 }

@@ -21,8 +21,12 @@ import (
 // should not bring forward all tools whose names begin with it.
 //
 // There is no index of names. A tool that a query names has all of the query's terms. So
-// the posting lists of these terms are intersected, and only the names of the remaining
-// tools are compared.
+// the posting lists of these terms are intersected. Of the remaining tools, only the names
+// that may begin with the query's first letters are compared: where "get" is a stop word, the
+// terms of "get issue" leave every tool that speaks of issues.
+
+// headLengths are the numbers of first letters by which names are told apart. See heads.
+var headLengths = [...]int{4, 8}
 
 const (
 	minPrefixWords = 2
@@ -64,6 +68,44 @@ func nameVariants(doc *Document, yield func(name string) bool) {
 	}
 }
 
+// heads is a set of the beginnings of names: a bit for the first 4 letters of each name, and
+// another for the first 8. Different beginnings may share a bit. A name of fewer letters has none.
+type heads uint64
+
+// add notes a letter, the count-th of a name. hash is that of the letters before it.
+func (h *heads) add(hash uint32, letter rune, count int) (next uint32) {
+	next = (hash ^ uint32(letter)) * 16777619 // FNV-1a, by letters
+	if slices.Contains(headLengths[:], count) {
+		*h |= 1 << (next >> 26)
+	}
+	return next
+}
+
+func headsOf(doc *Document) (all heads) {
+	nameVariants(doc, func(name string) bool {
+		hash, count := uint32(0), 0
+		for _, r := range name {
+			if class := classOf(r); class != noLetter {
+				count++
+				hash = all.add(hash, lowerOf(r, class), count)
+			}
+			if count == headLengths[len(headLengths)-1] {
+				break
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// lowerOf returns a letter in lower case.
+func lowerOf(r rune, class charClass) rune {
+	if class == lower {
+		return r
+	}
+	return unicode.ToLower(r)
+}
+
 // hasBareName reports whether one of the tool's names consists of stop words only. No term
 // leads to such a name. All names but the aliases end in the shortest one, so checking that
 // is enough.
@@ -91,19 +133,23 @@ func (z *termizer) isBare(text string) bool {
 // bm25Name is a query read as a name.
 type bm25Name struct {
 	letters []rune // of its words, lower-cased
+	heads   heads
 	words   int
 	torn    bool // the last word may be cut short
 }
 
 // read reports false if the text cannot be a name.
 func (n *bm25Name) read(text string) bool {
-	n.letters, n.words, n.torn = n.letters[:0], 0, false
+	n.letters, n.heads, n.words, n.torn = n.letters[:0], 0, 0, false
+	hash := uint32(0)
 	for i := 0; i < len(text); {
 		class, end := wordAt(text, i)
 		if class != noLetter {
 			n.words++
 			for _, r := range text[i:end] {
-				n.letters = append(n.letters, unicode.ToLower(r))
+				r = lowerOf(r, classOf(r))
+				n.letters = append(n.letters, r)
+				hash = n.heads.add(hash, r, len(n.letters))
 			}
 			if len(n.letters) > naming.MaxBytes {
 				return false
@@ -128,9 +174,7 @@ func (n *bm25Name) tierOf(name string) nameTier {
 	letters := n.letters
 	for i, r := range name {
 		class := classOf(r)
-		if class != lower {
-			r = unicode.ToLower(r)
-		}
+		r = lowerOf(r, class)
 		switch {
 		case class == noLetter:
 		case len(letters) > 0 && r == letters[0]:
@@ -251,6 +295,9 @@ func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
 }
 
 func (s *bm25Scratch) addIfNamed(x *bm25, doc int32) {
+	if s.name.heads&^x.heads[doc] != 0 {
+		return
+	}
 	if tier := s.name.tier(&x.docs[doc]); tier > notNamed {
 		s.query.named = append(s.query.named, bm25Named{doc, tier})
 	}

@@ -85,11 +85,11 @@ type nearTerm struct {
 	slips int
 }
 
-// near appends the terms that a word was most likely meant for, the likeliest first. mayBeCut
+// near returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
 // means that the word may be the beginning of a term.
-func (x *bm25) near(found []nearTerm, word string, mayBeCut bool) []nearTerm {
+func (x *bm25) near(word string, mayBeCut bool) (found []nearTerm) {
 	if len(word) < minPartLetters || !isOfLetters(word) {
-		return found
+		return nil
 	}
 	set := letterSet(word)
 	slips := 0
@@ -123,7 +123,7 @@ func (x *bm25) near(found []nearTerm, word string, mayBeCut bool) []nearTerm {
 	})
 	for i := range found { // only the nearest
 		if i == maxNearTerms || found[i].slips > found[0].slips {
-			return found[:i]
+			return slices.Clone(found[:i])
 		}
 	}
 	return found

@@ -62,7 +62,7 @@ func (s *bm25Scratch) read(x *bm25, q Query) {
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
 func (s *bm25Scratch) forget() {
 	if len(s.termizer.words) > maxRememberedWords {
-		s.termizer, s.ids, s.counts = newTermizer(), nil, nil
+		s.termizer, s.words, s.meaningsOf, s.counts = newTermizer(), nil, make(map[string]bm25Meanings), nil
 	}
 }
 
@@ -97,18 +97,6 @@ func (x *bm25) holdingWord(word string) docset.Set {
 		}
 	}
 	return all
-}
-
-// id returns the term of the index for a word of the query, or noTerm if no tool has it.
-func (s *bm25Scratch) id(x *bm25, n int32) int32 {
-	for at := len(s.ids); at <= int(n); at++ {
-		id, known := x.ids[s.termizer.terms[at]]
-		if !known {
-			id = noTerm
-		}
-		s.ids = append(s.ids, id)
-	}
-	return s.ids[n]
 }
 
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
@@ -221,20 +209,15 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		if id := s.id(x, n); id != noTerm {
 			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight})
 		}
-		others, inLexicon := synonyms[s.termizer.terms[n]]
-		for _, other := range others {
-			if id, known := x.ids[other.term]; known && !s.wanted.Has(int(id)) {
-				s.addTerm(bm25Term{id: id, group: int32(group), weight: other.weight, from: n, reason: synonymous})
-			}
-		}
-		s.addChinese(x, n, group)
+		word := s.word(x, n)
+		s.addStandIns(word.others, n, 1, group)
 		isSplit, isValue := false, s.counts[n].plain == 0 && len(s.plain) > 0
-		if s.ids[n] == noTerm && !isValue && unknown < maxNearWords {
+		if word.id == noTerm && !isValue && unknown < maxNearWords {
 			unknown++
-			isSplit = s.addNear(x, n, weight, group, inLexicon)
+			isSplit = s.addNear(x, n, weight, group)
 		}
 		if len(s.texts) <= maxRelatedQuery && !isSplit {
-			s.addRelated(x, n, weight*relatedWeight, group)
+			s.addStandIns(word.related, n, weight, group)
 		}
 		if to := int32(len(s.query.terms)); to > from {
 			s.counts[n].span = bm25Span{from, to}
@@ -290,38 +273,6 @@ func (s *bm25Scratch) addTerm(term bm25Term) {
 	if s.taken.Add(int(term.id)) {
 		s.query.terms = append(s.query.terms, term)
 	}
-}
-
-// addRelated adds the words of the thesaurus for a term, except those that many tools have: they
-// say little, and take most of the time.
-func (s *bm25Scratch) addRelated(x *bm25, n int32, weight float64, group int) {
-	most := max(maxRelatedTools, len(x.docs)/16)
-	for _, other := range thesaurus()[s.termizer.terms[n]] {
-		if id, known := x.ids[other]; known && len(x.list(id)) <= most && !s.wanted.Has(int(id)) {
-			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight, from: n, reason: related})
-		}
-	}
-}
-
-// addNear adds the terms that an unknown word may be meant for. If the word is two words
-// written as one, both count. A known word is not misspelled.
-func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int, isKnown bool) (isSplit bool) {
-	word := s.termizer.terms[n]
-	if first, second, ok := x.split(word); ok {
-		s.addTerm(bm25Term{id: first, group: int32(group), weight: weight, from: n, reason: divided})
-		s.addTerm(bm25Term{id: second, group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
-		return true
-	}
-	if isKnown {
-		return false
-	}
-	s.near = x.near(s.near[:0], word, len(s.texts) <= maxShortQuery)
-	for _, near := range s.near {
-		if !s.wanted.Has(int(near.id)) {
-			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
-		}
-	}
-	return false
 }
 
 // findPosting returns the place of a document's posting in a list.

@@ -151,16 +151,17 @@ var thesaurus = sync.OnceValue(func() map[string][]string {
 // chineseWords are the Chinese words of the lexicon.
 type chineseWords struct {
 	english map[string]string // Chinese -> the English of its line
-	longest int               // bytes
+	longest map[string]int    // the first character of a word -> bytes of the longest
 }
 
 // chinese is read at the first query in Chinese.
 var chinese = sync.OnceValue(func() chineseWords {
-	words := chineseWords{english: make(map[string]string)}
+	words := chineseWords{english: make(map[string]string), longest: make(map[string]int)}
 	for line := range lexiconLines("chinese") {
 		word, english, _ := strings.Cut(line, "\t")
 		words.english[word] = english
-		words.longest = max(words.longest, len(word))
+		_, first := utf8.DecodeRuneInString(word)
+		words.longest[word[:first]] = max(words.longest[word[:first]], len(word))
 	}
 	return words
 })
@@ -169,7 +170,7 @@ var chinese = sync.OnceValue(func() chineseWords {
 // English. A character that begins no word is a word without English.
 func (w chineseWords) cut(run string) (length int, english string) {
 	_, first := utf8.DecodeRuneInString(run)
-	for length = min(len(run), w.longest); length > first; length-- {
+	for length = min(len(run), w.longest[run[:first]]); length > first; length-- {
 		if length < len(run) && !utf8.RuneStart(run[length]) {
 			continue
 		}

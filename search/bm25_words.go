@@ -1,0 +1,102 @@
+package search
+
+// What a scratch remembers of the words of its queries. A word's term in the index, and the
+// terms that may stand for it, are the same in every query, so they are looked up once:
+//
+//	word -> its term; what the lexicon has for it; if no tool has it, near terms
+//
+// A query chooses among them: a term that it asks for itself stands for no other word.
+
+// bm25Word is what is remembered of a word.
+type bm25Word struct {
+	id      int32 // the word's term, or noTerm if no tool has it
+	isRead  bool  // whether others, related and the two of split are set
+	isSplit bool
+	split   [2]int32      // the two terms that an unknown word consists of
+	others  []standIn     // synonyms, and Chinese words for an English word
+	related []standIn     // of the thesaurus, with their weights for a word of weight 1
+	near    [2][]nearTerm // the terms that an unknown word was most likely meant for; the second if it may be cut short
+	isNear  [2]bool       // whether near is set
+}
+
+// A standIn is a term that may stand for a word of a query.
+type standIn struct {
+	id     int32
+	weight float64
+	reason bm25Reason
+}
+
+// id returns the term of the index for a word of the query, or noTerm if no tool has it.
+func (s *bm25Scratch) id(x *bm25, n int32) int32 {
+	for at := len(s.words); at <= int(n); at++ {
+		id, known := x.ids[s.termizer.terms[at]]
+		if !known {
+			id = noTerm
+		}
+		s.words = append(s.words, bm25Word{id: id})
+	}
+	return s.words[n].id
+}
+
+// word returns what is remembered of a word. It is valid until another word is looked up.
+func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
+	if s.id(x, n); !s.words[n].isRead {
+		text := s.termizer.terms[n]
+		var others, similar []standIn
+		for _, other := range synonyms[text] {
+			if id, known := x.ids[other.term]; known {
+				others = append(others, standIn{id, other.weight, synonymous})
+			}
+		}
+		others = s.appendChinese(others, x, text)
+		// Words that many tools have say little, and take most of the time.
+		most := max(maxRelatedTools, len(x.docs)/16)
+		for _, other := range thesaurus()[text] {
+			if id, known := x.ids[other]; known && len(x.list(id)) <= most {
+				similar = append(similar, standIn{id, relatedWeight, related})
+			}
+		}
+		word := &s.words[n]
+		word.isRead, word.others, word.related = true, others, similar
+		if word.id == noTerm {
+			word.split[0], word.split[1], word.isSplit = x.split(text)
+		}
+	}
+	return &s.words[n]
+}
+
+// addStandIns adds the terms that stand for a word, except those that the query asks for.
+func (s *bm25Scratch) addStandIns(terms []standIn, n int32, weight float64, group int) {
+	for _, other := range terms {
+		if !s.wanted.Has(int(other.id)) {
+			s.addTerm(bm25Term{id: other.id, group: int32(group), weight: weight * other.weight, from: n, reason: other.reason})
+		}
+	}
+}
+
+// addNear adds the terms that an unknown word may be meant for. If the word is two words
+// written as one, both count. A word of the lexicon is not misspelled.
+func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSplit bool) {
+	word, text := &s.words[n], s.termizer.terms[n]
+	if word.isSplit {
+		s.addTerm(bm25Term{id: word.split[0], group: int32(group), weight: weight, from: n, reason: divided})
+		s.addTerm(bm25Term{id: word.split[1], group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
+		return true
+	}
+	if _, inLexicon := synonyms[text]; inLexicon {
+		return false
+	}
+	at := 0
+	if len(s.texts) <= maxShortQuery {
+		at = 1
+	}
+	if !word.isNear[at] {
+		word.isNear[at], word.near[at] = true, x.near(text, at == 1)
+	}
+	for _, near := range word.near[at] {
+		if !s.wanted.Has(int(near.id)) {
+			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
+		}
+	}
+	return false
+}
