@@ -234,10 +234,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	}
 	x.nearTerms = sync.OnceValue(x.newNearTerms)
 	x.scratch.New = func() any {
-		return &bm25Scratch{
-			cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)),
-			termizer: newTermizer(), meaningsOf: make(map[string]bm25Meanings),
-		}
+		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), termizer: newTermizer()}
 	}
 	return x, nil
 }

@@ -64,10 +64,11 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 			i += size
 			continue
 		}
+		words := chinese()
 		for run := simplify(text[i:end]); run != ""; {
-			length, english := chinese().cut(run)
-			if english != "" {
-				s.addMeaningsOf(x, run[:length], english, weight)
+			length, number := words.cut(run)
+			if number != noTerm && words.english[number] != "" {
+				s.addMeaningsOf(x, run[:length], number, weight)
 			}
 			run = run[length:]
 		}
@@ -79,7 +80,7 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 func hanEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if !unicode.Is(unicode.Han, r) {
+		if !isCommonHan(r) && !unicode.Is(unicode.Han, r) {
 			break
 		}
 		i += size
@@ -87,12 +88,15 @@ func hanEnd(text string, i int) int {
 	return i
 }
 
-// addMeaningsOf adds the meanings of a Chinese word. english is as in the lexicon.
-func (s *bm25Scratch) addMeaningsOf(x *bm25, word, english string, weight float64) {
-	meanings, isRead := s.meaningsOf[word]
-	if !isRead {
-		meanings = s.readMeanings(x, word, english)
-		s.meaningsOf[strings.Clone(word)] = meanings
+// addMeaningsOf adds the meanings of a Chinese word, by its number in the lexicon.
+func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, number int32, weight float64) {
+	if s.meaningsOf == nil {
+		s.meaningsOf = make([]*bm25Meanings, len(chinese().english))
+	}
+	meanings := s.meaningsOf[number]
+	if meanings == nil {
+		meanings = s.readMeanings(x, word, chinese().english[number])
+		s.meaningsOf[number] = meanings
 	}
 	for _, m := range meanings.terms {
 		s.meanings = append(s.meanings, bm25Meaning{
@@ -110,7 +114,8 @@ type bm25Meanings struct {
 	groups int
 }
 
-func (s *bm25Scratch) readMeanings(x *bm25, word, english string) (of bm25Meanings) {
+func (s *bm25Scratch) readMeanings(x *bm25, word, english string) *bm25Meanings {
+	of := new(bm25Meanings)
 	from := s.termizer.number(word, ideograph)
 	weight := 1.0
 	if x.hasIdeographs && s.holdsAll(x, word) {

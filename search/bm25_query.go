@@ -62,7 +62,7 @@ func (s *bm25Scratch) read(x *bm25, q Query) {
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
 func (s *bm25Scratch) forget() {
 	if len(s.termizer.words) > maxRememberedWords {
-		s.termizer, s.words, s.meaningsOf, s.counts = newTermizer(), nil, make(map[string]bm25Meanings), nil
+		s.termizer, s.words, s.meaningsOf, s.counts = newTermizer(), nil, nil, nil
 	}
 }
 
@@ -160,20 +160,14 @@ type bm25Counted struct {
 }
 
 func (s *bm25Scratch) weightOf(n int32) float64 {
-	weight, count, text := 1.0, s.counts[n], s.termizer.terms[n]
+	weight, count := 1.0, s.counts[n]
 	if count.all > 1 {
 		weight = math.Pow(float64(count.all), repeatPower)
 	}
 	if count.plain == 0 && len(s.plain) > 0 {
 		weight *= valueWeight
 	}
-	switch {
-	case classOf(rune(text[0])) == digit:
-		weight *= numberWeight
-	case requestWords[text]:
-		weight *= requestWeight
-	}
-	return weight
+	return weight * s.words[n].weight
 }
 
 // weigh gives every term of the query its weight, and adds the terms that stand for it.
@@ -231,6 +225,9 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	s.addMeanings(4 * len(s.texts))
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
+		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {
+			continue
+		}
 		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
 		id, known := x.ids[string(s.joined)]
 		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split

@@ -29,12 +29,12 @@ type bm25Scratch struct {
 	// The query.
 	query       bm25Query
 	termizer    *termizer
-	words       []bm25Word              // the termizer's number -> what is remembered
-	meaningsOf  map[string]bm25Meanings // Chinese words
-	counts      []bm25Counted           // the termizer's number -> how often the query has it
-	texts       []int32                 // the query, in the termizer's numbers
-	plain       []int32                 // the part of texts outside values
-	ends        []int                   // of the sentences in texts
+	words       []bm25Word      // the termizer's number -> what is remembered
+	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
+	counts      []bm25Counted   // the termizer's number -> how often the query has it
+	texts       []int32         // the query, in the termizer's numbers
+	plain       []int32         // the part of texts outside values
+	ends        []int           // of the sentences in texts
 	spans       []bm25Span
 	taken       docset.Set // terms of the query
 	wanted      docset.Set // terms that the query asks for itself

@@ -10,13 +10,35 @@ package search
 // bm25Word is what is remembered of a word.
 type bm25Word struct {
 	id      int32 // the word's term, or noTerm if no tool has it
-	isRead  bool  // whether others, related and the two of split are set
+	script  script
+	weight  float64 // 1, or less for a number or a word that people ask with
+	isRead  bool    // whether others, related and the two of split are set
 	isSplit bool
 	split   [2]int32      // the two terms that an unknown word consists of
 	others  []standIn     // synonyms, and Chinese words for an English word
 	related []standIn     // of the thesaurus, with their weights for a word of weight 1
 	near    [2][]nearTerm // the terms that an unknown word was most likely meant for; the second if it may be cut short
 	isNear  [2]bool       // whether near is set
+}
+
+// A script says which neighbours a word may be written together with.
+type script uint8
+
+const (
+	alphabetic  script = iota // with such a word
+	ideographic               // with such a character
+	paired                    // a pair of characters: with nothing
+)
+
+func scriptOf(term string) script {
+	switch class, size := classAt(term, 0); {
+	case class != ideograph:
+		return alphabetic
+	case size == len(term):
+		return ideographic
+	default:
+		return paired
+	}
 }
 
 // A standIn is a term that may stand for a word of a query.
@@ -29,11 +51,20 @@ type standIn struct {
 // id returns the term of the index for a word of the query, or noTerm if no tool has it.
 func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	for at := len(s.words); at <= int(n); at++ {
-		id, known := x.ids[s.termizer.terms[at]]
+		term := s.termizer.terms[at]
+		id, known := x.ids[term]
 		if !known {
 			id = noTerm
 		}
-		s.words = append(s.words, bm25Word{id: id})
+		word := bm25Word{id: id, weight: 1}
+		word.script = scriptOf(term)
+		switch {
+		case classOf(rune(term[0])) == digit:
+			word.weight = numberWeight
+		case requestWords[term]:
+			word.weight = requestWeight
+		}
+		s.words = append(s.words, word)
 	}
 	return s.words[n].id
 }

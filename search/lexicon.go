@@ -2,6 +2,7 @@ package search
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -150,35 +151,58 @@ var thesaurus = sync.OnceValue(func() map[string][]string {
 
 // chineseWords are the Chinese words of the lexicon.
 type chineseWords struct {
-	english map[string]string // Chinese -> the English of its line
-	longest map[string]int    // the first character of a word -> bytes of the longest
+	numbers map[string]int32 // Chinese -> number
+	english []string         // by number: of the word's line, or "" for a word that says nothing
+	lengths map[pair][]int   // how words begin -> their lengths in bytes, the longest first
 }
+
+// A pair is the first two characters of a word, the first in the upper half.
+type pair uint64
 
 // chinese is read at the first query in Chinese.
 var chinese = sync.OnceValue(func() chineseWords {
-	words := chineseWords{english: make(map[string]string), longest: make(map[string]int)}
+	words := chineseWords{numbers: make(map[string]int32), lengths: make(map[pair][]int)}
 	for line := range lexiconLines("chinese") {
 		word, english, _ := strings.Cut(line, "\t")
-		words.english[word] = english
-		_, first := utf8.DecodeRuneInString(word)
-		words.longest[word[:first]] = max(words.longest[word[:first]], len(word))
+		words.numbers[word] = int32(len(words.english))
+		words.english = append(words.english, english)
+		begins, _ := beginningOf(word)
+		if lengths := words.lengths[begins]; !slices.Contains(lengths, len(word)) {
+			words.lengths[begins] = append(lengths, len(word))
+		}
+	}
+	for _, lengths := range words.lengths {
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
 	}
 	return words
 })
 
+// beginningOf returns the first characters of a word, and the length of the first.
+func beginningOf(word string) (begins pair, length int) {
+	first, length := utf8.DecodeRuneInString(word)
+	begins = pair(first) << 32
+	if length < len(word) {
+		second, _ := utf8.DecodeRuneInString(word[length:])
+		begins |= pair(second)
+	}
+	return begins, length
+}
+
 // cut returns the length of the longest word that a run of characters begins with, and its
-// English. A character that begins no word is a word without English.
-func (w chineseWords) cut(run string) (length int, english string) {
-	_, first := utf8.DecodeRuneInString(run)
-	for length = min(len(run), w.longest[run[:first]]); length > first; length-- {
-		if length < len(run) && !utf8.RuneStart(run[length]) {
-			continue
-		}
-		if english, known := w.english[run[:length]]; known {
-			return length, english
+// number. A character that begins no word is a word without a number, which is noTerm.
+func (w chineseWords) cut(run string) (length int, number int32) {
+	begins, first := beginningOf(run)
+	for _, length := range w.lengths[begins] {
+		if length <= len(run) {
+			if number, known := w.numbers[run[:length]]; known {
+				return length, number
+			}
 		}
 	}
-	return first, w.english[run[:first]]
+	if number, known := w.numbers[run[:first]]; known {
+		return first, number
+	}
+	return first, noTerm
 }
 
 // chineseOf maps a stemmed English word to the Chinese words that it stands for, the best

@@ -241,6 +241,8 @@ var byteClasses = func() (classes [256]charClass) {
 
 func unicodeClassOf(r rune) charClass {
 	switch {
+	case isCommonHan(r):
+		return ideograph
 	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return ideograph
 	case unicode.IsLower(r):
@@ -255,6 +257,10 @@ func unicodeClassOf(r rune) charClass {
 		return noLetter
 	}
 }
+
+// isCommonHan reports whether r is in the block of nearly all Chinese characters in use, which
+// has nothing else. It spares them the look-up.
+func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }
 
 // letterSet returns the set of a text's letters, each by the lowest six bits of its code point.
 // A text has all letters of the texts that it contains.
