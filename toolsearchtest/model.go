@@ -10,7 +10,8 @@
 //	// ... run an agent with model ...
 //	tools := model.Requests()[1].ToolNames() // the tools it saw after its search
 //
-// [TestSearcher] tests that your own search.Indexer keeps the contract.
+// [TestSearcher] tests that your own search.Indexer keeps the contract. [TestCatalog] tests that
+// queries find their tools.
 package toolsearchtest
 
 import (

@@ -17,8 +17,8 @@ type evalOutput struct {
 	Tools     int              `json:"tools"`
 	Queries   int              `json:"queries"`
 	Searchers []searcherOutput `json:"searchers"`
-	Short     []shortfall      `json:"short,omitempty"`  // metrics below what was asked for
-	Misses    []miss           `json:"misses,omitempty"` // the queries to blame
+	Short     []eval.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []eval.Miss      `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
 	Difference map[string]eval.Difference `json:"difference,omitempty"`
 }
@@ -28,6 +28,7 @@ type searcherOutput struct {
 	Metrics map[string]eval.Estimate            `json:"metrics"`
 	Kinds   map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
 	Queries []queryOutput                       `json:"queries,omitempty"` // with -v
+	Misses  []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
 }
 
 type queryOutput struct {
@@ -56,7 +57,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if len(names) > 1 && (len(c.minima) > 0 || c.baseline != "") {
 		return failed, wrongUsage("eval: -min and -baseline want one searcher, not %s", c.searcher)
 	}
-	floors, err := c.floors(ctx, names[0])
+	goals, err := c.goals(ctx, names[0])
 	if err != nil {
 		return failed, err
 	}
@@ -95,41 +96,47 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 			return failed, err
 		}
 	}
-	below, missed, err := c.gate(ctx, tools, indexes, reports, floors)
-	if err != nil {
-		return failed, err
+	verdict := &eval.Verdict{}
+	if len(reports) == 1 { // a comparison of two searchers reaches what it reaches
+		if verdict, err = reports[0].Check(ctx, tools, goals); err != nil {
+			return failed, err
+		}
+	}
+	misplaced := make([][]eval.Miss, len(reports))
+	for i := 0; c.verbose && i < len(reports); i++ {
+		if misplaced[i], err = reports[i].Misses(ctx, tools, nil); err != nil {
+			return failed, err
+		}
 	}
 	code := found
-	if len(below) > 0 || slices.ContainsFunc(missed, func(m miss) bool { return m.missed }) {
+	if !verdict.Reached() {
 		code = short
 	}
 	if c.json {
 		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
-		output.Short, output.Misses = below, missed
+		output.Short, output.Misses = verdict.Short, verdict.Misses
+		for i := range names {
+			output.Searchers[i].Misses = misplaced[i]
+		}
 		return code, c.printJSON(output)
 	}
 	fmt.Fprintf(c.out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
 	if err := c.printEval(names, reports, comparison); err != nil {
 		return failed, err
 	}
-	return code, c.printGate(below, missed)
-}
-
-// gate compares the report of a single searcher with what it must reach. A comparison of two
-// searchers reaches what it reaches.
-func (c *command) gate(ctx context.Context, tools *eval.Catalog, indexes []search.Indexer, reports []*eval.Report, floors []floor) ([]shortfall, []miss, error) {
-	if len(reports) > 1 {
-		return nil, nil, nil
+	for i, name := range names {
+		if err := c.printMisses("other tools came first, with "+name, misplaced[i], 0); err != nil {
+			return failed, err
+		}
 	}
-	below, err := shortfalls(reports[0], floors)
-	if err != nil || len(below) == 0 && !slices.ContainsFunc(reports[0].Queries, eval.QueryResult.Missed) {
-		return nil, nil, err
+	if err := c.printShort(verdict.Short); err != nil {
+		return failed, err
 	}
-	compiled, err := tools.Compile(ctx, indexes[0])
-	if err != nil {
-		return nil, nil, err
-	}
-	return below, misses(ctx, compiled, reports[0], below), nil
+	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // once is enough
+		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
+	})
+	const shown = 20
+	return code, c.printMisses("misses", missed, shown)
 }
 
 func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {

@@ -112,7 +112,8 @@ Flags:
 	-searcher NAME   the searcher (keyword); NAME,NAME compares two
 	-n N             hits per query, at least 10 (50)
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
-	-v               also print the ranks of every query's tools
+	-v               also print the ranks of every query's tools, and which tools came
+	                 first instead and why
 	-min M=SHARE     the least value of a metric, such as R@5=0.9; any number of them
 	-baseline FILE   what eval -json printed before; no metric may be lower
 	-tolerance T     how much lower than the baseline is still right (0)

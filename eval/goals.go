@@ -1,0 +1,302 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// What an evaluation must reach, and why it does not: the tests of a catalog. The command
+// toolsearch eval and toolsearchtest.TestCatalog ask for the same goals here.
+
+// Goals are what the metrics of a report must reach. The zero value asks for nothing. What a
+// single query must reach is its MaxRank, which counts whatever the goals are.
+type Goals struct {
+	// Min is the least mean of a metric, as a share of 1, by the metric's name: {"R@5": 0.9}.
+	Min map[string]float64
+
+	// Baseline is the mean of each metric in an earlier evaluation, as LoadBaseline returns it.
+	// No metric may be lower. Metrics that are not in the report do not count.
+	Baseline map[string]float64
+
+	// Tolerance is how much lower than the Baseline a metric may be, as a share of 1.
+	Tolerance float64
+}
+
+// A Verdict says what a report falls short of. It is the zero value if the report reaches all.
+type Verdict struct {
+	Short  []Shortfall // metrics below a goal, in the order of the report's metrics
+	Misses []Miss      // the queries to blame, in the order of the report's queries
+}
+
+// Reached reports whether all goals were reached, and the MaxRank of every query.
+func (v *Verdict) Reached() bool { return len(v.Short)+len(v.Misses) == 0 }
+
+// A Shortfall is a metric below a goal.
+type Shortfall struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"` // share of 1
+	Want   float64 `json:"want"`
+	From   string  `json:"from"` // who wants it: "min" or "baseline"
+}
+
+// String returns a line for people, with percents.
+func (s Shortfall) String() string {
+	return fmt.Sprintf("%s is %.1f, want %.1f by the %s", s.Metric, 100*s.Value, 100*s.Want, s.From)
+}
+
+// A Miss is a query whose tools are not where they should be, and what came first instead.
+type Miss struct {
+	ID      string   `json:"id"`
+	Query   string   `json:"query"`
+	MaxRank int      `json:"max_rank,omitempty"`
+	Wanted  []Wanted `json:"wanted"`          // one for each of the query's groups
+	First   *Instead `json:"first,omitempty"` // the best tool that was not wanted; nil means none
+}
+
+// A Wanted is a group of tools that a query should find.
+type Wanted struct {
+	Tools []string `json:"tools"` // any of them
+	Rank  int      `json:"rank"`  // from 1; 0 means not found
+	// Score is what the score of the group's best tool is made of, such as "12 = 10 book + 2 seat".
+	// It is "" if the searcher is no search.Explainer.
+	Score string `json:"score,omitempty"`
+}
+
+// An Instead is a tool that a query found and did not want.
+type Instead struct {
+	Tool  string `json:"tool"`
+	Rank  int    `json:"rank"`
+	Score string `json:"score,omitempty"` // as in Wanted
+}
+
+// OverMaxRank reports whether any of the wanted groups is beyond MaxRank or was not found
+// although there is a MaxRank.
+func (m Miss) OverMaxRank() bool {
+	return m.MaxRank > 0 && slices.ContainsFunc(m.Wanted, func(w Wanted) bool { return w.Rank == 0 || w.Rank > m.MaxRank })
+}
+
+// String returns a line for the query and a line for each tool. Texts of the catalog and of the
+// queries are made safe to print.
+func (m Miss) String() string {
+	var b strings.Builder
+	b.WriteString(naming.OneLine(m.ID, 100) + ": " + naming.OneLine(m.Query, 200))
+	if m.OverMaxRank() {
+		fmt.Fprintf(&b, " (max_rank %d)", m.MaxRank)
+	}
+	line := func(role, tools string, rank int, score string) {
+		place := "not found"
+		if rank > 0 {
+			place = fmt.Sprintf("rank %d", rank)
+		}
+		if score != "" {
+			score = ", score " + score
+		}
+		fmt.Fprintf(&b, "\n  %s %s: %s%s", role, naming.OneLine(tools, 300), place, score)
+	}
+	for _, w := range m.Wanted {
+		line("wanted", strings.Join(w.Tools, " or "), w.Rank, w.Score)
+	}
+	if m.First != nil {
+		line("instead", m.First.Tool, m.First.Rank, m.First.Score)
+	}
+	return b.String()
+}
+
+// Check compares the report with goals and with the MaxRank of every query. catalog is the
+// catalog of the Run. Check fails on goals that make no sense, such as an unknown metric in Min,
+// and if the searcher fails.
+func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (*Verdict, error) {
+	if err := goals.validate(r.Metrics); err != nil {
+		return nil, err
+	}
+	verdict := &Verdict{}
+	for m, metric := range r.Metrics {
+		value := r.Means[m].Value
+		below := func(want float64, known bool, from string) {
+			// A share of queries is not exact. What equals a goal but for the last bits is not
+			// below it.
+			if known && value < want-1e-9 {
+				verdict.Short = append(verdict.Short, Shortfall{metric, value, want, from})
+			}
+		}
+		least, known := goals.Min[metric]
+		below(least, known, "min")
+		before, known := goals.Baseline[metric]
+		below(before-goals.Tolerance, known, "baseline")
+	}
+	var err error
+	verdict.Misses, err = r.Misses(ctx, catalog, func(q QueryResult) bool {
+		return q.Missed() || slices.ContainsFunc(verdict.Short, func(s Shortfall) bool {
+			return q.Values[slices.Index(r.Metrics, s.Metric)] < 1
+		})
+	})
+	return verdict, err
+}
+
+func (g Goals) validate(metrics []string) error {
+	for _, metric := range slices.Sorted(maps.Keys(g.Min)) {
+		if !slices.Contains(metrics, metric) {
+			return fmt.Errorf("eval: no metric %q; want one of %s", naming.OneLine(metric, 60), strings.Join(metrics, ", "))
+		}
+		if least := g.Min[metric]; !(least >= 0 && least <= 1) {
+			return fmt.Errorf("eval: the least %s is %v; want a share from 0 to 1", metric, least)
+		}
+	}
+	if g.Tolerance < 0 || g.Tolerance >= 1 || math.IsNaN(g.Tolerance) {
+		return fmt.Errorf("eval: the tolerance is %v; want a share from 0 to 1", g.Tolerance)
+	}
+	return nil
+}
+
+// Misses explains the queries for which blame returns true. Nil means those where a wanted tool
+// was not found, or came after a tool that was not wanted. catalog is the catalog of the Run.
+func (r *Report) Misses(ctx context.Context, catalog *Catalog, blame func(QueryResult) bool) ([]Miss, error) {
+	if blame == nil {
+		blame = QueryResult.misplaced
+	}
+	blamed := slices.DeleteFunc(slices.Clone(r.Queries), func(q QueryResult) bool { return !blame(q) })
+	if len(blamed) == 0 {
+		return nil, nil
+	}
+	compiled, err := catalog.Compile(ctx, r.options.Index)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Miss, 0, len(blamed))
+	for _, q := range blamed {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		list = append(list, q.explain(ctx, compiled))
+	}
+	return list, nil
+}
+
+func (q QueryResult) explain(ctx context.Context, catalog *toolsearch.Catalog) Miss {
+	m := Miss{ID: q.Query.ID, Query: q.Query.Text, MaxRank: q.Query.MaxRank}
+	for g, group := range q.Query.Groups {
+		w := Wanted{Tools: group, Rank: q.Ranks[g]}
+		tool := group[0]
+		if w.Rank > 0 {
+			tool = q.Found[w.Rank-1]
+		}
+		w.Score = sum(ctx, catalog, q.Query.Text, tool)
+		m.Wanted = append(m.Wanted, w)
+	}
+	if at := q.unwanted(); at >= 0 {
+		m.First = &Instead{q.Found[at], at + 1, sum(ctx, catalog, q.Query.Text, q.Found[at])}
+	}
+	return m
+}
+
+// unwanted returns the index of the best tool found that is in none of the query's groups, or -1.
+func (q QueryResult) unwanted() int {
+	return slices.IndexFunc(q.Found, func(name string) bool {
+		return !slices.ContainsFunc(q.Query.Groups, func(group []string) bool { return slices.Contains(group, name) })
+	})
+}
+
+func (q QueryResult) misplaced() bool {
+	first := q.unwanted()
+	return slices.ContainsFunc(q.Ranks, func(rank int) bool { return rank == 0 || first >= 0 && rank > first })
+}
+
+// sum writes a score as a sum over the query's terms: "12 = 10 book + 2 seat".
+func sum(ctx context.Context, catalog *toolsearch.Catalog, query, tool string) string {
+	explanation, err := catalog.Explain(ctx, query, tool)
+	if err != nil {
+		return ""
+	}
+	var terms, parts []string
+	scores := make(map[string]float64) // over the fields of a tool
+	for _, p := range explanation.Parts {
+		term := naming.OneLine(cmp.Or(p.Term, p.Detail, p.Field), 40)
+		if _, ok := scores[term]; !ok && p.Score != 0 {
+			terms = append(terms, term)
+		}
+		scores[term] += p.Score
+	}
+	for _, term := range terms {
+		parts = append(parts, fmt.Sprintf("%.3g %s", scores[term], term))
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	const shown = 6
+	if more := len(parts) - shown; more > 0 {
+		parts = append(parts[:shown], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%.3g = %s", explanation.Score, strings.Join(parts, " + "))
+}
+
+// A baseline is a file with the metrics of an evaluation. It is the part of what
+// toolsearch eval -json prints that Goals need.
+type baseline struct {
+	Searchers []baselineSearcher `json:"searchers"`
+}
+
+type baselineSearcher struct {
+	Name    string              `json:"name"`
+	Metrics map[string]Estimate `json:"metrics"`
+}
+
+// LoadBaseline reads a file that [Report.SaveBaseline] or toolsearch eval -json wrote, and
+// returns the mean of each metric of one searcher for Goals.Baseline. The searcher "" means the
+// file's only one.
+func LoadBaseline(path, searcher string) (map[string]float64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("eval: %w", err)
+	}
+	return ParseBaseline(data, path, searcher)
+}
+
+// ParseBaseline is LoadBaseline for a file that was read. Errors name it as the argument file
+// does.
+func ParseBaseline(data []byte, file, searcher string) (map[string]float64, error) {
+	var before baseline
+	if json.Unmarshal(data, &before) != nil || len(before.Searchers) == 0 {
+		return nil, fmt.Errorf("eval: %s: want what eval -json printed", file)
+	}
+	at := 0
+	if searcher != "" {
+		at = slices.IndexFunc(before.Searchers, func(s baselineSearcher) bool { return s.Name == searcher })
+	} else if len(before.Searchers) > 1 {
+		return nil, fmt.Errorf("eval: %s: want the metrics of one searcher, not of %d", file, len(before.Searchers))
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("eval: %s: nothing about the searcher %s", file, naming.OneLine(searcher, 60))
+	}
+	means := make(map[string]float64)
+	for metric, mean := range before.Searchers[at].Metrics {
+		means[metric] = mean.Value
+	}
+	return means, nil
+}
+
+// SaveBaseline writes the report's metrics into a file that LoadBaseline reads. searcher is the
+// name under which they are found; it may be "".
+func (r *Report) SaveBaseline(path, searcher string) error {
+	metrics := make(map[string]Estimate)
+	for m, metric := range r.Metrics {
+		metrics[metric] = r.Means[m]
+	}
+	data, err := json.MarshalIndent(baseline{[]baselineSearcher{{searcher, metrics}}}, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("eval: saving the baseline: %w", err)
+	}
+	return nil
+}
