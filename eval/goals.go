@@ -227,7 +227,7 @@ func sum(ctx context.Context, catalog *toolsearch.Catalog, query, tool string) s
 		scores[term] += p.Score
 	}
 	for _, term := range terms {
-		parts = append(parts, fmt.Sprintf("%.3g %s", scores[term], term))
+		parts = append(parts, scoreText(scores[term])+" "+term)
 	}
 	if len(parts) == 0 {
 		return "0"
@@ -236,7 +236,15 @@ func sum(ctx context.Context, catalog *toolsearch.Catalog, query, tool string) s
 	if more := len(parts) - shown; more > 0 {
 		parts = append(parts[:shown], fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%.3g = %s", explanation.Score, strings.Join(parts, " + "))
+	return scoreText(explanation.Score) + " = " + strings.Join(parts, " + ")
+}
+
+// scoreText writes a score with three digits, or whole if it has more.
+func scoreText(score float64) string {
+	if math.Abs(score) >= 1000 {
+		return fmt.Sprintf("%.0f", score)
+	}
+	return fmt.Sprintf("%.3g", score)
 }
 
 // A baseline is a file with the metrics of an evaluation. It is the part of what

@@ -119,8 +119,15 @@ func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64, rea
 	for field, n := range row {
 		if shares[field] > 0 {
 			parts = append(parts, Contribution{text, fieldTitles[field], impact * (shares[field] / f),
-				fmt.Sprintf("%d times; weight in the query %.2g, idf %.3g%s", n, term.weight, x.idf[term.id], reason)})
+				fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times(n), term.weight, x.idf[term.id], reason)})
 		}
 	}
 	return parts
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/eino-contrib/jsonschema"
 
@@ -88,13 +89,13 @@ func (c *command) load(ctx context.Context, from origin) (*contents, error) {
 	case len(c.headers) > 0 && !from.isURL():
 		return nil, wrongUsage(c.name+": %s", "-header is for a URL; a file of servers has headers of its own")
 	case len(from.command) > 0:
-		return askServers(ctx, []endpoint{{command: from.command}})
+		return c.askServers(ctx, []endpoint{{command: from.command}})
 	case from.isURL():
 		header, err := c.header()
 		if err != nil {
 			return nil, err
 		}
-		return askServers(ctx, []endpoint{{url: from.operand, headers: header}})
+		return c.askServers(ctx, []endpoint{{url: from.operand, headers: header}})
 	}
 	file, data, err := c.readFile(ctx, from.operand)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *command) load(ctx context.Context, from origin) (*contents, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		return askServers(ctx, endpoints)
+		return c.askServers(ctx, endpoints)
 	}
 	return await(ctx, func() (*contents, error) {
 		tools, err := readDefinitions(data, file)
@@ -163,7 +164,7 @@ func (c *command) readFile(ctx context.Context, path string) (file string, data 
 
 // compiled reads the catalog and compiles it for the searcher of -searcher.
 func (c *command) compiled(ctx context.Context, from origin) (*eval.Catalog, *toolsearch.Catalog, error) {
-	index, err := indexer(c.searcher)
+	index, err := c.indexer(c.searcher)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -268,7 +269,7 @@ func writeTools(w io.Writer, tools []definition) error {
 
 // askServers lists the tools of all servers, in their order. One that fails fails the catalog:
 // a part of it would look like the whole.
-func askServers(ctx context.Context, endpoints []endpoint) (*contents, error) {
+func (c *command) askServers(ctx context.Context, endpoints []endpoint) (*contents, error) {
 	type answer struct {
 		tools []definition
 		info  *serverInfo
@@ -276,6 +277,7 @@ func askServers(ctx context.Context, endpoints []endpoint) (*contents, error) {
 	}
 	answers := make([]answer, len(endpoints))
 	var all sync.WaitGroup
+	var answered atomic.Int32
 	places := make(chan struct{}, askedAtOnce)
 	for i, at := range endpoints {
 		all.Add(1)
@@ -283,6 +285,7 @@ func askServers(ctx context.Context, endpoints []endpoint) (*contents, error) {
 		go func() {
 			defer all.Done()
 			answers[i].tools, answers[i].info, answers[i].err = listTools(ctx, at)
+			c.step("asking the servers", int(answered.Add(1)), len(endpoints))
 			<-places
 		}()
 	}

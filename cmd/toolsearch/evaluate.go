@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -64,7 +63,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	indexes := make([]search.Indexer, len(names))
 	for i, name := range names {
 		var err error
-		if indexes[i], err = indexer(name); err != nil {
+		if indexes[i], err = c.indexer(name); err != nil {
 			return failed, err
 		}
 	}
@@ -76,14 +75,18 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	if err := c.embedQueries(ctx, texts(queries)); err != nil {
+		return failed, err
+	}
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
 	}
 	reports := make([]*eval.Report, len(names))
 	for i := range names {
-		progress, done := c.progress(names[i])
-		options.Index, options.Progress = indexes[i], progress
+		options.Index = indexes[i]
+		options.Progress = func(done, total int) { c.step("searching with "+names[i], done, total) }
+		done := c.waiting("indexing %s for %s", plural(len(tools.Tools), "tool"), names[i])
 		reports[i], err = eval.Run(ctx, tools, queries, options)
 		done()
 		if err != nil {
@@ -174,36 +177,16 @@ func byMetric(report *eval.Report) map[string]eval.Estimate {
 }
 
 func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) error {
-	estimate := func(e eval.Estimate, format string) string {
-		text := fmt.Sprintf(format, 100*e.Value)
-		if c.resamples > 0 {
-			text += fmt.Sprintf(" ("+format+" to "+format+")", 100*e.Low, 100*e.High)
-		}
-		return text
+	means := meansTable(names, reports, comparison, c.resamples > 0)
+	narrow := c.resamples > 0 && !c.fits(means)
+	if narrow {
+		means = meansTable(names, reports, comparison, false)
 	}
-	var means table
-	header := append([]string{"metric"}, names...)
-	if comparison != nil {
-		header = append(header, "difference", "wins", "ties", "losses")
-	}
-	means.row(header...)
-	for m, metric := range reports[0].Metrics {
-		cells := []string{metric}
-		for _, report := range reports {
-			cells = append(cells, estimate(report.Means[m], "%.1f"))
-		}
-		if comparison != nil {
-			d := comparison.Changes[m]
-			difference := estimate(d.Mean, "%+.1f")
-			if c.resamples > 0 && d.Certain() {
-				difference += " *"
-			}
-			cells = append(cells, difference, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
-		}
-		means.row(cells...)
-	}
-	if err := c.print(&means); err != nil {
+	if err := c.print(means); err != nil {
 		return err
+	}
+	if narrow {
+		fmt.Fprintln(c.out, c.paint(dim, "The terminal is too narrow for the intervals."))
 	}
 	if kinds := reports[0].Kinds(); len(kinds) > 1 {
 		if err := c.printKinds(names, reports, kinds); err != nil {
@@ -216,8 +199,56 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison *
 	return nil
 }
 
+// meansTable is the table of all metrics, with or without their intervals.
+func meansTable(names []string, reports []*eval.Report, comparison *eval.Comparison, intervals bool) *table {
+	estimate := func(e eval.Estimate, format string) string {
+		text := fmt.Sprintf(format, 100*e.Value)
+		if intervals {
+			text += fmt.Sprintf(" ("+format+" to "+format+")", 100*e.Low, 100*e.High)
+		}
+		return text
+	}
+	t := &table{}
+	header := append([]string{"metric"}, names...)
+	if comparison != nil {
+		header = append(header, "difference", "wins", "ties", "losses")
+	}
+	t.row(header...)
+	for m, metric := range reports[0].Metrics {
+		cells := []string{metric}
+		for _, report := range reports {
+			cells = append(cells, estimate(report.Means[m], "%.1f"))
+		}
+		if comparison != nil {
+			d := comparison.Changes[m]
+			difference := estimate(d.Mean, "%+.1f")
+			if intervals && d.Certain() {
+				difference += " *"
+			}
+			cells = append(cells, difference, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
+		}
+		t.row(cells...)
+	}
+	return t
+}
+
+// printKinds prints the metrics of each kind of query, side by side if the terminal is wide enough.
 func (c *command) printKinds(names []string, reports []*eval.Report, kinds []string) error {
-	var t table
+	t := kindsTable(names, reports, kinds)
+	fmt.Fprintln(c.out)
+	if c.fits(t) {
+		return c.print(t)
+	}
+	for i := range names {
+		if err := c.print(kindsTable(names[i:i+1], reports[i:i+1], kinds)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func kindsTable(names []string, reports []*eval.Report, kinds []string) *table {
+	t := &table{}
 	header := []string{"kind", "queries"}
 	for _, name := range names {
 		for _, metric := range []string{"R@1", "R@5", "MRR"} {
@@ -236,8 +267,7 @@ func (c *command) printKinds(names []string, reports []*eval.Report, kinds []str
 		}
 		t.row(cells...)
 	}
-	fmt.Fprintln(c.out)
-	return c.print(&t)
+	return t
 }
 
 func (c *command) printQueries(names []string, reports []*eval.Report) error {
@@ -266,24 +296,10 @@ func rankText(ranks []int) string {
 	return strings.Join(texts, " ")
 }
 
-// progress returns two functions: progress shows on a terminal how far a long evaluation is,
-// and end clears that line. If stderr is not a terminal, nothing is shown.
-func (c *command) progress(name string) (progress func(done, total int), end func()) {
-	if !isTerminal(c.stderr) {
-		return nil, func() {}
+func texts(queries []eval.Query) []string {
+	list := make([]string, len(queries))
+	for i, q := range queries {
+		list[i] = q.Text
 	}
-	const interval = 200 * time.Millisecond
-	shown, next := false, time.Now().Add(2*interval)
-	progress = func(done, total int) {
-		if now := time.Now(); now.After(next) {
-			next, shown = now.Add(interval), true
-			fmt.Fprintf(c.stderr, "\r%s: %d of %d queries", name, done, total)
-		}
-	}
-	end = func() {
-		if shown {
-			fmt.Fprint(c.stderr, "\r\x1b[K")
-		}
-	}
-	return progress, end
+	return list
 }

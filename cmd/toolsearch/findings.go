@@ -226,10 +226,13 @@ func (r *report) find(ctx context.Context, tools []definition, index search.Inde
 	return nil
 }
 
+// ownWords is the query for a tool by its own name or description.
+func ownWords(text string) string { return strings.Join(words(cutText(text)), " ") }
+
 // rankOf returns the rank of a tool for the words of a text, or 0 if it is not found. Only
 // the words are searched for, so a "+", a "select:" or a namespace in the text has no meaning.
 func rankOf(ctx context.Context, c *toolsearch.Catalog, tool, text string) (int, error) {
-	result, err := c.Search(ctx, strings.Join(words(cutText(text)), " "), findWithin)
+	result, err := c.Search(ctx, ownWords(text), findWithin)
 	if err != nil {
 		return 0, err
 	}

@@ -48,6 +48,10 @@ and 10,000 tools of a server's answers are read.
 Searchers, for -searcher:
 
 {searchers}
+The last two need -embed URL, an endpoint that speaks as OpenAI's does, and -model
+NAME. It is sent the texts of tools and queries. Its key, if it needs one, is in the
+variable TOOLSEARCH_EMBED_KEY. Vectors are kept in your cache folder.
+
 Exit status:
 
 	0  something was found; the evaluation was made; there is nothing to fix
@@ -56,7 +60,11 @@ Exit status:
 	2  wrong usage, an unreadable file, a server that does not answer
 `
 
-const searcherFlag = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n"
+const searcherFlag = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n" + embedFlags
+
+const embedFlags = "\t-embed URL       an endpoint for vectors, such as https://api.openai.com/v1, for the\n" +
+	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +
+	"\t-model NAME      the model that makes the vectors\n"
 
 // helps are the texts of the commands.
 var helps = map[string]string{
@@ -76,6 +84,8 @@ Examples:
 	toolsearch search tools.jsonl create an issue
 	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
 	toolsearch search tools.jsonl select:get_weather,send_mail
+	toolsearch search -searcher hybrid -embed http://localhost:11434/v1 \
+	    -model nomic-embed-text tools.jsonl where is my parcel
 	toolsearch search -header 'Authorization: Bearer ${TOKEN}' https://a.example/mcp issue
 	toolsearch search send a mail -- npx -y some-mail-server
 
@@ -110,7 +120,7 @@ QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
 Flags:
 
 	-searcher NAME   the searcher (keyword); NAME,NAME compares two
-	-n N             hits per query, at least 10 (50)
+` + embedFlags + `	-n N             hits per query, at least 10 (50)
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools, and which tools came
 	                 first instead and why
@@ -148,7 +158,7 @@ five for the words of its own name or of its description. "-" means that it is n
 Flags:
 
 	-searcher NAME   the searcher (keyword); any but regexp
-	-json            print JSON
+` + embedFlags + `	-json            print JSON
 ` + serverFlags + `
 Examples:
 
@@ -190,6 +200,9 @@ func (c *command) help(command string) error {
 	}
 	var list strings.Builder
 	for _, s := range searchers {
+		fmt.Fprintf(&list, "\t%-10s  %s\n", s.name, s.about)
+	}
+	for _, s := range embedSearchers {
 		fmt.Fprintf(&list, "\t%-10s  %s\n", s.name, s.about)
 	}
 	_, err := fmt.Fprint(c.out, strings.ReplaceAll(text, "{searchers}", list.String()))

@@ -18,7 +18,7 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 	case c.searcher == "regexp":
 		return failed, wrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
 	}
-	index, err := indexer(c.searcher)
+	index, err := c.indexer(c.searcher)
 	if err != nil {
 		return failed, err
 	}
@@ -26,10 +26,17 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	var queries []string
+	for _, d := range read.tools {
+		queries = append(queries, ownWords(d.Name), ownWords(d.Description))
+	}
+	if err := c.embedQueries(ctx, queries); err != nil {
+		return failed, err
+	}
 	done := c.waiting("searching for each of %s", plural(len(read.tools), "tool"))
 	r, err := await(ctx, func() (*report, error) { return inspectTools(ctx, read, index) })
 	done()
-	if err != nil {
+	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
 	}
 	r.Searcher = c.searcher

@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -68,9 +69,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := bufio.NewWriter(stdout)
 	c := &command{
 		flags: flag.NewFlagSet("toolsearch", flag.ContinueOnError),
-		stdin: stdin, out: out, stderr: stderr, color: colored(stdout, os.Getenv), width: widthOf(stdout),
+		stdin: stdin, out: out, stderr: stderr, color: colored(stdout, os.Getenv), width: widthOf(stdout, os.Getenv), live: isTerminal(stderr),
 	}
 	code, err := c.run(ctx, args)
+	if c.vectors != nil {
+		c.vectors.close()
+	}
 	if err == nil {
 		err = out.Flush()
 	}
@@ -114,12 +118,17 @@ type command struct {
 	stdin       io.Reader
 	out, stderr io.Writer
 	color       bool
-	width       int // of the terminal; 0 means none
+	width       int                          // of the terminal; 0 means none
+	live        bool                         // whether stderr is a terminal, for progress
+	line        atomic.Pointer[progressLine] // of the running step
 
 	name      string   // of the command
 	server    []string // the command behind "--", if there is one
 	headers   []string // of -header
 	searcher  string
+	embed     string // URL of -embed
+	model     string
+	vectors   *vectors // of -embed; nil until a searcher needs them
 	n         int
 	resamples int
 	minima    []string // of -min
@@ -140,6 +149,8 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 	c.flags.SetOutput(io.Discard)
 	c.flags.Usage = func() {}
 	c.flags.StringVar(&c.searcher, "searcher", searchers[0].name, "")
+	c.flags.StringVar(&c.embed, "embed", "", "")
+	c.flags.StringVar(&c.model, "model", "", "")
 	c.flags.BoolVar(&c.json, "json", false, "")
 	c.flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
 	c.flags.Func("header", "", func(text string) error {
@@ -185,6 +196,9 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 	case err != nil:
 		return failed, wrongUsage(name+": %v", err)
 	}
+	if (c.embed != "" || c.model != "") && !slices.ContainsFunc(strings.Split(c.searcher, ","), needsEndpoint) {
+		return failed, wrongUsage(name+": %s", "-embed and -model are for the searchers embedding and hybrid")
+	}
 	c.server = server
 	return do(ctx, operands)
 }
@@ -209,14 +223,24 @@ func (c *command) parse(args []string) (operands, server []string, err error) {
 	return operands, server, nil
 }
 
+// searcherNames are the values of -searcher.
+func searcherNames() (names []string) {
+	for _, s := range searchers {
+		names = append(names, s.name)
+	}
+	for _, s := range embedSearchers {
+		names = append(names, s.name)
+	}
+	return names
+}
+
 func indexer(name string) (search.Indexer, error) {
-	var names []string
 	for _, s := range searchers {
 		if s.name == name {
 			return s.index, nil
 		}
-		names = append(names, s.name)
 	}
+	names := searcherNames()
 	return nil, wrongUsage("no searcher %q; %s", name, near(name, names))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -245,7 +247,114 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	text.row("a_name", "Sends a letter to a friend")
 	require.NoError(t, c.print(&text))
 	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nmail     Sends a letter\na_name   Sends a letter…\n", out.String())
-	assert.Equal(t, 0, widthOf(&out), "what is no terminal")
+	assert.Equal(t, 0, widthOf(&out, os.Getenv), "what is no terminal")
+}
+
+// The last column gives way first, then the widest. Numbers stay.
+func TestNarrowTerminals(t *testing.T) {
+	var out bytes.Buffer
+	c := &command{out: &out, width: 50}
+	numbers := func() *table {
+		var text table
+		text.row("tokens", "tool", "description")
+		text.row("1234567", "a_tool_with_a_very_long_name_indeed", "Sends a letter to a friend of yours")
+		return &text
+	}
+	require.NoError(t, c.print(numbers()))
+	assert.Equal(t, " tokens  tool                 description\n1234567  a_tool_with_a_very…  Sends a letter to a…\n", out.String())
+	out.Reset()
+	c.width = 10
+	require.NoError(t, c.print(numbers()))
+	assert.Equal(t, " tokens  tool        descripti…\n1234567  a_tool_wi…  Sends a l…\n", out.String(), "a terminal that is too narrow for anything")
+	out.Reset()
+	c.width = 0
+	require.NoError(t, c.print(numbers()))
+	assert.NotContains(t, out.String(), "…", "output that is piped")
+}
+
+// An evaluation gives up its intervals, and what stands side by side, before it is cut.
+func TestEvalOnANarrowTerminal(t *testing.T) {
+	for _, width := range []int{0, 60} {
+		var out, stderr bytes.Buffer
+		c := &command{out: bufio.NewWriter(&out), stderr: &stderr, width: width, flags: flag.NewFlagSet("", flag.ContinueOnError)}
+		code, err := c.run(t.Context(), []string{"eval", "-searcher", "keyword,bm25", "-resamples", "20", tools, queries})
+		require.NoError(t, err)
+		require.NoError(t, c.out.(*bufio.Writer).Flush())
+		assert.Equal(t, found, code)
+		assert.Equal(t, width == 0, strings.Contains(out.String(), " to "), "whether %d columns have intervals", width)
+		assert.Equal(t, width > 0, strings.Contains(out.String(), "The terminal is too narrow for the intervals."))
+		assert.NotContains(t, out.String(), "…")
+		for line := range strings.Lines(out.String()) {
+			if width > 0 {
+				assert.LessOrEqual(t, columns(strings.TrimRight(line, "\n")), width, line)
+			}
+		}
+	}
+}
+
+func TestWidthOfATerminal(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	if !isTerminal(null) {
+		t.Skip("the null device is not a character device here")
+	}
+	columns := func(value string) func(string) string {
+		return func(string) string { return value }
+	}
+	assert.Equal(t, 72, widthOf(null, columns("72")))
+	assert.Zero(t, widthOf(null, columns("many")), "a device without a width")
+	assert.Zero(t, widthOf(&bytes.Buffer{}, columns("72")), "what is piped")
+}
+
+func TestScoreTexts(t *testing.T) {
+	for _, test := range []struct {
+		scores []float64
+		want   []string
+	}{
+		{[]float64{30, 5, 0}, []string{"30", "5", "0"}},
+		{[]float64{0.8125, 0.5}, []string{"0.812", "0.500"}},
+		{[]float64{3.75, 0.553}, []string{"3.75", "0.55"}},
+		{[]float64{123.456, -2}, []string{"123.5", "-2.0"}},
+		{[]float64{1000012.345, 7.5}, []string{"1,000,012.34", "7.50"}},
+		{[]float64{-123456, 999}, []string{"-123,456", "999"}},
+		{nil, []string{}},
+	} {
+		assert.Equal(t, test.want, scoreTexts(test.scores...), "%v", test.scores)
+	}
+}
+
+// A step that takes long is named, with how far it is, and its line is cleared.
+func TestProgress(t *testing.T) {
+	before, between := slow, interval
+	slow, interval = time.Millisecond, time.Millisecond
+	t.Cleanup(func() { slow, interval = before, between })
+	stderr := &tail{}
+	text := func() string {
+		stderr.mu.Lock()
+		defer stderr.mu.Unlock()
+		return string(stderr.text)
+	}
+	shows := func(want string) {
+		require.Eventually(t, func() bool { return strings.HasSuffix(text(), want) }, time.Minute, time.Millisecond, want)
+	}
+	c := &command{stderr: stderr, live: true}
+	done := c.waiting("indexing %s", plural(2, "tool"))
+	shows("\r\x1b[Kindexing 2 tools ...")
+	c.step("embedding\x1b the tools", 1, 2)
+	shows("\r\x1b[Kembedding the tools: 1 of 2 ...")
+	done()
+	assert.True(t, strings.HasSuffix(text(), " ...\r\x1b[K"), "the line is cleared")
+
+	said := text()
+	slow = time.Hour
+	c.waiting("a step that is fast")()
+	assert.Equal(t, said, text())
+	c.live, slow = false, time.Nanosecond
+	done = c.waiting("a step that nobody watches")
+	c.step("it", 1, 2)
+	done()
+	assert.Equal(t, said, text())
 }
 
 func TestVersion(t *testing.T) {

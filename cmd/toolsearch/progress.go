@@ -2,35 +2,73 @@ package main
 
 import (
 	"fmt"
+	"sync"
 	"time"
 )
 
 // Progress is told on stderr, and only where stderr is a terminal: a line that the next one
-// replaces.
+// replaces, for whatever takes more than a second.
 
-// slow is how long a step takes before it is named.
-const slow = time.Second
+// slow is how long a step takes before it is named, interval the time between two looks at how
+// far the step is. Tests change them.
+var slow, interval = time.Second, 200 * time.Millisecond
 
-// waiting names a step that takes longer than slow, until done is called.
+// A progressLine is the line of a running step.
+type progressLine struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (l *progressLine) set(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = oneLine(text, 70)
+}
+
+func (l *progressLine) get() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text
+}
+
+// waiting names a step that takes longer than slow, until done is called. One step runs at a
+// time.
 func (c *command) waiting(format string, args ...any) (done func()) {
-	if !isTerminal(c.stderr) {
+	if !c.live {
 		return func() {}
 	}
-	text := oneLine(fmt.Sprintf(format, args...), 70)
+	line := &progressLine{}
+	line.set(fmt.Sprintf(format, args...))
+	c.line.Store(line)
 	ended, cleared := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(cleared)
-		select {
-		case <-ended:
-		case <-time.After(slow):
-			fmt.Fprintf(c.stderr, "\r%s ...", text)
-			<-ended
-			fmt.Fprint(c.stderr, "\r\x1b[K")
+		shown := ""
+		for next := time.After(slow); ; next = time.After(interval) {
+			select {
+			case <-ended:
+				if shown != "" {
+					fmt.Fprint(c.stderr, "\r\x1b[K")
+				}
+				return
+			case <-next:
+				if text := line.get(); text != shown {
+					fmt.Fprintf(c.stderr, "\r\x1b[K%s ...", text)
+					shown = text
+				}
+			}
 		}
 	}()
 	return func() {
 		close(ended)
 		<-cleared
+	}
+}
+
+// step says how far the running step is. It may be called from any goroutine.
+func (c *command) step(what string, done, total int) {
+	if line := c.line.Load(); line != nil && total > 0 {
+		line.set(fmt.Sprintf("%s: %d of %d", what, done, total))
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,7 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 	}
 	query := strings.Join(terms, " ")
 	result, err := catalog.Search(ctx, query, c.n)
-	if err != nil {
+	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
 	}
 	output := searchOutput{
@@ -81,8 +82,13 @@ func (c *command) printSearch(output searchOutput) error {
 	}
 	t := table{styles: map[int]style{0: dim, 2: named}}
 	t.row("", "score", "tool", "description")
+	scores := make([]float64, len(output.Matches))
 	for i, m := range output.Matches {
-		t.row(fmt.Sprint(i+1), fmt.Sprintf("%.4g", m.Score), oneLine(m.Name, 64), oneLine(m.Description, 80))
+		scores[i] = m.Score
+	}
+	for i, score := range scoreTexts(scores...) {
+		m := output.Matches[i]
+		t.row(fmt.Sprint(i+1), score, oneLine(m.Name, 64), oneLine(m.Description, 80))
 	}
 	if err := c.print(&t); err != nil {
 		return err
@@ -140,10 +146,15 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 	}
 	t := table{styles: map[int]style{1: named, 2: dim}}
 	t.row("score", "term", "field", "because")
+	scores := []float64{output.Score}
 	for _, p := range output.Parts {
-		t.row(fmt.Sprintf("%.4g", p.Score), oneLine(p.Term, 40), p.Field, oneLine(p.Detail, 100))
+		scores = append(scores, p.Score)
 	}
-	t.row(fmt.Sprintf("%.4g", output.Score), "", "", "in all")
+	texts := scoreTexts(scores...)
+	for i, p := range output.Parts {
+		t.row(texts[i+1], oneLine(p.Term, 40), p.Field, oneLine(p.Detail, 100))
+	}
+	t.row(texts[0], "", "", "in all")
 	return code, c.print(&t)
 }
 

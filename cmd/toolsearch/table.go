@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -56,11 +59,15 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// widthOf returns the columns of a terminal, or 0 for what is no terminal and has no width.
-func widthOf(w io.Writer) int {
+// widthOf returns the columns of a terminal, or 0 for what is no terminal and has no width. By
+// convention, COLUMNS comes before what the terminal says.
+func widthOf(w io.Writer, getenv func(string) string) int {
 	file, ok := w.(*os.File)
 	if !ok || !isTerminal(w) {
 		return 0
+	}
+	if columns, err := strconv.Atoi(getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
 	}
 	width, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
@@ -70,8 +77,8 @@ func widthOf(w io.Writer) int {
 }
 
 // A table aligns its columns. The first row is the header. A column is aligned to the right
-// if all its cells below the header are numbers or "-". On a terminal the last column is cut to
-// the terminal's width.
+// if all its cells below the header are numbers or "-". On a terminal the other columns are cut
+// so that rows fit its width.
 type table struct {
 	rows   [][]string
 	styles map[int]style // column -> style
@@ -86,7 +93,7 @@ func (c *command) print(t *table) error {
 // printRows prints a table with or without a header.
 func (c *command) printRows(t *table, header bool) error {
 	widths, right := t.measure(header)
-	t.fit(c.width, widths)
+	t.fit(c.width, widths, right)
 	var b strings.Builder
 	for r, cells := range t.rows {
 		for i, cell := range cells {
@@ -129,25 +136,60 @@ func (t *table) measure(header bool) (widths []int, right []bool) {
 	return widths, right
 }
 
-// leastColumn is the width below which a text is not worth its column.
-const leastColumn = 10
+// Columns of text are cut to fit a terminal: the last one first, which holds descriptions, down to
+// lastColumn, then the widest ones, down to leastColumn. Numbers are never cut.
+const (
+	lastColumn  = 24
+	leastColumn = 10
+)
 
-// fit cuts the last column so that rows are at most width wide. 0 means any width.
-func (t *table) fit(width int, widths []int) {
+// fits reports whether a table need not be cut.
+func (c *command) fits(t *table) bool {
+	widths, _ := t.measure(true)
+	return c.width == 0 || total(widths) <= c.width
+}
+
+// total is the width of a row.
+func total(widths []int) int {
+	sum := 0
+	for i, w := range widths {
+		sum += w + min(i, 1)*len("  ")
+	}
+	return sum
+}
+
+// fit cuts columns so that rows are at most width wide. 0 means any width.
+func (t *table) fit(width int, widths []int, right []bool) {
 	if len(widths) == 0 || width == 0 {
 		return
 	}
-	last, left := len(widths)-1, width
-	for _, w := range widths[:last] {
-		left -= w + len("  ")
+	over := total(widths) - width
+	cut := func(column, least int) {
+		by := min(over, max(widths[column]-least, 0))
+		widths[column] -= by
+		over -= by
 	}
-	if left = max(left, leastColumn); widths[last] <= left {
-		return
+	fitted := slices.Clone(widths)
+	if last := len(widths) - 1; over > 0 && !right[last] {
+		cut(last, lastColumn)
 	}
-	widths[last] = left
+	for over > 0 {
+		widest := -1
+		for i, w := range widths {
+			if !right[i] && w > leastColumn && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		cut(widest, widths[widest]-1)
+	}
 	for _, cells := range t.rows {
-		if len(cells) > last {
-			cells[last] = cutColumns(cells[last], left)
+		for i := range cells {
+			if widths[i] < fitted[i] {
+				cells[i] = cutColumns(cells[i], widths[i])
+			}
 		}
 	}
 }
@@ -164,6 +206,45 @@ func cutColumns(s string, width int) string {
 		}
 	}
 	return s
+}
+
+// scoreTexts writes the scores of a column with the same number of decimals, so that they are
+// aligned: none if all are whole, else as many as tell them apart. Scores that a searcher lifts
+// above all others are in the millions, so digits come in groups.
+func scoreTexts(scores ...float64) []string {
+	whole, largest := true, 0.0
+	for _, s := range scores {
+		whole = whole && s == math.Trunc(s)
+		if s := math.Abs(s); s < 10_000 {
+			largest = max(largest, s)
+		}
+	}
+	decimals := 3
+	switch {
+	case whole:
+		decimals = 0
+	case largest >= 100:
+		decimals = 1
+	case largest >= 1:
+		decimals = 2
+	}
+	texts := make([]string, len(scores))
+	for i, s := range scores {
+		texts[i] = grouped(strconv.FormatFloat(s, 'f', decimals, 64))
+	}
+	return texts
+}
+
+// grouped puts commas between the thousands of a number: 1,000,012.5.
+func grouped(number string) string {
+	whole, rest, _ := strings.Cut(number, ".")
+	if rest != "" {
+		rest = "." + rest
+	}
+	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	return whole + rest
 }
 
 func isNumber(s string) bool {

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An embedServer is an endpoint on the loopback address whose vectors know five meanings.
+type embedServer struct {
+	*httptest.Server
+	mu       sync.Mutex
+	batches  [][]string // that were asked for
+	keys     []string   // that were sent
+	models   []string
+	instead  func(w http.ResponseWriter, request int) (done bool) // nil means a good answer
+	requests int
+}
+
+var meanings = [][]string{{"parcel", "package", "shipment"}, {"letter", "mail"}, {"bell"}, {"weather", "rain"}, {"invoice"}}
+
+func newEmbedServer(t *testing.T) *embedServer {
+	t.Helper()
+	cache := t.TempDir()
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, cache)
+	}
+	t.Setenv(embedKey, "")
+	pause := embedPause
+	embedPause = time.Millisecond
+	t.Cleanup(func() { embedPause = pause })
+	s := &embedServer{}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	if s.instead != nil && s.instead(w, s.requests) {
+		return
+	}
+	var asked struct {
+		Model string
+		Input []string
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/v1/embeddings" {
+		http.Error(w, "what?", http.StatusBadRequest)
+		return
+	}
+	s.batches, s.models = append(s.batches, asked.Input), append(s.models, asked.Model)
+	s.keys = append(s.keys, r.Header.Get("Authorization"))
+	type item struct {
+		Index     int       `json:"index"`
+		Embedding []float64 `json:"embedding"`
+	}
+	var data []item
+	for i, text := range asked.Input {
+		vector := []float64{0.01, 0, 0, 0, 0}
+		for m, words := range meanings {
+			for _, word := range words {
+				if strings.Contains(text, word) {
+					vector[m] = 1
+				}
+			}
+		}
+		data = append([]item{{i, vector}}, data...) // the last first: the index counts
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+}
+
+// parcels is a catalog in which no tool has the word "parcel".
+func parcels(t *testing.T, tools int) (path string) {
+	t.Helper()
+	text := `{"name": "track", "description": "Where a shipment is"}` + "\n" + `{"name": "ring", "description": "Rings a bell"}` + "\n"
+	for i := range tools - 2 {
+		text += fmt.Sprintf(`{"name": "bill_%d", "description": "Sends invoice number %d"}`+"\n", i, i)
+	}
+	path = filepath.Join(t.TempDir(), "tools.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
+	return path
+}
+
+func runWith(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// Vectors find what words do not. They are asked for in batches, and once.
+func TestSearchByVectors(t *testing.T) {
+	s := newEmbedServer(t)
+	t.Setenv(embedKey, "secret")
+	catalog := parcels(t, 25)
+	search := func(query string) string {
+		code, stdout, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1", "-model", "small", "-n", "1", catalog, query)
+		require.Equal(t, found, code, stderr)
+		require.Empty(t, stderr)
+		return stdout
+	}
+	assert.Regexp(t, `(?m)^1 +1  track +Where a shipment is$`, search("my parcel"))
+	assert.Len(t, s.batches, 4, "25 tools in batches of 10, and the query")
+	for i := range s.batches {
+		assert.LessOrEqual(t, len(s.batches[i]), 10)
+		assert.Equal(t, "Bearer secret", s.keys[i])
+		assert.Equal(t, "small", s.models[i])
+	}
+	search("my parcel")
+	assert.Len(t, s.batches, 4, "the same query again asks for nothing")
+	search("the weather")
+	require.Len(t, s.batches, 5, "another query asks for itself alone")
+	assert.Equal(t, []string{"the weather"}, s.batches[4])
+	_, _, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1/embeddings/", "-model", "large", catalog, "my parcel")
+	assert.Empty(t, stderr)
+	assert.Len(t, s.batches, 9, "another model has its own vectors")
+}
+
+// An evaluation gets the vectors of its queries in batches, and inspect those of the tools' own
+// words.
+func TestEvalByVectors(t *testing.T) {
+	s := newEmbedServer(t)
+	catalog := parcels(t, 3)
+	queries := ""
+	for i := range 12 {
+		queries += fmt.Sprintf(`{"query": "parcel %d", "gold": ["track"]}`+"\n", i)
+	}
+	endpoint := []string{"-embed", s.URL + "/v1", "-model", "small"}
+	code, stdout, stderr := runWith(t, queries, append([]string{"eval", "-resamples", "0", "-searcher", "keyword,hybrid", catalog, "-"}, endpoint...)...)
+	require.Equal(t, found, code, stderr)
+	assert.Regexp(t, `(?m)^R@1 +0\.0 +100\.0 `, stdout)
+	assert.Len(t, s.batches, 3, "12 queries in batches of 10, then the tools")
+	code, stdout, stderr = runWith(t, "", append([]string{"inspect", "-searcher", "hybrid", catalog}, endpoint...)...)
+	require.NotEqual(t, failed, code, stderr)
+	assert.Regexp(t, `(?m)^ +\d+  track +0        1        1  Where a shipment is$`, stdout)
+	assert.Len(t, s.batches, 4, "three names and descriptions in one batch")
+	code, stdout, _ = runWith(t, "", append([]string{"explain", "-searcher", "embedding", catalog, "parcel 1", "track"}, endpoint...)...)
+	require.Equal(t, found, code)
+	assert.Contains(t, stdout, "cosine")
+	assert.Len(t, s.batches, 4, "explain needs nothing new")
+}
+
+// An endpoint that is busy is asked again, but not for ever.
+func TestVectorsOfABusyEndpoint(t *testing.T) {
+	s := newEmbedServer(t)
+	s.instead = func(w http.ResponseWriter, request int) bool {
+		if request < 3 {
+			w.Header().Set("Retry-After", "0")
+			http.Error(w, "later", http.StatusTooManyRequests)
+		}
+		return request < 3
+	}
+	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
+	code, _, stderr := runWith(t, "", args...)
+	require.Equal(t, found, code, stderr)
+	assert.Equal(t, 4, s.requests, "twice in vain, the tools, the query")
+
+	s.requests, s.instead = 0, func(w http.ResponseWriter, _ int) bool {
+		http.Error(w, "broken", http.StatusInternalServerError)
+		return true
+	}
+	code, _, stderr = runWith(t, "", append(args[:len(args)-1], "bell")...)
+	assert.Equal(t, failed, code)
+	assert.Contains(t, stderr, "500 Internal Server Error: broken")
+	assert.Equal(t, embedAttempts, s.requests)
+}
+
+// What is no answer is an error that says so, and nothing of it is kept.
+func TestVectorsThatAreNone(t *testing.T) {
+	say := func(status int, text string) func(http.ResponseWriter, int) bool {
+		return func(w http.ResponseWriter, _ int) bool {
+			w.WriteHeader(status)
+			fmt.Fprint(w, text)
+			return true
+		}
+	}
+	vector := func(numbers string) string {
+		return `{"data": [{"index": 0, "embedding": [` + numbers + `]}, {"index": 1, "embedding": [` + numbers + `]}]}`
+	}
+	for _, test := range []struct {
+		name    string
+		instead func(http.ResponseWriter, int) bool
+		want    string
+	}{
+		{"a page", say(200, "<html>hello</html>"), `want a list of embeddings, not "<html>hello</html>"`},
+		{"nothing", say(200, ""), `want a list of embeddings, not ""`},
+		{"no vectors", say(200, `{"data": null}`), "0 vectors for 2 texts"},
+		{"one vector", say(200, `{"data": [{"embedding": [1]}]}`), "1 vector for 2 texts"},
+		{"numbers", say(200, `[1, 2]`), "want a list of embeddings"},
+		{"words", say(200, vector(`"a"`)), "want a list of embeddings"},
+		{"too large numbers", say(200, vector("1e99")), "want a list of embeddings"},
+		{"no numbers", say(200, vector("")), "the vector of text 1 of 2 is empty or zero"},
+		{"zeros", say(200, vector("0, 0")), "the vector of text 1 of 2 is empty or zero"},
+		{"two for one text", say(200, `{"data": [{"index": 1, "embedding": [1]}, {"index": 1, "embedding": [1]}]}`), "no vector, or two, for a text: index 1 of 2 texts"},
+		{"an index beyond", say(200, `{"data": [{"index": 7, "embedding": [1]}, {"index": -1, "embedding": [1]}]}`), "index 7 of 2 texts"},
+		{"lengths", say(200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}`), "vectors of 1 and of 2 numbers"},
+		{"deep", say(200, `{"data": `+strings.Repeat("[", 100_000)), "want a list of embeddings"},
+		{"too much", say(200, strings.Repeat(" ", maxVectorBytes+1)), "it sent more than 32 MiB"},
+		{"refused", say(401, `{"error": {"message": "wrong key s3cret\u001b[31m"}}`), "401 Unauthorized: wrong key *** [31m"},
+		{"elsewhere", func(w http.ResponseWriter, _ int) bool {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return true
+		}, "307 Temporary Redirect"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newEmbedServer(t)
+			t.Setenv(embedKey, "s3cret")
+			s.instead = test.instead
+			args := []string{"search", "-searcher", "hybrid", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
+			code, stdout, stderr := runWith(t, "", args...)
+			assert.Equal(t, failed, code, "exit status")
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, test.want)
+			assert.NotContains(t, stderr, "s3cret")
+			assert.Equal(t, 1, s.requests, "what cannot become right is asked once")
+
+			s.instead = nil
+			code, _, stderr = runWith(t, "", args...)
+			assert.Equal(t, found, code, "what was wrong is not kept: %s", stderr)
+		})
+	}
+}
+
+// A model that has changed under its name has vectors of another length.
+func TestVectorsOfAnotherModel(t *testing.T) {
+	s := newEmbedServer(t)
+	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2)}
+	code, _, stderr := runWith(t, "", append(args, "parcel")...)
+	require.Equal(t, found, code, stderr)
+	s.instead = func(w http.ResponseWriter, _ int) bool {
+		fmt.Fprint(w, `{"data": [{"embedding": [1, 2]}]}`)
+		return true
+	}
+	code, _, stderr = runWith(t, "", append(args, "bell")...)
+	assert.Equal(t, failed, code)
+	assert.Regexp(t, `vectors of 2 numbers, but those before had 5; if the model has changed, remove \S+vectors-[0-9a-f]{16}\b`, stderr)
+}
+
+func TestEmbedFlags(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-searcher", "hybrid"}, "-searcher hybrid needs -embed URL and -model NAME"},
+		{[]string{"-searcher", "embedding", "-embed", "http://localhost"}, "-searcher embedding needs -embed URL and -model NAME"},
+		{[]string{"-searcher", "embedding", "-embed", "localhost:80", "-model", "m"}, "-embed: want a URL that begins with http:// or https://"},
+		{[]string{"-embed", "http://localhost", "-model", "m"}, "-embed and -model are for the searchers embedding and hybrid"},
+	} {
+		code, _, stderr := runWith(t, "", append([]string{"search", tools, "book"}, test.args...)...)
+		assert.Equal(t, failed, code)
+		assert.Contains(t, stderr, test.want)
+	}
+	t.Run("no endpoint", func(t *testing.T) {
+		newEmbedServer(t)
+		code, _, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", "http://user:pass@127.0.0.1:1/v1?key=secret", "-model", "m", tools, "book")
+		assert.Equal(t, failed, code)
+		assert.Contains(t, stderr, "127.0.0.1:1: ")
+		assert.NotContains(t, stderr, "pass")
+		assert.NotContains(t, stderr, "secret")
+	})
+}
