@@ -35,6 +35,7 @@ Usage:
 	toolsearch verify  [flags] CATALOG                tell what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
 	toolsearch approve [flags] CATALOG TOOL...        approve definitions as they are now
+	toolsearch completion SHELL                       complete words in bash, zsh or fish
 	toolsearch version                                print what this was built from
 
 "toolsearch COMMAND -h" shows a command's flags and examples. Flags may stand
@@ -190,6 +191,8 @@ Exit status: 0 the tools were written, 2 a mistake or no answer.
 	"verify":  verifyHelp,
 	"diff":    diffHelp,
 	"approve": approveHelp,
+
+	"completion": completionHelp,
 }
 
 // help prints the text of a command, or of the program.

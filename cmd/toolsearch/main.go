@@ -43,7 +43,7 @@ var searchers = []struct {
 }
 
 // commands are the names of the commands.
-var commands = []string{"search", "explain", "eval", "inspect", "list", "lock", "verify", "diff", "approve", "version", "help"}
+var commands = []string{"search", "explain", "eval", "inspect", "list", "lock", "verify", "diff", "approve", "completion", "version", "help"}
 
 // Exit codes.
 const (
@@ -184,6 +184,10 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.setLockFlags()
 	case "help", "-h", "-help", "--help":
 		return found, c.help(strings.Join(args[1:], " "))
+	case "completion":
+		do = c.completion
+	case "__complete":
+		return found, c.complete(ctx, args[1:])
 	case "version", "-version", "--version":
 		return found, c.version()
 	default:
@@ -194,7 +198,7 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 	case errors.Is(err, flag.ErrHelp):
 		return found, c.help(name)
 	case err != nil:
-		return failed, wrongUsage(name+": %v", err)
+		return failed, wrongUsage(name+": %v", c.nearFlag(err))
 	}
 	if (c.embed != "" || c.model != "") && !slices.ContainsFunc(strings.Split(c.searcher, ","), needsEndpoint) {
 		return failed, wrongUsage(name+": %s", "-embed and -model are for the searchers embedding and hybrid")
@@ -220,7 +224,13 @@ func (c *command) parse(args []string) (operands, server []string, err error) {
 			args = args[1:]
 		}
 	}
-	return operands, server, nil
+	// All commands share some flags, of which each has those that its help has.
+	c.flags.Visit(func(f *flag.Flag) {
+		if !slices.Contains(flagNames(c.name), "-"+f.Name) {
+			err = fmt.Errorf("flag provided but not defined: -%s", f.Name)
+		}
+	})
+	return operands, server, err
 }
 
 // searcherNames are the values of -searcher.
@@ -267,6 +277,16 @@ func nearest(typed string, names []string) string {
 		}
 	}
 	return ""
+}
+
+// nearFlag adds near names to the error of a flag that the command does not have.
+func (c *command) nearFlag(err error) error {
+	const unknown = "flag provided but not defined: "
+	flag, ok := strings.CutPrefix(err.Error(), unknown)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("no flag %s; %s", oneLine(flag, 60), near(canonical(flag), flagNames(c.name)))
 }
 
 // version prints what the program was built from.

@@ -41,7 +41,13 @@ func names(ctx context.Context, docs []search.Document) (search.Searcher, error)
 	return search.Keyword(ctx, docs)
 }
 
+// asProgram is the environment variable that turns the test binary into the program.
+const asProgram = "TOOLSEARCH_TEST_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	if kind := os.Getenv(fakeServer); kind != "" {
 		serve(kind, os.Stdin, os.Stdout)
 		return
@@ -84,6 +90,11 @@ func TestCommands(t *testing.T) {
 		{"list-wrong-header", []string{"list", "-header", "secret", "http://127.0.0.1:1"}, "", failed},
 		{"list-timeout", []string{"list", "-timeout", "0s", tools}, "", failed},
 		{"inspect-report", []string{"search", "-", "book"}, `{"searcher": "bm25", "tools": [{"name": "a", "bytes": 30, "parameters": 2}], "problems": []}`, failed},
+		{"completion-bash", []string{"completion", "bash"}, "", found},
+		{"completion-near", []string{"completion", "bahs"}, "", failed},
+		{"help-completion", []string{"completion", "-h"}, "", found},
+		{"near-flag", []string{"search", "-seacher", "bm25", tools, "book"}, "", failed},
+		{"foreign-flag", []string{"list", "-searcher", "bm25", tools}, "", failed},
 		{"help-list", []string{"list", "-h"}, "", found},
 		{"search-names", []string{"search", "-searcher", "names", tools, "seat play"}, "", nothing},
 		{"explain", []string{"explain", tools, "buy theatre seat celsius", "theatre__buy_ticket"}, "", found},
