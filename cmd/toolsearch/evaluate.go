@@ -23,11 +23,12 @@ type evalOutput struct {
 }
 
 type searcherOutput struct {
-	Name    string                              `json:"name"`
-	Metrics map[string]eval.Estimate            `json:"metrics"`
-	Kinds   map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
-	Queries []queryOutput                       `json:"queries,omitempty"` // with -v
-	Misses  []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
+	Name     string                              `json:"name"`
+	Emulated bool                                `json:"emulated,omitempty"` // it emulates somebody else's searcher
+	Metrics  map[string]eval.Estimate            `json:"metrics"`
+	Kinds    map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
+	Queries  []queryOutput                       `json:"queries,omitempty"` // with -v
+	Misses   []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
 }
 
 type queryOutput struct {
@@ -128,7 +129,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 		return failed, err
 	}
 	for i, name := range names {
-		if err := c.printMisses("other tools came first, with "+name, misplaced[i], 0); err != nil {
+		if err := c.printMisses("other tools came first, with "+labelOf(name), misplaced[i], 0); err != nil {
 			return failed, err
 		}
 	}
@@ -145,7 +146,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {
 	output := evalOutput{Tools: tools, Queries: len(reports[0].Queries)}
 	for i, report := range reports {
-		s := searcherOutput{Name: names[i], Metrics: byMetric(report)}
+		s := searcherOutput{Name: names[i], Emulated: isEmulated(names[i]), Metrics: byMetric(report)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
 			for _, kind := range kinds {
@@ -177,10 +178,14 @@ func byMetric(report *eval.Report) map[string]eval.Estimate {
 }
 
 func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) error {
-	means := meansTable(names, reports, comparison, c.resamples > 0)
+	var labels []string
+	for _, name := range names {
+		labels = append(labels, labelOf(name))
+	}
+	means := meansTable(labels, reports, comparison, c.resamples > 0)
 	narrow := c.resamples > 0 && !c.fits(means)
 	if narrow {
-		means = meansTable(names, reports, comparison, false)
+		means = meansTable(labels, reports, comparison, false)
 	}
 	if err := c.print(means); err != nil {
 		return err

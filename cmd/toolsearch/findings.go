@@ -81,6 +81,7 @@ type toolReport struct {
 type report struct {
 	Servers  []*serverInfo `json:"servers,omitempty"` // that were asked
 	Searcher string        `json:"searcher"`
+	Emulated bool          `json:"emulated,omitempty"` // the searcher emulates somebody else's
 	Bytes    int           `json:"bytes"`
 	Tokens   int           `json:"tokens"`
 	Tools    []toolReport  `json:"tools"`

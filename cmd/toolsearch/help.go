@@ -49,6 +49,9 @@ and 10,000 tools of a server's answers are read.
 Searchers, for -searcher:
 
 {searchers}
+Emulated searchers follow the public documentation of a service, which does not say all:
+cmd/toolsearch/README.md tells what is assumed.
+
 The last two need -embed URL, an endpoint that speaks as OpenAI's does, and -model
 NAME. It is sent the texts of tools and queries. Its key, if it needs one, is in the
 variable TOOLSEARCH_EMBED_KEY. Vectors are kept in your cache folder.
@@ -203,10 +206,10 @@ func (c *command) help(command string) error {
 	}
 	var list strings.Builder
 	for _, s := range searchers {
-		fmt.Fprintf(&list, "\t%-10s  %s\n", s.name, s.about)
+		fmt.Fprintf(&list, "\t%-15s  %s\n", s.name, s.about)
 	}
 	for _, s := range embedSearchers {
-		fmt.Fprintf(&list, "\t%-10s  %s\n", s.name, s.about)
+		fmt.Fprintf(&list, "\t%-15s  %s\n", s.name, s.about)
 	}
 	_, err := fmt.Fprint(c.out, strings.ReplaceAll(text, "{searchers}", list.String()))
 	return err

@@ -39,7 +39,7 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
 	}
-	r.Searcher = c.searcher
+	r.Searcher, r.Emulated = c.searcher, isEmulated(c.searcher)
 	code := found
 	if len(r.Problems) > 0 {
 		code = toFix
@@ -77,7 +77,7 @@ func (c *command) printReport(r *report) error {
 	if err := c.print(&t); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", r.Searcher, findWithin)
+	fmt.Fprintf(c.out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", labelOf(r.Searcher), findWithin)
 	return c.printProblems(r)
 }
 

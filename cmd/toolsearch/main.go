@@ -40,6 +40,8 @@ var searchers = []struct {
 	{"fuzzy", search.Fuzzy, "substrings, then words, then misspellings"},
 	{"regexp", search.Regexp, "names that match a regular expression (RE2)"},
 	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
+	{"anthropic-bm25", anthropicBM25, "emulated: Claude's own search by words"},
+	{"anthropic-regex", anthropicRegex, "emulated: Claude's own search by a Python pattern"},
 }
 
 // commands are the names of the commands.

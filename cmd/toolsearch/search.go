@@ -20,7 +20,8 @@ type searchOutput struct {
 	Matches     []matchOutput `json:"matches"`
 	NotFound    []string      `json:"not_found,omitempty"`
 	Suggestions []string      `json:"suggestions,omitempty"`
-	Message     string        `json:"message,omitempty"` // for a pattern: what is wrong, or what to try
+	Message     string        `json:"message,omitempty"`  // for a pattern: what is wrong, or what to try
+	Emulated    bool          `json:"emulated,omitempty"` // the searcher emulates somebody else's
 }
 
 type matchOutput struct {
@@ -49,9 +50,9 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 	}
 	output := searchOutput{
 		Query: query, Total: result.Total, Matches: []matchOutput{},
-		NotFound: result.NotFound, Suggestions: result.Suggestions,
+		NotFound: result.NotFound, Suggestions: result.Suggestions, Emulated: isEmulated(c.searcher),
 	}
-	if len(result.Matches) == 0 && c.searcher == "regexp" {
+	if len(result.Matches) == 0 && strings.Contains(c.searcher, "regex") {
 		output.Message = result.Message
 	}
 	for _, m := range result.Matches {
@@ -94,10 +95,9 @@ func (c *command) printSearch(output searchOutput) error {
 		return err
 	}
 	if more := output.Total - len(output.Matches); more > 0 {
-		_, err := fmt.Fprintln(c.out, c.paint(dim, fmt.Sprintf("and %d more", more)))
-		return err
+		fmt.Fprintln(c.out, c.paint(dim, fmt.Sprintf("and %d more", more)))
 	}
-	return nil
+	return c.noteEmulated()
 }
 
 type explainOutput struct {
@@ -105,6 +105,8 @@ type explainOutput struct {
 	Tool  string       `json:"tool"`
 	Score float64      `json:"score"`
 	Parts []partOutput `json:"parts"`
+
+	Emulated bool `json:"emulated,omitempty"`
 }
 
 type partOutput struct {
@@ -133,7 +135,7 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}}
+	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}, Emulated: isEmulated(c.searcher)}
 	for _, p := range explanation.Parts {
 		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
 	}
@@ -155,7 +157,10 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 		t.row(texts[i+1], oneLine(p.Term, 40), p.Field, oneLine(p.Detail, 100))
 	}
 	t.row(texts[0], "", "", "in all")
-	return code, c.print(&t)
+	if err := c.print(&t); err != nil {
+		return failed, err
+	}
+	return code, c.noteEmulated()
 }
 
 func (c *command) printJSON(v any) error {
