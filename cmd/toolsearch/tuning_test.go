@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,4 +56,97 @@ func TestTuningHints(t *testing.T) {
 		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
 		assert.Equal(t, test.want, got, "%s in docs/tuning.md", test.name)
 	}
+}
+
+const (
+	walkPage   = "../../docs/tuning.md"
+	walkFiles  = "testdata/tuning/filesystem"
+	walkServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
+)
+
+// walkShell makes a folder with the files of the walk, and returns what runs a shell command there,
+// where the test binary is toolsearch.
+func walkShell(t *testing.T) (folder string, sh func(line string) string) {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh to walk with")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	programs := t.TempDir()
+	require.NoError(t, os.Symlink(self, filepath.Join(programs, "toolsearch")))
+	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv(asProgram, "1")
+	folder = t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(walkFiles)))
+	return folder, func(line string) string {
+		command := exec.Command(shell, "-c", line)
+		command.Dir = folder
+		var said bytes.Buffer
+		command.Stderr = &said
+		out, err := command.Output()
+		require.NoError(t, err, "%s\n%s", line, said.String())
+		require.Empty(t, said.String(), line)
+		return string(out)
+	}
+}
+
+// The commands in the last section of docs/tuning.md print what stands there.
+func TestWalkOfTuning(t *testing.T) {
+	page, err := os.ReadFile(walkPage)
+	require.NoError(t, err)
+	before, section, ok := strings.Cut(string(page), "\n## 8. A real server")
+	require.True(t, ok, "the section of the walk")
+	_, sh := walkShell(t)
+	walked := 0
+	block := regexp.MustCompile("(?s)```text\n(\\$ .*?)```")
+	printed := block.ReplaceAllStringFunc(section, func(text string) string {
+		var b strings.Builder
+		b.WriteString("```text\n")
+		for _, line := range regexp.MustCompile(`(?m)^\$ (.*)$`).FindAllStringSubmatch(text, -1) {
+			if walked++; b.Len() > len("```text\n") {
+				b.WriteByte('\n')
+			}
+			b.WriteString(line[0] + "\n")
+			if !strings.Contains(line[1], "npx") { // the next test asks the server
+				b.WriteString(sh(line[1]))
+			}
+		}
+		return b.String() + "```"
+	})
+	if *update {
+		require.NoError(t, os.WriteFile(walkPage, []byte(before+"\n## 8. A real server"+printed), 0o666))
+		return
+	}
+	assert.Equal(t, section, printed, "go test ./cmd/toolsearch -run TestWalkOfTuning -update rewrites what the commands print")
+	assert.GreaterOrEqual(t, walked, 10, "commands")
+}
+
+// The files of the walk are what the server says.
+func TestWalkAsksTheServer(t *testing.T) {
+	for _, program := range []string{"node", "npm", "npx"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s: the server for files is not asked", program)
+		}
+	}
+	if testing.Short() {
+		t.Skip("-short: the server for files is not installed")
+	}
+	page, err := os.ReadFile(walkPage)
+	require.NoError(t, err)
+	const ask = "toolsearch list -- npx -y " + walkServer + " . > tools.jsonl"
+	require.Contains(t, string(page), "$ "+ask+"\n")
+	modules := t.TempDir()
+	if out, err := exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", modules, walkServer).CombinedOutput(); err != nil {
+		t.Skipf("npm cannot install %s, so it is not asked: %v\n%s", walkServer, err, out)
+	}
+	folder, sh := walkShell(t)
+	want, err := os.ReadFile(filepath.Join(folder, "tools.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(folder, "tools.jsonl")))
+	sh(strings.Replace(ask, "npx -y "+walkServer, "npx --no-install --prefix '"+modules+"' mcp-server-filesystem", 1))
+	got, err := os.ReadFile(filepath.Join(folder, "tools.jsonl"))
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
 }
