@@ -43,10 +43,10 @@ func (v *Verdict) Reached() bool { return len(v.Short)+len(v.Misses) == 0 }
 
 // A Shortfall is a metric below a goal.
 type Shortfall struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"` // share of 1
-	Want   float64 `json:"want"`
-	From   string  `json:"from"` // who wants it: "min" or "baseline"
+	Metric string  `json:"metric"` // its name
+	Value  float64 `json:"value"`  // its mean, a share of 1
+	Want   float64 `json:"want"`   // the least that was asked for
+	From   string  `json:"from"`   // who asked for it: "min" or "baseline"
 }
 
 // String returns a line for people, with percents.
@@ -56,11 +56,11 @@ func (s Shortfall) String() string {
 
 // A Miss is a query whose tools are not where they should be, and what came first instead.
 type Miss struct {
-	ID      string   `json:"id"`
-	Query   string   `json:"query"`
-	MaxRank int      `json:"max_rank,omitempty"`
-	Wanted  []Wanted `json:"wanted"`          // one for each of the query's groups
-	First   *Instead `json:"first,omitempty"` // the best tool that was not wanted; nil means none
+	ID      string   `json:"id"`                 // of the query
+	Query   string   `json:"query"`              // its text
+	MaxRank int      `json:"max_rank,omitempty"` // its Query.MaxRank; 0 means any
+	Wanted  []Wanted `json:"wanted"`             // one for each of the query's groups
+	First   *Instead `json:"first,omitempty"`    // the best tool that was not wanted; nil means none
 }
 
 // A Wanted is a group of tools that a query should find.
@@ -74,8 +74,8 @@ type Wanted struct {
 
 // An Instead is a tool that a query found and did not want.
 type Instead struct {
-	Tool  string `json:"tool"`
-	Rank  int    `json:"rank"`
+	Tool  string `json:"tool"`            // its name
+	Rank  int    `json:"rank"`            // from 1
 	Score string `json:"score,omitempty"` // as in Wanted
 }
 
