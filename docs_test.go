@@ -25,7 +25,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval"}
+var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval", "eval/cost"}
 
 // readPackage parses the files of a folder that are not tests.
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
@@ -267,9 +267,9 @@ var importRules = map[string]string{
 	".":                  "search leaves",
 	"search":             "leaves",
 	"internal/...":       "leaves",
-	"internal/testtools": ". search leaves",                             // for tests
-	"internal/readme":    ". search leaves toolsearchtest examples/...", // for docs
-	"internal/soak":      ". search leaves toolsearchtest",              // for soaking
+	"internal/testtools": ". search leaves",                                      // for tests
+	"internal/readme":    ". search leaves eval/... toolsearchtest examples/...", // for docs
+	"internal/soak":      ". search leaves toolsearchtest",                       // for soaking
 	"lock":               "search leaves",
 	"planexecutor":       "", // for agents with or without this library
 	"toolsearchtest":     ". search eval",

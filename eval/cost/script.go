@@ -1,0 +1,162 @@
+package cost
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Conversations that are described by numbers.
+
+// A Shape describes a conversation.
+type Shape struct {
+	History int // tokens of the turns before
+	Calls   int // model calls if every tool is shown; each search is one more
+	Loads   int // tools that are called, each for an equal share of the calls
+	Result  int // tokens that a tool answers; 0 means that it says "done"
+}
+
+// String names a shape as tables do: "20k, 10, 3".
+func (s Shape) String() string {
+	history := fmt.Sprint(s.History)
+	if s.History >= 1000 && s.History%1000 == 0 {
+		history = fmt.Sprintf("%dk", s.History/1000)
+	}
+	return fmt.Sprintf("%s, %d, %d", history, s.Calls, s.Loads)
+}
+
+// Shapes are the conversations that the documentation measures: a question, an assistant's
+// working day, and a long task, each with few and with more loads.
+var Shapes = []Shape{
+	{History: 2_000, Calls: 10, Loads: 1},
+	{History: 2_000, Calls: 10, Loads: 3},
+	{History: 20_000, Calls: 10, Loads: 1},
+	{History: 20_000, Calls: 10, Loads: 3},
+	{History: 50_000, Calls: 30, Loads: 3},
+}
+
+// Script makes a conversation of a shape over tools. It calls tools from all parts of the list,
+// with arguments made from their schemas, and searches for them by the words of their names. It
+// leaves out tools whose schemas ask for more than an example of each type. Without any other
+// tool the conversation has no steps.
+func Script(tools []*schema.ToolInfo, s Shape) Conversation {
+	c := Conversation{History: s.History}
+	var steps []Step
+	for i := range s.Loads {
+		from, to := i*len(tools)/s.Loads, (i+1)*len(tools)/s.Loads
+		for at := range to - from {
+			info := tools[from+(at+(to-from)/2)%(to-from)] // from the middle of its part on
+			if arguments, ok := argumentsFor(info); ok {
+				steps = append(steps, Step{Tool: info.Name, Arguments: arguments, Query: queryFor(info), Result: s.Result})
+				break
+			}
+		}
+	}
+	for call := range s.Calls - 1 {
+		if len(steps) > 0 {
+			c.Steps = append(c.Steps, steps[call*len(steps)/(s.Calls-1)])
+		}
+	}
+	return c
+}
+
+// queryFor returns the words that a model would search for a tool by: its server and the words
+// of its bare name.
+func queryFor(info *schema.ToolInfo) string {
+	namespace := search.Annotate(info).Namespace
+	words := append([]string{namespace}, naming.Parts(naming.Bare(info.Name, namespace))...)
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// argumentsFor makes arguments that a tool's schema allows.
+func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
+	definition := schemacheck.JSON(info)
+	var parameters map[string]any
+	if json.Unmarshal([]byte(definition), &parameters) != nil {
+		return "", false
+	}
+	arguments = string(text(example(parameters, 0)))
+	if !strings.HasPrefix(arguments, "{") {
+		return "", false
+	}
+	var checker schemacheck.Checker
+	problem, unchecked := checker.Problem(0, info, arguments)
+	return arguments, problem == "" && unchecked == nil
+}
+
+const maxExampleDepth = 6
+
+// example returns a value of a schema: its default, its first choice, or an example of its type
+// with what is required of it.
+func example(s map[string]any, depth int) any {
+	if value, ok := s["default"]; ok {
+		return value
+	}
+	if value, ok := s["const"]; ok {
+		return value
+	}
+	if choices, ok := s["enum"].([]any); ok && len(choices) > 0 {
+		return choices[0]
+	}
+	kind, _ := s["type"].(string)
+	if kinds, ok := s["type"].([]any); ok && len(kinds) > 0 {
+		kind, _ = kinds[0].(string)
+	}
+	switch kind {
+	case "integer", "number":
+		if least, ok := s["minimum"]; ok {
+			return least
+		}
+		return 1
+	case "boolean":
+		return true
+	case "array":
+		return []any{}
+	case "null":
+		return nil
+	case "string":
+		return "example"
+	}
+	object := map[string]any{}
+	properties, _ := s["properties"].(map[string]any)
+	required, _ := s["required"].([]any)
+	for _, name := range required {
+		name, _ := name.(string)
+		property, _ := properties[name].(map[string]any)
+		if depth < maxExampleDepth {
+			object[name] = example(property, depth+1)
+		}
+	}
+	return object
+}
+
+// Tools makes a catalog of n tools of about size tokens each, for questions about catalogs that
+// are not there yet.
+func Tools(n, size int) []*schema.ToolInfo {
+	list := make([]*schema.ToolInfo, n)
+	for i := range list {
+		info := &schema.ToolInfo{Name: fmt.Sprintf("service_%d__action_%d", i/10, i%10), ParamsOneOf: schema.NewParamsOneOfByParams(
+			map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "What it is about", Required: true}})}
+		rest := size - definitionTokens(info)
+		for rest > 0 {
+			const phrase = "Does one thing more with it. "
+			info.Desc += phrase
+			rest -= tokens.Of(phrase)
+		}
+		list[i] = info
+	}
+	return list
+}
+
+// definitionTokens returns the tokens of a tool's definition.
+func definitionTokens(info *schema.ToolInfo) int {
+	w := writer{wire: WireChat}
+	return tokens.Of(w.definition(info))
+}

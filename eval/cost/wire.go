@@ -1,0 +1,335 @@
+package cost
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+)
+
+// Requests as their providers get them: made of what an agent gives its model, or read from the
+// body of an HTTP request. Each element of a list is on a line, so that a list that grows at its
+// end keeps its beginning.
+//
+// Deferred definitions are left out, since a provider shows them to the model only once they are
+// found. They are then part of the search's result, and stand behind it.
+
+// request writes what a model is given.
+func (w *writer) request(input []*schema.Message, options *model.Options) Request {
+	tools := options.Tools
+	if options.ToolSearchTool != nil {
+		tools = append(slices.Clip(tools), options.ToolSearchTool)
+	}
+	var r Request
+	for _, t := range tools {
+		r.Tools = appendLine(r.Tools, w.definition(t))
+	}
+	for i, m := range input {
+		if m.Role == schema.System && len(r.Messages) == 0 {
+			r.System = appendLine(r.System, w.system(m.Content))
+			continue
+		}
+		for _, line := range w.message(input, i) {
+			r.Messages = appendLine(r.Messages, line)
+		}
+	}
+	if w.wire == WireMessages {
+		for _, mark := range []int{len(r.Tools), len(r.Tools) + len(r.System), len(r.Tools) + len(r.System) + len(r.Messages)} {
+			if mark > 0 && !slices.Contains(r.Marks, mark) {
+				r.Marks = append(r.Marks, mark)
+			}
+		}
+	}
+	return r
+}
+
+func appendLine(b, line []byte) []byte { return append(append(b, line...), '\n') }
+
+// A writer writes requests in one form.
+type writer struct {
+	wire        string
+	definitions map[*schema.ToolInfo][]byte // as written before
+}
+
+// definition writes a tool.
+func (w *writer) definition(t *schema.ToolInfo) []byte {
+	written, ok := w.definitions[t]
+	if !ok {
+		if w.definitions == nil {
+			w.definitions = make(map[*schema.ToolInfo][]byte)
+		}
+		written = w.define(t)
+		w.definitions[t] = written
+	}
+	return written
+}
+
+func (w *writer) define(t *schema.ToolInfo) []byte {
+	parameters := json.RawMessage(schemacheck.JSON(t))
+	if w.wire == WireMessages {
+		return text(struct {
+			Schema      json.RawMessage `json:"input_schema"`
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+		}{parameters, t.Name, t.Desc})
+	}
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	return text(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{t.Name, t.Desc, parameters}})
+}
+
+// block is a part of a message of WireMessages.
+type block struct {
+	ID        string          `json:"id,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	ToolName  string          `json:"tool_name,omitempty"`
+	IsError   *bool           `json:"is_error,omitempty"`
+	Text      string          `json:"text,omitempty"`
+	Content   []block         `json:"content,omitempty"`
+	Type      string          `json:"type"`
+}
+
+func (w *writer) system(content string) []byte {
+	if w.wire == WireMessages {
+		return text(block{Text: content, Type: "text"})
+	}
+	return text(chatMessage{Role: "system", Content: &content})
+}
+
+// chatMessage is a message of WireChat.
+type chatMessage struct {
+	Role       string     `json:"role"`
+	Content    *string    `json:"content,omitempty"`
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type chatCall struct {
+	ID       string              `json:"id"`
+	Type     string              `json:"type"`
+	Function schema.FunctionCall `json:"function"`
+}
+
+// message writes a message and, if it is the result of a native search, what it found.
+func (w *writer) message(input []*schema.Message, i int) (lines [][]byte) {
+	m := input[i]
+	found := foundBy(m)
+	content := m.Content
+	for _, part := range m.UserInputMultiContent {
+		content += part.Text
+	}
+	if w.wire == WireMessages {
+		lines = append(lines, w.blocks(m, content, found))
+	} else {
+		message := chatMessage{Role: string(m.Role), Content: &content, ToolCallID: m.ToolCallID}
+		for _, call := range m.ToolCalls {
+			message.ToolCalls = append(message.ToolCalls, chatCall{call.ID, "function", call.Function})
+		}
+		lines = append(lines, text(message))
+	}
+	for _, t := range found {
+		lines = append(lines, w.definition(t))
+	}
+	return lines
+}
+
+func foundBy(m *schema.Message) (found []*schema.ToolInfo) {
+	for _, part := range m.UserInputMultiContent {
+		if part.ToolSearchResult != nil {
+			found = append(found, part.ToolSearchResult.Tools...)
+		}
+	}
+	return found
+}
+
+// blocks writes a message as Anthropic gets it.
+func (w *writer) blocks(m *schema.Message, content string, found []*schema.ToolInfo) []byte {
+	message := struct {
+		Content []block `json:"content"`
+		Role    string  `json:"role"`
+	}{Role: string(m.Role)}
+	switch {
+	case m.Role == schema.Tool:
+		message.Role = string(schema.User)
+		result := block{ToolUseID: m.ToolCallID, Type: "tool_result"}
+		for _, t := range found {
+			result.Content = append(result.Content, block{ToolName: t.Name, Type: "tool_reference"})
+		}
+		if content != "" || len(found) == 0 {
+			result.IsError = new(bool)
+			result.Content = append(result.Content, block{Text: content, Type: "text"})
+		}
+		message.Content = append(message.Content, result)
+	case content != "":
+		message.Content = append(message.Content, block{Text: content, Type: "text"})
+	}
+	for _, call := range m.ToolCalls {
+		arguments := json.RawMessage(call.Function.Arguments)
+		if !json.Valid(arguments) {
+			arguments = json.RawMessage("{}")
+		}
+		message.Content = append(message.Content, block{ID: call.ID, Input: arguments, Name: call.Function.Name, Type: "tool_use"})
+	}
+	return text(message)
+}
+
+// text writes a value as the adapters do.
+func text(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil // a definition that is no JSON, which schemacheck does not write
+	}
+	return data
+}
+
+// ReadBody reads the body of an HTTP request of Anthropic's Messages, OpenAI's chat completions
+// or OpenAI's Responses API, and takes the bytes of its elements as they are. Marks are where
+// cache_control stands. Output and At are not in a body.
+func ReadBody(body []byte) (Request, error) {
+	var fields struct {
+		Tools, Messages             []json.RawMessage
+		System, Instructions, Input json.RawMessage
+		CacheControl                json.RawMessage `json:"cache_control"`
+	}
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return Request{}, fmt.Errorf("cost: the body of a request: %w", err)
+	}
+	messages := fields.Messages
+	if messages == nil {
+		messages = elements(fields.Input)
+	}
+	if messages == nil {
+		return Request{}, fmt.Errorf("cost: the body of a request has neither messages nor input")
+	}
+	b := bodyReader{system: -1}
+	deferred := map[string]json.RawMessage{}
+	for _, t := range fields.Tools {
+		if name, isDeferred := deferredName(t); isDeferred {
+			deferred[name] = t
+			continue
+		}
+		b.add(t)
+	}
+	tools := b.at
+	for _, part := range slices.Concat(elements(fields.System), elements(fields.Instructions)) {
+		b.add(part)
+	}
+	isLeading := true
+	for _, m := range messages {
+		role := roleOf(m)
+		if isLeading = isLeading && (role == "system" || role == "developer"); !isLeading && b.system < 0 {
+			b.system = b.at
+		}
+		b.add(m)
+		for _, name := range referencesIn(m) {
+			if definition := deferred[name]; definition != nil {
+				b.add(definition)
+			}
+		}
+	}
+	if b.system < 0 {
+		b.system = b.at
+	}
+	if fields.CacheControl != nil {
+		b.marks = append(b.marks, b.at)
+	}
+	all := b.text.Bytes()
+	return Request{Tools: all[:tools:tools], System: all[tools:b.system:b.system], Messages: all[b.system:], Marks: b.marks}, nil
+}
+
+// elements returns the elements of a list, or a value that is no list.
+func elements(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		return []json.RawMessage{raw}
+	}
+	return list
+}
+
+func roleOf(message json.RawMessage) string {
+	var m struct{ Role string }
+	_ = json.Unmarshal(message, &m) // a string has no role
+	return m.Role
+}
+
+func deferredName(t json.RawMessage) (name string, isDeferred bool) {
+	var tool struct {
+		Name  string
+		Defer bool `json:"defer_loading"`
+	}
+	if json.Unmarshal(t, &tool) != nil {
+		return "", false
+	}
+	return tool.Name, tool.Defer
+}
+
+// referencesIn returns the names of the tools that a message of WireMessages refers to.
+func referencesIn(message json.RawMessage) (names []string) {
+	if !bytes.Contains(message, []byte(`"tool_reference"`)) {
+		return nil
+	}
+	var m struct {
+		Content []struct {
+			Content []struct {
+				Type string
+				Name string `json:"tool_name"`
+			}
+		}
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return nil
+	}
+	for _, c := range m.Content {
+		for _, reference := range c.Content {
+			if reference.Type == "tool_reference" {
+				names = append(names, reference.Name)
+			}
+		}
+	}
+	return names
+}
+
+// cacheControl matches a breakpoint. Within a text its quotes would be escaped.
+var cacheControl = regexp.MustCompile(`,"cache_control":\{[^{}]*\}|"cache_control":\{[^{}]*\},`)
+
+// A bodyReader puts elements together, without their breakpoints: a breakpoint moves on from
+// request to request, and the provider does not count it as a change.
+type bodyReader struct {
+	text       bytes.Buffer
+	at, system int
+	marks      []int
+}
+
+func (b *bodyReader) add(element json.RawMessage) {
+	before := len(element)
+	for {
+		at := cacheControl.FindIndex(element)
+		if at == nil {
+			break
+		}
+		element = slices.Concat(element[:at[0]], element[at[1]:])
+	}
+	b.text.Write(element)
+	b.text.WriteByte('\n')
+	b.at += len(element) + 1
+	if len(element) < before {
+		b.marks = append(b.marks, b.at)
+	}
+}

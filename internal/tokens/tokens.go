@@ -1,0 +1,142 @@
+// Package tokens estimates how many tokens a model reads in a text, without a vocabulary.
+//
+// A tokenizer of the GPT kind cuts a text into words, numbers and runs of punctuation, and
+// these into pieces that it knows. So the number of tokens is close to a sum over the
+// characters: a word costs about one token, a long word more, three digits one, an ideograph two
+// thirds. The weights below were fitted by least squares to OpenAI's o200k_base, on half of some
+// 5,000 texts: tool definitions, queries, prose and code in English and Chinese. On the other
+// half, the sum over the definitions of a catalog is within 5 % for each of ten catalogs, and a
+// definition is wrong by 3 % on average. Prose in Markdown is up to 8 % too low. A test in
+// module benchmarks holds these errors.
+//
+// Providers other than OpenAI have vocabularies of their own, and most publish none. Their
+// counts differ from o200k_base by more than this estimate does, but by much the same factor for
+// every request of a conversation, so that a comparison of two conversations hardly changes.
+package tokens
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Weights, in thousandths of a token.
+const (
+	afterBlank  = 983  // the first letter of a word after a blank, which is part of the token
+	afterOther  = 1414 // the first letter of any other word: without the blank, few words are whole in a vocabulary
+	camel       = 1176 // the first letter of a word within a camelCase word
+	longLetter  = 123  // each letter of a word from the 6th on, since long words are rarer
+	longestMore = 31   // and from the 10th on, besides
+	upper       = 139  // each capital after a capital
+	threeDigits = 1603 // the first, fourth, ... digit of a number, with the punctuation it keeps apart
+	punctuation = 345  // the first sign of a run, and each one more: frequent runs are one token
+	blank       = 392  // each blank after a blank, in indented text
+	lineBreak   = 373  // and tabs
+	ideograph   = 686  // Chinese, and the same for kana, which the texts have none of
+	hangul      = 1132
+	otherLetter = 807 // Cyrillic, Arabic, Devanagari, ...
+	otherSymbol = 956 // emoji, arrows, ...
+)
+
+// A Counter counts a text that comes in pieces. Its zero value is ready to use. The count grows
+// with every character, so the count of a beginning of a text is never above that of the text.
+type Counter struct {
+	thousandths int
+	class       class // of the character before
+	run         int   // how many characters of that class, without a break, are just before
+	isUpper     bool  // whether the character before is a capital
+}
+
+// class is what a character is to a tokenizer.
+type class uint8
+
+const (
+	other class = iota
+	letter
+	digit
+	sign
+	space
+)
+
+// Add counts a piece of text. A character must not be split between pieces.
+func (c *Counter) Add(text []byte) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		c.add(r)
+		text = text[size:]
+	}
+}
+
+// Tokens returns the estimate for what was added, rounded to the nearest.
+func (c *Counter) Tokens() int { return (c.thousandths + 500) / 1000 }
+
+// Of estimates the tokens of a text.
+func Of[T string | []byte](text T) int {
+	var c Counter
+	for _, r := range string(text) {
+		c.add(r)
+	}
+	return c.Tokens()
+}
+
+func (c *Counter) add(r rune) {
+	kind, cost := other, 0
+	isUpper := false
+	switch {
+	case 'a' <= r && r <= 'z', r >= utf8.RuneSelf && r <= unicode.MaxLatin1 && unicode.IsLower(r):
+		kind = letter
+	case 'A' <= r && r <= 'Z', r >= utf8.RuneSelf && r <= unicode.MaxLatin1 && unicode.IsUpper(r):
+		kind, isUpper = letter, true
+	case '0' <= r && r <= '9':
+		kind = digit
+	case r == ' ':
+		kind = space
+	case r < ' ':
+		cost = lineBreak
+	case r < utf8.RuneSelf:
+		kind = sign
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+		cost = ideograph
+	case unicode.Is(unicode.Hangul, r):
+		cost = hangul
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		cost = otherLetter
+	default:
+		cost = otherSymbol
+	}
+	before := c.run
+	if kind != c.class {
+		before = 0
+	}
+	run := before + 1
+	switch kind {
+	case letter:
+		switch {
+		case before == 0 && c.class == space:
+			cost = afterBlank
+		case before == 0:
+			cost = afterOther
+		case isUpper && !c.isUpper:
+			cost, run = camel, 1
+		case isUpper:
+			cost = upper
+		}
+		if run > 5 {
+			cost += longLetter
+		}
+		if run > 9 {
+			cost += longestMore
+		}
+	case digit:
+		if before%3 == 0 {
+			cost = threeDigits
+		}
+	case sign:
+		cost = punctuation
+	case space:
+		if before > 0 {
+			cost = blank
+		}
+	}
+	c.thousandths += cost
+	c.class, c.run, c.isUpper = kind, run, isUpper
+}

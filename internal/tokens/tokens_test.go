@@ -1,0 +1,51 @@
+package tokens
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestOf(t *testing.T) {
+	for _, test := range []struct {
+		text        string
+		thousandths int
+	}{
+		{"", 0},
+		{"the quick fox", afterOther + 2*afterBlank},
+		{"issues", afterOther + longLetter},
+		{"identifier", afterOther + 5*longLetter + longestMore},
+		{"createIssue", afterOther + longLetter + camel},
+		{"HTTP", afterOther + 3*upper},
+		{"12345", 2 * threeDigits},
+		{`{"a"`, 2*punctuation + afterOther + punctuation},
+		{"a\n   b", afterOther + lineBreak + 2*blank + afterBlank},
+		{"天气", 2 * ideograph},
+		{"날씨", 2 * hangul},
+		{"жук", 3 * otherLetter},
+		{"→", otherSymbol},
+	} {
+		assert.Equal(t, (test.thousandths+500)/1000, Of(test.text), "%q", test.text)
+	}
+}
+
+// A beginning of a text never counts more than the text, and a text in pieces counts as much as
+// the text in one.
+func FuzzCounter(f *testing.F) {
+	f.Add("createIssue 12345 天气", 7)
+	f.Add(strings.Repeat("aB", 20)+"\xff", 11)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		if !utf8.ValidString(text) || at < 0 || at > len(text) || !utf8.ValidString(text[:at]) {
+			return
+		}
+		var c Counter
+		c.Add([]byte(text[:at]))
+		assert.Equal(t, Of(text[:at]), c.Tokens(), "the beginning of %q", text)
+		beginning := c.thousandths
+		c.Add([]byte(text[at:]))
+		assert.GreaterOrEqual(t, c.thousandths, beginning, "%q", text)
+		assert.Equal(t, Of(text), c.Tokens(), "%q in two pieces at %d", text, at)
+	})
+}
