@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/eval/cost"
 )
 
 // The help texts of the program and of each command. "{searchers}" stands for the list of
-// searchers.
+// searchers, "{providers}" for the names of providers.
 
 const catalogHelp = `CATALOG is one of these:
 
@@ -30,6 +32,7 @@ Usage:
 	toolsearch explain [flags] CATALOG QUERY TOOL     show what a score is made of
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
+	toolsearch cost    [flags] CATALOG                see what conversations cost
 	toolsearch list    [flags] CATALOG                write the tools as JSONL
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions
 	toolsearch verify  [flags] CATALOG                tell what is not as approved
@@ -172,6 +175,38 @@ Examples:
 
 Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
 `,
+	"cost": `toolsearch cost [flags] CATALOG
+
+Prints what conversations over the catalog cost, the provider's prompt cache included:
+with every tool shown, and with each protocol that hides them. It recommends a
+protocol, and says from how many tools on it pays.
+
+A provider bills the part of a prompt that it has just read at a fraction, and a prompt
+is the tools, then the messages. A tool list that grows ends that part, so that every
+load bills the whole history again. The conversations are played by a real agent with a
+model that follows a plan. "Cold" means that nothing is cached before the run, "warm"
+that the turn before is. Tokens are estimated.
+
+` + catalogHelp + `
+Flags:
+
+	-provider NAME   whose prices and cache (anthropic): {providers}
+	-prices FILE     a table of your own, in the form of eval/cost/prices.json
+	-shape H,C,L     a conversation of H tokens of history, C calls of the model
+	                 without searches, and L tools; any number of them
+	-made N,TOKENS   N tools of TOKENS tokens each, instead of CATALOG
+	-svg FILE        write a picture
+	-json            print JSON
+` + serverFlags + `
+Examples:
+
+	toolsearch cost tools.jsonl
+	toolsearch cost -provider openai -shape 20000,10,3 tools.jsonl
+	toolsearch cost -made 200,120 -svg cost.svg
+	toolsearch cost -prices mine.json -provider mine -- npx -y some-server
+
+Exit status: 0 the costs were printed, 2 a mistake.
+`,
 	"list": `toolsearch list [flags] CATALOG
 
 Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
@@ -211,6 +246,11 @@ func (c *command) help(command string) error {
 	for _, s := range embedSearchers {
 		fmt.Fprintf(&list, "\t%-15s  %s\n", s.name, s.about)
 	}
-	_, err := fmt.Fprint(c.out, strings.ReplaceAll(text, "{searchers}", list.String()))
+	var providers []string
+	for _, p := range cost.Providers() {
+		providers = append(providers, p.Name)
+	}
+	fill := strings.NewReplacer("{searchers}", list.String(), "{providers}", strings.Join(providers, ", "))
+	_, err := fill.WriteString(c.out, text)
 	return err
 }

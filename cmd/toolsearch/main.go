@@ -1,7 +1,7 @@
 // Command toolsearch searches a catalog of tools the way an agent's tool_search does. It also
 // explains a score, measures how well a searcher finds what it should, lists what to fix
-// in a catalog or in a live MCP server, and locks the definitions that somebody approved. See the
-// help texts in help.go.
+// in a catalog or in a live MCP server, tells what conversations over a catalog cost, and locks the
+// definitions that somebody approved. See the help texts in help.go.
 package main
 
 import (
@@ -45,7 +45,7 @@ var searchers = []struct {
 }
 
 // commands are the names of the commands.
-var commands = []string{"search", "explain", "eval", "inspect", "list", "lock", "verify", "diff", "approve", "completion", "version", "help"}
+var commands = []string{"search", "explain", "eval", "inspect", "cost", "list", "lock", "verify", "diff", "approve", "completion", "version", "help"}
 
 // Exit codes.
 const (
@@ -140,6 +140,7 @@ type command struct {
 	verbose   bool
 	json      bool
 	lock      lockFlags
+	cost      costFlags
 }
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
@@ -179,6 +180,9 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		})
 	case "inspect":
 		do = c.inspect
+	case "cost":
+		do = c.costs
+		c.setCostFlags()
 	case "list":
 		do = c.list
 	case "lock", "verify", "diff", "approve":

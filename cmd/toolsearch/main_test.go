@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"flag"
 	"os"
@@ -126,6 +127,19 @@ func TestCommands(t *testing.T) {
 		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, failed},
 		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", failed},
 		{"inspect-no-object", []string{"inspect", "-"}, "[1]", failed},
+		{"help-cost", []string{"cost", "-h"}, "", found},
+		{"cost", []string{"cost", "-shape", "2000,6,1", "-shape", "8000,6,2", "-made", "60,120"}, "", found},
+		{"cost-none", []string{"cost", "-provider", "none", "-shape", "2000,4,1", tools}, "", found},
+		{"cost-json", []string{"cost", "-json", "-provider", "deepseek", "-shape", "500,3,1", answer}, "", found},
+		{"cost-nothing", []string{"cost"}, "", failed},
+		{"cost-provider", []string{"cost", "-provider", "antropic", tools}, "", failed},
+		{"cost-prices", []string{"cost", "-prices", answer, tools}, "", failed},
+		{"cost-own-prices", []string{"cost", "-prices", "-", "-provider", "mine", "-shape", "100,3,1", tools}, `[{"name": "mine", "model": "my\u001b[31m model",
+			"input": 3, "cached": 1, "output": 9, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, found},
+		{"cost-wrong-shape", []string{"cost", "-shape", "1000,5,5", tools}, "", failed},
+		{"cost-no-numbers", []string{"cost", "-shape", "many", tools}, "", failed},
+		{"cost-wrong-made", []string{"cost", "-made", "0,10"}, "", failed},
+		{"cost-both", []string{"cost", "-made", "10,10", tools}, "", failed},
 		// The commands of docs/tuning.md.
 		{"tuning-inspect-before", []string{"inspect", tuning + "before.jsonl"}, "", toFix},
 		{"tuning-inspect-after", []string{"inspect", tuning + "after.jsonl"}, "", found},
@@ -384,4 +398,35 @@ func TestVersion(t *testing.T) {
 func TestPlural(t *testing.T) {
 	assert.Equal(t, "1 tool", plural(1, "tool"))
 	assert.Equal(t, "0 tools", plural(0, "tool"))
+}
+
+func TestCostPicture(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cost.svg")
+	var pictures []string
+	for range 2 {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", path, tools}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, found, code, stderr.String())
+		picture, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pictures = append(pictures, string(picture))
+	}
+	assert.Equal(t, pictures[0], pictures[1], "the same catalog again")
+	assert.NoError(t, xml.Unmarshal([]byte(pictures[0]), new(struct{})), "whether it is XML")
+	for _, want := range []string{">native_references<", "500, 3, 1", "cache: warm", "claude-sonnet-5-5"} {
+		assert.Contains(t, pictures[0], want)
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", filepath.Join(path, "none"), tools}, strings.NewReader(""), &stdout, &stderr)
+	assert.Equal(t, failed, code)
+	assert.Contains(t, stderr.String(), "none")
+}
+
+// The README shows what the command prints.
+func TestCostInREADME(t *testing.T) {
+	golden, err := os.ReadFile("testdata/cost.golden")
+	require.NoError(t, err)
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "\n"+string(golden)+"```")
 }

@@ -28,8 +28,10 @@ func (w Way) String() string {
 }
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
-// the provider's native protocol, and the protocols for every model. ProtocolNativeServer is not
-// among them, since what a provider searches by itself cannot be played without it.
+// the provider's native protocol, and the protocols for every model. Two protocols are not among
+// them. What a provider searches by itself, with ProtocolNativeServer, cannot be played without
+// it. ProtocolRegexp is for histories of Eino v0.8, and costs what ProtocolToolSearch costs if as
+// many tools match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
 	if native, ok := p.native(); ok {
@@ -37,7 +39,7 @@ func Ways(p *Provider) []Way {
 	}
 	for _, protocol := range []toolsearch.Protocol{
 		toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd,
-		toolsearch.ProtocolRanked, toolsearch.ProtocolRegexp,
+		toolsearch.ProtocolRanked,
 	} {
 		ways = append(ways, Way{Protocol: protocol})
 	}
@@ -203,7 +205,7 @@ func spread(tools []*schema.ToolInfo, n int) []*schema.ToolInfo {
 }
 
 var goNames = map[toolsearch.Protocol]string{
-	toolsearch.ProtocolToolSearch: "ProtocolToolSearch", toolsearch.ProtocolRegexp: "ProtocolRegexp",
+	toolsearch.ProtocolToolSearch: "ProtocolToolSearch",
 	toolsearch.ProtocolSearchAdd: "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
 	toolsearch.ProtocolDispatch: "ProtocolDispatch", toolsearch.ProtocolNativeDeferred: "ProtocolNativeDeferred",
 	toolsearch.ProtocolNativeReferences: "ProtocolNativeReferences",

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -87,7 +88,7 @@ func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
 		return "", false
 	}
 	var checker schemacheck.Checker
-	problem, unchecked := checker.Problem(0, info, arguments)
+	problem, unchecked := checker.Problem(context.Background(), 0, info, arguments)
 	return arguments, problem == "" && unchecked == nil
 }
 

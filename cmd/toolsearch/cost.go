@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/eval/cost"
+)
+
+// The command cost: what conversations over a catalog cost in each way to show tools.
+
+// costFlags are the flags of cost.
+type costFlags struct {
+	provider string
+	prices   string // a file
+	made     string // a catalog of numbers
+	svg      string // a file
+	shapes   []cost.Shape
+}
+
+func (c *command) setCostFlags() {
+	c.flags.StringVar(&c.cost.provider, "provider", "anthropic", "")
+	c.flags.StringVar(&c.cost.prices, "prices", "", "")
+	c.flags.StringVar(&c.cost.made, "made", "", "")
+	c.flags.StringVar(&c.cost.svg, "svg", "", "")
+	c.flags.Func("shape", "", func(text string) error {
+		n, err := numbers(text, "HISTORY", "CALLS", "LOADS")
+		if err != nil {
+			return err
+		}
+		s := cost.Shape{History: n[0], Calls: n[1], Loads: n[2]}
+		if s.History > 1_000_000 || s.Calls < 2 || s.Calls > 200 || s.Loads < 1 || s.Loads >= s.Calls {
+			return fmt.Errorf("want at most 1000000 tokens of history, 2 to 200 calls, and 1 load or more but fewer than calls")
+		}
+		c.cost.shapes = append(c.cost.shapes, s)
+		return nil
+	})
+}
+
+// numbers reads whole numbers, divided by commas.
+func numbers(text string, names ...string) (list []int, err error) {
+	for _, part := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("want %s, whole numbers", strings.Join(names, ","))
+		}
+		list = append(list, n)
+	}
+	if len(list) != len(names) {
+		return nil, fmt.Errorf("want %s", strings.Join(names, ","))
+	}
+	return list, nil
+}
+
+// costs compares what conversations over a catalog cost.
+func (c *command) costs(ctx context.Context, operands []string) (int, error) {
+	provider, err := c.costProvider(ctx)
+	if err != nil {
+		return failed, err
+	}
+	tools, err := c.costTools(ctx, operands)
+	if err != nil {
+		return failed, err
+	}
+	shapes := c.cost.shapes
+	if len(shapes) == 0 {
+		shapes = cost.Shapes
+	}
+	done := c.waiting("playing conversations over %s", plural(len(tools), "tool"))
+	report, err := await(ctx, func() (*cost.Report, error) { return cost.Compare(ctx, tools, provider, shapes) })
+	done()
+	if err != nil {
+		return failed, err
+	}
+	if c.cost.svg != "" {
+		picture, err := drawCost(report)
+		if err != nil {
+			return failed, err
+		}
+		if err := os.WriteFile(c.cost.svg, picture, 0o644); err != nil {
+			return failed, err
+		}
+	}
+	if c.json {
+		return found, c.printJSON(costJSON(report))
+	}
+	return found, c.printCost(report)
+}
+
+// costProvider reads the table of prices and returns the provider of -provider.
+func (c *command) costProvider(ctx context.Context) (*cost.Provider, error) {
+	list := cost.Providers()
+	if c.cost.prices != "" {
+		file, data, err := c.readFile(ctx, c.cost.prices)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = cost.ReadProviders(bytes.NewReader(data)); err != nil {
+			return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "cost: "))
+		}
+	}
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name)
+	}
+	provider, ok := cost.Named(list, c.cost.provider)
+	if !ok {
+		return nil, wrongUsage("cost: no provider %q; %s", oneLine(c.cost.provider, 64), near(c.cost.provider, names))
+	}
+	return provider, nil
+}
+
+// costTools reads the catalog, or makes the catalog of -made.
+func (c *command) costTools(ctx context.Context, operands []string) ([]*schema.ToolInfo, error) {
+	if c.cost.made != "" {
+		n, err := numbers(c.cost.made, "TOOLS", "TOKENS")
+		switch {
+		case err != nil:
+			return nil, wrongUsage("cost: -made: %v", err)
+		case len(operands) > 0 || len(c.server) > 0:
+			return nil, wrongUsage("cost: want either CATALOG or -made")
+		case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
+			return nil, wrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens")
+		}
+		return cost.Tools(n[0], n[1]), nil
+	}
+	from, rest, ok := c.origin(operands)
+	if !ok || len(rest) > 0 {
+		return nil, wrongUsage("cost: want CATALOG")
+	}
+	catalog, err := c.catalog(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Tools, nil
+}
+
+// A costRun is a conversation, played with one state of the cache.
+type costRun struct {
+	Conversation string     `json:"conversation"`
+	History      int        `json:"history"`
+	Calls        int        `json:"calls"`
+	Loads        int        `json:"loads"`
+	Cache        string     `json:"cache"` // cold, warm or none
+	Ways         []costWay `json:"ways"`
+}
+
+// costWay is what a conversation costs in one way. Tokens are those of all its requests.
+type costWay struct {
+	Way      string  `json:"way"`
+	Dollars  float64 `json:"dollars"`
+	Percent  float64 `json:"percent"` // more than showing all
+	Requests int     `json:"requests"`
+	Searches int     `json:"searches"`
+	Changes  int     `json:"changes"`
+	Cached   int     `json:"cached"`
+	Written  int     `json:"written"`
+	Plain    int     `json:"plain"`
+	Output   int     `json:"output"`
+}
+
+// costRuns puts the outcomes of a report in the order of the table.
+func costRuns(r *cost.Report) (runs []costRun) {
+	states := []string{"cold", "warm"}
+	if r.Provider.Cache == cost.CacheNone {
+		states = []string{"none"}
+	}
+	for _, row := range r.Rows {
+		for _, state := range states {
+			run := costRun{Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads, Cache: state}
+			for _, o := range row.Outcomes {
+				usage, price, all := o.Cold, o.ColdPrice, row.Outcomes[0].ColdPrice
+				if state == "warm" {
+					usage, price, all = o.Warm, o.WarmPrice, row.Outcomes[0].WarmPrice
+				}
+				run.Ways = append(run.Ways, costWay{
+					o.Way.String(), price, 100 * (price/max(all, 1e-12) - 1), o.Calls, o.Searches, o.Changes,
+					usage.Cached, usage.Written, usage.Plain, usage.Output,
+				})
+			}
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+func costJSON(r *cost.Report) any {
+	return struct {
+		Tools     int           `json:"tools"`
+		Tokens    int           `json:"tokens"`
+		Provider  cost.Provider `json:"provider"`
+		Runs      []costRun     `json:"runs"`
+		Best      string        `json:"best"`
+		BestText  string        `json:"best_without_native_search"`
+		BreakEven int           `json:"break_even,omitempty"`
+		Advice    string        `json:"advice"`
+	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Best.String(), r.BestText.String(), r.BreakEven, r.Advice}
+}
+
+func (c *command) printCost(r *cost.Report) error {
+	p := &r.Provider
+	fmt.Fprintf(c.out, "tools: %d, about %s of definitions\n", r.Tools, plural(r.Tokens, "token"))
+	fmt.Fprintf(c.out, "provider: %s, %s, prices of %s\n\n", oneLine(p.Name, 64), oneLine(p.Model, 64), p.Date)
+	var t table
+	header := []string{"history, calls, loads", "cache"}
+	for _, way := range r.Ways {
+		header = append(header, way.String())
+	}
+	t.row(header...)
+	for _, run := range costRuns(r) {
+		cells := []string{run.Conversation, run.Cache, fmt.Sprintf("%.4f", run.Ways[0].Dollars)}
+		for _, w := range run.Ways[1:] {
+			cells = append(cells, fmt.Sprintf("%+.0f%%", w.Percent))
+		}
+		t.row(cells...)
+	}
+	if err := c.print(&t); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n")
+	if p.Note != "" {
+		fmt.Fprintln(c.out, oneLine(p.Note, 400))
+	}
+	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 400))
+	return err
+}
+
+//go:embed cost.svg.tmpl
+var costTemplate string
+
+// costBar is a line of the picture. Lengths are in the picture's units.
+type costBar struct {
+	Label, Value string
+	Y, Text      int
+	Width        float64
+	Best         bool
+}
+
+type costPanel struct {
+	Title string
+	Y     int
+	Bars  []costBar
+}
+
+// drawCost draws a report as SVG, one panel for each conversation: the same report gives the
+// same bytes.
+func drawCost(r *cost.Report) ([]byte, error) {
+	const barHeight, titleHeight, gap, fullWidth = 18, 24, 16, 360
+	picture := struct {
+		Title  string
+		Height int
+		Panels []costPanel
+	}{Title: fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, r.Provider.Model, r.Provider.Date), Height: 40}
+	for _, run := range costRuns(r) {
+		panel := costPanel{Title: run.Conversation + " (history, calls, loads), cache: " + run.Cache, Y: picture.Height + 14}
+		most := 0.0
+		for _, w := range run.Ways {
+			most = max(most, w.Dollars)
+		}
+		picture.Height += titleHeight
+		for i, w := range run.Ways {
+			value := fmt.Sprintf("$%.4f", w.Dollars)
+			if i > 0 {
+				value = fmt.Sprintf("%+.0f %%", w.Percent)
+			}
+			panel.Bars = append(panel.Bars, costBar{w.Way, value, picture.Height, picture.Height + 12,
+				fullWidth * w.Dollars / max(most, 1e-12), w.Way == r.Best.String()})
+			picture.Height += barHeight
+		}
+		picture.Height += gap
+		picture.Panels = append(picture.Panels, panel)
+	}
+	t, err := template.New("cost").Parse(costTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, picture)
+	return out.Bytes(), err
+}
