@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -14,6 +15,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -42,6 +44,7 @@ type Catalog struct {
 	restrictions restrictions // of the searchers, for requests that may not see all tools
 
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
+	tokens  []atomic.Int64      // of each definition, plus one; 0 means not estimated yet
 
 	maxResults, maxResultsCap int
 	isQuick                   bool // Keyword alone searches
@@ -83,6 +86,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 		docs:          make([]search.Document, len(infos)),
 		byName:        names,
 		byFolded:      make(map[string][]int, len(infos)),
+		tokens:        make([]atomic.Int64, len(infos)),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
@@ -172,6 +176,21 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 		return nil, err
 	}
 	return result, nil
+}
+
+// tokensOf estimates the tokens of a document's definition, once. Only events need them.
+func (c *Catalog) tokensOf(doc int) int {
+	if kept := c.tokens[doc].Load(); kept > 0 {
+		return int(kept) - 1
+	}
+	n := definitionTokens(c.docs[doc].Info)
+	c.tokens[doc].Store(int64(n) + 1)
+	return n
+}
+
+// definitionTokens estimates the tokens of a definition in a request.
+func definitionTokens(info *schema.ToolInfo) int {
+	return tokens.Of(`{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}")
 }
 
 // Len returns the number of tools in the catalog.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
@@ -258,18 +259,51 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	if err != nil {
 		return lists{}, err
 	}
-	e.note(ctx, r, loaded)
+	change := e.note(r, loaded)
 	r.reminder.ensure(t)
-	return r.mode.lists(r, given, r.inList(loaded)), nil
+	given = r.mode.lists(r, given, r.inList(loaded))
+	e.report(ctx, r, change, &given)
+	return given, nil
 }
 
-// note notes the loaded tools in the notebook and in the session, and reports what has
-// changed since the last model call.
-func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
+// report tells what has changed since the last model call. shown is what the model sees now; nil
+// means that no call follows.
+func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *lists) {
+	if !e.teller.listens() {
+		return
+	}
+	if shown != nil && r.notebook.shows(shown.tools) {
+		change.ToolsChanged = true
+		for _, info := range shown.tools {
+			if info != nil {
+				change.ToolTokens += r.tokensOf(info)
+			}
+		}
+		change.ListTokens = tokens.Of(r.reminder.text)
+	}
+	for _, name := range change.Loaded {
+		change.LoadedTokens += r.scope.tokensOf(r.scope.byName[name])
+	}
+	if len(change.Loaded)+len(change.Unloaded) > 0 || change.ToolsChanged {
+		e.teller.tell(ctx, change)
+	}
+}
+
+// tokensOf estimates the tokens of a definition in a list.
+func (r *run) tokensOf(info *schema.ToolInfo) int {
+	if doc, ok := r.scope.byName[info.Name]; ok && isMarked(info, r.names.search) {
+		return r.scope.tokensOf(doc)
+	}
+	return definitionTokens(info)
+}
+
+// note notes the loaded tools in the notebook and in the session, and returns what has changed
+// since the last model call, for those who listen.
+func (e *engine) note(r *run, loaded *loadedSet) (change LoadEvent) {
 	before := r.notebook.setLoaded(slices.Clone(loaded.has))
 	isTold := before != nil && e.teller.listens()
 	if r.session == nil && !isTold {
-		return
+		return change
 	}
 	var added, gone []string
 	for _, doc := range loaded.docs {
@@ -294,9 +328,10 @@ func (e *engine) note(ctx context.Context, r *run, loaded *loadedSet) {
 	if r.session != nil {
 		r.session.update(r.notebook.shareChanges(added, gone), gone)
 	}
-	if isTold && len(added)+len(gone) > 0 {
-		e.teller.tell(ctx, LoadEvent{Loaded: added, Unloaded: gone})
+	if isTold {
+		change.Loaded, change.Unloaded = added, gone
 	}
+	return change
 }
 
 // lastWord edits the history once more, and returns the options of the model call.
@@ -358,7 +393,7 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 	if err != nil {
 		return err
 	}
-	e.note(ctx, r, loaded)
+	e.report(ctx, r, e.note(r, loaded), nil)
 	return nil
 }
 

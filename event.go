@@ -40,15 +40,26 @@ type SearchEvent struct {
 	Scores   []float64     // of Matches, in their order; 0 for a tool selected by name
 	Total    int           // number of tools that matched before the limit
 	Searcher string        // which searcher answered: "index", "fallback", or "keyword" if both failed; "" for a selection or no match
+	Tokens   int           // estimated size of the definitions of Matches: what loading them adds to a request
 	Duration time.Duration // of the search alone
 	Err      error         // a failure that the search recovered from or ended with; nil means none
 }
 
-// LoadEvent tells the names of tools that were loaded, unloaded or refused.
+// LoadEvent tells the names of tools that were loaded, unloaded or refused, and whether the
+// model's list of tools has changed for any reason. A change of the list ends what a provider
+// has cached of the conversation before the messages, so that the whole history is billed anew.
+// The tokens are estimates.
 type LoadEvent struct {
 	Loaded   []string // visible to the model from its next call on
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
+
+	// ToolsChanged means that the list of tools differs from that of the run's model call before.
+	// It is false at the first call of a run, and if tools are refused.
+	ToolsChanged bool
+	LoadedTokens int // of the definitions of Loaded
+	ToolTokens   int // of all definitions in the list of tools; 0 if it did not change
+	ListTokens   int // of the reminder's list of names; 0 if the list of tools did not change
 }
 
 // CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change
@@ -61,6 +72,9 @@ type CatalogEvent struct {
 	Removed  int           // number of tools whose names are gone
 	Groups   []string      // names of the groups that changed; Config.Source has no name
 	Duration time.Duration // of compiling and indexing
+
+	Tokens     int // estimated size of all definitions: what showing every tool would add to a request
+	ListTokens int // of the reminder's list of names, for a run that may see every tool
 }
 
 // FailureEvent tells of a failure that did not end the run and that no SearchEvent tells.
@@ -84,6 +98,7 @@ func (e SearchEvent) LogValue() slog.Value {
 		slog.Int("total", e.Total),
 		slog.Int("not_found", len(e.NotFound)),
 		slog.String("searcher", e.Searcher),
+		slog.Int("tokens", e.Tokens),
 		slog.Duration("duration", e.Duration),
 		slog.String("error_type", errorType(e.Err)),
 	)
@@ -96,6 +111,10 @@ func (e LoadEvent) LogValue() slog.Value {
 		slog.Any("loaded", e.Loaded),
 		slog.Any("unloaded", e.Unloaded),
 		slog.Int("refused", len(e.Refused)),
+		slog.Bool("tools_changed", e.ToolsChanged),
+		slog.Int("loaded_tokens", e.LoadedTokens),
+		slog.Int("tool_tokens", e.ToolTokens),
+		slog.Int("list_tokens", e.ListTokens),
 	)
 }
 
@@ -107,6 +126,8 @@ func (e CatalogEvent) LogValue() slog.Value {
 		slog.Int("added", e.Added),
 		slog.Int("removed", e.Removed),
 		slog.Any("groups", e.Groups),
+		slog.Int("tokens", e.Tokens),
+		slog.Int("list_tokens", e.ListTokens),
 		slog.Duration("duration", e.Duration),
 	)
 }

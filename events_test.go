@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,15 +59,15 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 		want   []toolsearch.LoadEvent
 	}{
 		{"a tool found twice", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
-			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}}}},
-		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []toolsearch.LoadEvent{{Loaded: []string{"get_weather"}}}},
+			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}, ToolsChanged: true}}},
+		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}}},
 		{"evicted", toolsearch.Config{MaxLoaded: 1}, []turn{selecting("get_weather"), selecting("send_mail")},
-			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather"}}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}}}},
+			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}, ToolsChanged: true}}},
 		{"refused", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})},
 			[]toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
 		{"removed", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd},
 			[]turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
-			[]toolsearch.LoadEvent{{Loaded: []string{"send_mail"}}, {Unloaded: []string{"send_mail"}}}},
+			[]toolsearch.LoadEvent{{Loaded: []string{"send_mail"}, ToolsChanged: true}, {Unloaded: []string{"send_mail"}, ToolsChanged: true}}},
 		{"wrong arguments of a dispatched call", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch},
 			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []toolsearch.LoadEvent{
 				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // the answer has the definition
@@ -85,11 +86,92 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 			}
 			got, err := loadEvents(events)
 			assert.NoError(t, err, "%s, SendEvents %v", tt.name, send)
+			for i := range got { // TestEventsTellWhatRequestsCost has the tokens
+				got[i].LoadedTokens, got[i].ToolTokens, got[i].ListTokens = 0, 0, 0
+			}
 			if send {
 				assert.Equal(t, tt.want, got, tt.name)
 			} else {
 				assert.Empty(t, got, "%s, without SendEvents", tt.name)
 			}
+		}
+	}
+}
+
+// Events tell how large requests are, and how often the list of tools changes: each time a tool
+// is loaded by default, and never if loaded tools are not in the list.
+func TestEventsTellWhatRequestsCost(t *testing.T) {
+	inAllWays(t, testEventsTellWhatRequestsCost[*schema.Message], testEventsTellWhatRequestsCost[*schema.AgenticMessage])
+}
+
+func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
+	weather, mail := selecting("get_weather"), selecting("send_mail")
+	through := func(name string) turn { return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`) }
+	for _, tt := range []struct {
+		config  toolsearch.Config
+		turns   []turn
+		changes int
+		loads   int
+	}{
+		{toolsearch.Config{}, []turn{weather, calling("get_weather"), weather, mail, calling("send_mail")}, 2, 2},
+		{toolsearch.Config{Preselect: 5}, []turn{weather, calling("get_weather")}, 1, 1},
+		{toolsearch.Config{AlwaysLoaded: []string{"*"}}, []turn{weather, calling("get_weather"), mail}, 0, 0},
+		{toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, []turn{weather, through("get_weather"), mail, through("send_mail")}, 0, 2},
+		{toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, []turn{weather, calling("get_weather"), mail}, 0, 2},
+	} {
+		var searches []toolsearch.SearchEvent
+		var loads []toolsearch.LoadEvent
+		var mu sync.Mutex
+		tt.config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch e := e.(type) {
+			case toolsearch.SearchEvent:
+				searches = append(searches, e)
+			case toolsearch.LoadEvent:
+				loads = append(loads, e)
+			}
+		}
+		name := tt.config.Protocol
+		o := play[M](t, conversation{config: tt.config, turns: tt.turns}, w)
+		require.NoError(t, o.err, "%v", name)
+		changes, seen := 0, 0
+		for i := 1; i < len(o.requests); i++ {
+			if !slices.Equal(o.requests[i].ToolNames(), o.requests[i-1].ToolNames()) {
+				changes++
+			}
+		}
+		for _, e := range loads {
+			seen += len(e.Loaded)
+			assert.Equal(t, len(e.Loaded) > 0, e.LoadedTokens > 0, "%v: %+v", name, e)
+			assert.Equal(t, e.ToolsChanged, e.ToolTokens > e.LoadedTokens, "%v: %+v", name, e)
+			assert.Equal(t, e.ToolsChanged, e.ListTokens > 0, "%v: %+v", name, e)
+			if e.ToolsChanged {
+				changes--
+			}
+		}
+		assert.Zero(t, changes, "%v: changes of the requests' tools, less those told", name)
+		assert.Equal(t, tt.loads, seen, "%v: loaded tools", name)
+		var told int
+		for _, e := range loads {
+			if e.ToolsChanged {
+				told++
+			}
+		}
+		assert.Equal(t, tt.changes, told, "%v: changes told", name)
+		if len(loads) > 0 && loads[len(loads)-1].ToolsChanged {
+			size := 0
+			for _, info := range o.last().Tools {
+				definition, err := info.ToJSONSchema()
+				require.NoError(t, err)
+				parameters, err := json.Marshal(definition)
+				require.NoError(t, err)
+				size += len(info.Name) + len(info.Desc) + len(parameters)
+			}
+			assert.InEpsilon(t, float64(size)/4, loads[len(loads)-1].ToolTokens, 0.3, "%v: tokens of the tools, by four bytes each", name)
+		}
+		for _, e := range searches {
+			assert.Equal(t, len(e.Matches) > 0, e.Tokens > 0, "%v: %+v", name, e)
 		}
 	}
 }
@@ -194,14 +276,14 @@ func TestEventsLogThemselves(t *testing.T) {
 		event toolsearch.Event
 		want  string
 	}{
-		{toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Duration: time.Second, Err: secret},
-			`{"event":"search","tool":"tool_search","matches":1,"total":7,"not_found":0,"searcher":"index","duration":1000000000,"error_type":"*errors.errorString"}`},
+		{toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Tokens: 50, Duration: time.Second, Err: secret},
+			`{"event":"search","tool":"tool_search","matches":1,"total":7,"not_found":0,"searcher":"index","tokens":50,"duration":1000000000,"error_type":"*errors.errorString"}`},
 		{toolsearch.SearchEvent{NotFound: []string{"secret"}},
-			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","duration":0,"error_type":""}`},
-		{toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}},
-			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1}`},
-		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second},
-			`{"event":"catalog","tools":3,"added":2,"removed":1,"groups":["mail"],"duration":1000000000}`},
+			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","tokens":0,"duration":0,"error_type":""}`},
+		{toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}, ToolsChanged: true, LoadedTokens: 1, ToolTokens: 2, ListTokens: 3},
+			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1,"tools_changed":true,"loaded_tokens":1,"tool_tokens":2,"list_tokens":3}`},
+		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second, Tokens: 4, ListTokens: 5},
+			`{"event":"catalog","tools":3,"added":2,"removed":1,"groups":["mail"],"tokens":4,"list_tokens":5,"duration":1000000000}`},
 		{toolsearch.FailureEvent{Part: "Source", Group: "mail", Err: secret},
 			`{"event":"failure","part":"Source","group":"mail","error_type":"*errors.errorString"}`},
 	} {
@@ -218,7 +300,7 @@ func TestEventsSurviveGob(t *testing.T) {
 	for _, event := range []toolsearch.Event{
 		toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
 		toolsearch.SearchEvent{},
-		toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}},
+		toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}, ToolsChanged: true, ToolTokens: 1},
 		toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
 		toolsearch.FailureEvent{Part: "Source", Err: errors.New("down")},
 		toolsearch.FailureEvent{Part: "Source"},
@@ -369,7 +451,9 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 		e, is := events[0].(toolsearch.CatalogEvent)
 		require.True(t, is, tt.name)
 		assert.Positive(t, e.Duration, tt.name)
-		e.Duration = 0
+		assert.Greater(t, e.Tokens, e.ListTokens, "%s: tokens of the definitions, and of the list", tt.name)
+		assert.Positive(t, e.ListTokens, tt.name)
+		e.Duration, e.Tokens, e.ListTokens = 0, 0, 0
 		assert.Equal(t, toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
 	}
 }

@@ -73,6 +73,7 @@ type notebook struct {
 	loaded   docset.Set              // the tools loaded at the last model call; nil means no call yet
 	shared   map[string]bool         // the names the session had then, as far as this run knows
 	ordinary map[string]bool         // native protocols: the names in the ordinary tool list
+	shown    []shownTool             // the tool list of the last model call, if somebody listens; nil means no call yet
 }
 
 // expect notes the calls of meta-tools.
@@ -199,6 +200,28 @@ func (n *notebook) shareChanges(added, gone []string) (fresh []string) {
 		delete(n.shared, name)
 	}
 	return fresh
+}
+
+// shownTool tells a definition in a tool list from others.
+type shownTool struct {
+	name, desc string
+	parameters *schema.ParamsOneOf
+}
+
+// shows notes the tool list of a model call, and reports whether it differs from that of the call
+// before.
+func (n *notebook) shows(tools []*schema.ToolInfo) (changed bool) {
+	now := make([]shownTool, 0, len(tools))
+	for _, t := range tools {
+		if t != nil {
+			now = append(now, shownTool{t.Name, t.Desc, t.ParamsOneOf})
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := n.shown
+	n.shown = now
+	return before != nil && !slices.Equal(before, now)
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

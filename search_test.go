@@ -139,7 +139,8 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
 	require.Len(t, events, 1)
-	events[0].Duration = 0 // no test asserts a time
+	assert.Equal(t, len(events[0].Matches) > 0, events[0].Tokens > 0, "tokens of what was found")
+	events[0].Duration, events[0].Tokens = 0, 0 // no test asserts a time
 	if err != nil {
 		return answer{}, events[0], err
 	}

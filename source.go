@@ -18,6 +18,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
@@ -345,6 +346,13 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	e.mu.Unlock()
 	// A listener may do anything, so the lock is released before it is called.
 	for _, event := range untold {
+		if change, ok := event.(CatalogEvent); ok && e.teller.listens() && change.Tools == len(last.catalog.docs) {
+			for doc := range last.catalog.docs {
+				change.Tokens += last.catalog.tokensOf(doc)
+			}
+			change.ListTokens = tokens.Of(last.announcement().text)
+			event = change
+		}
 		e.teller.tell(ctx, event)
 	}
 	for i, s := range e.supplies {

@@ -156,6 +156,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total
 		for _, m := range result.Matches {
 			event.Scores = append(event.Scores, m.Score)
+			event.Tokens += r.scope.tokensOf(r.scope.byName[m.Info.Name])
 		}
 	}
 	r.teller.tell(ctx, event)
