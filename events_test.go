@@ -106,7 +106,9 @@ func TestEventsTellWhatRequestsCost(t *testing.T) {
 
 func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 	weather, mail := selecting("get_weather"), selecting("send_mail")
-	through := func(name string) turn { return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`) }
+	through := func(name string) turn {
+		return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
+	}
 	for _, tt := range []struct {
 		config  toolsearch.Config
 		turns   []turn

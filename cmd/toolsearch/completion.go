@@ -105,7 +105,7 @@ type helpFlag struct {
 	about string
 }
 
-var helpFlagLine = regexp.MustCompile(`(?m)^\t(-[a-z]+)(?: ("[^"]*"|[A-Z][A-Z=]*))? {2,}(.*)$`)
+var helpFlagLine = regexp.MustCompile(`(?m)^\t(-[a-z]+)(?: ("[^"]*"|[A-Z][A-Z=,]*))? {2,}(.*)$`)
 
 // flagsOf returns the flags of a command.
 func flagsOf(command string) (flags []helpFlag) {

@@ -145,11 +145,11 @@ func (c *command) costTools(ctx context.Context, operands []string) ([]*schema.T
 
 // A costRun is a conversation, played with one state of the cache.
 type costRun struct {
-	Conversation string     `json:"conversation"`
-	History      int        `json:"history"`
-	Calls        int        `json:"calls"`
-	Loads        int        `json:"loads"`
-	Cache        string     `json:"cache"` // cold, warm or none
+	Conversation string    `json:"conversation"`
+	History      int       `json:"history"`
+	Calls        int       `json:"calls"`
+	Loads        int       `json:"loads"`
+	Cache        string    `json:"cache"` // cold, warm or none
 	Ways         []costWay `json:"ways"`
 }
 

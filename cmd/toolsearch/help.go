@@ -34,6 +34,7 @@ Usage:
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
 	toolsearch cost    [flags] CATALOG                see what conversations cost
 	toolsearch list    [flags] CATALOG                write the tools as JSONL
+	toolsearch ui      [flags] CATALOG                see all of it on a page
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions
 	toolsearch verify  [flags] CATALOG                tell what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
@@ -225,6 +226,7 @@ Examples:
 
 Exit status: 0 the tools were written, 2 a mistake or no answer.
 `,
+	"ui":      uiHelp,
 	"lock":    lockHelp,
 	"verify":  verifyHelp,
 	"diff":    diffHelp,

@@ -45,7 +45,7 @@ var searchers = []struct {
 }
 
 // commands are the names of the commands.
-var commands = []string{"search", "explain", "eval", "inspect", "cost", "list", "lock", "verify", "diff", "approve", "completion", "version", "help"}
+var commands = []string{"search", "explain", "eval", "inspect", "cost", "list", "ui", "lock", "verify", "diff", "approve", "completion", "version", "help"}
 
 // Exit codes.
 const (
@@ -141,6 +141,7 @@ type command struct {
 	json      bool
 	lock      lockFlags
 	cost      costFlags
+	page      uiFlags
 }
 
 func (c *command) run(ctx context.Context, args []string) (int, error) {
@@ -185,6 +186,9 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.setCostFlags()
 	case "list":
 		do = c.list
+	case "ui":
+		do = c.ui
+		c.setUIFlags()
 	case "lock", "verify", "diff", "approve":
 		do = c.locked
 		c.setLockFlags()

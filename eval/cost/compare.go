@@ -206,7 +206,7 @@ func spread(tools []*schema.ToolInfo, n int) []*schema.ToolInfo {
 
 var goNames = map[toolsearch.Protocol]string{
 	toolsearch.ProtocolToolSearch: "ProtocolToolSearch",
-	toolsearch.ProtocolSearchAdd: "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
+	toolsearch.ProtocolSearchAdd:  "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
 	toolsearch.ProtocolDispatch: "ProtocolDispatch", toolsearch.ProtocolNativeDeferred: "ProtocolNativeDeferred",
 	toolsearch.ProtocolNativeReferences: "ProtocolNativeReferences",
 }

@@ -1,0 +1,151 @@
+package ui
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The server. It listens on the loopback address alone and answers nobody who does not know
+// the address that it printed:
+//
+//	http://127.0.0.1:PORT/TOKEN/           index.html
+//	http://127.0.0.1:PORT/TOKEN/page.css   and the other files of static
+//	http://127.0.0.1:PORT/TOKEN/api/...    the answers of answers.go
+//
+// Other programs of this machine, and pages of other sites in the same browser, can reach the
+// port but do not know the token. It is a part of the path and not a cookie, since a
+// browser sends a cookie of 127.0.0.1 to every port of it. A name that some site makes
+// resolve to 127.0.0.1 (DNS rebinding) is the wrong Host.
+
+//go:embed static
+var static embed.FS
+
+// policy lets the page load its own files and ask its own server, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// patience is how long a request waits for an answer that is being made. The page then asks again,
+// so that no request comes near writing. Tests change it.
+var patience = 15 * time.Second
+
+// Bounds on one request.
+const (
+	maxHeaderBytes = 16 << 10 // a query of search.MaxQueryBytes takes three times as many, escaped
+	reading        = 10 * time.Second
+	writing        = time.Minute
+	idling         = 2 * time.Minute
+	closing        = 2 * time.Second
+)
+
+// A Server serves a page on the loopback address.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	token    string
+}
+
+// Listen starts to listen on a port of the loopback address. Port 0 means any that is free. What
+// the page begins ends with ctx.
+func Listen(ctx context.Context, p Page, port int) (*Server, error) {
+	s, err := newSite(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, err
+	}
+	s.warm()
+	token := newToken()
+	return &Server{
+		listener: listener,
+		token:    token,
+		http: &http.Server{
+			Handler:           s.handler(listener.Addr().String(), token),
+			BaseContext:       func(net.Listener) context.Context { return ctx },
+			ReadHeaderTimeout: reading,
+			ReadTimeout:       reading,
+			WriteTimeout:      writing,
+			IdleTimeout:       idling,
+			MaxHeaderBytes:    maxHeaderBytes,
+		},
+	}, nil
+}
+
+// URL returns the address of the page. Who knows it sees the catalog.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" + s.token + "/" }
+
+// Serve answers requests until ctx is done.
+func (s *Server) Serve(ctx context.Context) error {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+		if s.http.Shutdown(last) != nil {
+			_ = s.http.Close()
+		}
+	})
+	err := s.http.Serve(s.listener)
+	if !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return err
+	}
+	<-closed
+	return nil
+}
+
+// newToken returns 192 random bits.
+func newToken() string {
+	var bits [24]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// handler answers requests for one host and token.
+func (s *site) handler(host, token string) http.Handler {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // cannot happen: the folder is a part of the binary
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(files))
+	s.route(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		switch {
+		case r.Host != host:
+			http.Error(w, "This is not the host of the page.", http.StatusMisdirectedRequest)
+		case subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
+			http.Error(w, "Open the address that toolsearch ui printed.", http.StatusForbidden)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			header.Set("Allow", "GET, HEAD")
+			http.Error(w, "The page only reads.", http.StatusMethodNotAllowed)
+		case rest == "" && !strings.HasSuffix(r.URL.Path, "/"):
+			header.Set("Location", "/"+token+"/")
+			w.WriteHeader(http.StatusSeeOther)
+		default:
+			inner := r.Clone(r.Context())
+			inner.URL.Path, inner.URL.RawPath = "/"+rest, ""
+			mux.ServeHTTP(w, inner)
+		}
+	})
+}

@@ -1,0 +1,403 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+const (
+	plain = `{"name": "theatre__buy_ticket", "description": "Buy a seat for a play", "server": "theatre"}
+{"name": "train__buy_ticket", "description": "Buy a seat in a train", "server": "train"}
+{"name": "train__timetable", "description": "When a train leaves", "server": "train", "parameters": {"type": "object", "properties": {"from": {"type": "string"}}}}
+`
+	image = `<img src=x onerror=alert(1)>`
+)
+
+// pageOf makes a page of tools as JSONL.
+func pageOf(t *testing.T, tools string) ui.Page {
+	t.Helper()
+	catalog, err := eval.ReadCatalog(strings.NewReader(tools), "the test")
+	require.NoError(t, err)
+	p := ui.Page{
+		Title: "test.jsonl", Catalog: catalog, Tools: make([]ui.Tool, len(catalog.Tools)), Chosen: []string{"keyword", "bm25"},
+		Searchers: []ui.Searcher{{Name: "keyword", About: "four tiers", Index: search.Keyword}, {Name: "bm25", About: "words", Index: search.BM25}, {Name: "regexp", Index: search.Regexp}},
+	}
+	for i := range p.Tools {
+		p.Tools[i] = ui.Tool{Tokens: 10 + i, Parameters: i}
+	}
+	p.Tools[len(p.Tools)-1].Schema = []byte(`{"type":"object"}`)
+	return p
+}
+
+// serve serves a page until the test ends.
+func serve(t *testing.T, p ui.Page) *ui.Server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := ui.Listen(ctx, p, 0)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+	return s
+}
+
+// get asks for an address below the page's and returns the status, the headers and the text.
+func get(t *testing.T, s *ui.Server, path string) (int, http.Header, string) {
+	t.Helper()
+	response, err := http.Get(s.URL() + path)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header, string(text)
+}
+
+// ask returns an answer, which must be JSON.
+func ask(t *testing.T, s *ui.Server, path string) (status int, answer map[string]any) {
+	t.Helper()
+	status, header, text := get(t, s, path)
+	require.Equal(t, "application/json", header.Get("Content-Type"), "%s", path)
+	require.NoError(t, json.Unmarshal([]byte(text), &answer), "%s", text)
+	return status, answer
+}
+
+func TestOnlyTheAddressOpensThePage(t *testing.T) {
+	s := serve(t, pageOf(t, plain))
+	at, err := url.Parse(s.URL())
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1", at.Hostname())
+	token := strings.Trim(at.Path, "/")
+	assert.Len(t, token, 32, "192 bits in base64")
+	for _, test := range []struct {
+		name, method, host, path string
+		status                   int
+	}{
+		{"the page", "GET", at.Host, at.Path, http.StatusOK},
+		{"its head", "HEAD", at.Host, at.Path, http.StatusOK},
+		{"a file", "GET", at.Host, at.Path + "page.js", http.StatusOK},
+		{"an answer", "GET", at.Host, at.Path + "api/state", http.StatusOK},
+		{"without the last slash", "GET", at.Host, "/" + token, http.StatusSeeOther},
+		{"no token", "GET", at.Host, "/", http.StatusForbidden},
+		{"no token for a file", "GET", at.Host, "/page.js", http.StatusForbidden},
+		{"no token for an answer", "GET", at.Host, "/api/state", http.StatusForbidden},
+		{"the token of another page", "GET", at.Host, "/" + strings.Repeat("a", len(token)) + "/", http.StatusForbidden},
+		{"the beginning of the token", "GET", at.Host, "/" + token[:31] + "/", http.StatusForbidden},
+		{"the token behind a path", "GET", at.Host, "/api/../" + token + "x/", http.StatusForbidden},
+		{"a name that resolves to 127.0.0.1", "GET", "evil.example:" + at.Port(), at.Path, http.StatusMisdirectedRequest},
+		{"another port's host", "GET", "127.0.0.1", at.Path, http.StatusMisdirectedRequest},
+		{"a form of another site", "POST", at.Host, at.Path + "api/state", http.StatusMethodNotAllowed},
+		{"no such file", "GET", at.Host, at.Path + "nothing", http.StatusNotFound},
+		{"a file outside", "GET", at.Host, at.Path + "../../server.go", http.StatusTemporaryRedirect}, // to where a token is wanted
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), test.method, "http://"+at.Host+test.path, http.NoBody)
+			require.NoError(t, err)
+			request.Host = test.host
+			response, err := http.DefaultTransport.RoundTrip(request) // which follows no redirect
+			require.NoError(t, err)
+			defer response.Body.Close()
+			text, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			assert.Equal(t, test.status, response.StatusCode)
+			assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "+
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", response.Header.Get("Content-Security-Policy"))
+			if test.status != http.StatusNotFound { // the file server takes it off its errors
+				assert.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+			}
+			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+			assert.Equal(t, "no-referrer", response.Header.Get("Referrer-Policy"))
+			assert.Empty(t, response.Header.Values("Set-Cookie"), "cookies")
+			assert.Empty(t, response.Header.Get("Access-Control-Allow-Origin"))
+			if test.status == http.StatusForbidden || test.status == http.StatusMisdirectedRequest {
+				assert.NotContains(t, string(text)+response.Header.Get("Location"), token, "what a stranger is told")
+			}
+		})
+	}
+	other := serve(t, pageOf(t, plain))
+	assert.NotContains(t, other.URL(), token, "two pages have two tokens")
+}
+
+func TestSearchTakesScoresApart(t *testing.T) {
+	s := serve(t, pageOf(t, plain))
+	status, answer := ask(t, s, "api/search?searcher=keyword&q=train+seat&n=2")
+	require.Equal(t, http.StatusOK, status)
+	assert.EqualValues(t, 3, answer["total"])
+	hits := answer["hits"].([]any)
+	require.Len(t, hits, 2, "as n says")
+	first := hits[0].(map[string]any)
+	assert.Equal(t, "train__buy_ticket", first["name"])
+	assert.Equal(t, "train", first["server"])
+	assert.Equal(t, "Buy a seat in a train", first["description"])
+	assert.EqualValues(t, 1, first["id"], "its place in the catalog")
+	assert.EqualValues(t, 10+2, first["score"])
+	assert.Equal(t, []any{
+		map[string]any{"term": "train", "field": "name", "score": 10.0, "detail": "a part of the name equals it"},
+		map[string]any{"term": "seat", "field": "description", "score": 2.0, "detail": "the description contains it"},
+	}, first["parts"])
+
+	_, explained := ask(t, s, "api/explain?searcher=keyword&q=train+seat&id=1")
+	assert.Equal(t, first["parts"], explained["parts"], "what explain says")
+
+	_, selected := ask(t, s, "api/search?searcher=bm25&q=select:train__timetable")
+	require.Len(t, selected["hits"], 1)
+	assert.Empty(t, selected["hits"].([]any)[0].(map[string]any)["parts"], "a selection has no score")
+	_, missed := ask(t, s, "api/search?searcher=keyword&q=trian__timetable")
+	assert.Equal(t, []any{"train__timetable"}, missed["suggestions"])
+	_, wrong := ask(t, s, "api/search?searcher=regexp&q=(")
+	assert.NotEmpty(t, wrong["message"], "what is wrong with the pattern")
+}
+
+func TestTheCatalog(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Tools[1].Refused = true
+	s := serve(t, p)
+	_, state := ask(t, s, "api/state")
+	assert.Equal(t, "test.jsonl", state["title"])
+	assert.EqualValues(t, 3, state["tools"])
+	assert.EqualValues(t, 2, state["servers"])
+	assert.EqualValues(t, 10+11+12, state["tokens"])
+	assert.Equal(t, []any{"keyword", "bm25"}, state["chosen"])
+	assert.Len(t, state["searchers"], 3, "the menu")
+	assert.Equal(t, []any{"buy ticket", "timetable"}, state["examples"])
+	assert.Equal(t, false, state["findings"])
+
+	_, tools := ask(t, s, "api/tools")
+	assert.Equal(t, []any{"theatre", "train"}, tools["servers"])
+	assert.Equal(t, map[string]any{"name": "train__buy_ticket", "server": 1.0, "tokens": 11.0, "parameters": 1.0, "refused": true}, tools["tools"].([]any)[1])
+
+	_, definition := ask(t, s, "api/tool?id=2")
+	assert.Equal(t, "When a train leaves", definition["description"])
+	assert.Equal(t, "{\n  \"type\": \"object\"\n}", definition["schema"])
+}
+
+// What the page itself never asks is answered with a reason, and never with work.
+func TestBounds(t *testing.T) {
+	s := serve(t, pageOf(t, plain))
+	for _, test := range []struct {
+		path   string
+		status int
+		text   string
+	}{
+		{"api/search?searcher=keyword&q=" + strings.Repeat("a", search.MaxQueryBytes+1), http.StatusBadRequest, "a query is at most 4096 bytes"},
+		{"api/search?searcher=keyword&q=a&n=51", http.StatusBadRequest, "n is a number from 1 to 50"},
+		{"api/search?searcher=keyword&q=a&n=0", http.StatusBadRequest, "n is a number from 1 to 50"},
+		{"api/search?searcher=keyword&q=a&n=many", http.StatusBadRequest, "n is a number from 1 to 50"},
+		{"api/search?searcher=oracle&q=a", http.StatusNotFound, "no such searcher"},
+		{"api/explain?searcher=keyword&q=a&id=3", http.StatusNotFound, "no such tool"},
+		{"api/explain?searcher=keyword&q=a&id=-1", http.StatusNotFound, "no such tool"},
+		{"api/tool?id=x", http.StatusNotFound, "no such tool"},
+		{"api/eval?searcher=keyword", http.StatusNotFound, "no queries; toolsearch ui -queries FILE has some"},
+		{"api/findings", http.StatusNotFound, "no findings"},
+	} {
+		status, answer := ask(t, s, test.path)
+		assert.Equal(t, test.status, status, "%.60s", test.path)
+		assert.Equal(t, map[string]any{"error": test.text}, answer, "%.60s", test.path)
+	}
+	longest := url.Values{"searcher": {"bm25"}, "q": {strings.Repeat("天", search.MaxQueryBytes/3)}}
+	status, _ := ask(t, s, "api/search?"+longest.Encode())
+	assert.Equal(t, http.StatusOK, status, "the longest query, escaped")
+	status, _, _ = get(t, s, "api/state?"+strings.Repeat("a", 64<<10))
+	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, status, "headers without end")
+}
+
+// Foreign texts arrive as texts: no character is left that hides, turns around its neighbours or
+// begins an element.
+func TestHostileTexts(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	hostile := image + "\u202egnp.exe\u200b\x1b[31m\u2028"
+	var lines strings.Builder
+	for _, tool := range []map[string]any{
+		{"name": hostile, "description": "One " + hostile + "\nTwo\tthree " + long, "server": hostile},
+		{"name": long, "description": strings.Repeat(long, 100)},
+	} {
+		require.NoError(t, json.NewEncoder(&lines).Encode(tool))
+	}
+	p := pageOf(t, lines.String())
+	p.Title = hostile
+	p.Tools[0].Schema = []byte(`{"description":"` + image + `\u202e","deep":` + strings.Repeat("[", 60) + strings.Repeat("1,", 100_000) + "1" + strings.Repeat("]", 60) + `}`)
+	p.Queries = []eval.Query{{ID: hostile, Text: "One " + hostile, Kind: hostile, Groups: [][]string{{hostile, long}}}, {Text: long, Groups: [][]string{{hostile}}}}
+	p.Findings = func(context.Context) ([]ui.Finding, error) {
+		return []ui.Finding{{Heading: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}, nil
+	}
+	s := serve(t, p)
+	for _, path := range []string{
+		"api/state", "api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile), "api/explain?searcher=bm25&id=0&q=" + url.QueryEscape("One "+hostile),
+		"api/tool?id=0", "api/tool?id=1", "api/tools", "api/findings", "api/eval?searcher=keyword", "api/search?searcher=regexp&q=" + url.QueryEscape("("+hostile),
+	} {
+		status, header, text := get(t, s, path)
+		require.Equal(t, http.StatusOK, status, "%.60s: %.200s", path, text)
+		assert.Equal(t, "application/json", header.Get("Content-Type"), "%.60s", path)
+		assert.Less(t, len(text), 100_000, "%.60s: the bytes of an answer", path)
+		assert.NotContains(t, text, "<", "%.60s", path)
+		for _, hidden := range []string{"\u202e", "\u200b", "\x1b", "\u2028", `\u202e"`, "\\u001b"} {
+			assert.NotContains(t, strings.ReplaceAll(text, `\\u`, "escaped"), hidden, "%.60s", path)
+		}
+	}
+	_, found := ask(t, s, "api/search?searcher=keyword&q=One")
+	first := found["hits"].([]any)[0].(map[string]any)
+	assert.Equal(t, image+`\u202egnp.exe\u200b\u001b[31m\u2028`, first["name"], "the name, with escapes for what hides")
+	_, definition := ask(t, s, "api/tool?id=0")
+	assert.Contains(t, definition["description"], "\nTwo    three xxx", "lines stay lines")
+}
+
+func TestFindings(t *testing.T) {
+	p := pageOf(t, plain)
+	asked := atomic.Int32{}
+	release := make(chan struct{})
+	p.Findings = func(context.Context) ([]ui.Finding, error) {
+		if asked.Add(1) == 1 {
+			return nil, errors.New("the first time fails")
+		}
+		<-release
+		return []ui.Finding{
+			{Heading: "a", Tools: []string{"train__timetable", "(tool 4)"}, Detail: "x\ny"},
+			{Heading: "b", Tools: []string{"train__buy_ticket"}},
+			{Heading: "a", Tools: []string{"train__buy_ticket"}},
+		}, nil
+	}
+	s := serve(t, p)
+	status, answer := ask(t, s, "api/findings")
+	assert.Equal(t, http.StatusInternalServerError, status)
+	assert.Equal(t, map[string]any{"error": "the first time fails"}, answer)
+	ui.SetPatience(t, 20*time.Millisecond)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			response, err := http.Get(s.URL() + "api/findings")
+			if assert.NoError(t, err) {
+				assert.Equal(t, http.StatusAccepted, response.StatusCode, "the answer is being made")
+				response.Body.Close()
+			}
+		}()
+	}
+	all.Wait()
+	close(release)
+	for status = http.StatusAccepted; status == http.StatusAccepted; {
+		status, answer = ask(t, s, "api/findings")
+	}
+	assert.EqualValues(t, 2, asked.Load(), "it is made once for all who ask, and once more after the failure")
+	tool := func(id float64, name string) map[string]any {
+		if id < 0 {
+			return map[string]any{"id": id, "name": name}
+		}
+		return map[string]any{"id": id, "name": name, "server": "train"}
+	}
+	assert.Equal(t, []any{
+		map[string]any{"heading": "a", "count": 2.0, "findings": []any{
+			map[string]any{"tools": []any{tool(2, "train__timetable"), tool(-1, "(tool 4)")}, "detail": "x y"},
+			map[string]any{"tools": []any{tool(1, "train__buy_ticket")}},
+		}},
+		map[string]any{"heading": "b", "count": 1.0, "findings": []any{map[string]any{"tools": []any{tool(1, "train__buy_ticket")}}}},
+	}, answer["kinds"])
+}
+
+// A query tells where its tools are and what came first instead.
+func TestEval(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Queries = []eval.Query{
+		{ID: "1", Text: "buy train seat", Groups: [][]string{{"theatre__buy_ticket"}}, MaxRank: 1, Kind: "words"},
+		{ID: "2", Text: "train", Groups: [][]string{{"theatre__buy_ticket", "train__timetable"}}},
+	}
+	s := serve(t, p)
+	status, answer := ask(t, s, "api/eval?searcher=keyword")
+	require.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "R@1", answer["metrics"].([]any)[0].(map[string]any)["name"])
+	queries := answer["queries"].([]any)
+	require.Len(t, queries, 2)
+	theatre := map[string]any{"id": 0.0, "name": "theatre__buy_ticket", "server": "theatre"}
+	train := map[string]any{"id": 1.0, "name": "train__buy_ticket", "server": "train"}
+	timetable := map[string]any{"id": 2.0, "name": "train__timetable", "server": "train"}
+	assert.Equal(t, map[string]any{
+		"id": "1", "text": "buy train seat", "kind": "words", "max_rank": 1.0,
+		"wanted": []any{map[string]any{"rank": 2.0, "tools": []any{theatre}}},
+		"first":  map[string]any{"id": train["id"], "name": train["name"], "server": train["server"], "rank": 1.0},
+	}, queries[0])
+	assert.Equal(t, []any{map[string]any{"rank": 2.0, "tools": []any{timetable, theatre}}}, queries[1].(map[string]any)["wanted"],
+		"the tool that was found comes first")
+
+	p.Queries = []eval.Query{{ID: "3", Text: "train", Groups: [][]string{{"plane"}}}}
+	status, answer = ask(t, serve(t, p), "api/eval?searcher=keyword")
+	assert.Equal(t, http.StatusInternalServerError, status)
+	assert.Contains(t, answer["error"], `the catalog has no tool "plane"`)
+}
+
+// Serve ends with its context, and what the page began ends too.
+func TestServeEnds(t *testing.T) {
+	p := pageOf(t, plain)
+	began, ended := make(chan struct{}), make(chan struct{})
+	p.Findings = func(ctx context.Context) ([]ui.Finding, error) {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := ui.Listen(ctx, p, 0)
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx) }()
+	go func() {
+		if response, err := http.Get(s.URL() + "api/findings"); err == nil {
+			response.Body.Close()
+		}
+	}()
+	<-began
+	cancel()
+	<-ended
+	assert.NoError(t, <-served)
+	_, err = http.Get(s.URL())
+	assert.Error(t, err, "the port is closed")
+}
+
+func TestWrongPages(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Chosen = []string{"oracle"}
+	_, err := ui.Listen(t.Context(), p, 0)
+	assert.ErrorContains(t, err, `no searcher "oracle"`)
+	p = pageOf(t, plain)
+	p.Tools = p.Tools[1:]
+	_, err = ui.Listen(t.Context(), p, 0)
+	assert.ErrorContains(t, err, "2 tools of a catalog of 3")
+}
+
+// The script makes elements and text nodes. Nothing in it reads a text as HTML or as a program,
+// and nothing in the page names another origin.
+func TestTheScriptMakesTextNodesOnly(t *testing.T) {
+	script, err := os.ReadFile("static/page.js")
+	require.NoError(t, err)
+	for _, way := range []string{
+		"innerHTML", "outerHTML", "insertAdjacentHTML", "setHTML", "document.write", "DOMParser", "createContextualFragment",
+		"srcdoc", "eval(", "Function(", "javascript:", "import(", "cssText",
+	} {
+		assert.NotContains(t, string(script), way)
+	}
+	for _, file := range []string{"static/page.js", "static/page.css", "static/index.html"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		foreign := strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")
+		assert.NotContains(t, foreign, "http", file)
+		assert.NotContains(t, string(text), " style=", file)
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The command prints the page's address at once, and serves until it is interrupted. The page shows
+// what inspect shows, of a catalog with faults too.
+func TestUI(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	printed, stdout := io.Pipe()
+	var stderr strings.Builder
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, []string{"ui", problems}, strings.NewReader(""), stdout, &stderr)
+		stdout.Close()
+		ended <- code
+	}()
+	line, err := bufio.NewReader(printed).ReadString('\n')
+	require.NoError(t, err)
+	address := strings.TrimSpace(line)
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/[\w-]{32}/$`, address)
+
+	ask := func(path string, into any) {
+		response, err := http.Get(address + "api/" + path)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.NoError(t, json.NewDecoder(response.Body).Decode(into))
+	}
+	var state struct {
+		Title  string
+		Tools  int
+		Chosen []string
+	}
+	ask("state", &state)
+	assert.Equal(t, "problems.jsonl", state.Title)
+	assert.Equal(t, []string{"keyword", "bm25"}, state.Chosen)
+	var shown struct {
+		Kinds []struct {
+			Heading string
+			Count   int
+		}
+	}
+	ask("findings", &shown)
+	data, err := json.Marshal(shown)
+	require.NoError(t, err)
+	want := inspected(t, problems)
+	counts := make(map[string]int)
+	for _, k := range shown.Kinds {
+		counts[k.Heading] = k.Count
+	}
+	for _, k := range kinds {
+		n := 0
+		for _, p := range want.Problems {
+			if p.Kind == k.kind {
+				n++
+			}
+		}
+		assert.Equal(t, n, counts[k.heading], "%s in %s", k.heading, data)
+	}
+	var prices struct{ Tools []struct{ Tokens int } }
+	ask("tools", &prices)
+	require.Len(t, prices.Tools, state.Tools)
+	tokens := make(map[int]int) // each price and how many tools have it
+	for _, tool := range want.Tools {
+		tokens[tool.Tokens]++
+	}
+	for i, tool := range prices.Tools {
+		assert.Positive(t, tokens[tool.Tokens], "tool %d costs %d tokens, as no tool of inspect", i, tool.Tokens)
+	}
+	interrupt()
+	assert.Equal(t, found, <-ended, "exit status; stderr %s", stderr.String())
+}
+
+// inspected returns what inspect reports.
+func inspected(t *testing.T, catalog string) (r report) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	run(t.Context(), []string{"inspect", "-json", catalog}, strings.NewReader(""), &stdout, &stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &r), "%s", stderr.String())
+	return r
+}
