@@ -23,7 +23,7 @@ import (
 //
 //	api/state                     the catalog, the menu
 //	api/search?searcher=&q=&n=    hits, each with its score taken apart
-//	api/explain?searcher=&q=&id=  the score of one tool
+//	api/explain?searcher=&q=&id=  the score of one tool; query=N for the Nth query of the evaluation
 //	api/tool?id=                  the whole definition
 //	api/tools                     every tool with its tokens
 //	api/findings                  what to fix
@@ -411,13 +411,22 @@ func (s *site) searcher(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// asked returns the catalog and the query of a request.
+// asked returns the catalog and the query of a request. A query of the evaluation goes by its number,
+// since the page has its text only as it is shown.
 func (s *site) asked(ctx context.Context, r *http.Request) (catalog *toolsearch.Catalog, query string, err error) {
 	name, err := s.searcher(r)
 	if err != nil {
 		return nil, "", err
 	}
-	if query = r.FormValue("q"); len(query) > search.MaxQueryBytes {
+	query = r.FormValue("q")
+	if number := r.FormValue("query"); number != "" {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n >= len(s.Queries) {
+			return nil, "", &refusal{http.StatusNotFound, "no such query"}
+		}
+		query = naming.Cut(s.Queries[n].Text, search.MaxQueryBytes)
+	}
+	if len(query) > search.MaxQueryBytes {
 		return nil, "", &refusal{http.StatusBadRequest, fmt.Sprintf("a query is at most %d bytes", search.MaxQueryBytes)}
 	}
 	catalog, err = s.index(ctx, name)

@@ -205,6 +205,8 @@ func TestBounds(t *testing.T) {
 		{"api/search?searcher=oracle&q=a", http.StatusNotFound, "no such searcher"},
 		{"api/explain?searcher=keyword&q=a&id=3", http.StatusNotFound, "no such tool"},
 		{"api/explain?searcher=keyword&q=a&id=-1", http.StatusNotFound, "no such tool"},
+		{"api/explain?searcher=keyword&id=0&query=0", http.StatusNotFound, "no such query"},
+		{"api/explain?searcher=keyword&id=0&query=x", http.StatusNotFound, "no such query"},
 		{"api/tool?id=x", http.StatusNotFound, "no such tool"},
 		{"api/eval?searcher=keyword", http.StatusNotFound, "no queries; toolsearch ui -queries FILE has some"},
 		{"api/findings", http.StatusNotFound, "no findings"},
@@ -241,7 +243,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	s := serve(t, p)
 	for _, path := range []string{
-		"api/state", "api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile), "api/explain?searcher=bm25&id=0&q=" + url.QueryEscape("One "+hostile),
+		"api/state", "api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile), "api/explain?searcher=bm25&id=0&query=1",
 		"api/tool?id=0", "api/tool?id=1", "api/tools", "api/findings", "api/eval?searcher=keyword", "api/search?searcher=regexp&q=" + url.QueryEscape("("+hostile),
 	} {
 		status, header, text := get(t, s, path)
@@ -336,6 +338,8 @@ func TestEval(t *testing.T) {
 	}, queries[0])
 	assert.Equal(t, []any{map[string]any{"rank": 2.0, "tools": []any{timetable, theatre}}}, queries[1].(map[string]any)["wanted"],
 		"the tool that was found comes first")
+	_, explained := ask(t, s, "api/explain?searcher=keyword&query=0&id=1")
+	assert.EqualValues(t, 10+10+2, explained["score"], "the score of what came first")
 
 	p.Queries = []eval.Query{{ID: "3", Text: "train", Groups: [][]string{{"plane"}}}}
 	status, answer = ask(t, serve(t, p), "api/eval?searcher=keyword")

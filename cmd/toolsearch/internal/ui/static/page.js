@@ -502,7 +502,7 @@ const tokens = {
   build() {
     this.figures = h("dl", { class: "figures" });
     this.back = h("button", { class: "quiet", type: "button", hidden: true, onclick: () => this.zoom(null) }, "All servers");
-    this.where = h("span", {});
+    this.where = h("span", { class: "cut" });
     this.under = h("span", { class: "name cut" });
     this.map = s("svg", { class: "map", role: "group", "aria-label": "Tokens by server and tool", onkeydown: (event) => this.key(event) });
     this.servers = new List({
@@ -515,7 +515,7 @@ const tokens = {
       row: (tool) => h("div", { class: "tool" }, nameOf(tool, "span", { class: `cut ${tool.refused ? "flag" : ""}` }), h("span", { class: "num" }, whole.format(tool.size)), h("span", { class: "num dim" }, whole.format(tool.parameters))),
     });
     this.narrow = h("input", { type: "search", placeholder: "Filter by name", "aria-label": "Filter tools by name", oninput: () => this.filter() });
-    this.heading = h("h2", {}, "Tools");
+    this.heading = h("h2", { class: "cut" }, "Tools");
     this.element = h("div", {}, this.figures,
       h("figure", {}, h("div", { class: "crumbs" }, this.back, this.where, this.under), this.map),
       h("div", { class: "columns" },
@@ -590,11 +590,12 @@ const tokens = {
 
   leaf(box) { return s("rect", { class: "leaf", x: box.x, y: box.y, width: box.w, height: box.h }); },
 
-  // text writes as much of a text as fits, at about 6.6 px a letter.
+  // text writes as much of a text as fits, at about 6.8 px a letter. The inner svg cuts off what is
+  // wider.
   text(text, kind, x, y, room) {
     const fits = Math.floor(room / 6.8);
     if (fits < 4) return null;
-    return s("text", { class: kind, x, y }, text.length > fits ? `${text.slice(0, fits - 1)}…` : text);
+    return s("svg", { x, y: y - 14, width: room, height: 20 }, s("text", { class: kind, y: 14 }, text.length > fits ? `${text.slice(0, fits - 1)}…` : text));
   },
 
   drawServers(w, hgt) {
@@ -689,6 +690,7 @@ const findings = {
 
 const SHOWN = 5; // results that tool_search shows by default
 
+const MOST = 1000; // letters of a query that go into an address
 // worst returns the rank of the query's last group, and Infinity if a group was not found.
 const worst = (query) => Math.max(...query.wanted.map((group) => group.rank || Infinity));
 const rankText = (rank) => (Number.isFinite(rank) && rank > 0 ? String(rank) : "–");
@@ -700,7 +702,7 @@ const misses = {
   build() {
     this.names = state.chosen.slice();
     this.which = "missed";
-    this.kind = "";
+    this.kind = null; // null means all kinds
     this.element = h("div", {}, waiting(`Searching for ${count(state.queries, "query", "queries")} …`));
   },
 
@@ -725,7 +727,7 @@ const misses = {
   show() {
     const [a, b] = this.results;
     const two = b !== undefined;
-    this.queries = a.queries.map((query, i) => ({ ...query, sides: this.results.map((result) => result.queries[i]) }));
+    this.queries = a.queries.map((query, i) => ({ ...query, number: i, sides: this.results.map((result) => result.queries[i]) }));
     this.list = new List({
       label: "Queries", rowHeight: 44, height: 616, select: (query) => this.detail(query),
       open: (query) => { this.detail(query); if (window.innerWidth <= 860) this.side.scrollIntoView({ behavior: "smooth" }); },
@@ -771,12 +773,12 @@ const misses = {
     return h("section", { "aria-label": "Kinds of queries" },
       h("div", { class: "kind-heads" }, h("span", {}, `R@${SHOWN} by kind, percent: ${this.shownNames.join(", ")}`)),
       h("ul", { class: "kind-list" }, kinds.map(([kind, queries]) => h("li", {}, h("button", {
-        type: "button", "aria-pressed": String(this.kind === kind), onclick: () => { this.kind = this.kind === kind ? "" : kind; this.show(); },
+        type: "button", "aria-pressed": String(this.kind === kind), onclick: () => { this.kind = this.kind === kind ? null : kind; this.show(); },
       }, h("span", { class: "cut" }, kind || "(none)", h("span", { class: "tag" }, ` ${whole.format(queries.length)}`)), this.shownNames.map((_, i) => h("span", { class: "num" }, share(queries, i))))))));
   },
 
   filter() {
-    const ofKind = this.queries.filter((query) => this.kind === "" || (query.kind ?? "") === this.kind);
+    const ofKind = this.queries.filter((query) => this.kind === null || (query.kind ?? "") === this.kind);
     const sets = {
       missed: ofKind.filter((query) => query.sides.some(isMissed)),
       late: ofKind.filter((query) => !query.sides.every(isFirst)),
@@ -785,7 +787,7 @@ const misses = {
     if (sets[this.which].length === 0) this.which = sets.missed.length > 0 ? "missed" : sets.late.length > 0 ? "late" : "all";
     this.filters.replaceChildren(
       segments("Queries", [["missed", `Not in the first ${SHOWN}`, sets.missed.length], ["late", "Not first", sets.late.length], ["all", "All", sets.all.length]], this.which, (which) => { this.which = which; this.filter(); }),
-      this.kind === "" ? "" : h("button", { class: "button", type: "button", onclick: () => { this.kind = ""; this.show(); } }, `${this.kind} ×`));
+      this.kind === null ? "" : h("button", { class: "button cut", type: "button", onclick: () => { this.kind = null; this.show(); } }, `${this.kind || "(none)"} ×`));
     this.list.show(sets[this.which], 0);
     if (sets[this.which].length > 0) this.detail(sets[this.which][0]);
   },
@@ -807,14 +809,14 @@ const misses = {
       h("p", { class: "dim small" }, [query.id, query.kind, query.max_rank ? `wanted at rank ${query.max_rank} or better` : ""].filter(Boolean).join(" · ")),
       h("div", { class: "actions" },
         this.shownNames.length > 1 ? segments("Searcher", this.shownNames.map((name, i) => [i, name]), at, (i) => this.explain(query, i)) : null,
-        h("a", { class: "button", href: `#search?${new URLSearchParams({ q: query.text, ...Object.fromEntries(this.shownNames.map((name, i) => ["ab"[i], name])) })}` }, "Open in search")),
+        h("a", { class: "button", href: `#search?${new URLSearchParams({ q: query.text.slice(0, MOST), ...Object.fromEntries(this.shownNames.map((name, i) => ["ab"[i], name])) })}` }, "Open in search")),
       body);
     const wanted = side.wanted.reduce((last, group) => ((group.rank || Infinity) > (last.rank || Infinity) ? group : last));
     const entries = side.wanted.map((group) => ({ role: "wanted", rank: group.rank, tool: group.tools[0], more: group.tools.length - 1, isWorst: group === wanted }));
     if (side.first) entries.push({ role: !isFirst(side) ? "came first" : "best other", rank: side.first.rank, tool: side.first, more: 0 });
     let scores;
     try {
-      scores = await Promise.all(entries.map((entry) => ask("explain", { searcher, q: query.text, id: entry.tool.id })));
+      scores = await Promise.all(entries.map((entry) => ask("explain", { searcher, query: query.number, id: entry.tool.id })));
     } catch (error) {
       scores = [];
     }

@@ -1,0 +1,295 @@
+package uitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	tools   = "../../../eval/testdata/tools.jsonl"
+	queries = "../../../eval/testdata/queries.jsonl"
+)
+
+// names is the names of the results of a pane, from 1.
+func names(pane int) string {
+	return fmt.Sprintf(`[...document.querySelectorAll(".pane:nth-child(%d) .hit .name")].map((name) => name.textContent)`, pane)
+}
+
+// searched returns the names that the command finds.
+func searched(t *testing.T, searcher, query string) (list []string) {
+	t.Helper()
+	text, err := exec.Command(command, "search", "-json", "-n", "20", "-searcher", searcher, tools, query).Output()
+	require.NoError(t, err)
+	var found struct{ Matches []struct{ Name string } }
+	require.NoError(t, json.Unmarshal(text, &found))
+	for _, m := range found.Matches {
+		list = append(list, m.Name)
+	}
+	return list
+}
+
+// awaitNames waits until a pane shows names.
+func (w *window) awaitNames(pane int, want []string) {
+	w.t.Helper()
+	list, err := json.Marshal(want)
+	require.NoError(w.t, err)
+	w.until(fmt.Sprintf(`JSON.stringify(%s) === JSON.stringify(%s)`, names(pane), list))
+}
+
+// What is typed letter by letter ends with the results of all of it, as the command finds them,
+// and every score is the sum of what it is made of.
+func TestTypeAndRead(t *testing.T) {
+	chromium(t)
+	const query = "buy a train ticket"
+	w := open(t, serve(t, tools))
+	w.press(query)
+	w.awaitNames(1, searched(t, "keyword", query))
+	w.awaitNames(2, searched(t, "bm25", query))
+	w.until(`document.querySelector("#live").textContent.startsWith("keyword: ")`) // for who cannot see it
+
+	w.press(kb.ArrowDown, kb.ArrowDown, kb.Enter)
+	assert.Equal(t, "2", w.text(`document.activeElement.querySelector(".rank").textContent`))
+	assert.Equal(t, "true", w.text(`document.activeElement.getAttribute("aria-expanded")`))
+	sum := 0.0
+	for _, score := range w.texts(`[...document.querySelectorAll(".apart:not([hidden]) tbody td.num")].map((cell) => cell.textContent)`) {
+		if score != "–" {
+			value, err := strconv.ParseFloat(score, 64)
+			require.NoError(t, err)
+			sum += value
+		}
+	}
+	total, err := strconv.ParseFloat(w.text(`document.activeElement.querySelector(".score").textContent`), 64)
+	require.NoError(t, err)
+	assert.InDelta(t, total, sum, 0.001, "the parts of a score")
+
+	// Another searcher on the right.
+	w.run(chromedp.SetValue(".pane:nth-child(2) select", "fuzzy"), chromedp.Evaluate(`document.querySelector(".pane:nth-child(2) select").dispatchEvent(new Event("change"))`, nil))
+	w.awaitNames(2, searched(t, "fuzzy", query))
+	assert.Contains(t, w.text("location.hash"), "b=fuzzy")
+	// The address alone shows the same again.
+	w.run(chromedp.Reload())
+	w.awaitNames(1, searched(t, "keyword", query))
+	w.awaitNames(2, searched(t, "fuzzy", query))
+}
+
+// Everything can be reached without a mouse.
+func TestKeyboard(t *testing.T) {
+	chromium(t)
+	w := open(t, serve(t, "-queries", queries, tools))
+	active := func(expression string) string { return w.text("document.activeElement" + expression) }
+	w.press("ticket")
+	w.until(`document.querySelectorAll(".hit").length > 4`)
+
+	w.press(kb.ArrowDown)
+	assert.Equal(t, "1", active(`.querySelector(".rank").textContent`))
+	w.press(kb.ArrowRight)
+	assert.Equal(t, "bm25", active(`.closest(".pane").getAttribute("aria-label")`))
+	w.press(kb.ArrowLeft, kb.Enter)
+	assert.Equal(t, "true", active(`.getAttribute("aria-expanded")`))
+	assert.NotEqual(t, "none", w.text(`getComputedStyle(document.activeElement).outlineStyle`), "the focus can be seen")
+	w.press(kb.Escape)
+	assert.Equal(t, "false", active(`.getAttribute("aria-expanded")`))
+	w.press(kb.Escape)
+	assert.Equal(t, "INPUT", active(".tagName"))
+	w.press(kb.Escape)
+	assert.Empty(t, active(".value"), "the query")
+	w.press(kb.Escape)
+	w.shortcut("?")
+	w.until(`document.querySelector("#help").open`)
+	w.press(kb.Escape)
+	w.until(`!document.querySelector("#help").open`)
+	w.shortcut("/")
+	assert.Equal(t, "INPUT", active(".tagName"))
+	assert.Empty(t, active(".value"), "the query")
+	w.press(kb.Escape)
+	w.shortcut("2")
+	w.until(`document.querySelectorAll("#view-tokens .cell").length > 2`)
+
+	// The picture of the tokens: a server, its tools, a definition, and back.
+	w.run(chromedp.Focus(`.map [tabindex="0"]`))
+	w.press(kb.ArrowRight, kb.Enter)
+	w.until(`!document.querySelector(".crumbs button").hidden`)
+	w.press(kb.Enter)
+	w.until(`document.querySelector("#sheet").open`)
+	w.press(kb.Escape)
+	w.until(`!document.querySelector("#sheet").open`)
+	w.press(kb.Escape)
+	w.until(`document.querySelector(".crumbs button").hidden`)
+
+	// The tabs.
+	w.run(chromedp.Focus("#tab-tokens"))
+	w.press(kb.ArrowRight)
+	w.until(`document.activeElement.id === "tab-findings" && !document.querySelector("#view-findings").hidden`)
+	w.press(kb.ArrowLeft, kb.ArrowLeft)
+	w.until(`document.activeElement.id === "tab-search" || document.activeElement.getAttribute("aria-label") === "Query"`)
+}
+
+// A miss leads to what was wanted, what came first instead and why, and from there to the search.
+func TestFollowAMiss(t *testing.T) {
+	chromium(t)
+	w := open(t, serve(t, "-queries", queries, tools))
+	w.view("misses")
+	w.until(`document.querySelectorAll("#view-misses [role=option]").length > 1`)
+	w.run(chromedp.Focus("#view-misses [role=listbox]"))
+	w.press(kb.ArrowDown)
+	w.until(`document.querySelector("[role=option][aria-selected=true]").getAttribute("aria-posinset") === "2"`)
+	query := w.text(`document.querySelector("[role=option][aria-selected=true] span:nth-child(3)").textContent`)
+	w.until(fmt.Sprintf(`document.querySelector(".detail h2").textContent === %q && document.querySelectorAll(".versus li").length > 1`, query))
+	roles := w.texts(`[...document.querySelectorAll(".versus .role")].map((role) => role.textContent)`)
+	assert.Equal(t, "wanted", roles[0])
+	assert.Equal(t, "came first", roles[len(roles)-1])
+	first := w.text(`[...document.querySelectorAll(".versus .name")].at(-1).textContent`)
+	assert.Equal(t, searched(t, "keyword", query)[0], first, "what the command finds first")
+	assert.Contains(t, w.text(`document.querySelector(".detail table").textContent`), "difference")
+
+	w.run(chromedp.Click(`.detail .actions a`))
+	w.awaitNames(1, searched(t, "keyword", query))
+	assert.Equal(t, query, w.text(`document.querySelector("[aria-label=Query]").value`))
+}
+
+// Names and descriptions that attack stay texts, in every view.
+func TestHostileTexts(t *testing.T) {
+	chromium(t)
+	const (
+		image  = `<img src=x onerror="window.hacked=1">`
+		script = `</script><script>window.hacked=1</script>`
+		remote = `<link rel=stylesheet href=//evil.example/x.css><svg/onload=fetch("//evil.example")>`
+	)
+	long := strings.Repeat("w", 10_000)
+	catalog := file(t, image+".jsonl", tool(image, "One "+script+remote, image)+tool("a\u202egnp.exe", "One \u202etxt\u200b", "\u202eserver")+
+		tool(long, "One "+long, long)+tool("javascript:alert(1)", "One {{constructor}} ${window.hacked=1}", "s"))
+	asked := file(t, "queries.jsonl", fmt.Sprintf(`{"query": %q, "gold": ["javascript:alert(1)"], "kind": %q}`, "One "+image, image)+"\n"+`{"query": "`+long+`", "gold": ["javascript:alert(1)"]}`)
+	w := open(t, serve(t, "-queries", asked, catalog))
+	intact := func() {
+		t.Helper()
+		assert.Equal(t, "undefined", w.text("window.hacked"))
+		assert.Equal(t, "0", w.text(`document.querySelectorAll("img, iframe, object, embed, form, body script, body link, body style, [onerror], [onload]").length`), "foreign elements")
+		assert.Equal(t, "false", w.text(`document.documentElement.textContent.includes("\u202e")`), "a text that turns its neighbours around")
+		assert.Empty(t, w.texts(tooWide), "what is wider than the page")
+	}
+	for _, width := range []int64{1440, 360} {
+		w.size(width, 800)
+		w.view("search")
+		w.run(chromedp.Focus("[aria-label=Query]"))
+		if width == 360 {
+			w.press(kb.Escape)
+			w.until(`document.querySelectorAll(".hit").length === 0`)
+		}
+		w.press("One")
+		w.until(`document.querySelectorAll(".pane:first-child .hit").length === 4`)
+		shown := w.texts(names(1))
+		assert.Contains(t, shown, image, "the name as it is")
+		assert.Contains(t, shown, `a\u202egnp.exe`, "what turns its neighbours around, as an escape")
+		w.run(chromedp.Evaluate(`document.querySelectorAll(".pane:first-child .hit > button").forEach((button) => button.click())`, nil))
+		intact()
+		for id := range 4 {
+			w.run(chromedp.Evaluate(fmt.Sprintf(`document.querySelectorAll(".pane:first-child .tail button")[%d].click()`, id), nil))
+			w.until(`document.querySelector("#sheet").open`)
+			intact()
+			w.run(chromedp.Evaluate(`document.querySelector("#sheet").close()`, nil))
+		}
+		for _, view := range []string{"tokens", "findings", "misses"} {
+			w.view(view)
+			w.until(fmt.Sprintf(`document.querySelectorAll("#view-%s [role=option]").length > 0`, view))
+			w.run(chromedp.Evaluate(`document.querySelector("[role=tabpanel]:not([hidden]) [role=option]").click()`, nil))
+			intact()
+			w.run(chromedp.Evaluate(`document.querySelectorAll("dialog").forEach((dialog) => dialog.close())`, nil))
+		}
+	}
+	assert.Contains(t, w.text("document.title"), image)
+}
+
+// Every view fits every window, and is dark where the reader wants it dark.
+func TestSizes(t *testing.T) {
+	chromium(t)
+	w := open(t, serve(t, "-queries", queries, "-searcher", "keyword,bm25", tools))
+	brightness := func() float64 {
+		var sum float64
+		w.run(chromedp.Evaluate(`getComputedStyle(document.documentElement).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3`, &sum))
+		return sum
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		w.scheme(scheme)
+		if scheme == "dark" {
+			assert.Less(t, brightness(), 60.0, "a dark page")
+		} else {
+			assert.Greater(t, brightness(), 200.0, "a light page")
+		}
+		for _, width := range []int64{1440, 768, 360} {
+			w.size(width, 900)
+			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "misses"} {
+				w.run(chromedp.Navigate(w.address + "#" + view))
+				name, _, isSearch := strings.Cut(view, "?")
+				w.until(fmt.Sprintf(`!document.querySelector("#view-%s").hidden && document.querySelector("#view-%s [aria-busy=true]") === null`, name, name))
+				if isSearch {
+					w.until(`document.querySelectorAll(".pane:last-child .hit").length > 0`)
+					w.run(chromedp.Evaluate(`document.querySelector(".pane:last-child .hit > button[aria-expanded=false]")?.click()`, nil))
+					name = "results"
+				}
+				assert.Empty(t, w.texts(tooWide), "%s at %d px, %s: what is wider than the page", view, width, scheme)
+				assert.Empty(t, w.texts(unreadable), "%s at %d px, %s: texts of low contrast", view, width, scheme)
+				w.picture(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+			}
+		}
+	}
+}
+
+// tooWide lists the elements for which the page gets a horizontal scroll bar.
+const tooWide = `(() => {
+	const width = document.documentElement.clientWidth;
+	if (document.documentElement.scrollWidth <= width) return [];
+	return [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > width).map((element) => element.tagName + "." + element.getAttribute("class"));
+})()`
+
+// unreadable lists the texts whose contrast with the page is under 4.5, which WCAG 2 asks for.
+const unreadable = `(() => {
+	const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+	const color = (element, key) => getComputedStyle(element)[key].match(/[0-9.]+/g).map(Number);
+	const behind = (element) => {
+		for (let e = element; e; e = e.parentElement) { const c = color(e, "backgroundColor"); if (c.length === 3 || c[3] === 1) return c; }
+		return [255, 255, 255];
+	};
+	const low = [];
+	for (const element of document.querySelectorAll("body *:not(option):not(svg *)")) {
+		if (!element.offsetParent || ![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== "")) continue;
+		const [a, b] = [light(color(element, "color")), light(behind(element))].sort((x, y) => y - x);
+		if ((a + 0.05) / (b + 0.05) < 4.5) low.push(element.className + ": " + element.textContent.slice(0, 30) + " " + ((a + 0.05) / (b + 0.05)).toFixed(2));
+	}
+	return low;
+})()`
+
+// With 10,000 tools the document holds the rows that can be seen, and every row can be reached.
+func TestTenThousandTools(t *testing.T) {
+	chromium(t)
+	var catalog strings.Builder
+	for i := range 10_000 {
+		catalog.WriteString(tool(fmt.Sprintf("server%d__tool_%d", i%150, i), fmt.Sprintf("Does what is %d of many things", i), fmt.Sprintf("server%d", i%150)))
+	}
+	w := open(t, serve(t, file(t, "many.jsonl", catalog.String())))
+	w.press("tool 9999")
+	w.until(names(2) + `[0] === "server99__tool_9999"`)
+	w.view("tokens")
+	w.until(`document.querySelectorAll("[aria-label=Tools] [role=option]").length > 0`)
+	rows := func() int {
+		n, err := strconv.Atoi(w.text(`document.querySelectorAll("[aria-label=Tools] [role=option]").length`))
+		require.NoError(t, err)
+		return n
+	}
+	assert.Less(t, rows(), 60, "rows in the document")
+	assert.Equal(t, "10000", w.text(`document.querySelector("[aria-label=Tools] [role=option]").getAttribute("aria-setsize")`))
+	w.run(chromedp.Focus("[role=listbox][aria-label=Tools]"))
+	w.press(kb.End)
+	w.until(`document.querySelector("[aria-label=Tools] [aria-selected=true]")?.getAttribute("aria-posinset") === "10000"`)
+	assert.Less(t, rows(), 60, "rows in the document at the end")
+	w.run(chromedp.SendKeys("[aria-label='Filter tools by name']", "tool_9999"))
+	w.until(`document.querySelector("[aria-label=Tools] [role=option]").getAttribute("aria-setsize") === "1"`)
+}
