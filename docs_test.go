@@ -274,7 +274,7 @@ var importRules = map[string]string{
 	"planexecutor":       "", // for agents with or without this library
 	"toolsearchtest":     ". search eval",
 	"eval/...":           ". search leaves eval/...",
-	"cmd/...":            ". search lock leaves eval/...",
+	"cmd/...":            ". search lock leaves eval/... cmd/...",
 	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
 	"nativetest/...":     "nativetest/...",
 	"examples/...":       ". search lock planexecutor eval/... toolsearchtest examples/...",

@@ -72,7 +72,7 @@ type searchAnswer struct {
 	Hits        []hitAnswer `json:"hits"`
 	Total       int         `json:"total"`
 	Millis      float64     `json:"millis"` // the search alone
-	Message     string      `json:"message,omitempty"`
+	Message     string      `json:"message,omitempty"` // help after a miss, or why the searcher failed
 	Suggestions []string    `json:"suggestions,omitempty"`
 }
 
@@ -268,8 +268,11 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 		}
 		hit := hitAnswer{toolAnswer: s.named(m.Info.Name), Score: m.Score, Parts: []partAnswer{}}
 		hit.Description = oneLine(m.Info.Desc, lineRunes)
-		if err == nil { // a selection by name has no score to take apart
+		switch {
+		case err == nil:
 			hit.Parts = partsOf(explanation)
+		case m.Score != 0: // a selection by name has no score to take apart; a searcher that failed has
+			answer.Message = shown(err.Error(), lineRunes)
 		}
 		answer.Hits = append(answer.Hits, hit)
 	}

@@ -167,6 +167,33 @@ func TestSearchTakesScoresApart(t *testing.T) {
 	assert.NotEmpty(t, wrong["message"], "what is wrong with the pattern")
 }
 
+// A catalog whose searcher fails answers by keywords. The page says so.
+func TestSearcherThatFails(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Chosen = p.Chosen[:1]
+	p.Searchers = append(p.Searchers, ui.Searcher{Name: "broken", Index: func(context.Context, []search.Document) (search.Searcher, error) { return broken{}, nil }})
+	s := serve(t, p)
+	status, answer := ask(t, s, "api/search?searcher=broken&q=train")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "no answer of the endpoint", answer["message"])
+	assert.NotEmpty(t, answer["hits"])
+	status, answer = ask(t, s, "api/explain?searcher=broken&q=train&id=0")
+	assert.Equal(t, http.StatusInternalServerError, status)
+	assert.Equal(t, "no answer of the endpoint", answer["error"])
+}
+
+type broken struct{}
+
+var errBroken = errors.New("no answer of the endpoint")
+
+func (broken) Search(context.Context, search.Query) (search.Hits, error) {
+	return search.Hits{}, errBroken
+}
+
+func (broken) Explain(context.Context, search.Query, int) (search.Explanation, error) {
+	return search.Explanation{}, errBroken
+}
+
 func TestTheCatalog(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Tools[1].Refused = true

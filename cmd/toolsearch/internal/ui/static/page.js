@@ -115,18 +115,23 @@ function stack(parts, score, best) {
   return bar;
 }
 
-// partsTable takes a score apart, by term and field.
+// partsTable takes a score apart, by term and field. Terms that were not found stand below it.
 function partsTable(parts, score) {
-  const places = decimals(parts.map((p) => p.score).concat(score));
-  const rows = parts.map((part) => h("tr", { class: part.score === 0 ? "none" : undefined },
-    h("td", { class: "num" }, part.score === 0 ? "–" : part.score.toFixed(places)),
+  const counted = parts.filter((part) => part.score !== 0);
+  const places = decimals(counted.map((part) => part.score).concat(score));
+  const rows = counted.map((part) => h("tr", {},
+    h("td", { class: "num" }, part.score.toFixed(places)),
     h("td", { class: "name" }, part.term || "·"),
-    h("td", { class: "where" }, part.score === 0 ? "" : [dot(fieldOf(part)), part.field || "whole tool"]),
+    h("td", { class: "where" }, dot(fieldOf(part)), part.field || "whole tool"),
     h("td", { class: "because" }, part.detail ?? "")));
-  return h("table", { class: "parts" },
-    h("caption", { class: "unseen" }, "What the score is made of"),
-    h("thead", {}, h("tr", {}, h("th", { class: "num", scope: "col" }, "score"), h("th", { scope: "col" }, "term"), h("th", { scope: "col" }, "field"), h("th", { class: "because", scope: "col" }, "because"))),
-    h("tbody", {}, rows));
+  const missing = parts.filter((part) => part.score === 0).map((part) => [part.term, (part.detail ?? "").replace(/^not found(; )?/, "")].filter(Boolean).join(", "));
+  return [
+    rows.length === 0 ? null : h("table", { class: "parts" },
+      h("caption", { class: "unseen" }, "What the score is made of"),
+      h("thead", {}, h("tr", {}, h("th", { class: "num", scope: "col" }, "score"), h("th", { scope: "col" }, "term"), h("th", { scope: "col" }, "field"), h("th", { class: "because", scope: "col" }, "because"))),
+      h("tbody", {}, rows)),
+    missing.length === 0 ? null : h("p", { class: "missing" }, "Not found: ", missing.join("; "), "."),
+  ];
 }
 
 function segments(label, options, chosen, choose) {
@@ -289,31 +294,29 @@ class Pane {
     const best = Math.max(...hits.map((hit) => hit.score));
     const places = decimals(hits.map((hit) => hit.score));
     this.results.replaceChildren(...hits.map((hit, i) => this.hit(hit, i, best, places)));
+    if (message) this.results.prepend(h("li", { class: "missing" }, message));
     this.results.classList.remove("whole");
     if (hits.length > SHOWN) this.results.append(h("li", { class: "more" }, h("button", { class: "quiet", type: "button", onclick: () => this.results.classList.add("whole") }, `Show all ${hits.length}`)));
   }
 
   hit(hit, i, best, places) {
     const apart = h("div", { class: "apart", hidden: true });
-    const moved = h("span", { class: "moved" });
     const score = hit.parts.length === 0 && hit.score === 0 ? "" : hit.score.toFixed(places);
     const button = h("button", { type: "button", "aria-expanded": "false", onclick: () => {
       const isOpen = button.getAttribute("aria-expanded") === "true";
       button.setAttribute("aria-expanded", String(!isOpen));
       apart.hidden = isOpen;
       if (!isOpen && !apart.hasChildNodes()) {
-        apart.append(hit.parts.length > 0 ? partsTable(hit.parts, hit.score) : h("p", { class: "dim" }, "A selection by name has no score."),
-          h("div", { class: "tail" }, h("button", { class: "quiet", type: "button", onclick: () => openTool(hit.id) }, "Definition")));
+        fill(apart, {}, [hit.parts.length > 0 ? partsTable(hit.parts, hit.score) : h("p", { class: "dim" }, "A selection by name has no score."),
+          h("div", { class: "tail" }, h("button", { class: "quiet", type: "button", onclick: () => openTool(hit.id) }, "Definition"))]);
       }
     } },
     h("span", { class: "rank" }, String(i + 1)),
     nameOf(hit, "span", { class: "cut" }),
-    h("span", { class: "side" }, moved, h("span", { class: "score" }, score)),
+    h("span", { class: "side" }, h("span", { class: "moved" }), h("span", { class: "score" }, score)),
     h("span", { class: "text cut" }, hit.description ?? ""),
     stack(hit.parts, hit.score, best));
-    const item = h("li", { class: "hit" }, button, apart);
-    item.moved = moved;
-    return item;
+    return h("li", { class: "hit" }, button, apart);
   }
 
   buttons() { return [...this.results.querySelectorAll(".hit > button")]; }
@@ -412,13 +415,12 @@ const search = {
     say(this.panes.filter((pane) => pane.answer).map((pane) => `${pane.searcher}: ${count(pane.answer.total, "tool")}`).join("; "));
     if (!first?.answer || !second?.answer || first.query !== second.query) return;
     const ranks = new Map(first.answer.hits.map((hit, i) => [hit.id, i + 1]));
-    [...second.results.children].forEach((item, i) => {
-      const before = ranks.get(second.answer.hits[i]?.id);
-      if (!item.moved) return;
+    second.results.querySelectorAll(".moved").forEach((moved, i) => {
+      const before = ranks.get(second.answer.hits[i].id);
       const by = before === undefined ? 0 : before - (i + 1);
-      item.moved.className = `moved ${by > 0 ? "up" : by < 0 ? "down" : ""}`;
-      item.moved.textContent = before === undefined ? "new" : by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : "=";
-      item.moved.title = before === undefined ? `not among the first ${first.answer.hits.length} of ${first.searcher}` : `${before} with ${first.searcher}`;
+      moved.className = `moved ${by > 0 ? "up" : by < 0 ? "down" : ""}`;
+      moved.textContent = before === undefined ? "new" : by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : "=";
+      moved.title = before === undefined ? `not among the first ${first.answer.hits.length} of ${first.searcher}` : `${before} with ${first.searcher}`;
     });
   },
 
@@ -839,22 +841,22 @@ const misses = {
     [wanted, first].forEach((score, i) => {
       for (const part of score.parts) {
         if (part.score === 0) continue;
-        const term = part.term || part.detail || part.field || "";
-        if (!terms.has(term)) terms.set(term, [0, 0]);
+        const term = part.term || (part.detail || part.field || "").replace(/[0-9.]+/g, "…");
+        if (!terms.has(term)) terms.set(term, [0, 0, part.term]);
         terms.get(term)[i] += part.score;
       }
     });
-    const rows = [...terms].map(([term, [a, b]]) => ({ term, a, b, by: a - b })).sort((x, y) => x.by - y.by);
+    const rows = [...terms].map(([term, [a, b, isTerm]]) => ({ term, isTerm, a, b, by: a - b })).sort((x, y) => x.by - y.by);
     const most = Math.max(...rows.map((row) => Math.abs(row.by)), 0) || 1;
     const places = decimals(rows.flatMap((row) => [row.a, row.b]).concat(0));
     const value = (n) => (n === 0 ? "–" : n.toFixed(places));
     return h("table", { class: "parts" },
       h("caption", { class: "unseen" }, "The two scores, term by term"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "term"), h("th", { class: "num", scope: "col" }, "wanted"), h("th", { class: "num", scope: "col" }, "came first"), h("th", { class: "num", scope: "col" }, "difference"), h("th", { class: "bars" }))),
-      h("tbody", {}, rows.map(({ term, a, b, by }) => {
+      h("tbody", {}, rows.map(({ term, isTerm, a, b, by }) => {
         const bar = width(h("i", { class: by < 0 ? "less" : "" }), (50 * Math.abs(by)) / most);
         bar.style.left = `${by < 0 ? 50 - (50 * Math.abs(by)) / most : 50}%`;
-        return h("tr", {}, h("td", { class: "name" }, term), h("td", { class: "num" }, value(a)), h("td", { class: "num" }, value(b)),
+        return h("tr", {}, h("td", { class: isTerm ? "name" : "dim" }, term), h("td", { class: "num" }, value(a)), h("td", { class: "num" }, value(b)),
           h("td", { class: "num" }, by === 0 ? "0" : `${by > 0 ? "+" : "−"}${Math.abs(by).toFixed(places)}`), h("td", { class: "bars" }, h("div", { class: "delta-bar", "aria-hidden": "true" }, bar)));
       })));
   },
