@@ -3,6 +3,7 @@ package uitest
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -112,10 +113,9 @@ func TestKeyboard(t *testing.T) {
 	assert.Empty(t, active(".value"), "the query")
 	w.press(kb.Escape)
 	w.shortcut("2")
-	w.until(`document.querySelectorAll("#view-tokens .cell").length > 2`)
 
 	// The picture of the tokens: a server, its tools, a definition, and back.
-	w.run(chromedp.Focus(`.map [tabindex="0"]`))
+	w.until(`document.activeElement.matches("#view-tokens .cell")`)
 	w.press(kb.ArrowRight, kb.Enter)
 	w.until(`!document.querySelector(".crumbs button").hidden`)
 	w.press(kb.Enter)
@@ -130,7 +130,9 @@ func TestKeyboard(t *testing.T) {
 	w.press(kb.ArrowRight)
 	w.until(`document.activeElement.id === "tab-findings" && !document.querySelector("#view-findings").hidden`)
 	w.press(kb.ArrowLeft, kb.ArrowLeft)
-	w.until(`document.activeElement.id === "tab-search" || document.activeElement.getAttribute("aria-label") === "Query"`)
+	w.until(`document.activeElement.id === "tab-search" && !document.querySelector("#view-search").hidden`)
+	w.shortcut("4")
+	w.until(`document.activeElement.matches("#view-misses [role=listbox]")`)
 }
 
 // A miss leads to what was wanted, what came first instead and why, and from there to the search.
@@ -211,7 +213,13 @@ func TestHostileTexts(t *testing.T) {
 // Every view fits every window, and is dark where the reader wants it dark.
 func TestSizes(t *testing.T) {
 	chromium(t)
-	w := open(t, serve(t, "-queries", queries, "-searcher", "keyword,bm25", tools))
+	catalog := ""
+	for _, path := range []string{tools, "../testdata/problems.jsonl"} { // for the findings
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		catalog += string(text)
+	}
+	w := open(t, serve(t, "-queries", queries, file(t, "tools.jsonl", catalog)))
 	brightness := func() float64 {
 		var sum float64
 		w.run(chromedp.Evaluate(`getComputedStyle(document.documentElement).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3`, &sum))
@@ -227,9 +235,9 @@ func TestSizes(t *testing.T) {
 		for _, width := range []int64{1440, 768, 360} {
 			w.size(width, 900)
 			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "misses"} {
-				w.run(chromedp.Navigate(w.address + "#" + view))
+				w.run(chromedp.Evaluate(fmt.Sprintf("location.hash = %q", view), nil))
 				name, _, isSearch := strings.Cut(view, "?")
-				w.until(fmt.Sprintf(`!document.querySelector("#view-%s").hidden && document.querySelector("#view-%s [aria-busy=true]") === null`, name, name))
+				w.until(fmt.Sprintf(`document.querySelector("#view-%s")?.hidden === false && document.querySelector("#view-%s [aria-busy=true]") === null`, name, name))
 				if isSearch {
 					w.until(`document.querySelectorAll(".pane:last-child .hit").length > 0`)
 					w.run(chromedp.Evaluate(`document.querySelector(".pane:last-child .hit > button[aria-expanded=false]")?.click()`, nil))

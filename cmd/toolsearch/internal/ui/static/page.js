@@ -360,8 +360,9 @@ const search = {
     const query = parameters.get("q");
     if (query !== null) this.input.value = query;
     this.go();
-    this.input.focus();
   },
+
+  focus() { this.input.focus(); },
 
   use(names) {
     if (names.join() !== this.panes.map((pane) => pane.searcher).join()) {
@@ -552,14 +553,14 @@ const tokens = {
     this.zoom(servers.length === 1 ? servers[0] : null);
   },
 
+  focus() { this.map.querySelector("[tabindex='0']")?.focus(); },
+
   zoom(server) {
-    const refocus = this.map.contains(document.activeElement);
     this.at = server;
     this.back.hidden = !server || this.list.length === 1;
     this.where.textContent = server ? `${server.name}, ${count(server.tools.length, "tool")}, ${count(server.size, "token")}` : `${count(this.list.length, "server")}, ${count(this.all.length, "tool")}`;
     this.filter();
     this.draw();
-    if (refocus) this.map.querySelector("[tabindex='0']")?.focus();
   },
 
   filter() {
@@ -578,8 +579,10 @@ const tokens = {
     this.map.style.height = `${hgt}px`;
     const cells = this.at ? this.drawTools(w, hgt) : this.drawServers(w, hgt);
     cells[0]?.setAttribute("tabindex", "0");
+    const isFocused = this.map.contains(document.activeElement);
     this.map.replaceChildren(...cells);
     this.under.textContent = "";
+    if (isFocused) this.focus();
   },
 
   cell(box, label, open, children) {
@@ -666,7 +669,13 @@ const findings = {
       this.element.replaceChildren(h("div", { class: "begin" }, h("h2", {}, "Nothing to fix"), h("p", {}, "Names, descriptions and schemas are as providers and searchers want them.")));
       return;
     }
-    this.nav = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of findings" });
+    this.nav = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of findings", onkeydown: (event) => {
+      const at = [...this.nav.children].indexOf(document.activeElement);
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+      if (to === undefined || !this.kinds[to]) return;
+      event.preventDefault();
+      this.choose(this.kinds[to]);
+    } });
     this.heading = h("h2", { class: "section" });
     this.list = new List({
       label: "Findings", rowHeight: 56, height: 616, open: openFinding,
@@ -678,13 +687,16 @@ const findings = {
     this.choose(kinds[0]);
   },
 
+  focus() { this.list?.element.focus(); },
+
   choose(kind) {
+    const isFocused = this.nav.contains(document.activeElement);
     this.nav.replaceChildren(...this.kinds.map((each) => h("button", { type: "button", "aria-pressed": String(each === kind), onclick: () => this.choose(each) },
       h("span", {}, each.heading.split(" (")[0]), h("span", { class: "num dim" }, whole.format(each.count)))));
     const more = kind.count - kind.findings.length;
     this.heading.textContent = `${kind.heading[0].toUpperCase()}${kind.heading.slice(1)} · ${whole.format(kind.count)}${more > 0 ? `, of which ${whole.format(kind.findings.length)} are listed` : ""}`;
     this.list.show(kind.findings);
-    this.nav.querySelector("[aria-pressed=true]").focus({ preventScroll: true });
+    if (isFocused) this.nav.querySelector("[aria-pressed=true]").focus();
   },
 };
 
@@ -712,6 +724,8 @@ const misses = {
     if (!this.results) await this.load();
   },
 
+  focus() { this.list?.element.focus({ preventScroll: true }); },
+
   async load() {
     const names = this.names.filter((name) => name !== "");
     this.element.setAttribute("aria-busy", "true");
@@ -732,12 +746,12 @@ const misses = {
     this.queries = a.queries.map((query, i) => ({ ...query, number: i, sides: this.results.map((result) => result.queries[i]) }));
     this.list = new List({
       label: "Queries", rowHeight: 44, height: 616, select: (query) => this.detail(query),
-      open: (query) => { this.detail(query); if (window.innerWidth <= 860) this.side.scrollIntoView({ behavior: "smooth" }); },
+      open: (query) => { this.detail(query); if (window.innerWidth <= 860) this.side.scrollIntoView(); },
       row: (query) => h("div", { class: two ? "query" : "query one" },
         query.sides.map((side) => h("span", { class: `num ${isMissed(side) ? "missed" : isFirst(side) ? "first" : ""}` }, rankText(worst(side)))),
         h("span", { class: "cut" }, query.text), h("span", { class: "tag cut" }, query.kind ?? "")),
     });
-    this.side = h("section", { class: "detail", "aria-label": "The query", "aria-live": "polite" });
+    this.side = h("section", { class: "detail", "aria-label": "The query" });
     this.filters = h("div", { class: "filters" });
     this.element.replaceChildren(
       h("div", { class: "against" }, searcherPick(this.names[0], "First searcher", (name) => this.change(0, name)), h("span", { class: "dim" }, "against"),
@@ -766,7 +780,9 @@ const misses = {
   },
 
   byKind() {
-    const kinds = Map.groupBy ? [...Map.groupBy(this.queries, (query) => query.kind ?? "")] : [];
+    const groups = new Map();
+    for (const query of this.queries) groups.set(query.kind ?? "", [...(groups.get(query.kind ?? "") ?? []), query]);
+    const kinds = [...groups];
     if (kinds.length < 2) return null;
     const share = (queries, side) => percent(queries.reduce((sum, query) => {
       const { wanted } = query.sides[side];
@@ -934,6 +950,10 @@ async function show() {
     if (error.name === "AbortError" || view === search) return;
     view.element.replaceChildren(h("div", { class: "empty" }, h("p", {}, error.message)));
   }
+  // The focus goes into the view, but not while arrows move among the tabs, and not on a touch
+  // screen, where it would bring up the keyboard.
+  const isChoosing = document.activeElement?.matches("[role=tab]:focus-visible");
+  if (views[current] === view && !isChoosing && !matchMedia("(pointer: coarse)").matches) view.focus?.();
 }
 
 document.addEventListener("keydown", (event) => {
@@ -942,9 +962,9 @@ document.addEventListener("keydown", (event) => {
   const names = Object.keys(views ?? {});
   if (event.target.getAttribute("role") === "tab" && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
     const to = names[(names.indexOf(current) + (event.key === "ArrowRight" ? 1 : names.length - 1)) % names.length];
+    event.preventDefault();
     location.hash = to;
     document.getElementById(`tab-${to}`).focus();
-    event.preventDefault();
   } else if (isTyping) {
     if (event.key === "Escape") event.target.blur();
   } else if (event.key === "/") {
