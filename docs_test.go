@@ -27,6 +27,9 @@ var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 // publicPackages are the folders of the root module that others may import.
 var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval", "eval/cost"}
 
+// nestedPackages are the folders of nested modules that others may import.
+var nestedPackages = []string{"otel"}
+
 // readPackage parses the files of a folder that are not tests.
 func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 	t.Helper()
@@ -49,7 +52,7 @@ func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 // Every exported name has a doc comment: packages, types, functions and methods. Fields and
 // constants have a comment of their own or a comment over their group.
 func TestEveryExportedNameIsDocumented(t *testing.T) {
-	for _, dir := range publicPackages {
+	for _, dir := range slices.Concat(publicPackages, nestedPackages) {
 		fset, pkg := readPackage(t, dir)
 		var undocumented []string
 		missing := func(node ast.Node, name string) {
@@ -169,7 +172,7 @@ func withoutComments(decl *ast.GenDecl) *ast.GenDecl {
 // In review, a change of the API shows as a change of api.txt.
 func TestAPI(t *testing.T) {
 	var all []string
-	for _, dir := range publicPackages {
+	for _, dir := range slices.Concat(publicPackages, nestedPackages) {
 		all = append(all, api(t, dir))
 	}
 	got := "// What can be imported. Written by: go test -run '^TestAPI$' -update-api .\n\n" + strings.Join(all, "\n\n") + "\n"
@@ -248,6 +251,33 @@ func TestOnlyTheCommandHasTheSDK(t *testing.T) {
 	}
 }
 
+// Who does not import the module otel builds nothing of OpenTelemetry.
+func TestOpenTelemetryStaysOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	for module := range modulesOf(t, "./...") {
+		assert.NotContains(t, module, "opentelemetry")
+	}
+	text, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "opentelemetry")
+}
+
+// A nested module that others import requires the version of the root module that is next: a
+// replace directive does not count for them.
+func TestNestedModulesRequireTheNextVersion(t *testing.T) {
+	changelog, err := os.ReadFile("CHANGELOG.md")
+	require.NoError(t, err)
+	heading := regexp.MustCompile(`(?m)^## v(\d+\.\d+\.\d+)`).FindSubmatch(changelog)
+	require.NotNil(t, heading, "CHANGELOG.md has a version")
+	for _, dir := range nestedPackages {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "\tgithub.com/eino-toolsearch/toolsearch v"+string(heading[1])+"\n", "docs/releasing.md says how")
+	}
+}
+
 // listedModules returns the modules of a table whose rows begin with a name in backquotes.
 func listedModules(section string) (modules []string) {
 	for line := range strings.Lines(section) {
@@ -272,6 +302,7 @@ var importRules = map[string]string{
 	"internal/soak":      ". search leaves toolsearchtest",                       // for soaking
 	"lock":               "search leaves",
 	"planexecutor":       "", // for agents with or without this library
+	"otel/...":           ". otel/...",
 	"toolsearchtest":     ". search eval",
 	"eval/...":           ". search leaves eval/...",
 	"cmd/...":            ". search lock leaves eval/... cmd/...",

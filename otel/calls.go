@@ -1,0 +1,96 @@
+package otel
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/eino-toolsearch/toolsearch"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Which tool was called after a search. Events do not tell of calls, and Eino's callbacks do not
+// tell of searches: the context of a run joins the two.
+//
+//	a run starts   Handler puts a conversation into the context
+//	a search       Observe notes in it where each tool stands
+//	a call         Handler records where the called tool stood
+
+// conversation is where the searches of a run had their tools. Agents within the run share it.
+type conversation struct {
+	mu    sync.Mutex
+	found map[string]place
+}
+
+// place is a tool's place in the newest search that found it.
+type place struct {
+	rank   int // 1 is the first
+	source string
+}
+
+type conversationKey struct{}
+
+// maxFound bounds a conversation. When it is full, it is forgotten.
+const maxFound = 10_000
+
+// noteFound notes where a search had its tools. A selection by name ranks nothing.
+func noteFound(ctx context.Context, e toolsearch.SearchEvent) {
+	c, ok := ctx.Value(conversationKey{}).(*conversation)
+	if !ok || e.Searcher == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil || len(c.found)+len(e.Matches) > maxFound {
+		c.found = make(map[string]place)
+	}
+	for i, name := range e.Matches {
+		c.found[name] = place{rank: i + 1, source: e.Tool}
+	}
+}
+
+// take returns where a tool stood, and forgets it: only the first call after a search counts.
+func (c *conversation) take(name string) (p place, found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, found = c.found[name]
+	delete(c.found, name)
+	return p, found
+}
+
+// Handler returns a handler of Eino's callbacks that records toolsearch.call.rank: the place, 1
+// being the first, that the newest search of the run gave the tool that is now called. The first
+// call after a search counts. A selection by name does not, nor does a call in a later run.
+//
+// Give it to one run with adk.WithCallbacks, or once to all of them with
+// callbacks.AppendGlobalHandlers, but not to both. The options are those of Observe; of
+// them it needs WithMeterProvider, WithToolNames and WithAttributes. It is safe for concurrent
+// use. It works with the Observe of any middleware within the run.
+func Handler(options ...Option) callbacks.Handler {
+	s := newSettings(options)
+	rank := made(meterOf(s).Int64Histogram("toolsearch.call.rank", metric.WithUnit("{rank}"),
+		metric.WithDescription("Where the search had the tool that was then called."), metric.WithExplicitBucketBoundaries(ranks...)))
+	start := func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		if info == nil {
+			return ctx
+		}
+		c, within := ctx.Value(conversationKey{}).(*conversation)
+		if !within { // whatever starts first, an agent or a graph, has the others within it
+			return context.WithValue(ctx, conversationKey{}, new(conversation))
+		}
+		if info.Component != components.ComponentOfTool {
+			return ctx
+		}
+		if p, ok := c.take(info.Name); ok {
+			attributes := []attribute.KeyValue{keyDataSource.String(p.source)}
+			if s.names != nil {
+				attributes = append(attributes, s.names.attribute(info.Name))
+			}
+			rank.Record(ctx, int64(p.rank), metric.WithAttributes(s.attributes...), metric.WithAttributes(attributes...))
+		}
+		return ctx
+	}
+	return callbacks.NewHandlerBuilder().OnStartFn(start).Build()
+}

@@ -1,0 +1,148 @@
+package otel
+
+import (
+	"context"
+	"sync"
+
+	"github.com/eino-toolsearch/toolsearch"
+	api "go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Events as metrics. The package's doc lists the instruments.
+
+// Buckets, each value an upper bound. Searches in the program take microseconds, an engine's
+// take milliseconds, and SearchTimeout ends them after seconds. Catalogs take up to
+// SourceTimeout. Matches and ranks end at the default MaxResultsCap.
+var (
+	searchSeconds  = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+	refreshSeconds = []float64{1e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10, 30, 60}
+	matchCounts    = []float64{0, 1, 2, 3, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
+	ranks          = []float64{1, 2, 3, 4, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
+)
+
+type instruments struct {
+	*settings
+	measured metric.MeasurementOption // the attributes of every metric
+
+	duration, refresh        metric.Float64Histogram
+	matches                  metric.Int64Histogram
+	empty, notFound, refused metric.Int64Counter
+	loads, unloads, failures metric.Int64Counter
+	size                     metric.Int64Gauge
+}
+
+func newInstruments(s *settings) *instruments {
+	m := meterOf(s)
+	return &instruments{
+		settings: s,
+		measured: metric.WithAttributes(s.attributes...),
+
+		duration: made(m.Float64Histogram("toolsearch.search.duration", metric.WithUnit("s"),
+			metric.WithDescription("How long searches took."), metric.WithExplicitBucketBoundaries(searchSeconds...))),
+		matches: made(m.Int64Histogram("toolsearch.search.matches", metric.WithUnit("{tool}"),
+			metric.WithDescription("Tools that a search returned."), metric.WithExplicitBucketBoundaries(matchCounts...))),
+		empty: made(m.Int64Counter("toolsearch.search.empty", metric.WithUnit("{search}"),
+			metric.WithDescription("Searches that returned no tool."))),
+		notFound: made(m.Int64Counter("toolsearch.search.not_found", metric.WithUnit("{name}"),
+			metric.WithDescription("Names asked for that no tool has."))),
+		refused: made(m.Int64Counter("toolsearch.call.refused", metric.WithUnit("{call}"),
+			metric.WithDescription("Calls that were not run: unknown, not loaded, wrong arguments."))),
+		loads: made(m.Int64Counter("toolsearch.tool.loads", metric.WithUnit("{tool}"),
+			metric.WithDescription("Tools that became visible to the model."))),
+		unloads: made(m.Int64Counter("toolsearch.tool.unloads", metric.WithUnit("{tool}"),
+			metric.WithDescription("Tools that are visible no longer."))),
+		size: made(m.Int64Gauge("toolsearch.catalog.size", metric.WithUnit("{tool}"),
+			metric.WithDescription("Tools of a catalog that changes."))),
+		refresh: made(m.Float64Histogram("toolsearch.catalog.refresh.duration", metric.WithUnit("s"),
+			metric.WithDescription("How long new catalogs took to build."), metric.WithExplicitBucketBoundaries(refreshSeconds...))),
+		failures: made(m.Int64Counter("toolsearch.failures", metric.WithUnit("{failure}"),
+			metric.WithDescription("Failures that the run went on after."))),
+	}
+}
+
+func meterOf(s *settings) metric.Meter {
+	return s.meters.Meter(scope, metric.WithSchemaURL(schema))
+}
+
+// made returns an instrument. The API promises one that works, and does nothing after an error.
+func made[I any](instrument I, err error) I {
+	if err != nil {
+		api.Handle(err)
+	}
+	return instrument
+}
+
+func (m *instruments) search(ctx context.Context, e toolsearch.SearchEvent) {
+	source := keyDataSource.String(e.Tool)
+	ofSource := metric.WithAttributes(source)
+	attributes := []attribute.KeyValue{source, keySearcher.String(searcherOf(e))}
+	m.matches.Record(ctx, int64(len(e.Matches)), m.measured, metric.WithAttributes(attributes...))
+	if hasFailed(e) {
+		attributes = append(attributes, keyErrorType.String(errorType(e.Err)))
+	}
+	m.duration.Record(ctx, e.Duration.Seconds(), m.measured, metric.WithAttributes(attributes...))
+	if len(e.Matches) == 0 {
+		m.empty.Add(ctx, 1, m.measured, ofSource)
+	}
+	if len(e.NotFound) > 0 {
+		m.notFound.Add(ctx, int64(len(e.NotFound)), m.measured, ofSource)
+	}
+	if e.Err != nil {
+		m.failure(ctx, searchFailure(e))
+	}
+}
+
+func (m *instruments) load(ctx context.Context, e toolsearch.LoadEvent) {
+	m.addTools(ctx, m.loads, e.Loaded)
+	m.addTools(ctx, m.unloads, e.Unloaded)
+	if len(e.Refused) > 0 { // their names are the model's, and so without number
+		m.refused.Add(ctx, int64(len(e.Refused)), m.measured)
+	}
+}
+
+func (m *instruments) addTools(ctx context.Context, counter metric.Int64Counter, names []string) {
+	if m.names == nil {
+		if len(names) > 0 {
+			counter.Add(ctx, int64(len(names)), m.measured)
+		}
+		return
+	}
+	for _, name := range names {
+		counter.Add(ctx, 1, m.measured, metric.WithAttributes(m.names.attribute(name)))
+	}
+}
+
+func (m *instruments) catalog(ctx context.Context, e toolsearch.CatalogEvent) {
+	m.size.Record(ctx, int64(e.Tools), m.measured)
+	m.refresh.Record(ctx, e.Duration.Seconds(), m.measured)
+}
+
+func (m *instruments) failure(ctx context.Context, e toolsearch.FailureEvent) {
+	m.failures.Add(ctx, 1, m.measured, metric.WithAttributes(failureAttributes(e)...))
+}
+
+// maxToolNames bounds the names of tools that metrics tell apart: servers may have any number.
+const maxToolNames = 1000
+
+// toolNames are the names told so far.
+type toolNames struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func (n *toolNames) attribute(name string) attribute.KeyValue {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.known[name] {
+		if len(n.known) == maxToolNames {
+			return keyToolName.String("_OTHER")
+		}
+		if n.known == nil {
+			n.known = make(map[string]bool)
+		}
+		n.known[name] = true
+	}
+	return keyToolName.String(name)
+}

@@ -1,0 +1,161 @@
+package otel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	api "go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/otel"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// These tests tell single events.
+
+// A span lasts as long as the search, and ends when its event is told.
+func TestSpanTimes(t *testing.T) {
+	tel := newTelemetry()
+	observe := otel.Observe(tel.options()...)
+	before := time.Now()
+	observe(t.Context(), toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
+	after := time.Now()
+	spans := tel.spans.GetSpans()
+	require.Len(t, spans, 1)
+	assert.Equal(t, 3*time.Second, spans[0].EndTime.Sub(spans[0].StartTime))
+	assert.WithinRange(t, spans[0].EndTime, before, after)
+}
+
+// selfWrapping is an error without an innermost error.
+type selfWrapping struct{}
+
+func (e *selfWrapping) Error() string { return "itself" }
+func (e *selfWrapping) Unwrap() error { return e }
+
+type timeout struct{}
+
+func (timeout) Error() string { return "late" }
+
+func TestErrorTypes(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{context.DeadlineExceeded, "timeout"},
+		{fmt.Errorf("search: %w", context.DeadlineExceeded), "timeout"},
+		{fmt.Errorf("search: %w", context.Canceled), "canceled"},
+		{fmt.Errorf("search: %w", fmt.Errorf("engine: %w", timeout{})), "otel_test.timeout"},
+		{errors.Join(timeout{}, errBroken), "otel_test.timeout"},
+		{&selfWrapping{}, "*otel_test.selfWrapping"},
+		{nil, "_OTHER"},
+	} {
+		tel := newTelemetry()
+		otel.Observe(tel.options()...)(t.Context(), toolsearch.FailureEvent{Part: "Source", Err: tt.err})
+		assert.Contains(t, drawMetrics(t, tel), "  1: error.type="+tt.want+" toolsearch.part=Source\n", "%v", tt.err)
+	}
+}
+
+// A group's failure is told apart from that of the Config's own Source.
+func TestFailureOfAGroup(t *testing.T) {
+	tel := newTelemetry()
+	otel.Observe(tel.options()...)(t.Context(), toolsearch.FailureEvent{Part: "Source", Group: "github", Err: errBroken})
+	assert.Contains(t, drawMetrics(t, tel), "  1: error.type=*errors.errorString toolsearch.group=github toolsearch.part=Source\n")
+}
+
+// What a model, a server or a searcher gives cannot break a span.
+func TestHostileContent(t *testing.T) {
+	tel := newTelemetry()
+	otel.Observe(tel.options(otel.WithContent())...)(t.Context(), toolsearch.SearchEvent{
+		Tool: "tool_search", Query: "mail\xff", Matches: []string{"a\"\xff", "b", "c", "d"},
+		Scores: []float64{math.NaN(), math.Inf(1), -1}, Err: errors.New("\xff"),
+	})
+	assert.Contains(t, drawSpans(tel.spans.GetSpans()), ""+
+		". gen_ai.retrieval.query.text = mail\uFFFD\n"+
+		"  . gen_ai.retrieval.documents = [{\"id\":\"a\\\"\\ufffd\"},{\"id\":\"b\"},{\"id\":\"c\",\"score\":-1},{\"id\":\"d\"}]\n")
+}
+
+// A server may have any number of tools. Metrics tell 1,000 names apart.
+func TestToolNamesAreBounded(t *testing.T) {
+	tel := newTelemetry()
+	observe := otel.Observe(tel.options(otel.WithToolNames())...)
+	for i := range 1500 {
+		observe(t.Context(), toolsearch.LoadEvent{Loaded: []string{fmt.Sprintf("tool_%d", i)}})
+	}
+	observe(t.Context(), toolsearch.LoadEvent{Loaded: []string{"tool_7"}})
+	list := tel.instruments(t)
+	require.Len(t, list, 1)
+	values := map[string]int64{}
+	for _, p := range list[0].Data.(metricdata.Sum[int64]).DataPoints {
+		name, _ := p.Attributes.Value("gen_ai.tool.name")
+		values[name.AsString()] = p.Value
+	}
+	assert.Len(t, values, 1001)
+	assert.Equal(t, int64(500), values["_OTHER"])
+	assert.Equal(t, int64(2), values["tool_7"])
+}
+
+// An agent that runs without a Runner takes its callbacks from the context. A selection by name
+// ranks nothing, so the place is that of the search before it.
+func TestRankWithoutARunner(t *testing.T) {
+	tel := newTelemetry()
+	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: otel.Observe(tel.options()...)})
+	require.NoError(t, err)
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+		Name: "reporter", Description: "Tells the news", Handlers: []adk.ChatModelAgentMiddleware{middleware},
+		Model: toolsearchtest.NewModel[*schema.Message](searching("mail weather"), searching("select:send_mail"), toolsearchtest.CallTool("send_mail", "{}"), toolsearchtest.Say("done")),
+	})
+	require.NoError(t, err)
+	ctx := callbacks.InitCallbacks(t.Context(), nil, otel.Handler(tel.options()...))
+	events := agent.Run(ctx, &adk.AgentInput{Messages: []*schema.Message{schema.UserMessage("What is new?")}})
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		require.NoError(t, event.Err)
+	}
+	assert.Contains(t, drawMetrics(t, tel), "toolsearch.call.rank: histogram in {rank}. Where the search had the tool that was then called.\n  1, sum 2,")
+}
+
+// The global providers are asked when no others are given.
+func TestGlobalProviders(t *testing.T) {
+	tel := newTelemetry()
+	tracers, meters := api.GetTracerProvider(), api.GetMeterProvider()
+	api.SetTracerProvider(tel.tracers)
+	api.SetMeterProvider(tel.meters)
+	defer api.SetTracerProvider(tracers)
+	defer api.SetMeterProvider(meters)
+	otel.Observe(otel.WithTracerProvider(nil), otel.WithMeterProvider(nil), nil)(t.Context(), toolsearch.SearchEvent{Tool: "tool_search"})
+	assert.Len(t, tel.spans.GetSpans(), 1)
+	assert.NotEmpty(t, tel.instruments(t))
+}
+
+// Runs that share a middleware tell their events at once.
+func TestConcurrentEvents(t *testing.T) {
+	tel := newTelemetry()
+	observe := otel.Observe(tel.options(otel.WithToolNames(), otel.WithContent())...)
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for j := range 50 {
+				name := fmt.Sprintf("tool_%d", i*j)
+				observe(context.Background(), toolsearch.SearchEvent{Tool: "tool_search", Matches: []string{name}})
+				observe(context.Background(), toolsearch.LoadEvent{Loaded: []string{name}, Refused: []string{name}})
+				observe(context.Background(), toolsearch.FailureEvent{Part: "Source", Err: errBroken})
+			}
+		}()
+	}
+	wait.Wait()
+	assert.Len(t, tel.spans.GetSpans(), 400)
+	assert.Contains(t, drawMetrics(t, tel), "  400: error.type=*errors.errorString toolsearch.part=Source\n")
+}

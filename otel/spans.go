@@ -1,0 +1,202 @@
+package otel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Events as spans, and as events of spans.
+
+// Attributes of the semantic conventions. Go's package of the conventions does not have all of
+// them yet.
+const (
+	keyOperation  = attribute.Key("gen_ai.operation.name")
+	keyDataSource = attribute.Key("gen_ai.data_source.id")
+	keyQuery      = attribute.Key("gen_ai.retrieval.query.text")
+	keyDocuments  = attribute.Key("gen_ai.retrieval.documents")
+	keyToolName   = attribute.Key("gen_ai.tool.name")
+	keyErrorType  = attribute.Key("error.type")
+)
+
+// Attributes of this library.
+const (
+	keySearcher = attribute.Key("toolsearch.searcher")
+	keyMatches  = attribute.Key("toolsearch.matches")   // of the tools found, how many the model got
+	keyTotal    = attribute.Key("toolsearch.total")     // tools that matched before the limit
+	keyNotFound = attribute.Key("toolsearch.not_found") // names that no tool has
+	keyLoaded   = attribute.Key("toolsearch.loaded")
+	keyUnloaded = attribute.Key("toolsearch.unloaded")
+	keyRefused  = attribute.Key("toolsearch.refused")
+	keyTools    = attribute.Key("toolsearch.tools")
+	keyAdded    = attribute.Key("toolsearch.added")
+	keyRemoved  = attribute.Key("toolsearch.removed")
+	keyPart     = attribute.Key("toolsearch.part")
+	keyGroup    = attribute.Key("toolsearch.group")
+	keyGroups   = attribute.Key("toolsearch.groups")
+	keyMessage  = attribute.Key("toolsearch.message") // the text of an error
+)
+
+type spans struct {
+	*settings
+	tracer trace.Tracer
+}
+
+func newSpans(s *settings) *spans {
+	return &spans{s, s.tracers.Tracer(scope, trace.WithSchemaURL(schema))}
+}
+
+// search makes the span of a search that has just ended. It returns the context of the span.
+func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Context {
+	end := time.Now()
+	ctx, span := s.tracer.Start(ctx, "retrieval "+e.Tool,
+		trace.WithTimestamp(end.Add(-e.Duration)),
+		trace.WithSpanKind(trace.SpanKindClient), // the conventions' kind, in the program or not
+		trace.WithAttributes(keyOperation.String("retrieval"), keyDataSource.String(e.Tool)),
+		trace.WithAttributes(s.attributes...))
+	defer span.End(trace.WithTimestamp(end))
+	if !span.IsRecording() {
+		return ctx
+	}
+	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total), keyNotFound.Int(len(e.NotFound)))
+	if s.content {
+		span.SetAttributes(keyQuery.String(strings.ToValidUTF8(e.Query, "\uFFFD")), keyDocuments.String(documents(e)))
+	}
+	switch {
+	case e.Err == nil:
+	case hasFailed(e):
+		span.SetAttributes(keyErrorType.String(errorType(e.Err)))
+		span.SetStatus(codes.Error, s.message(e.Err))
+	default:
+		s.addFailure(span, searchFailure(e))
+	}
+	return ctx
+}
+
+// hasFailed reports whether a failure left the model without a match. A failure that the search
+// recovered from is not the span's: the conventions leave out errors that were handled.
+func hasFailed(e toolsearch.SearchEvent) bool { return e.Err != nil && len(e.Matches) == 0 }
+
+func searcherOf(e toolsearch.SearchEvent) string {
+	if e.Searcher == "" {
+		return "none"
+	}
+	return e.Searcher
+}
+
+// documents returns the tools found as the conventions have it: a list of identifiers and scores.
+func documents(e toolsearch.SearchEvent) string {
+	type document struct {
+		ID    string   `json:"id"`
+		Score *float64 `json:"score,omitempty"`
+	}
+	list := make([]document, len(e.Matches))
+	for i, name := range e.Matches {
+		list[i].ID = name
+		if i < len(e.Scores) && !math.IsNaN(e.Scores[i]) && !math.IsInf(e.Scores[i], 0) {
+			list[i].Score = &e.Scores[i]
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "[]"
+	}
+	return string(text)
+}
+
+// searchFailure returns the failure of a search as the event that any other failure is.
+func searchFailure(e toolsearch.SearchEvent) toolsearch.FailureEvent {
+	return toolsearch.FailureEvent{Part: "Index", Err: e.Err}
+}
+
+// failureAttributes returns what metrics and spans tell of a failure. Groups are as few as the
+// configuration has.
+func failureAttributes(e toolsearch.FailureEvent) []attribute.KeyValue {
+	attributes := []attribute.KeyValue{keyPart.String(e.Part), keyErrorType.String(errorType(e.Err))}
+	if e.Group != "" {
+		attributes = append(attributes, keyGroup.String(e.Group))
+	}
+	return attributes
+}
+
+func (s *spans) load(ctx context.Context, e toolsearch.LoadEvent) {
+	s.add(trace.SpanFromContext(ctx), "toolsearch.load",
+		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)))
+}
+
+func (s *spans) catalog(ctx context.Context, e toolsearch.CatalogEvent) {
+	s.add(trace.SpanFromContext(ctx), "toolsearch.catalog",
+		keyTools.Int(e.Tools), keyAdded.Int(e.Added), keyRemoved.Int(e.Removed), keyGroups.StringSlice(e.Groups))
+}
+
+func (s *spans) failure(ctx context.Context, e toolsearch.FailureEvent) {
+	s.addFailure(trace.SpanFromContext(ctx), e)
+}
+
+func (s *spans) addFailure(span trace.Span, e toolsearch.FailureEvent) {
+	attributes := failureAttributes(e)
+	if message := s.message(e.Err); message != "" {
+		attributes = append(attributes, keyMessage.String(message))
+	}
+	s.add(span, "toolsearch.failure", attributes...)
+}
+
+func (s *spans) add(span trace.Span, name string, attributes ...attribute.KeyValue) {
+	if span.IsRecording() {
+		span.AddEvent(name, trace.WithAttributes(attributes...), trace.WithAttributes(s.attributes...))
+	}
+}
+
+// message returns the text of an error if content may leave the program, and "" if not.
+func (s *spans) message(err error) string {
+	if !s.content || err == nil {
+		return ""
+	}
+	return strings.ToValidUTF8(err.Error(), "\uFFFD")
+}
+
+// maxDepth bounds how deep errors are unwrapped: an error of a searcher may wrap itself, on which
+// errors.Is would not end.
+const maxDepth = 32
+
+// errorType returns a name for the kind of an error: "timeout", "canceled", or the type of the
+// innermost error, since the types that wrap it say little. A program has few of them.
+func errorType(err error) string {
+	if err == nil {
+		return "_OTHER"
+	}
+	for range maxDepth {
+		switch err {
+		case context.DeadlineExceeded:
+			return "timeout"
+		case context.Canceled:
+			return "canceled"
+		}
+		inner := unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+	return reflect.TypeOf(err).String()
+}
+
+// unwrap returns the error, or the first of the errors, that an error wraps; nil means none.
+func unwrap(err error) error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		if all := list.Unwrap(); len(all) > 0 {
+			return all[0]
+		}
+		return nil
+	}
+	return errors.Unwrap(err)
+}
