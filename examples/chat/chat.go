@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/cloudwego/eino/adk"
@@ -24,10 +25,14 @@ const (
 	resultLimit = 160
 )
 
+// pasteGap is how close together the lines of a paste come. A terminal hands them over at once,
+// and nobody types that fast.
+var pasteGap = 50 * time.Millisecond
+
 // A chat is the conversation and its output. The agent's goroutines call its callbacks. The
 // other methods are for one goroutine.
 type chat struct {
-	out     io.Writer
+	terminal
 	runner  *adk.Runner
 	history []*schema.Message
 	shown   []string // loaded tools, as last printed
@@ -50,12 +55,13 @@ func (c *chat) told(_ context.Context, e toolsearch.Event) {
 	c.searches = append(c.searches, search)
 }
 
-// talk answers line by line until an empty line, the end of the input or the end of ctx.
-func (c *chat) talk(ctx context.Context, in io.Reader) error {
+// talk answers question by question until an empty line, Ctrl-C at the prompt, the end of the
+// input or the end of ctx.
+func (c *chat) talk(ctx context.Context) error {
 	lines, failure := make(chan string), make(chan error, 1)
 	go func() { // a read from a terminal cannot be cancelled
 		defer close(lines)
-		scanner := bufio.NewScanner(in)
+		scanner := bufio.NewScanner(c.in)
 		scanner.Buffer(nil, lineLimit)
 		for scanner.Scan() {
 			select {
@@ -71,22 +77,63 @@ func (c *chat) talk(ctx context.Context, in io.Reader) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case line, more := <-lines:
+		case <-c.interrupts:
+			fmt.Fprintln(c.out)
+			return nil
+		case question, more := <-lines:
 			if !more {
 				fmt.Fprintln(c.out)
 				return <-failure
 			}
-			if strings.TrimSpace(line) == "" {
+			if c.isTyped {
+				question += pasted(lines)
+			}
+			if strings.TrimSpace(question) == "" {
 				return nil
 			}
-			c.answer(ctx, line)
+			c.answer(ctx, question)
 		}
 	}
 }
 
-// answer runs the agent. A failed run leaves the history and the session as they were before
-// the question, so the user can ask again.
+// pasted returns the lines that come along with the one just read.
+func pasted(lines <-chan string) string {
+	var rest strings.Builder
+	for {
+		select {
+		case line, more := <-lines:
+			if !more { // talk finds the end too
+				return rest.String()
+			}
+			rest.WriteString("\n" + line)
+		case <-time.After(pasteGap):
+			return rest.String()
+		}
+	}
+}
+
+// untilInterrupt returns a context that the next Ctrl-C ends. It listens until ctx ends, and
+// takes each Ctrl-C away from the prompt until then.
+func (c *chat) untilInterrupt(ctx context.Context) context.Context {
+	interrupted, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-c.interrupts:
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return interrupted
+}
+
+var errInterrupted = errors.New("stopped by Ctrl-C")
+
+// answer runs the agent until it ends, or Ctrl-C ends it. Such a run and a failed run leave the
+// history and the session as they were before the question, so the user can ask again.
 func (c *chat) answer(ctx context.Context, question string) {
+	listening, stopListening := context.WithCancel(ctx)
+	defer stopListening()
+	ctx = c.untilInterrupt(listening)
 	before, loaded := c.history, c.session.Loaded()
 	c.history = append(slices.Clip(c.history), schema.UserMessage(question))
 	events := c.runner.Run(toolsearch.WithSession(ctx, c.session), slices.Clip(c.history))
@@ -103,7 +150,11 @@ func (c *chat) answer(ctx context.Context, question string) {
 	}
 	if failure != nil {
 		c.history, c.session = before, toolsearch.NewSession(loaded...)
-		fmt.Fprintf(c.out, "[failed: %s]\n", printable(failure.Error()))
+		if errors.Is(context.Cause(ctx), errInterrupted) {
+			fmt.Fprintln(c.out, "\n[stopped; the question is forgotten]")
+		} else {
+			fmt.Fprintf(c.out, "[failed: %s]\n", printable(failure.Error()))
+		}
 		return
 	}
 	names := c.session.Loaded()
@@ -168,7 +219,7 @@ func (c *chat) showCalls(message *schema.Message) {
 	c.searches = nil
 	c.mu.Unlock()
 	for _, e := range searches {
-		fmt.Fprintf(c.out, "[searches %q: finds %d, gets %s]\n", printable(e.Query), e.Total, printable(strings.Join(e.Matches, ", ")))
+		fmt.Fprintf(c.out, "[searches %q: finds %s]\n", printable(e.Query), found(e))
 		if e.Err != nil {
 			fmt.Fprintf(c.out, "[searched by other means, since it failed: %s]\n", printable(e.Err.Error()))
 		}
@@ -180,6 +231,18 @@ func (c *chat) showCalls(message *schema.Message) {
 		}
 		fmt.Fprintf(c.out, "[gets %s]\n", string(result))
 	}
+}
+
+// found says what a search found.
+func found(e toolsearch.SearchEvent) string {
+	names := printable(strings.Join(e.Matches, ", "))
+	switch {
+	case len(e.Matches) == 0:
+		return "nothing"
+	case e.Total > len(e.Matches):
+		return fmt.Sprintf("%d tools, gets %s", e.Total, names)
+	}
+	return names
 }
 
 // printable drops characters that could control the terminal or disguise text.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,18 +27,23 @@ type endpoint struct {
 	mu      sync.Mutex
 	answers []string
 	seen    []seen
+	hangs   chan struct{} // told of each answer that hangs
 }
+
+// hang is an answer that does not come.
+const hang = "(hang)"
 
 // seen is what a request contained.
 type seen struct {
 	key, model, first string // the first message is the instruction, the second the list of names
+	last              string // the newest message
 	tools             []string
 	messages          int
 }
 
 func serve(t *testing.T, answers ...string) *endpoint {
 	t.Helper()
-	e := &endpoint{answers: answers}
+	e := &endpoint{answers: answers, hangs: make(chan struct{}, 1)}
 	e.Server = httptest.NewServer(http.HandlerFunc(e.answer))
 	t.Cleanup(e.Close)
 	return e
@@ -56,7 +62,13 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := seen{key: r.Header.Get("Authorization"), model: body.Model, first: body.Messages[1].Content, messages: len(body.Messages)}
+	if len(e.answers) > 0 && e.answers[0] == hang {
+		e.answers = e.answers[1:]
+		e.hangs <- struct{}{}
+		<-r.Context().Done()
+		return
+	}
+	s := seen{key: r.Header.Get("Authorization"), model: body.Model, first: body.Messages[1].Content, last: body.Messages[len(body.Messages)-1].Content, messages: len(body.Messages)}
 	for _, t := range body.Tools {
 		s.tools = append(s.tools, t.Function.Name)
 	}
@@ -101,7 +113,7 @@ func talk(t *testing.T, e *endpoint, input string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	args = append([]string{"-model", "m", "-base-url", e.URL + "/v1"}, args...)
-	require.NoError(t, run(t.Context(), args, noEnv, strings.NewReader(input), &out, io.Discard))
+	require.NoError(t, run(t.Context(), args, noEnv, terminal{in: strings.NewReader(input), out: &out, err: io.Discard}))
 	return out.String()
 }
 
@@ -118,7 +130,7 @@ func TestChat(t *testing.T) {
 	got := talk(t, e, "What fails in checkout?\nAnd in shop?\nAnd in shop?\n\nnever read", "-key", "secret")
 	for _, want := range []string{
 		"m with 166 tools to find. An empty line ends the chat.\n\n> ",
-		`[searches "+sentry list errors": finds `, ", gets mcp__sentry__list_errors]\n",
+		`[searches "+sentry list errors": finds `, " tools, gets mcp__sentry__list_errors]\n",
 		`[calls mcp__sentry__list_errors {"project":"checkout"}]` + "\n",
 		`[gets {"project":"checkout",`, "…]\n",
 		"A cart [2Jthat is undefined.\n[loaded: mcp__sentry__list_errors]\n\n> ",
@@ -152,7 +164,7 @@ func TestCatalogFile(t *testing.T) {
 	got := talk(t, e, "Open the door.", "-catalog", path)
 	const want = `m with 2 tools to find. An empty line ends the chat.
 
-> [searches "+house door": finds 1, gets open_door]
+> [searches "+house door": finds open_door]
 [calls open_door {"which":"front"}]
 [gets Not run: only the definition of open_door is known here. Tell the user that it would be called with {"which":"front"}]
 It would be opened.
@@ -171,11 +183,13 @@ func TestOptions(t *testing.T) {
 		want options
 		err  string
 	}{
-		{"", env, options{"a", "http://b/v1", "c", ""}, ""},
-		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f"}, ""},
+		{"", env, options{"a", "http://b/v1", "c", "", nil}, ""},
+		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f", nil}, ""},
 		{"-base-url y", nil, options{}, "no model"},
 		{"-model x", nil, options{}, "no key"},
-		{"-model x -base-url y", nil, options{"x", "y", "", ""}, ""},
+		{"-model x -base-url y", nil, options{"x", "y", "", "", nil}, ""},
+		{"-model x -- npx -y a b -- other", env, options{"x", "http://b/v1", "c", "", [][]string{{"npx", "-y", "a", "b"}, {"other"}}}, ""},
+		{"-model x -catalog f -- npx", env, options{}, "not both"},
 		{"-model x more", env, options{}, `unexpected argument "more"`},
 		{"-wrong", env, options{}, "not defined"},
 	} {
@@ -189,21 +203,102 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A chat that waits for the user ends when its context does.
-func TestInterrupt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	in, keep := io.Pipe() // nobody writes
-	defer keep.Close()
-	out, screen := io.Pipe()
-	ended := make(chan error, 1)
+// A keyboard is a chat's terminal in a test.
+type keyboard struct {
+	t          *testing.T
+	keys       *io.PipeWriter
+	screen     *bufio.Reader
+	interrupts chan os.Signal
+	ended      chan error
+}
+
+// sit starts a chat over an endpoint.
+func sit(ctx context.Context, t *testing.T, url string) *keyboard {
+	t.Helper()
+	in, keys := io.Pipe()
+	screen, out := io.Pipe()
+	k := &keyboard{t, keys, bufio.NewReader(screen), make(chan os.Signal, 1), make(chan error, 1)}
+	t.Cleanup(func() { keys.Close() })
 	go func() {
-		ended <- run(ctx, []string{"-model", "m", "-base-url", "http://127.0.0.1:1/v1"}, noEnv, in, screen, io.Discard)
-		screen.Close()
+		here := terminal{in: in, out: out, err: io.Discard, interrupts: k.interrupts, isTyped: true}
+		k.ended <- run(ctx, []string{"-model", "m", "-base-url", url}, noEnv, here)
+		out.Close()
 	}()
-	_, err := bufio.NewReader(out).ReadString('>')
-	require.NoError(t, err)
+	return k
+}
+
+func (k *keyboard) types(text string) {
+	k.t.Helper()
+	_, err := io.WriteString(k.keys, text)
+	require.NoError(k.t, err)
+}
+
+// reads reads the screen up to a text and returns it.
+func (k *keyboard) reads(until string) string {
+	k.t.Helper()
+	var text strings.Builder
+	for !strings.HasSuffix(text.String(), until) {
+		b, err := k.screen.ReadByte()
+		require.NoError(k.t, err, "after %q, waiting for %q", text.String(), until)
+		text.WriteByte(b)
+	}
+	return text.String()
+}
+
+// ends reads the rest of the screen and returns the chat's error.
+func (k *keyboard) ends() error {
+	_, err := io.Copy(io.Discard, k.screen)
+	require.NoError(k.t, err)
+	return <-k.ended
+}
+
+// A chat that waits for the user ends when its context does, and at Ctrl-C.
+func TestEndsAtThePrompt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	k := sit(ctx, t, "http://127.0.0.1:1/v1")
+	k.reads("> ")
 	cancel()
-	_, err = io.Copy(io.Discard, out)
-	require.NoError(t, err)
-	assert.NoError(t, <-ended)
+	assert.NoError(t, k.ends())
+
+	k = sit(t.Context(), t, "http://127.0.0.1:1/v1")
+	k.reads("> ")
+	k.interrupts <- os.Interrupt
+	assert.NoError(t, k.ends())
+}
+
+// Ctrl-C ends the answer, and the chat goes on as if the question had not been asked.
+func TestInterrupt(t *testing.T) {
+	e := serve(t, hang, "Four.")
+	k := sit(t.Context(), t, e.URL+"/v1")
+	k.reads("> ")
+	k.types("What is the meaning of life?\n")
+	<-e.hangs
+	k.interrupts <- os.Interrupt
+	assert.Equal(t, "\n[stopped; the question is forgotten]\n\n> ", k.reads("> "))
+	k.types("What is two and two?\n")
+	assert.Equal(t, "Four.\n\n> ", k.reads("> "))
+	require.Len(t, e.seen, 1)
+	assert.Equal(t, 3, e.seen[0].messages)
+	k.types("\n")
+	assert.NoError(t, k.ends())
+}
+
+// Lines that are pasted together are one question, empty lines among them too.
+func TestPaste(t *testing.T) {
+	defer func(gap time.Duration) { pasteGap = gap }(pasteGap)
+	pasteGap = time.Second // longer than any pause of this test's goroutines
+	e := serve(t, "A stack trace.")
+	k := sit(t.Context(), t, e.URL+"/v1")
+	k.reads("> ")
+	k.types("What is this?\n\npanic: nil map\n\tmain.go:7\n")
+	assert.Equal(t, "A stack trace.\n\n> ", k.reads("> "))
+	require.Len(t, e.seen, 1)
+	assert.Equal(t, "What is this?\n\npanic: nil map\n\tmain.go:7", e.seen[0].last)
+	k.types("\n")
+	assert.NoError(t, k.ends())
+}
+
+func TestSearchWithoutAMatch(t *testing.T) {
+	e := serve(t, `tool_search {"query":"zzzzzzzz"}`, "There is no such tool.")
+	assert.Contains(t, talk(t, e, "Do zzzzzzzz."), "[searches \"zzzzzzzz\": finds nothing]\nThere is no such tool.\n")
 }
