@@ -10,11 +10,11 @@
 // frequent error of checkout and to tell #incidents. Those 166 tools are make-believe, so nothing
 // is harmed. An MCP server's tools are real, and the chat does not ask before a call.
 //
-//	OPENAI_API_KEY=... go run . -model gpt-4o-mini
-//	go run . -base-url http://localhost:11434/v1 -model qwen3
-//	go run . -model gpt-4o-mini -catalog tools.jsonl
-//	go run . -model gpt-4o-mini -- npx -y @modelcontextprotocol/server-filesystem /tmp
-//	go run . -model gpt-4o-mini -- npx -y some-server -- other-server --with arguments
+//	OPENAI_API_KEY=... go -C examples/chat run . -model gpt-4o-mini
+//	go -C examples/chat run . -base-url http://localhost:11434/v1 -model qwen3
+//	go -C examples/chat run . -model gpt-4o-mini -catalog /path/to/tools.jsonl
+//	go -C examples/chat run . -model gpt-4o-mini -- npx -y @modelcontextprotocol/server-filesystem /tmp
+//	go -C examples/chat run . -model gpt-4o-mini -- npx -y some-server -- other-server --with arguments
 package main
 
 import (
