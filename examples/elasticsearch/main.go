@@ -3,7 +3,8 @@
 //
 //   - The first sync writes the whole catalog, the second only what has changed.
 //   - Elasticsearch, which knows nothing about agents, answers the model's search.
-//   - When the index is gone, the search continues by keywords and the event says why.
+//   - When the index is gone, BM25 answers in this program, finds the tool as well, and the event
+//     says why.
 //
 // It needs no cluster. Unless ELASTICSEARCH_URL is set, it starts a small server of its own,
 // package loopback. If it is set, the program and its tests use that cluster, with
@@ -102,6 +103,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: tools,
 		Index:        toolsearch.Retriever(r),
+		Fallback:     toolsearch.BM25, // it has the whole catalog in memory
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			event, ok := e.(toolsearch.SearchEvent)
 			if !ok {
@@ -109,7 +111,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 			}
 			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
 			if event.Err != nil {
-				fmt.Fprintf(out, "  by keywords, since %.110s...\n", oneLine(event.Err.Error()))
+				fmt.Fprintf(out, "  by the %s, since %.110s...\n", event.Searcher, oneLine(event.Err.Error()))
 			}
 		},
 	})
