@@ -1,0 +1,216 @@
+// Package loopback is a server that speaks a small part of Qdrant's gRPC protocol, for a machine
+// without Qdrant: collections of points with one vector and a payload, compared by cosine. It
+// keeps Qdrant's rules that matter to a catalog: an id is a UUID or a number, vectors have the
+// collection's length, and a query for a collection that does not exist is an error. It is no
+// replacement for Qdrant: it compares every vector, and keeps nothing.
+package loopback
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/qdrant/go-client/qdrant"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A Server listens on a free port of the loopback interface.
+type Server struct {
+	Port int
+
+	grpc *grpc.Server
+
+	mu          sync.Mutex
+	collections map[string]*collection
+	unwaited    int
+}
+
+type collection struct {
+	size   int
+	points map[string]*qdrant.PointStruct // by UUID
+}
+
+// Start starts a server without collections.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Port: listener.Addr().(*net.TCPAddr).Port, grpc: grpc.NewServer(), collections: make(map[string]*collection),
+	}
+	qdrant.RegisterCollectionsServer(s.grpc, collectionsService{s: s})
+	qdrant.RegisterPointsServer(s.grpc, pointsService{s: s})
+	go func() { _ = s.grpc.Serve(listener) }() // ends with Close
+	return s, nil
+}
+
+// Close ends the server and the requests under way.
+func (s *Server) Close() { s.grpc.Stop() }
+
+// Unwaited returns how many writes did not ask to wait until searches see them.
+func (s *Server) Unwaited() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unwaited
+}
+
+// within calls f with a collection, while no other request has it.
+func (s *Server) within(name string, f func(c *collection) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.collections[name]
+	if !ok {
+		return status.Errorf(codes.NotFound, "Not found: Collection `%s` doesn't exist!", name)
+	}
+	return f(c)
+}
+
+type collectionsService struct {
+	qdrant.UnimplementedCollectionsServer
+	s *Server
+}
+
+func (c collectionsService) CollectionExists(_ context.Context, r *qdrant.CollectionExistsRequest) (*qdrant.CollectionExistsResponse, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	_, ok := c.s.collections[r.CollectionName]
+	return &qdrant.CollectionExistsResponse{Result: &qdrant.CollectionExists{Exists: ok}}, nil
+}
+
+func (c collectionsService) Create(_ context.Context, r *qdrant.CreateCollection) (*qdrant.CollectionOperationResponse, error) {
+	params := r.VectorsConfig.GetParams()
+	if params.GetSize() == 0 || params.GetDistance() != qdrant.Distance_Cosine {
+		return nil, status.Error(codes.InvalidArgument, "loopback compares vectors of a given size by cosine")
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if _, ok := c.s.collections[r.CollectionName]; ok {
+		return nil, status.Errorf(codes.AlreadyExists, "Collection `%s` already exists!", r.CollectionName)
+	}
+	c.s.collections[r.CollectionName] = &collection{size: int(params.GetSize()), points: make(map[string]*qdrant.PointStruct)}
+	return &qdrant.CollectionOperationResponse{Result: true}, nil
+}
+
+func (c collectionsService) Delete(_ context.Context, r *qdrant.DeleteCollection) (*qdrant.CollectionOperationResponse, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	_, ok := c.s.collections[r.CollectionName]
+	delete(c.s.collections, r.CollectionName)
+	return &qdrant.CollectionOperationResponse{Result: ok}, nil
+}
+
+type pointsService struct {
+	qdrant.UnimplementedPointsServer
+	s *Server
+}
+
+// written answers a write. The collection is locked.
+func (p pointsService) written(wait bool) *qdrant.PointsOperationResponse {
+	state := qdrant.UpdateStatus_Completed
+	if !wait {
+		p.s.unwaited++
+		state = qdrant.UpdateStatus_Acknowledged
+	}
+	return &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: state}}
+}
+
+func (p pointsService) Upsert(_ context.Context, r *qdrant.UpsertPoints) (answer *qdrant.PointsOperationResponse, err error) {
+	err = p.s.within(r.CollectionName, func(c *collection) error {
+		for _, point := range r.Points {
+			if _, err := uuid.Parse(point.GetId().GetUuid()); err != nil {
+				return status.Errorf(codes.InvalidArgument, "Unable to parse UUID: %s", point.GetId().GetUuid())
+			}
+			if got := len(vectorOf(point)); got != c.size {
+				return status.Errorf(codes.InvalidArgument, "Wrong input: Vector dimension error: expected dim: %d, got %d", c.size, got)
+			}
+		}
+		for _, point := range r.Points {
+			c.points[point.GetId().GetUuid()] = point
+		}
+		answer = p.written(r.GetWait())
+		return nil
+	})
+	return answer, err
+}
+
+func (p pointsService) Delete(_ context.Context, r *qdrant.DeletePoints) (answer *qdrant.PointsOperationResponse, err error) {
+	err = p.s.within(r.CollectionName, func(c *collection) error {
+		for _, id := range r.GetPoints().GetPoints().GetIds() {
+			delete(c.points, id.GetUuid())
+		}
+		answer = p.written(r.GetWait())
+		return nil
+	})
+	return answer, err
+}
+
+func (p pointsService) Scroll(_ context.Context, r *qdrant.ScrollPoints) (answer *qdrant.ScrollResponse, err error) {
+	err = p.s.within(r.CollectionName, func(c *collection) error {
+		answer = &qdrant.ScrollResponse{}
+		limit := 10 // Qdrant's default
+		if r.Limit != nil {
+			limit = int(r.GetLimit())
+		}
+		for _, point := range c.sorted() {
+			if point.GetId().GetUuid() < r.GetOffset().GetUuid() {
+				continue
+			}
+			if len(answer.Result) == limit {
+				answer.NextPageOffset = point.Id
+				break
+			}
+			answer.Result = append(answer.Result, &qdrant.RetrievedPoint{Id: point.Id, Payload: point.Payload})
+		}
+		return nil
+	})
+	return answer, err
+}
+
+func (p pointsService) Query(_ context.Context, r *qdrant.QueryPoints) (answer *qdrant.QueryResponse, err error) {
+	query := r.GetQuery().GetNearest().GetDense().GetData()
+	err = p.s.within(r.CollectionName, func(c *collection) error {
+		if len(query) != c.size {
+			return status.Errorf(codes.InvalidArgument, "Wrong input: Vector dimension error: expected dim: %d, got %d", c.size, len(query))
+		}
+		answer = &qdrant.QueryResponse{}
+		for _, point := range c.sorted() {
+			answer.Result = append(answer.Result, &qdrant.ScoredPoint{Id: point.Id, Payload: point.Payload, Score: cosine(query, vectorOf(point))})
+		}
+		slices.SortStableFunc(answer.Result, func(a, b *qdrant.ScoredPoint) int { return cmp.Compare(b.Score, a.Score) })
+		answer.Result = answer.Result[:min(len(answer.Result), int(r.GetLimit()))]
+		return nil
+	})
+	return answer, err
+}
+
+// sorted returns the points in the order of their ids.
+func (c *collection) sorted() []*qdrant.PointStruct {
+	points := make([]*qdrant.PointStruct, 0, len(c.points))
+	for _, point := range c.points {
+		points = append(points, point)
+	}
+	slices.SortFunc(points, func(a, b *qdrant.PointStruct) int { return strings.Compare(a.GetId().GetUuid(), b.GetId().GetUuid()) })
+	return points
+}
+
+func vectorOf(point *qdrant.PointStruct) []float32 { return point.GetVectors().GetVector().GetData() }
+
+func cosine(a, b []float32) float32 {
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return float32(dot / math.Sqrt(aa*bb))
+}

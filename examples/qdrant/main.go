@@ -1,0 +1,165 @@
+// Qdrant keeps the tools of the quickstart in a collection, where an agent searches them. Watch
+// three things:
+//
+//   - The first sync writes the whole catalog, the second only what has changed.
+//   - Qdrant, which knows nothing about agents, answers the model's search.
+//   - When the collection is gone, the search continues by keywords and the event says why.
+//
+// It needs no Qdrant and no key: unless QDRANT_HOST is set, it starts a small stand-in, package
+// loopback. If it is set, the program and its tests use that server (QDRANT_PORT and
+// QDRANT_API_KEY if needed), in a collection with a random name that they delete.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+	"github.com/qdrant/go-client/qdrant"
+	"google.golang.org/grpc"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/qdrant/loopback"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := run(ctx, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// connect makes a client for the server at QDRANT_HOST, or for a stand-in.
+func connect() (client *qdrant.Client, stop func(), err error) {
+	stop = func() {}
+	host, port := os.Getenv("QDRANT_HOST"), 0
+	if host == "" {
+		server, err := loopback.Start()
+		if err != nil {
+			return nil, stop, err
+		}
+		host, port, stop = "127.0.0.1", server.Port, server.Close
+	} else if port, err = strconv.Atoi(cmp.Or(os.Getenv("QDRANT_PORT"), "6334")); err != nil {
+		return nil, stop, fmt.Errorf("QDRANT_PORT: %w", err)
+	}
+	key := os.Getenv("QDRANT_API_KEY")
+	client, err = clientOf(&qdrant.Config{Host: host, Port: port, APIKey: key, UseTLS: key != ""})
+	if err != nil {
+		stop()
+	}
+	return client, stop, err
+}
+
+// clientOf makes a client whose writes are visible when they return.
+func clientOf(config *qdrant.Config) (*qdrant.Client, error) {
+	config.SkipCompatibilityCheck = true // it would log a warning about the stand-in
+	config.GrpcOptions = append(config.GrpcOptions, grpc.WithChainUnaryInterceptor(waitForWrites))
+	return qdrant.NewClient(config)
+}
+
+// throwAway returns a new name for a collection.
+func throwAway() string { return "toolsearch-example-" + strings.ToLower(rand.Text()) }
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	client, stop, err := connect()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	defer func() { err = errors.Join(err, client.Close()) }()
+	e := &engine{client: client, collection: throwAway(), embedder: hashed{}, dims: hashedDims}
+	dropped := false
+	defer func() {
+		if !dropped { // also when ctx is done
+			err = errors.Join(err, client.DeleteCollection(context.WithoutCancel(ctx), e.collection))
+		}
+	}()
+
+	tools := services.Tools()
+	infos := make([]*schema.ToolInfo, len(tools))
+	for i, tool := range tools {
+		if infos[i], err = tool.Info(ctx); err != nil {
+			return err
+		}
+	}
+	for _, when := range []string{"first", "second"} {
+		stored, err := e.sync(ctx, infos, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s time: %d tools written, %d unchanged\n", when, stored.Written, stored.Unchanged)
+	}
+
+	r, err := e.retriever(ctx)
+	if err != nil {
+		return err
+	}
+	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
+		DynamicTools: tools,
+		Index:        toolsearch.Retriever(r),
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			event, ok := e.(toolsearch.SearchEvent)
+			if !ok {
+				return
+			}
+			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
+			if event.Err != nil {
+				fmt.Fprintf(out, "  by keywords, since %.60s...\n", event.Err)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := ask(ctx, out, middleware, "Give Ann her money back.", "refund charge", "mcp__stripe__refund_charge"); err != nil {
+		return err
+	}
+	if err := client.DeleteCollection(ctx, e.collection); err != nil {
+		return err
+	}
+	dropped = true
+	fmt.Fprintln(out, "\nThe collection is gone.")
+	return ask(ctx, out, middleware, "And Ben his.", "refund charge", "mcp__stripe__refund_charge")
+}
+
+// ask asks an agent a question. Its model searches for query, and calls a tool.
+func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question, query, tool string) error {
+	fmt.Fprintln(out, "\nuser:", question)
+	// Put a chat model of eino-ext in its place. This model plays a script and needs no key.
+	model := toolsearchtest.NewModel[*schema.Message](
+		toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q,"max_results":1}`, query)),
+		toolsearchtest.CallTool(tool, `{"charge":"ch_17"}`),
+		toolsearchtest.Say("Done."),
+	)
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "helper", Description: "Helps", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	})
+	if err != nil {
+		return err
+	}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return event.Err
+		}
+	}
+	for i, request := range model.Requests() {
+		fmt.Fprintf(out, "  model call %d saw %s\n", i+1, strings.Join(request.ToolNames(), ", "))
+	}
+	return nil
+}

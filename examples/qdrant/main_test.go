@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/qdrant/go-client/qdrant"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/qdrant/loopback"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+func Example() {
+	os.Unsetenv("QDRANT_HOST") // another server words its errors in its own way
+	main()
+	// Output:
+	// first time: 166 tools written, 0 unchanged
+	// second time: 0 tools written, 166 unchanged
+	//
+	// user: Give Ann her money back.
+	//   search "refund charge" finds mcp__stripe__refund_charge
+	//   model call 1 saw tool_search
+	//   model call 2 saw tool_search, mcp__stripe__refund_charge
+	//   model call 3 saw tool_search, mcp__stripe__refund_charge
+	//
+	// The collection is gone.
+	//
+	// user: And Ben his.
+	//   search "refund charge" finds mcp__stripe__refund_charge
+	//   by keywords, since toolsearch: the retriever failed: [Retriever] qdrant search ...
+	//   model call 1 saw tool_search
+	//   model call 2 saw tool_search, mcp__stripe__refund_charge
+	//   model call 3 saw tool_search, mcp__stripe__refund_charge
+}
+
+// everywhere runs a test against the stand-in, and against the server at QDRANT_HOST if that is set.
+func everywhere(t *testing.T, test func(t *testing.T, e *engine)) {
+	t.Run("loopback", func(t *testing.T) {
+		server, err := loopback.Start()
+		require.NoError(t, err)
+		t.Cleanup(server.Close)
+		client, err := clientOf(&qdrant.Config{Host: "127.0.0.1", Port: server.Port})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, client.Close()) })
+		test(t, newEngine(t, client))
+		assert.Zero(t, server.Unwaited(), "writes that searches may not see")
+	})
+	t.Run("server", func(t *testing.T) {
+		if os.Getenv("QDRANT_HOST") == "" {
+			t.Skip("QDRANT_HOST is not set")
+		}
+		client, _, err := connect()
+		require.NoError(t, err)
+		test(t, newEngine(t, client))
+	})
+}
+
+func newEngine(t *testing.T, client *qdrant.Client) *engine {
+	t.Helper()
+	e := &engine{client: client, collection: throwAway(), embedder: hashed{}, dims: hashedDims}
+	t.Cleanup(func() {
+		if exists, err := client.CollectionExists(context.Background(), e.collection); err == nil && exists {
+			assert.NoError(t, client.DeleteCollection(context.Background(), e.collection))
+		}
+	})
+	return e
+}
+
+func serviceInfos(t *testing.T) (infos []*schema.ToolInfo) {
+	t.Helper()
+	for _, tl := range services.Tools() {
+		info, err := tl.Info(t.Context())
+		require.NoError(t, err)
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Catalog {
+	t.Helper()
+	r, err := e.retriever(t.Context())
+	require.NoError(t, err)
+	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, toolsearch.Retriever(r))
+	require.NoError(t, err)
+	return catalog
+}
+
+func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []string) {
+	t.Helper()
+	result, err := catalog.Search(t.Context(), query, 3)
+	require.NoError(t, err)
+	for _, match := range result.Matches {
+		names = append(names, match.Info.Name)
+	}
+	return names
+}
+
+func TestFindsTools(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *engine) {
+		infos := serviceInfos(t)
+		_, err := e.sync(t.Context(), infos, nil)
+		require.NoError(t, err)
+		r, err := e.retriever(t.Context())
+		require.NoError(t, err)
+		documents, err := r.Retrieve(t.Context(), "refund charge")
+		require.NoError(t, err)
+		require.NotEmpty(t, documents)
+		assert.Equal(t, search.DocumentID("mcp__stripe__refund_charge"), documents[0].ID, "the best document of Qdrant")
+
+		catalog := catalogOf(t, e, infos)
+		for query, want := range map[string]string{
+			"create an issue":                    "mcp__github__create_issue",
+			"send message channel":               "mcp__slack__send_message",
+			"+stripe refund":                     "mcp__stripe__refund_charge",
+			"restart deployment kubernetes":      "mcp__kubernetes__restart_deployment",
+			"select:mcp__weather__sun_times":     "mcp__weather__sun_times",
+			"weather: forecast of the next days": "mcp__weather__daily_forecast",
+		} {
+			assert.Contains(t, found(t, catalog, query), want, query)
+		}
+	})
+}
+
+// A sync writes what is new or has changed, and deletes what has left.
+func TestSync(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *engine) {
+		infos := serviceInfos(t)
+		stored, err := e.sync(t.Context(), infos, nil)
+		require.NoError(t, err)
+		assert.Equal(t, 166, stored.Written)
+
+		changed := *infos[3]
+		changed.Desc += " Also on Sundays."
+		infos[3] = &changed
+		gone := infos[len(infos)-1].Name
+		stored, err = e.sync(t.Context(), infos[:len(infos)-1], nil)
+		require.NoError(t, err)
+		assert.Equal(t, 1, stored.Written)
+		assert.Equal(t, 164, stored.Unchanged)
+		assert.Equal(t, []string{search.DocumentID(gone)}, stored.Gone)
+		known, err := e.hashes(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, stored.Hashes, known, "what the collection has")
+	})
+}
+
+// More tools than a page of hashes has, with tags and aliases, which are lists.
+func TestManyToolsWithTags(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *engine) {
+		var infos []*schema.ToolInfo
+		for _, info := range serviceInfos(t) {
+			for _, suffix := range []string{"", "_a", "_b", "_c", "_d", "_e", "_f"} {
+				copied := *info
+				copied.Name += suffix
+				infos = append(infos, &copied)
+			}
+		}
+		annotate := func(info *schema.ToolInfo) search.Annotation {
+			return search.Annotation{Tags: []string{"tested"}, Aliases: []string{"alias of " + info.Name}}
+		}
+		stored, err := e.sync(t.Context(), infos, annotate)
+		require.NoError(t, err)
+		assert.Equal(t, len(infos), stored.Written)
+		stored, err = e.sync(t.Context(), infos, annotate)
+		require.NoError(t, err)
+		assert.Zero(t, stored.Written, "written at the second sync")
+	})
+}
+
+// What the server refuses is an error of the sync.
+func TestRefused(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *engine) {
+		e.dims++ // the embedder's vectors do not fit
+		_, err := e.sync(t.Context(), serviceInfos(t), nil)
+		assert.ErrorContains(t, err, "toolsearch: storing documents 1 to 100 of 166")
+		assert.ErrorContains(t, err, "dim")
+	})
+}
