@@ -81,7 +81,9 @@ func (s *Screen[M]) saw(r toolsearchtest.Request) {
 
 // line prints a text after its label. Its further lines are indented like the first.
 func (s *Screen[M]) line(label, text string) {
-	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n         ")
+	const indent = "         "
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent)
+	text = strings.ReplaceAll(text, indent+"\n", "\n")
 	fmt.Fprintf(s.out, "  %-6s %s\n", label, text)
 }
 
