@@ -54,6 +54,7 @@
 //
 //   - [Searchers] and [Tuning]: what a model can ask for, and how to make tools easy to find.
 //   - [Protocols] and [Settings]: what the model sees, and what it costs, prompt caches included.
+//   - [Recipes]: a web service, agents of agents, permissions, skills, engines.
 //   - [Operating] and [Security]: events, and what is trusted and bounded.
 //   - [Migrating] from Eino's package, [Compatibility], [Adapters], [Alternatives] and
 //     [Rough edges].
@@ -63,6 +64,7 @@
 // [Tuning]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/tuning.md
 // [Protocols]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/protocols.md
 // [Settings]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/settings.md
+// [Recipes]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/recipes/README.md
 // [Operating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/operating.md
 // [Security]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/security.md
 // [Migrating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/migrating.md

@@ -80,8 +80,11 @@ func TestEveryPageIsLinked(t *testing.T) {
 	pages, err := filepath.Glob(root + "/docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
+	names := []string{"docs/recipes/README.md"} // it lists its own pages
 	for _, page := range pages {
-		name := "docs/" + filepath.Base(page)
+		names = append(names, "docs/"+filepath.Base(page))
+	}
+	for _, name := range names {
 		assert.Contains(t, targets, name, "README.md has no link to it")
 		assert.True(t, strings.Contains(packageDoc, "/blob/main/"+name), "the package's documentation does not name %s", name)
 	}

@@ -23,10 +23,12 @@ const maxLines = 250
 // documents are the Markdown pages for users and contributors.
 func documents(t *testing.T) (names []string) {
 	t.Helper()
-	pages, err := filepath.Glob(root + "/docs/*.md")
-	require.NoError(t, err)
-	for _, page := range pages {
-		names = append(names, "docs/"+filepath.Base(page))
+	for _, folder := range []string{"docs/", "docs/recipes/"} {
+		pages, err := filepath.Glob(root + "/" + folder + "*.md")
+		require.NoError(t, err)
+		for _, page := range pages {
+			names = append(names, folder+filepath.Base(page))
+		}
 	}
 	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md",
 		"cmd/toolsearch/README.md", "examples/README.md")

@@ -49,7 +49,8 @@ func ownToolWins(ctx context.Context, out io.Writer) error {
 		DynamicTools: []tool.BaseTool{say("create_issue", "the server"), say("list_issues", "the server")},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if failure, ok := e.(toolsearch.FailureEvent); ok {
-				fmt.Fprintln(out, "  event:", failure.Err)
+				what, _, _ := strings.Cut(failure.Err.Error(), ";") // then what to do
+				fmt.Fprintln(out, "  event:", what)
 			}
 		},
 	})

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// marked matches a block of a page with the file that it is from. commands are the lines that a
+// page tells its reader to run.
+var (
+	marked   = regexp.MustCompile("(?ms)^<!-- (\\S+); a test keeps the two alike -->\n```\\w+\n(.*?)^```$")
+	blocks   = regexp.MustCompile("(?m)^```(?:go|text)$")
+	commands = regexp.MustCompile(`(?m)^go (?:-C (\S+) )?run (\S+)`)
+)
+
+func recipes(t *testing.T) (names []string) {
+	t.Helper()
+	for _, name := range documents(t) {
+		if strings.HasPrefix(name, "docs/recipes/") && name != "docs/recipes/README.md" {
+			names = append(names, name)
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+// plain is a text without what a test of a program's output adds to it: comment marks, and the
+// space around lines.
+func plain(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(strings.TrimPrefix(line, "//"))
+		lines = append(lines, line)
+	}
+	return "\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// The code and the output on a page are those of its program, which is tested.
+func TestRecipesAreTheirPrograms(t *testing.T) {
+	for _, name := range recipes(t) {
+		text := readDocument(t, name)
+		found := marked.FindAllStringSubmatch(text, -1)
+		assert.NotEmpty(t, found, "%s shows nothing of a program", name)
+		assert.Len(t, blocks.FindAllString(text, -1), len(found), "%s: each block of code or output says which file it is from", name)
+		for _, block := range found {
+			program, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(block[1])))
+			if assert.NoError(t, err, name) {
+				assert.True(t, strings.Contains(plain(string(program)), plain(block[2])), "%s: %s has no such lines:\n%s", name, block[1], block[2])
+			}
+		}
+	}
+}
+
+// Each page has a command that runs its program from the root of the repository.
+func TestRecipesSayHowToRun(t *testing.T) {
+	for _, name := range recipes(t) {
+		found := commands.FindAllStringSubmatch(readDocument(t, name), -1)
+		assert.NotEmpty(t, found, "%s says how to run its program", name)
+		for _, command := range found {
+			assert.FileExists(t, filepath.Join(root, filepath.FromSlash(command[1]), filepath.FromSlash(command[2]), "main.go"), "%s: %s", name, command[0])
+		}
+	}
+}
+
+// The list has every page.
+func TestRecipesAreListed(t *testing.T) {
+	targets := linksOf(readDocument(t, "docs/recipes/README.md"))
+	for _, name := range recipes(t) {
+		assert.Contains(t, targets, filepath.Base(name), "docs/recipes/README.md has no link to it")
+	}
+}
