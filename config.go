@@ -179,6 +179,9 @@ type Config struct {
 	// UnknownExplain.
 	Unknown UnknownPolicy
 
+	// ToolErrors says what happens to an error of a dynamic tool. Zero means ToolErrorsFail.
+	ToolErrors ToolErrorsPolicy
+
 	// HOW IT IS SAID
 
 	// ToolName is the name of the search tool. Two middlewares in one agent need different
@@ -276,6 +279,20 @@ const (
 	UnknownFail
 )
 
+// ToolErrorsPolicy says what happens to an error of a dynamic tool.
+type ToolErrorsPolicy int
+
+const (
+	// ToolErrorsFail leaves the error to Eino, which ends the run.
+	ToolErrorsFail ToolErrorsPolicy = iota
+	// ToolErrorsExplain makes the error the result of the call, which the model reads: up to 2 KiB
+	// of the error's text. A stream that breaks off ends with it. A panic counts as an error. A
+	// FailureEvent tells the error. Interrupts and the end of a cancelled run stay errors, and so
+	// does context.Canceled. The other tools of the agent are not concerned. Handlers of the agent
+	// after this middleware see the error, and handlers before it see the result.
+	ToolErrorsExplain
+)
+
 var validToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // withDefaults returns a copy of the configuration with every default filled in.
@@ -345,6 +362,8 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("toolsearch: no UnloadedPolicy %d", filled.Unloaded)
 	case filled.Unknown < UnknownExplain || filled.Unknown > UnknownFail:
 		return nil, fmt.Errorf("toolsearch: no UnknownPolicy %d", filled.Unknown)
+	case filled.ToolErrors < ToolErrorsFail || filled.ToolErrors > ToolErrorsExplain:
+		return nil, fmt.Errorf("toolsearch: no ToolErrorsPolicy %d", filled.ToolErrors)
 	case filled.Language < English || filled.Language > Chinese:
 		return nil, fmt.Errorf("toolsearch: no Language %d", filled.Language)
 	}

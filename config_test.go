@@ -172,6 +172,8 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 		{"a negative UnloadedPolicy", &toolsearch.Config{Unloaded: -1}, []string{"UnloadedPolicy", "-1"}},
 		{"an unknown UnloadedPolicy", &toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse + 1}, []string{"UnloadedPolicy", "2"}},
 		{"a negative UnknownPolicy", &toolsearch.Config{Unknown: -1}, []string{"UnknownPolicy", "-1"}},
+		{"a negative ToolErrorsPolicy", &toolsearch.Config{ToolErrors: -1}, []string{"ToolErrorsPolicy", "-1"}},
+		{"an unknown ToolErrorsPolicy", &toolsearch.Config{ToolErrors: toolsearch.ToolErrorsExplain + 1}, []string{"ToolErrorsPolicy", "2"}},
 		{"an unknown UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
 		{"a negative Language", &toolsearch.Config{Language: -1}, []string{"Language", "-1"}},
 		{"an unknown Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},

@@ -6,6 +6,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -134,6 +135,50 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 // summarization, may have rewritten the messages since BeforeModelRewriteState.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
 	return &lastWord[M]{inner: inner, m: m}, nil
+}
+
+// WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+func (m *middleware[M]) WrapInvokableToolCall(ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	explain := m.engine.explainer(ctx, call)
+	if explain == nil {
+		return endpoint, nil
+	}
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+		return explained(ctx, explain, plainResult, func() (string, error) { return endpoint(ctx, arguments, opts...) })
+	}, nil
+}
+
+// WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+func (m *middleware[M]) WrapStreamableToolCall(ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
+	explain := m.engine.explainer(ctx, call)
+	if explain == nil {
+		return endpoint, nil
+	}
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
+		return explainedStream(ctx, explain, plainResult, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
+	}, nil
+}
+
+// WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+func (m *middleware[M]) WrapEnhancedInvokableToolCall(ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
+	explain := m.engine.explainer(ctx, call)
+	if explain == nil {
+		return endpoint, nil
+	}
+	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
+		return explained(ctx, explain, enhancedResult, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
+	}, nil
+}
+
+// WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
+	explain := m.engine.explainer(ctx, call)
+	if explain == nil {
+		return endpoint, nil
+	}
+	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+		return explainedStream(ctx, explain, enhancedResult, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
+	}, nil
 }
 
 // read reads messages in one walk: their views, their rounds and their landmarks. names are

@@ -184,6 +184,7 @@ func (p *pair) configure(config toolsearch.Config) toolsearch.Config {
 	choose := func(most int) int { n := p.choices % most; p.choices /= most; return n }
 	config.Unloaded = toolsearch.UnloadedPolicy(choose(2))
 	config.Unknown = toolsearch.UnknownPolicy(choose(2))
+	config.ToolErrors = toolsearch.ToolErrorsPolicy(choose(2))
 	config.MaxPerNamespace = []int{0, 1, 2, -1}[choose(4)]
 	config.Reminder.MaxTokens = []int{0, 30}[choose(2)]
 	config.Reminder.Describe = choose(2) == 0
