@@ -1,0 +1,547 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/lock"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// These tests give the tools of several servers to an agent.
+
+// fileTools and memoryTools are the tools of two servers whose names say nothing of the server.
+func fileTools() []tool.BaseTool {
+	return testtools.EchoTools("read_file: Reads a file", "search: Searches for files")
+}
+
+func memoryTools() []tool.BaseTool {
+	return testtools.EchoTools("open_nodes: Reads what is remembered", "search_nodes: Searches what is remembered")
+}
+
+func twoServers() []toolsearch.Group {
+	return []toolsearch.Group{
+		{Name: "filesystem", Description: "Files of the project", Tools: fileTools()},
+		{Name: "memory", Tools: memoryTools()},
+	}
+}
+
+// grouped returns the first lines of the reminder of groups, with the lines of its list.
+func grouped(lines ...string) string {
+	return reminderOpen + strings.Join(append([]string{
+		`Load these with tool_search before use. They are grouped by prefix: "a__*: b, c" means a__b and a__c.`}, lines...), "\n") + reminderClose
+}
+
+// A group's name is the namespace of its tools by every door.
+func TestGroupsAreNamespaces(t *testing.T) {
+	var hinted []string
+	annotate := func(info *schema.ToolInfo) toolsearch.Annotation {
+		hinted = append(hinted, info.Name)
+		return toolsearch.Annotation{Namespace: "elsewhere", Hint: "zebra"}
+	}
+	playAll(t, []conversation{
+		{
+			name: "a search in a namespace", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25}, dynamic: []tool.BaseTool{},
+			turns: []turn{searching(`{"query":"memory: search"}`), searching(`{"query":"filesystem: search"}`)},
+			saw:   []string{"tool_search", "tool_search search_nodes", "tool_search search_nodes search"},
+			check: func(t *testing.T, o outcome) {
+				assert.Equal(t, grouped("filesystem (2): Files of the project", "read_file, search", "memory (2)", "open_nodes, search_nodes"), o.requests[0].Messages[0].Text)
+			},
+		},
+		{
+			name: "AlwaysLoaded", config: toolsearch.Config{Groups: twoServers(), AlwaysLoaded: []string{"memory:*"}}, dynamic: []tool.BaseTool{},
+			saw: []string{"tool_search open_nodes search_nodes"},
+		},
+		{
+			name: "a Filter", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25, Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)}, dynamic: []tool.BaseTool{},
+			turns: []turn{selecting("search,search_nodes"), searching(`{"query":"memory: search"}`)},
+			saw:   []string{"tool_search", "tool_search search", "tool_search search"},
+			check: func(t *testing.T, o outcome) {
+				for i, r := range o.requests {
+					assert.NotContains(t, r.Messages[0].Text, "memory", "call %d: the reminder", i)
+				}
+			},
+		},
+		{
+			name: "Annotate adds to it", config: toolsearch.Config{Groups: twoServers(), Annotate: annotate, Index: toolsearch.BM25, AlwaysLoaded: []string{"filesystem:search"}},
+			dynamic: testtools.EchoTools("ring: Rings"),
+			turns:   []turn{searching(`{"query":"filesystem: zebra"}`)},
+			saw:     []string{"tool_search search", "tool_search search read_file"},
+		},
+		{
+			name: "no group is left", config: toolsearch.Config{Groups: twoServers(), Filter: toolsearch.FilterTools(nil, []string{"ring"})},
+			dynamic: testtools.EchoTools("ring: Rings"),
+			check:   func(t *testing.T, o outcome) { checkAnnounced(t, o, "ring") },
+		},
+	})
+	assert.Contains(t, hinted, "read_file")
+}
+
+// kinds are tools of the four kinds.
+func kinds() []tool.BaseTool {
+	of := func(name string) counted {
+		return counted{&schema.ToolInfo{Name: name, Desc: "Does it"}, &atomic.Int32{}}
+	}
+	return []tool.BaseTool{&invokeTool{of("invoke")}, &streamTool{of("stream")},
+		&enhancedInvokeTool{of("enhanced")}, &enhancedStreamTool{of("enhanced_stream")}}
+}
+
+// With Prefix the model sees name__tool, whatever it does with the name, and the server gets its own
+// name. Two servers may then have the same tools, and so may the agent itself.
+func TestPrefix(t *testing.T) {
+	groups := []toolsearch.Group{{Name: "My server", Tools: kinds(), Prefix: true}, {Name: "b", Tools: kinds(), Prefix: true}}
+	var turns []turn
+	for _, name := range []string{"invoke", "stream", "enhanced", "enhanced_stream"} {
+		turns = append(turns, calling("My_server__"+name)) // loads and runs it
+	}
+	ran := func(t *testing.T, o outcome) {
+		for i, want := range []string{"invoked with {}", "streamed with {}", "enhanced, invoked with {}", "enhanced, streamed with {}"} {
+			assert.Equal(t, want, strings.ReplaceAll(o.result(t, fmt.Sprintf("call_%d", i+1)), "\n", "")) // a stream has a part a line
+		}
+	}
+	dispatched := slices.Clone(turns)
+	for i := range dispatched {
+		dispatched[i] = toolsearchtest.CallTool("call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, turns[i].Calls[0].Name))
+	}
+	own := testtools.EchoTools("invoke: The agent's own")
+	playAll(t, []conversation{
+		{name: "calls", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{}, static: own, turns: turns, check: ran},
+		{name: "call_tool", config: toolsearch.Config{Groups: groups, Protocol: toolsearch.ProtocolDispatch}, dynamic: []tool.BaseTool{}, turns: dispatched, check: ran},
+		{
+			name: "select", config: toolsearch.Config{Groups: groups, AlwaysLoaded: []string{"b__inv*", "b:b__str*"}}, dynamic: []tool.BaseTool{},
+			turns: []turn{selecting("b__enhanced,My_server__invoke,invoke")},
+			saw:   []string{"tool_search b__invoke b__stream", "tool_search b__invoke b__stream b__enhanced My_server__invoke"},
+			check: func(t *testing.T, o outcome) {
+				assert.Equal(t, grouped("My server (4)", "My_server__invoke, My_server__stream, My_server__enhanced, My_server__enhanced_stream",
+					"b__*: enhanced, enhanced_stream"), o.requests[0].Messages[0].Text)
+			},
+		},
+		{
+			name: "a stored history", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{},
+			history: []message{
+				{Role: toolsearchtest.User, Text: "Do it."},
+				{Role: toolsearchtest.Assistant, Calls: []call{called("s", "tool_search", `{"query":"select:b__stream"}`)}},
+				{Role: toolsearchtest.Tool, CallID: "s", Text: `{"matches":["b__stream"]}`},
+				{Role: toolsearchtest.Assistant, Text: "I can."},
+			},
+			saw: []string{"tool_search b__stream"},
+		},
+	})
+}
+
+// An interrupt within a tool with a prefix is resumed in that tool, and Eino's callbacks tell the
+// name that the model saw.
+func TestPrefixAtResume(t *testing.T) {
+	t.Run("message", testPrefixAtResume[*schema.Message])
+	t.Run("agentic", testPrefixAtResume[*schema.AgenticMessage])
+}
+
+func testPrefixAtResume[M adk.MessageType](t *testing.T) {
+	config := toolsearch.Config{Groups: []toolsearch.Group{
+		{Name: "a", Tools: []tool.BaseTool{confirming("delete_all")}, Prefix: true},
+		{Name: "b", Tools: testtools.EchoTools("delete_all: Deletes"), Prefix: true},
+	}}
+	for _, streaming := range []bool{false, true} {
+		store := &memoryStore{}
+		interrupted[M](t, store, streaming, config, selecting("a__delete_all"), toolsearchtest.CallTools(called("d", "a__delete_all", "{}")))
+		o := resumed[M](t, store, streaming, config)
+		require.NoError(t, o.err)
+		assert.Equal(t, "confirmed", o.result(t, "d"))
+	}
+
+	var mu sync.Mutex
+	var names []string
+	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		mu.Lock()
+		defer mu.Unlock()
+		if info.Component == components.ComponentOfTool {
+			names = append(names, info.Name+" of type "+info.Type)
+		}
+		return ctx
+	}).Build()
+	scripted := toolsearchtest.NewModel[M](calling("b__delete_all"), toolsearchtest.Say("done"))
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}})
+	ctx := callbacks.InitCallbacks(context.Background(), nil, handler)
+	_, err := drain(agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: encoded[M](question...)}))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b__delete_all of type EchoTool"}, names)
+}
+
+// A name with its prefix that is too long for providers is cut: always in the same way, and no two
+// alike.
+func TestLongPrefixedNames(t *testing.T) {
+	long := strings.Repeat("a_long_name_", 5) // 60 letters
+	names := func(tools ...string) (names []string) {
+		middleware := newMiddleware[*schema.Message](t, toolsearch.Config{AlwaysLoaded: []string{"*"}, Groups: []toolsearch.Group{
+			{Name: "server", Source: sourceOf(tools...), Prefix: true},
+			{Name: "other", Source: sourceOf(tools...), Prefix: true},
+		}})
+		return converse(context.Background(), t, way{}, with(middleware), calling("server__"+"b")).requests[0].ToolNames()[1:]
+	}
+	got := names(long+"1", long+"2", "b")
+	require.Len(t, sortedSet(got), 6)
+	for _, name := range got {
+		assert.Regexp(t, `^(server|other)__[a-z0-9_]+$`, name)
+		assert.LessOrEqual(t, len(name), 64)
+	}
+	assert.Equal(t, []string{"server__" + (long + "1")[:47] + "_3067ab0b"}, got[:1])
+	assert.Equal(t, got[:3], names("b", long+"2", long+"1")[:3], "the same names in another order")
+}
+
+// What New says about groups.
+func TestNewChecksGroups(t *testing.T) {
+	group := func(names ...string) (groups []toolsearch.Group) {
+		for _, name := range names {
+			groups = append(groups, toolsearch.Group{Name: name, Tools: testtools.EchoTools(fmt.Sprintf("tool%d: Does", len(groups)))})
+		}
+		return groups
+	}
+	prefixed := func(groups []toolsearch.Group) []toolsearch.Group {
+		for i := range groups {
+			groups[i].Prefix = true
+		}
+		return groups
+	}
+	clashing := func() []toolsearch.Group {
+		return []toolsearch.Group{{Name: "a", Tools: fileTools()}, {Name: "b", Tools: fileTools()}}
+	}
+	for _, tt := range []struct {
+		name   string
+		config toolsearch.Config
+		want   []string
+	}{
+		{"no name", toolsearch.Config{Groups: group("a", "")}, []string{"Groups[1]", "no Name; set"}},
+		{"a name twice", toolsearch.Config{Groups: group("My-Server", "x", "my_server")}, []string{`Groups[2], "my_server"`, `Groups[0], "My-Server"`, "rename"}},
+		{"a long name", toolsearch.Config{Groups: group(strings.Repeat("n", 129))}, []string{"129 bytes", "shorten it to 128"}},
+		{"a control character", toolsearch.Config{Groups: group("a\nb")}, []string{`"a\nb"`, "not visible"}},
+		{"a colon", toolsearch.Config{Groups: group("a:b")}, []string{"colon"}},
+		{"half a character", toolsearch.Config{Groups: group("a\xff")}, []string{"not visible"}},
+		{"a prefix without letters", toolsearch.Config{Groups: prefixed(group("文件"))}, []string{"Prefix", "this one has 0"}},
+		{"a long prefix", toolsearch.Config{Groups: prefixed(group(strings.Repeat("n", 33)))}, []string{"Prefix", "this one has 33"}},
+		{"a prefix twice", toolsearch.Config{Groups: prefixed(group("a.b", "a b"))}, []string{"the same prefix, a_b__", "rename"}},
+		{"a tool of two groups", toolsearch.Config{Groups: clashing()}, []string{`group "b": tool 0: duplicate name "read_file", tool 0 of Tools of group "a"`, "Prefix"}},
+		{"a tool of DynamicTools", toolsearch.Config{DynamicTools: fileTools(), Groups: clashing()[:1]}, []string{`group "a": tool 0`, "of DynamicTools", "Prefix"}},
+		{"a meta-tool's name", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: testtools.EchoTools("tool_search: Mine")}}}, []string{`group "a": tool 0`, `"tool_search"`}},
+		{"a nil tool", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: []tool.BaseTool{nil}}}}, []string{`group "a": tool 0`, "nil"}},
+		{"a refused tool", toolsearch.Config{StrictTools: true, Groups: []toolsearch.Group{{Name: "a", Tools: testtools.EchoTools("a b: Does")}}}, []string{`Tools of group "a": providers refuse`}},
+	} {
+		for where, err := range buildAll(t, &tt.config) {
+			checkMessage(t, tt.name+", "+where, err, tt.want)
+		}
+	}
+	groups := clashing()
+	groups[0].Prefix = true
+	for where, err := range buildAll(t, &toolsearch.Config{Groups: groups}) {
+		assert.NoError(t, err, where)
+	}
+}
+
+// servers are groups whose Sources can be set, in an agent.
+type servers struct {
+	config toolsearch.Config
+	of     map[string]*server
+
+	mu     sync.Mutex
+	told   []string // failures by group: "group: reason"
+	groups [][]string
+}
+
+func newServers(names ...string) *servers {
+	s := &servers{of: make(map[string]*server)}
+	for _, name := range names {
+		s.of[name] = &server{}
+		s.of[name].serve(name + "_tool: Does")
+		s.config.Groups = append(s.config.Groups, toolsearch.Group{Name: name, Source: s.of[name].source})
+	}
+	s.config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch e := e.(type) {
+		case toolsearch.FailureEvent:
+			s.told = append(s.told, e.Part+" of "+e.Group+": "+e.Err.Error())
+		case toolsearch.CatalogEvent:
+			s.groups = append(s.groups, e.Groups)
+		}
+	}
+	return s
+}
+
+// reset returns what was told, and forgets it.
+func (s *servers) reset() (told []string, groups [][]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told, groups = s.told, s.groups
+	s.told, s.groups = nil, nil
+	return told, groups
+}
+
+// A group that fails keeps its last good answer, and costs the others nothing.
+func TestGroupsFailAlone(t *testing.T) {
+	inAllWays(t, testGroupsFailAlone[*schema.Message], testGroupsFailAlone[*schema.AgenticMessage])
+}
+
+func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
+	s := newServers("a", "b", "c")
+	s.config.DynamicTools = testtools.EchoTools("ring: Rings")
+	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "unindexable" }) {
+			return nil, errors.New("cannot index that")
+		}
+		return toolsearch.Keyword(ctx, docs)
+	}
+	s.of["b"].err = errors.New("no route to host")
+	middleware := newMiddleware[M](t, s.config)
+	run := func(names string) ([]string, [][]string) {
+		t.Helper()
+		o := converse(context.Background(), t, w, with(middleware), selecting("a_tool,b_tool,c_tool"))
+		checkSaw(t, "the model", o, "tool_search", strings.TrimSpace("tool_search "+names))
+		return s.reset()
+	}
+
+	told, groups := run("a_tool c_tool")
+	assert.Equal(t, []string{`Source of b: toolsearch: Source of group "b": no route to host; the last good catalog of 3 tools stays`}, told, "before b ever answered")
+	assert.Equal(t, [][]string{{"a", "c"}}, groups)
+
+	s.of["b"].serve("b_tool: Does")
+	told, groups = run("a_tool b_tool c_tool")
+	assert.Empty(t, told, "b answers")
+	assert.Equal(t, [][]string{{"b"}}, groups)
+
+	for name, fail := range map[string]func(b *server){
+		"no route to host":  func(b *server) { b.err = errors.New("no route to host") },
+		"connection lost":   func(b *server) { b.panics = true },
+		"no tools":          func(b *server) { b.serveTools() },
+		"no tool can be":    func(b *server) { b.serve("not a name: Does") },
+		"cannot index that": func(b *server) { b.serve("unindexable: Does") },
+	} {
+		fail(s.of["b"])
+		for i := range 2 { // the first run also has to take what is new of the others
+			more := fmt.Sprintf("more%d_%s: Does", i, strings.ReplaceAll(name, " ", "_"))
+			s.of["a"].serve("a_tool: Does", more)
+			s.of["c"].serve("c_tool: Does", "c_"+more)
+			told, groups = run("a_tool b_tool c_tool")
+			if assert.Len(t, told, 1, name) {
+				assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": `, name)
+				assert.Contains(t, told[0], name)
+			}
+			assert.Equal(t, []string{"a", "c"}, sortedSet(slices.Concat(groups...)), "%s: the groups that changed", name)
+		}
+		s.of["b"].serve("b_tool: Does")
+	}
+	asked := s.of["a"].asked.Load()
+	assert.Equal(t, asked, s.of["b"].asked.Load(), "each Source is asked once a run")
+}
+
+// A group that hangs holds a run for SourceTimeout and not the next runs, and its last good answer
+// stays.
+func TestGroupHangs(t *testing.T) {
+	s := newServers("a", "b")
+	s.config.SourceTimeout = 200 * time.Millisecond
+	hangs, release := make(chan bool, 1), make(chan struct{})
+	hangs <- true
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		select {
+		case <-hangs:
+			<-release // whatever its context says
+		default:
+		}
+		return source(ctx)
+	}
+	middleware := newMiddleware[*schema.Message](t, s.config)
+	run := func() []string {
+		t.Helper()
+		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	told, _ := s.reset()
+	if assert.Len(t, told, 1) {
+		assert.Contains(t, told[0], `group "b": no answer within 200ms`)
+	}
+	asked := s.of["b"].asked.Load()
+	s.of["a"].serve("a_tool: Does", "another: Does")
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	assert.Equal(t, asked, s.of["b"].asked.Load(), "b rests")
+	require.Eventually(t, func() bool { return len(run()) == 3 }, 10*time.Second, 20*time.Millisecond, "b comes back")
+	close(release)
+}
+
+// Of two tools of one name the tool of the earlier group stays. An event says what to do.
+func TestGroupsClash(t *testing.T) {
+	inAllWays(t, testGroupsClash[*schema.Message], testGroupsClash[*schema.AgenticMessage])
+}
+
+func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
+	s := newServers("a", "b")
+	s.config.Groups = append(s.config.Groups, toolsearch.Group{Name: "fixed", Tools: testtools.EchoTools("first: Does")})
+	s.of["a"].serve("only_a: Does")
+	s.of["b"].serve("search: Searches in b", "first: Does in b", "only_b: Does")
+	middleware := newMiddleware[M](t, s.config)
+	run := func(want string) []string {
+		t.Helper()
+		o := converse(context.Background(), t, w, with(middleware), selecting("search"))
+		require.Len(t, o.last().Tools, 2)
+		assert.Equal(t, want, o.last().Tools[1].Desc)
+		told, _ := s.reset()
+		return told
+	}
+	told := run("Searches in b")
+	if assert.Len(t, told, 1) {
+		assert.Contains(t, told[0], `Source of group "b": left out or mended: tool 1, "first": another dynamic tool has this name`)
+		assert.Contains(t, told[0], "Prefix")
+		assert.NotContains(t, told[0], `"search"`)
+	}
+	s.of["a"].serve("only_a: Does", "search: Searches in a")
+	told = run("Searches in a")
+	if assert.Len(t, told, 1, "although b did not change") {
+		assert.Contains(t, told[0], `tool 0, "search": another dynamic tool has this name`)
+	}
+	assert.Empty(t, run("Searches in a"))
+	// New values of the same tools, in another order, of the group that lost a tool.
+	s.of["b"].serve("only_b: Does", "first: Does in b", "search: Searches in b")
+	assert.Empty(t, run("Searches in a"))
+	o := converse(context.Background(), t, w, with(middleware), calling("only_b"))
+	assert.Equal(t, "only_b ran with {}", o.result(t, "call_1"))
+	s.of["a"].serve("only_a: Does")
+	run("Searches in b")
+}
+
+// Runs that start while the sources change get a whole catalog each: every group's tools, of one of
+// its answers.
+func TestGroupsChangeUnderLoad(t *testing.T) {
+	s := newServers("a", "b", "c")
+	middleware := newMiddleware[*schema.Message](t, s.config)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for j := range 20 {
+				name := []string{"a", "b", "c"}[(i+j)%3]
+				s.of[name].serve(fmt.Sprintf("%s_x%d: Does", name, j%4), name+"_tool: Does")
+				_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+				if !assert.NoError(t, err) {
+					return
+				}
+				var names []string
+				for _, tl := range runCtx.Tools {
+					info, err := tl.Info(context.Background())
+					assert.NoError(t, err)
+					text, err := tl.(tool.InvokableTool).InvokableRun(context.Background(), "{}")
+					assert.NoError(t, err)
+					if info.Name != "tool_search" {
+						assert.True(t, strings.HasPrefix(text, info.Name+" ran"), "%s answers %q", info.Name, text)
+						names = append(names, info.Name)
+					}
+				}
+				for _, name := range []string{"a_tool", "b_tool", "c_tool"} {
+					assert.Contains(t, names, name)
+				}
+			}
+		}()
+	}
+	group.Wait()
+	told, _ := s.reset()
+	assert.Empty(t, told)
+}
+
+// The descriptions of groups share the room: what the short ones do not need goes to the long ones.
+func TestGroupDescriptions(t *testing.T) {
+	describe := func(maxTokens int, namespaces map[string]string, descriptions ...string) string {
+		config := toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: maxTokens, Namespaces: namespaces}}
+		for i, text := range descriptions {
+			name := fmt.Sprintf("s%d", i)
+			config.Groups = append(config.Groups, toolsearch.Group{Name: name, Description: text, Tools: testtools.EchoTools("t" + name + ": Does")})
+		}
+		return reminderOf(t, config)
+	}
+	long := func(word string, n int) string { return strings.TrimSpace(strings.Repeat(word+" ", n)) }
+	lengths := func(text string) (lengths []int) {
+		for _, line := range strings.Split(text, "\n")[2:] {
+			if _, description, ok := strings.Cut(line, ": "); ok {
+				lengths = append(lengths, len(description))
+			}
+		}
+		return lengths
+	}
+
+	got := lengths(describe(0, nil, long("word", 1000), "Little.", long("other", 1000), long("third", 1000)))
+	require.Len(t, got, 4)
+	assert.Equal(t, 7, got[1])
+	for _, i := range []int{0, 2, 3} {
+		assert.InDelta(t, (4000-7)/3, got[i], 12, "description %d", i)
+	}
+	assert.InDelta(t, 2048, lengths(describe(0, nil, long("word", 1000)))[0], 12, "2 KiB are read")
+	got = lengths(describe(0, nil, long("word", 1000), long("short", 10)))
+	assert.Equal(t, 59, got[1])
+
+	for tokens := 25; tokens < 600; tokens += 7 {
+		text := describe(tokens, nil, long("fourth", 200), "Little.", long("second", 200))
+		assert.LessOrEqual(t, len(text), 4*tokens)
+		if got := lengths(text); strings.Contains(text, "grouped by prefix") {
+			require.Len(t, got, 3)
+			assert.InDelta(t, got[0], got[2], 6, "%d tokens", tokens)
+			assert.Equal(t, 7, got[1], "%d tokens", tokens)
+		}
+	}
+	assert.Contains(t, describe(0, map[string]string{"s0": "Mine"}, "Theirs", "Second"), "s0 (1): Mine\nts0\ns1 (1): Second\nts1")
+	assert.Contains(t, describe(0, map[string]string{"s0": ""}, "Theirs", "Second"), "use. They are grouped by prefix: \"a__*: b, c\" means a__b and a__c.\ns0 (1)\nts0\n")
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = long("word", 100)
+	}
+	assert.Contains(t, describe(0, nil, many...), "\ns499 (1)\nts499\n", "so many groups that each has too little room")
+
+	for _, text := range hostileTexts {
+		for _, tokens := range []int{0, 60} {
+			inner := strings.TrimSuffix(strings.TrimPrefix(describe(tokens, nil, text+strings.Repeat("long ", 1000), text), reminderOpen), reminderClose)
+			assert.NotContains(t, inner, "<", "%q", text)
+			assert.NotContains(t, inner, ">", "%q", text)
+			assert.LessOrEqual(t, strings.Count(inner, "\n"), 4, "%q", text)
+		}
+	}
+	assert.Equal(t, describe(50, nil, "日本語"+long("word", 100), long("other", 100)), describe(50, nil, "日本語"+long("word", 100), long("other", 100)))
+}
+
+// A lock names a tool with a prefix as the model sees it.
+func TestLockOfGroups(t *testing.T) {
+	groups := []toolsearch.Group{{Name: "files", Tools: fileTools(), Prefix: true}}
+	var docs []toolsearch.Document
+	record := func(_ context.Context, doc toolsearch.Document) bool { docs = append(docs, doc); return true }
+	converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, toolsearch.Config{Groups: groups, Filter: record})))
+	require.Len(t, docs, 2)
+	definition, err := lock.Define(docs[0])
+	require.NoError(t, err)
+	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, definition.ID)
+}
+
+// A result is shared between groups as between any namespaces.
+func TestFairnessBetweenGroups(t *testing.T) {
+	var specs []string
+	for i := range 20 {
+		specs = append(specs, fmt.Sprintf("search_%d: search search files mail", i))
+	}
+	config := toolsearch.Config{Index: toolsearch.BM25, Groups: []toolsearch.Group{
+		{Name: "greedy", Tools: testtools.EchoTools(specs...)},
+		{Name: "modest", Tools: testtools.EchoTools("find_mail: Finds mail by its subject, its sender and the day on which it was sent, in all folders")},
+	}}
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"search mail"}`))
+	assert.Contains(t, o.last().ToolNames(), "find_mail")
+}
