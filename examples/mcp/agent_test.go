@@ -94,12 +94,17 @@ func findsTool[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMi
 // turn.
 func converse[M adk.MessageType](t *testing.T, search adk.TypedChatModelAgentMiddleware[M], question string, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 	t.Helper()
+	return converseWith(t, []adk.TypedChatModelAgentMiddleware[M]{search}, question, turns...)
+}
+
+func converseWith[M adk.MessageType](t *testing.T, handlers []adk.TypedChatModelAgentMiddleware[M], question string, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	model := toolsearchtest.NewModel[M](turns...)
 	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
 		Name: "assistant", Description: "Helps with GitHub", Model: model,
-		Handlers: []adk.TypedChatModelAgentMiddleware[M]{search},
+		Handlers: handlers,
 	})
 	require.NoError(t, err)
 	events := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, question)

@@ -2,6 +2,11 @@
 // only the search tool at first, and then the tools it searched for. The catalog follows the
 // server, which may announce that its tools changed (live.go).
 //
+// With a file of servers, as clients of MCP keep it, it starts these servers instead and shows the
+// list of their tools that the model sees (groups.go):
+//
+//	go run . mcp.json
+//
 // No key is needed. The model is a script. The server's calls fail, since the server may not
 // reach anything outside this machine.
 package main
@@ -27,6 +32,12 @@ import (
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
+	if len(os.Args) > 1 {
+		if err := showFile(ctx, os.Stdout, os.Args[1]); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	fmt.Println("Starting GitHub's MCP server; the first time, building it may take a minute.")
 	server, stop, err := connect(ctx)
 	if err == nil {

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloudwego/eino-ext/components/tool/mcp/officialmcp"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// The whole way from a usual file of servers, {"mcpServers": {...}}, to Config.Groups: a group for
+// each server, with the server's instructions as the description.
+
+// serverEntry is a server of the file: a command to run, or the URL of a server that runs already.
+type serverEntry struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+}
+
+// readServers reads a file of servers, in the order of their names.
+func readServers(file []byte) ([]*server, error) {
+	var read struct {
+		Servers map[string]serverEntry `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(file, &read); err != nil {
+		return nil, err
+	}
+	var servers []*server
+	for _, name := range slices.Sorted(maps.Keys(read.Servers)) {
+		entry := read.Servers[name]
+		if (entry.Command == "") == (entry.URL == "") {
+			return nil, fmt.Errorf("server %q: want a command or a url", name)
+		}
+		servers = append(servers, &server{name: name, entry: entry})
+	}
+	return servers, nil
+}
+
+// showFile gives an agent the tools of a file's servers, and prints the list of them that its model
+// sees.
+func showFile(ctx context.Context, out io.Writer, path string) error {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	servers, err := readServers(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, s := range servers {
+		defer s.Close()
+	}
+	search, err := toolsearch.New(ctx, &toolsearch.Config{
+		Groups: groupsOf(ctx, servers),
+		Index:  toolsearch.BM25, // it reads "filesystem: find a note" and the servers' instructions
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(toolsearch.FailureEvent); ok { // the other servers go on
+				fmt.Fprintln(out, failure.Err)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// Replace this with a real chat model. This model plays a script and needs no key.
+	model := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("I have seen the list."))
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "assistant", Description: "Helps with many servers", Model: model,
+		Handlers: []adk.ChatModelAgentMiddleware{search},
+	})
+	if err != nil {
+		return err
+	}
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "What can you do?")
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return event.Err
+		}
+	}
+	fmt.Fprintln(out, model.Requests()[0].Messages[0].Text)
+	return nil
+}
+
+// groupsOf connects to all servers at once and makes a group of each. A server that cannot be
+// reached now has no description, but its tools come as soon as it can be reached.
+func groupsOf(ctx context.Context, servers []*server) []toolsearch.Group {
+	groups := make([]toolsearch.Group, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		groups[i] = toolsearch.Group{
+			Name:   s.name,
+			Source: s.Tools,
+			Prefix: true, // two servers may well have tools of the same name
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			if session, err := s.connect(ctx, nil); err == nil {
+				groups[i].Description = session.InitializeResult().Instructions
+			}
+		}()
+	}
+	all.Wait()
+	return groups
+}
+
+// server is a server of the file. It is an officialmcp.ClientSession that survives a lost
+// connection: the next listing or call connects anew.
+type server struct {
+	name  string
+	entry serverEntry
+
+	mu      sync.Mutex // held while the server starts
+	session *mcp.ClientSession
+	kill    func() // ends the process of the session, if it has one
+}
+
+// Tools lists the server's tools. It is the Source of the server's group, which every run asks:
+// a list that has not changed costs no new index.
+func (s *server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
+	return officialmcp.GetTools(ctx, &officialmcp.Config{
+		Cli:           s,
+		ServerName:    s.name,
+		ListToolsMode: officialmcp.ListToolsAllPages, // the default is the first page only
+		// A tool's error is a result that the model reads. Otherwise it ends the agent's run.
+		ResultPolicy: &officialmcp.ResultPolicy{ErrorAsError: new(bool)},
+	})
+}
+
+// ListTools implements officialmcp.ClientSession.
+func (s *server) ListTools(ctx context.Context, params *mcp.ListToolsParams) (*mcp.ListToolsResult, error) {
+	return connected(ctx, s, func(session *mcp.ClientSession) (*mcp.ListToolsResult, error) { return session.ListTools(ctx, params) })
+}
+
+// CallTool implements officialmcp.ClientSession. A server that cannot be reached is an error of
+// the tool, for the model to read, unless the run is over.
+func (s *server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	result, err := connected(ctx, s, func(session *mcp.ClientSession) (*mcp.CallToolResult, error) { return session.CallTool(ctx, params) })
+	if err != nil && ctx.Err() == nil {
+		text := fmt.Sprintf("server %s: %v", s.name, err)
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	}
+	return result, err
+}
+
+// connected calls f with the server's session. If the connection is lost, it connects anew and
+// calls f once more.
+func connected[T any](ctx context.Context, s *server, f func(*mcp.ClientSession) (T, error)) (result T, err error) {
+	var session *mcp.ClientSession
+	for range 2 {
+		if session, err = s.connect(ctx, session); err != nil {
+			return result, err
+		}
+		if result, err = f(session); !officialmcp.IsConnectionError(err) {
+			break
+		}
+	}
+	return result, err
+}
+
+// connect returns the server's session. A lost session, or none, gets replaced.
+func (s *server) connect(ctx context.Context, lost *mcp.ClientSession) (*mcp.ClientSession, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session != nil && s.session != lost {
+		return s.session, nil
+	}
+	s.close()
+	transport, kill := s.transport()
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		kill()
+		return nil, err
+	}
+	s.session, s.kill = session, kill
+	return session, nil
+}
+
+// transport returns a new way to the server, and a function that ends the server's process.
+func (s *server) transport() (mcp.Transport, func()) {
+	if s.entry.URL != "" {
+		client := &http.Client{Transport: withHeaders(s.entry.Headers)}
+		return &mcp.StreamableClientTransport{Endpoint: s.entry.URL, HTTPClient: client}, func() {}
+	}
+	alive, kill := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(alive, s.entry.Command, s.entry.Args...)
+	// Only what the file says: a server has no use for the secrets in this program's environment.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SystemRoot=" + os.Getenv("SystemRoot")}
+	for key, value := range s.entry.Env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	cmd.WaitDelay = grace
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: grace}, kill
+}
+
+// Close ends the connection, and the server's process.
+func (s *server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close()
+}
+
+func (s *server) close() {
+	if s.session != nil {
+		// Closing waits for running calls, which may never end.
+		defer time.AfterFunc(grace, s.kill).Stop()
+		_ = s.session.Close()
+		s.kill()
+	}
+	s.session = nil
+}
+
+// withHeaders are headers that every request gets.
+type withHeaders map[string]string
+
+// RoundTrip implements http.RoundTripper.
+func (h withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for key, value := range h {
+		request.Header.Set(key, value)
+	}
+	return http.DefaultTransport.RoundTrip(request)
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+// Four servers from npm packages and a server with a URL, from a file of servers to an agent. No
+// Annotate says what belongs to which server.
+
+// npmFile returns a file of the servers, which work in folder. The memory server is started through
+// a link, which a test can remove.
+func npmFile(t *testing.T, folder string) (file []byte, memory string) {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the servers need Node.js 18 or later and npm: %v", err)
+		}
+	}
+	installed, err := npmServers()
+	require.NoError(t, err)
+	program := func(name string) string {
+		return filepath.Join(installed, "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
+	}
+	memory = filepath.Join(folder, "memory.js")
+	if err := os.Symlink(program("memory"), memory); err != nil {
+		t.Skipf("the test needs symbolic links: %v", err)
+	}
+	web := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "0"}, &mcp.ServerOptions{Instructions: "Waters the plants of the house."})
+	addTool(web, "water_plants")
+	listener := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			return nil
+		}
+		return web
+	}, nil))
+	t.Cleanup(listener.Close)
+	file, err = json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"everything":          map[string]any{"command": "node", "args": []string{program("everything"), "stdio"}},
+		"filesystem":          map[string]any{"command": "node", "args": []string{program("filesystem"), folder}},
+		"memory":              map[string]any{"command": "node", "args": []string{memory}, "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(folder, "memory.json")}},
+		"sequential-thinking": map[string]any{"command": "node", "args": []string{program("sequential-thinking")}},
+		"web":                 map[string]any{"url": listener.URL, "headers": map[string]string{"Authorization": "Bearer secret"}},
+	}})
+	require.NoError(t, err)
+	return file, memory
+}
+
+// npmGroups starts the servers until the test ends.
+func npmGroups(t *testing.T) (groups []toolsearch.Group, byName map[string]*server, folder, memory string) {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir()) // the filesystem server allows the real path only
+	require.NoError(t, err)
+	file, memory := npmFile(t, folder)
+	servers, err := readServers(file)
+	require.NoError(t, err)
+	byName = make(map[string]*server)
+	for _, s := range servers {
+		byName[s.name] = s
+		t.Cleanup(s.Close)
+	}
+	return groupsOf(t.Context(), servers), byName, folder, memory
+}
+
+func TestServersOfFile(t *testing.T) {
+	groups, _, _, _ := npmGroups(t)
+	t.Run("Message", func(t *testing.T) { testServersOfFile[*schema.Message](t, groups) })
+	t.Run("AgenticMessage", func(t *testing.T) { testServersOfFile[*schema.AgenticMessage](t, groups) })
+}
+
+func testServersOfFile[M adk.MessageType](t *testing.T, groups []toolsearch.Group) {
+	say := func(config toolsearch.Config, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
+		t.Helper()
+		config.Groups, config.Index = groups, toolsearch.BM25
+		config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(toolsearch.FailureEvent); ok {
+				assert.Empty(t, failure.Err.Error())
+			}
+		}
+		search, err := toolsearch.NewTyped[M](t.Context(), &config)
+		require.NoError(t, err)
+		return converse(t, search, "Please.", append(turns, toolsearchtest.Say("Done."))...)
+	}
+	belong := func(names []string, server string) {
+		t.Helper()
+		assert.NotEmpty(t, names)
+		for _, name := range names {
+			assert.True(t, strings.HasPrefix(name, server+"__"), "%s is a tool of %s", name, server)
+		}
+	}
+
+	shown := say(toolsearch.Config{})
+	list := strings.Join(listed(t, shown[0]), "\n")
+	for _, line := range []string{"filesystem__*: create_directory, ", "memory__*: ", "sequential-thinking__*: sequentialthinking", "web (1): Waters the plants of the house.\nweb__*: water_plants"} {
+		assert.Contains(t, list, line)
+	}
+	assert.Regexp(t, `\neverything \(\d+\): .+\neverything__\*: `, list, "the server has instructions")
+
+	filtered := say(toolsearch.Config{Filter: toolsearch.FilterTools([]string{"filesystem"}, nil), AlwaysLoaded: []string{"*:*"}})
+	belong(filtered[0].ToolNames()[1:], "filesystem")
+
+	always := say(toolsearch.Config{AlwaysLoaded: []string{"memory:*"}})
+	belong(always[0].ToolNames()[1:], "memory")
+	assert.Contains(t, always[0].ToolNames(), "memory__search_nodes")
+
+	restricted := say(toolsearch.Config{}, toolsearchtest.CallTool("tool_search", `{"query":"filesystem: search","max_results":20}`))
+	belong(matches(t, restricted[1]), "filesystem")
+
+	// read_graph, read_file and more: no server may have all places of a result.
+	fair := say(toolsearch.Config{MaxPerNamespace: 2}, toolsearchtest.CallTool("tool_search", `{"query":"read search get","max_results":6}`))
+	of := make(map[string]int)
+	for _, name := range matches(t, fair[1]) {
+		server, _, _ := strings.Cut(name, "__")
+		of[server]++
+	}
+	assert.GreaterOrEqual(t, len(of), 3, "servers among the results: %v", of)
+
+	// The servers get their own names of the tools, and a tool's error does not end the run.
+	called := say(toolsearch.Config{},
+		toolsearchtest.CallTool("everything__get-sum", `{"a":2,"b":40}`),
+		toolsearchtest.CallTool("filesystem__read_text_file", `{"path":"/not/allowed"}`),
+		toolsearchtest.CallTool("web__water_plants", `{}`))
+	assert.Contains(t, answer(called[:2]), "42")
+	assert.Contains(t, answer(called[:3]), "Access denied")
+	assert.Contains(t, answer(called), "water_plants ran")
+}
+
+// TestServerRestarts: a server that is killed in the middle of a run costs the others nothing, and
+// comes back.
+func TestServerRestarts(t *testing.T) {
+	groups, servers, folder, memory := npmGroups(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "note.txt"), []byte("old words"), 0o600))
+	var failures []string
+	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: groups, OnEvent: func(_ context.Context, e toolsearch.Event) {
+		if e, failed := e.(toolsearch.FailureEvent); failed {
+			failures = append(failures, e.Group)
+		}
+	}})
+	require.NoError(t, err)
+	readGraph := toolsearchtest.CallTool("memory__read_graph", `{}`)
+	readNote := toolsearchtest.CallTool("filesystem__read_text_file", fmt.Sprintf(`{"path":%s}`, quoted(t, filepath.Join(folder, "note.txt"))))
+	run := func(during ...func()) []toolsearchtest.Request {
+		t.Helper()
+		played := 0
+		watch := &between{do: func() {
+			if played < len(during) {
+				during[played]()
+			}
+			played++
+		}}
+		return converseWith(t, []adk.ChatModelAgentMiddleware{search, watch}, "Please.", readGraph, readGraph, readNote, toolsearchtest.Say("Done."))
+	}
+	nothing := func() {}
+	kill := func() {
+		session := servers["memory"].session
+		servers["memory"].kill()
+		_ = session.Wait() // with how it ended
+	}
+	killForGood := func() {
+		kill()
+		assert.NoError(t, os.Remove(memory)) // it cannot be started again
+	}
+	const graph, note = `entities`, "old words"
+
+	shown := run(nothing, killForGood)
+	assert.Contains(t, answer(shown[:2]), graph)
+	assert.NotContains(t, answer(shown[:3]), graph, "after it was killed")
+	assert.Contains(t, answer(shown[:3]), "server memory: ", "after it was killed")
+	assert.Contains(t, answer(shown), note, "of another server")
+	assert.Empty(t, failures)
+
+	shown = run()
+	assert.Contains(t, answer(shown[:2]), "server memory: ", "in the next run")
+	assert.Contains(t, answer(shown), note, "of another server")
+	assert.Equal(t, []string{"memory"}, failures)
+	assert.Contains(t, strings.Join(listed(t, shown[0]), "\n"), "memory__*: ", "its last good answer")
+
+	installed, err := npmServers()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(filepath.Join(installed, "node_modules", "@modelcontextprotocol", "server-memory", "dist", "index.js"), memory))
+	failures = nil
+	shown = run(nothing, kill) // this time it can be started again at once
+	assert.Contains(t, answer(shown[:2]), graph)
+	assert.Contains(t, answer(shown[:3]), graph, "killed, and started anew by the call")
+	assert.Contains(t, answer(shown), note)
+	assert.Empty(t, failures)
+}
+
+// between does something before each call of the model.
+type between struct {
+	*adk.BaseChatModelAgentMiddleware
+	do func()
+}
+
+func (b *between) BeforeModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+	b.do()
+	return ctx, state, nil
+}
+
+func TestShowFile(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	file, _ := npmFile(t, folder)
+	path := filepath.Join(folder, "mcp.json")
+	broken := strings.Replace(string(file), `{"mcpServers":{`, `{"mcpServers":{"broken":{"command":"no-such-program"},`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(broken), 0o600))
+	var out strings.Builder
+	require.NoError(t, showFile(t.Context(), &out, path))
+	assert.Contains(t, out.String(), `toolsearch: Source of group "broken": `)
+	assert.Contains(t, out.String(), "\nweb (1): Waters the plants of the house.\nweb__*: water_plants\n")
+}
+
+func TestReadServersSaysWhatIsWrong(t *testing.T) {
+	for file, want := range map[string]string{
+		`{"mcpServers":{"a":{}}}`:                              `server "a": want a command or a url`,
+		`{"mcpServers":{"a":{"command":"x","url":"http://"}}}`: `server "a": want a command or a url`,
+		`{"mcpServers":`:                                       "unexpected end",
+	} {
+		_, err := readServers([]byte(file))
+		assert.ErrorContains(t, err, want, file)
+	}
+}
