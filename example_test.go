@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -199,6 +200,37 @@ func ExampleConfig_source() {
 	// + tool_search
 	// {"matches":["mcp__slack__send_message"]}
 	// + mcp__slack__send_message
+}
+
+// Two servers have a tool of the same name. With Prefix the model can tell the tools apart, and each
+// server gets its own name of the tool. A server that is down costs the other nothing.
+func ExampleGroup() {
+	search := func(what string) tool.BaseTool {
+		return &testtools.PlainTool{Of: &schema.ToolInfo{Name: "search", Desc: "Searches " + what}}
+	}
+	config := toolsearch.Config{
+		Groups: []toolsearch.Group{
+			{Name: "github", Description: "Code and issues.", Tools: []tool.BaseTool{search("code")}, Prefix: true},
+			{Name: "slack", Description: "Messages of the team.", Prefix: true,
+				Source: func(context.Context) ([]tool.BaseTool, error) { return []tool.BaseTool{search("messages")}, nil }},
+			{Name: "jira", Prefix: true,
+				Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errors.New("connection refused") }},
+		},
+		Index: toolsearch.BM25,
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(toolsearch.FailureEvent); ok {
+				fmt.Println(failure.Group, "failed:", failure.Err)
+			}
+		},
+	}
+	showRun(context.Background(), config, "What does the team say?",
+		toolsearchtest.CallTool("tool_search", `{"query":"slack: search"}`), toolsearchtest.CallTool("slack__search", `{}`))
+	// Output:
+	// jira failed: toolsearch: Source of group "jira": connection refused; the last good catalog of 2 tools stays
+	// + tool_search
+	// {"matches":["slack__search"]}
+	// + slack__search
+	// search
 }
 
 // The first model call shows the best tools for the user's words.
