@@ -63,7 +63,7 @@ func checkedGroups(groups []Group) ([]Group, error) {
 	for i := range groups {
 		g := &groups[i]
 		fail := func(what string, args ...any) ([]Group, error) {
-			return nil, fmt.Errorf("toolsearch: Groups[%d], %s: %s", i, quoted(g.Name), fmt.Sprintf(what, args...))
+			return nil, fmt.Errorf("toolsearch: Groups[%d], %q: %s", i, naming.Cut(g.Name, naming.MaxBytes), fmt.Sprintf(what, args...))
 		}
 		switch {
 		case g.Name == "":
