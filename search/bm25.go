@@ -82,6 +82,7 @@ import (
 //	slips in any query             +18.9  +20.1   bm25_near.go
 //	two languages                  +19.3  +20.8   bm25_meanings.go
 //	the thesaurus                  +19.8  +21.2   lexicon.go
+//	descriptions of namespaces                    bm25_namespaces.go; the sets have none
 //
 // The thesaurus is for short queries. With it, recall at 5 of plugin one-liners gains 2.5
 // points, and no set loses more than 0.1; in requests of more than 20 terms, it would cost the
@@ -128,7 +129,7 @@ type BM25Options struct {
 }
 
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
-// annotations. It handles inflected words, diacritics, Chinese, Japanese and Korean. A
+// annotations, and lifts the tools of a namespace whose description fits the query. It handles inflected words, diacritics, Chinese, Japanese and Korean. A
 // tool that is asked for by its name comes first.
 //
 // The searcher is a Restricter. Restrict takes as long as to index the documents.
@@ -157,6 +158,8 @@ type bm25 struct {
 	nameless  []int32           // documents with a name of stop words only
 	nearTerms func() *nearTerms // built at the first word that no tool has
 	scratch   sync.Pool
+
+	namespaces *describedNamespaces // nil means that no namespace has a description
 
 	hasLatin, hasIdeographs bool // whether there are such terms
 }
@@ -222,6 +225,11 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	}
 	x.field[fieldWhole] = Field{Weight: x.field[fieldName].Weight}
 	if err := x.build(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	x.namespaces, err = newNamespaces(docs, func(docs []Document) (summer, error) { return o.within(ctx, docs, docs, nil) })
+	if err != nil {
 		return nil, err
 	}
 	for _, term := range x.terms {

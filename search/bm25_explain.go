@@ -53,7 +53,14 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	if tier > notNamed {
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
 	}
-	e.Score = x.total(sum, share, tier)
+	lifts, err := s.lift(ctx, x, q)
+	if err != nil {
+		return Explanation{}, err
+	}
+	if lift := lifts[int32(doc)]; lift > 0 {
+		e.Parts = append(e.Parts, Contribution{Field: "namespace", Score: lift, Detail: "the query fits the description of the namespace"})
+	}
+	e.Score = x.total(sum, share, tier) + lifts[int32(doc)]
 	return e, nil
 }
 

@@ -60,6 +60,10 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 	if err := s.score(ctx, x, q); err != nil {
 		return Hits{}, err
 	}
+	lifts, err := s.lift(ctx, x, q)
+	if err != nil {
+		return Hits{}, err
+	}
 	best := top.New(q.Limit, len(s.touched), s.best)
 	total := 0
 	allowed := q.Allowed
@@ -67,7 +71,7 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 		if allowed != nil && !allowed(documentAt(x.docOf, int(doc))) {
 			continue
 		}
-		if score := x.total(s.sums(x, doc)); score > 0 {
+		if score := x.total(s.sums(x, doc)) + lifts[doc]; score > 0 {
 			total++
 			best.Add(score, doc)
 		}
@@ -83,7 +87,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 	}
 	s.read(x, q)
 	terms := s.query.terms
-	s.begin((1 + len(s.query.sentences)) * len(terms))
+	s.begin((1+len(s.query.sentences))*len(terms) + 1)
 	for i, term := range terms {
 		if i == 0 || term.group != terms[i-1].group {
 			s.tick++
@@ -96,6 +100,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
 	}
+	s.tick++                              // of tools that have no term, but a namespace whose description has one
 	for _, named := range s.query.named { // a name of stop words has no terms
 		s.touch(named.doc).tick = s.tick + uint32(named.tier)
 	}
@@ -107,6 +112,32 @@ func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier nameTie
 	cell := &s.cells[doc]
 	tier = nameTier(max(cell.tick, s.tick) - s.tick)
 	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc]), tier
+}
+
+// lift returns what tools get for the descriptions of their namespaces, and touches these tools.
+func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (map[int32]float64, error) {
+	lifts, err := x.namespaces.lifts(ctx, q)
+	for doc := range lifts {
+		if s.cells[doc].tick <= s.first {
+			s.touch(doc).tick = s.tick
+		}
+	}
+	return lifts, err
+}
+
+// eachSum calls f with every document that has a term of the query, and with what the terms score
+// in it.
+func (x *bm25) eachSum(ctx context.Context, q Query, f func(doc int32, sum float64)) error {
+	s := x.scratch.Get().(*bm25Scratch)
+	defer x.scratch.Put(s)
+	if err := s.score(ctx, x, q); err != nil {
+		return err
+	}
+	for _, doc := range s.touched {
+		sum, _, _ := s.sums(x, doc)
+		f(doc, sum)
+	}
+	return nil
 }
 
 // begin starts a query of that many groups. It resets the ticks if they could overflow

@@ -566,3 +566,57 @@ func FuzzBM25(f *testing.F) {
 		}
 	})
 }
+
+// A query that fits the description of a namespace lifts its tools, the more the fewer they are,
+// although no tool has its words. A tool that has them itself comes first.
+func TestBM25ReadsNamespaces(t *testing.T) {
+	of := func(namespace, description, name, text string) search.Document {
+		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}, NamespaceDescription: description}
+	}
+	const sky, sea = "Weather and forecasts for the whole planet", "Tides and waves"
+	docs := []search.Document{
+		0: of("sky", sky, "get_current", "What it is like now"),
+		1: of("sky", sky, "get_coming", "What it will be like"),
+		2: of("sea", sea, "get_level", "How high it is now"),
+		3: of("", "", "weather_report", "Weather in words"),
+		4: of("sea", sea, "list_ports", "Ports"),
+		5: of("sea", sea, "get_port", "A port"),
+	}
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	for query, want := range map[string][]int{
+		"weather":       {3, 0, 1},
+		"planet":        {0, 1},
+		"planets tides": {0, 1, 2, 4, 5},
+		"planet level":  {2, 0, 1},
+		"list_ports":    {4, 5},
+		"submarine":     {},
+	} {
+		for range 3 {
+			assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), query)
+		}
+		hits, err := find(t.Context(), s, search.ParseQuery(query))
+		require.NoError(t, err)
+		for _, hit := range hits {
+			e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(query), hit.Doc)
+			require.NoError(t, err)
+			assert.Equal(t, hit.Score, e.Score, "%s: the explained score of %d", query, hit.Doc)
+		}
+	}
+	allowed := search.ParseQuery("planet")
+	allowed.Allowed = func(doc int) bool { return doc == 1 }
+	assert.Equal(t, []int{1}, bestOf(t, s, allowed))
+
+	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
+	require.NoError(t, err)
+	alone := bm25Catalog(t, search.BM25Options{}, docs[1:4]...)
+	for _, query := range []string{"weather", "planets tides", "planet level"} {
+		hits, err := find(t.Context(), some, search.ParseQuery(query))
+		require.NoError(t, err)
+		want, err := find(t.Context(), alone, search.ParseQuery(query))
+		require.NoError(t, err)
+		for i := range want {
+			want[i].Doc++
+		}
+		assert.Equal(t, want, hits, "%s: as if there were no other tools", query)
+	}
+}

@@ -22,7 +22,8 @@ type Document struct {
 	Annotation
 
 	// NamespaceDescription says what the namespace is for: the Description of the tool's Group,
-	// on one line. "" means none.
+	// on one line. BM25 lifts the tools of a namespace whose description fits the query. ""
+	// means none.
 	NamespaceDescription string
 
 	Info *schema.ToolInfo // shared; do not change it
