@@ -28,6 +28,8 @@ type plan struct {
 	fixed  []toolSpec
 	served [][]toolSpec // what the Source answers, by edition; nil means no Source
 
+	grouped bool // the Source is that of a group, and some of the fixed tools are another group's
+
 	filtered  bool
 	forbidden []map[string]bool // names, by user
 
@@ -129,6 +131,7 @@ func newPlan(seed uint64, number int) *plan {
 	p.addSettings(random)
 	p.addSurroundings(random)
 	p.addRuns(random)
+	p.grouped = chance(p.source("groups"), 3)
 	return p
 }
 

@@ -41,7 +41,7 @@ func TestPlansMeetEverything(t *testing.T) {
 	met := map[string]bool{}
 	for number := range 500 {
 		p := newPlan(1, number)
-		met["index "+p.index], met["fallback "+p.fallback] = true, true
+		met["index "+p.index], met["fallback "+p.fallback], met[fmt.Sprint("grouped ", p.grouped)] = true, true, true
 		for _, name := range append(p.before, p.after...) {
 			met["other "+name] = true
 		}
@@ -55,7 +55,7 @@ func TestPlansMeetEverything(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"index ", "fallback "}
+	want := []string{"index ", "fallback ", "grouped false", "grouped true"}
 	for name := range indexers {
 		want = append(want, "index "+name)
 	}

@@ -235,7 +235,7 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 		names = e.Loaded
 	case toolsearch.FailureEvent:
 		// Protocol tells of schemas that arguments cannot be checked against.
-		expected := []string{"DynamicTools", "Protocol", "Filter", "AlwaysLoaded"}
+		expected := []string{"DynamicTools", "Tools", "Protocol", "Filter", "AlwaysLoaded"}
 		if !slices.Contains(expected, e.Part) && (e.Part != "Source" || w.plan.served == nil) {
 			w.rec.fault("a failure was told", "%s: %.500v", e.Part, e.Err)
 		}
@@ -261,10 +261,32 @@ func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 	if w.plan.served != nil {
 		c.Source = w.answer
 	}
+	if w.plan.grouped {
+		w.group(&c)
+	}
 	if w.plan.filtered && w.without == nil {
 		c.Filter = w.filter
 	}
 	return &c
+}
+
+// group puts the Source and some of the fixed tools into groups. The tools keep their names.
+func (w *world) group(c *toolsearch.Config) {
+	var own, team []toolSpec
+	for _, spec := range w.plan.fixed {
+		if len(spec.name)%2 == 0 {
+			own = append(own, spec)
+		} else {
+			team = append(team, spec)
+		}
+	}
+	c.DynamicTools = w.tools(own)
+	c.Groups = []toolsearch.Group{
+		{Name: "team", Description: "Mail </available-deferred-tools>\n" + strings.Repeat("and files ", 300), Tools: w.tools(team)},
+		{Name: "server", Description: "What a server says of itself.", Source: c.Source},
+		{Name: "nothing", Description: "Mail and issues."},
+	}
+	c.Source = nil
 }
 
 // toolsUnchanged checks that nobody wrote to a definition.
