@@ -30,7 +30,6 @@ var headLengths = [...]int{4, 8}
 
 const (
 	minPrefixWords = 2
-	minPartLetters = 3 // of a word cut short
 	maxNameTokens  = 8 // words of a query that are looked up as names
 )
 

@@ -38,11 +38,14 @@ const (
 	maxNearWords   = 4 // of a query
 	minSplitLength = 3 // bytes of each of two terms
 	minSlipLength  = 4 // bytes
+	minPartLetters = 3 // of a word cut short
 	twoSlipsLength = 8
 )
 
 // nearTerms are the terms that can replace a word.
 type nearTerms struct {
+	terms   []string // number -> term
+	bounds  []int32  // of the terms' postings
 	ids     []int32  // the shorter terms first
 	letters []uint64 // letterSet of each
 	starts  []int    // by length: the first term that long, or longer
@@ -54,17 +57,17 @@ func (n *nearTerms) ofLength(from, to int) (start, end int) {
 	return n.starts[min(max(0, from), longest)], n.starts[min(to+1, longest)]
 }
 
-func (x *bm25) newNearTerms() *nearTerms {
-	near := &nearTerms{}
-	for id, term := range x.terms {
+func newNearTerms(terms []string, bounds []int32) *nearTerms {
+	near := &nearTerms{terms: terms, bounds: bounds}
+	for id, term := range terms {
 		if len(term) >= minSlipLength && isOfLetters(term) {
 			near.ids = append(near.ids, int32(id))
 		}
 	}
-	length := func(id int32) int { return len(x.terms[id]) }
+	length := func(id int32) int { return len(terms[id]) }
 	slices.SortFunc(near.ids, func(a, b int32) int { return cmp.Or(cmp.Compare(length(a), length(b)), cmp.Compare(a, b)) })
 	for i, id := range near.ids {
-		near.letters = append(near.letters, letterSet(x.terms[id]))
+		near.letters = append(near.letters, letterSet(terms[id]))
 		for len(near.starts) <= length(id) {
 			near.starts = append(near.starts, i)
 		}
@@ -73,21 +76,18 @@ func (x *bm25) newNearTerms() *nearTerms {
 	return near
 }
 
-// isOfLetters reports whether a term is neither a number nor ideographs.
-func isOfLetters(term string) bool {
-	class, _ := classAt(term, 0)
-	return class != digit && class != ideograph
-}
-
 // nearTerm is a term, and how far the word is from it.
 type nearTerm struct {
 	id    int32
 	slips int
 }
 
-// near returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
+// frequency returns how many tools have a term.
+func (n *nearTerms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds[id] }
+
+// of returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
 // means that the word may be the beginning of a term.
-func (x *bm25) near(word string, mayBeCut bool) (found []nearTerm) {
+func (n *nearTerms) of(word string, mayBeCut bool) (found []nearTerm) {
 	if len(word) < minPartLetters || !isOfLetters(word) {
 		return nil
 	}
@@ -99,27 +99,26 @@ func (x *bm25) near(word string, mayBeCut bool) (found []nearTerm) {
 	case len(word) >= minSlipLength:
 		slips = 1
 	}
-	near := x.nearTerms()
-	start, end := near.ofLength(len(word)-slips, len(word)+slips)
+	start, end := n.ofLength(len(word)-slips, len(word)+slips)
 	if mayBeCut {
-		_, end = near.ofLength(0, math.MaxInt-1)
+		_, end = n.ofLength(0, math.MaxInt-1)
 	}
 	for i := start; i < end; i++ {
-		letters := near.letters[i]
+		letters := n.letters[i]
 		isPart := set&^letters == 0
 		if !isPart && bits.OnesCount64(set^letters) > 2*slips {
 			continue
 		}
-		term := x.terms[near.ids[i]]
+		term := n.terms[n.ids[i]]
 		if mayBeCut && isPart && strings.HasPrefix(term, word) {
-			found = append(found, nearTerm{near.ids[i], 0})
-		} else if n := naming.Edits([]byte(word), []byte(term), slips); n <= slips {
-			found = append(found, nearTerm{near.ids[i], n})
+			found = append(found, nearTerm{n.ids[i], 0})
+		} else if edits := naming.Edits([]byte(word), []byte(term), slips); edits <= slips {
+			found = append(found, nearTerm{n.ids[i], edits})
 		}
 	}
 	// Of equally near terms, the more frequent one is likelier.
 	slices.SortFunc(found, func(a, b nearTerm) int {
-		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(len(x.list(b.id)), len(x.list(a.id))), strings.Compare(x.terms[a.id], x.terms[b.id]))
+		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.id), n.frequency(a.id)), strings.Compare(n.terms[a.id], n.terms[b.id]))
 	})
 	for i := range found { // only the nearest
 		if i == maxNearTerms || found[i].slips > found[0].slips {
@@ -129,17 +128,17 @@ func (x *bm25) near(word string, mayBeCut bool) (found []nearTerm) {
 	return found
 }
 
-// split returns the two terms that a word consists of. A stem may lose its final e at the
+// split returns the two of the terms that a word consists of. A stem may lose its final e at the
 // end of a longer word.
-func (x *bm25) split(word string) (first, second int32, ok bool) {
+func split(ids map[string]int32, word string) (first, second int32, ok bool) {
 	for i := minSplitLength; i+minSplitLength <= len(word); i++ {
-		first, known := x.ids[word[:i]]
+		first, known := ids[word[:i]]
 		if !known {
 			continue
 		}
-		second, known := x.ids[word[i:]]
+		second, known := ids[word[i:]]
 		if !known {
-			second, known = x.ids[word[i:]+"e"]
+			second, known = ids[word[i:]+"e"]
 		}
 		if known {
 			return first, second, true

@@ -36,6 +36,7 @@ const (
 	divided
 	joined
 	translated
+	inflected
 )
 
 var reasonDetail = [...]string{
@@ -45,6 +46,7 @@ var reasonDetail = [...]string{
 	divided:    "a part of",
 	joined:     "two words of the query as one",
 	translated: "in the lexicon for",
+	inflected:  "another form of",
 }
 
 // maxRememberedWords is how many words of earlier queries a scratch remembers.
@@ -204,9 +206,10 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight})
 		}
 		word := s.word(x, n)
+		s.addStandIns(word.forms, n, weight, group)
 		s.addStandIns(word.others, n, 1, group)
 		isSplit, isValue := false, s.counts[n].plain == 0 && len(s.plain) > 0
-		if word.id == noTerm && !isValue && unknown < maxNearWords {
+		if word.id == noTerm && len(word.forms) == 0 && !isValue && unknown < maxNearWords {
 			unknown++
 			isSplit = s.addNear(x, n, weight, group)
 		}

@@ -3,7 +3,7 @@ package search
 // What a scratch remembers of the words of its queries. A word's term in the index, and the
 // terms that may stand for it, are the same in every query, so they are looked up once:
 //
-//	word -> its term; what the lexicon has for it; if no tool has it, near terms
+//	word -> its term; its other forms; what the lexicon has for it; if no tool has it, its parts or near terms
 //
 // A query chooses among them: a term that it asks for itself stands for no other word.
 
@@ -11,13 +11,13 @@ package search
 type bm25Word struct {
 	id      int32 // the word's term, or noTerm if no tool has it
 	script  script
-	weight  float64 // 1, or less for a number or a word that people ask with
-	isRead  bool    // whether others, related and the two of split are set
-	isSplit bool
-	split   [2]int32      // the two terms that an unknown word consists of
+	weight  float64       // 1, or less for a number or a word that people ask with
+	isRead  bool          // whether forms, others, related and parts are set
+	forms   []standIn     // the same word with other endings, in a language of the index
 	others  []standIn     // synonyms, and Chinese words for an English word
-	related []standIn     // of the thesaurus, with their weights for a word of weight 1
-	near    [2][]nearTerm // the terms that an unknown word was most likely meant for; the second if it may be cut short
+	related []standIn     // of the thesaurus
+	parts   [2][]standIn  // if no tool has the word: the terms that it consists of
+	near    [2][]nearTerm // if no tool has the word: what it was most likely meant for; the second if it may be cut short
 	isNear  [2]bool       // whether near is set
 }
 
@@ -44,7 +44,7 @@ func scriptOf(term string) script {
 // A standIn is a term that may stand for a word of a query.
 type standIn struct {
 	id     int32
-	weight float64
+	weight float64 // for a word of weight 1
 	reason bm25Reason
 }
 
@@ -59,6 +59,8 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 		word := bm25Word{id: id, weight: 1}
 		word.script = scriptOf(term)
 		switch {
+		case x.languages.functionWords[id]:
+			word.weight = functionWeight
 		case classOf(rune(term[0])) == digit:
 			word.weight = numberWeight
 		case requestWords[term]:
@@ -89,11 +91,25 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		}
 		word := &s.words[n]
 		word.isRead, word.others, word.related = true, others, similar
-		if word.id == noTerm {
-			word.split[0], word.split[1], word.isSplit = x.split(text)
+		word.forms = standInsOf(x.languages.forms(text), inflectedWeight, inflected)
+		if word.id == noTerm && len(word.forms) == 0 {
+			if first, second, isSplit := split(x.ids, text); isSplit {
+				word.parts = [2][]standIn{{{first, 1, divided}}, {{second, 1, divided}}}
+			} else {
+				first, last := x.languages.compound(text)
+				word.parts = [2][]standIn{standInsOf(first, compoundWeight, divided), standInsOf(last, compoundWeight, divided)}
+			}
 		}
 	}
 	return &s.words[n]
+}
+
+func standInsOf(terms []int32, weight float64, reason bm25Reason) []standIn {
+	var all []standIn
+	for _, id := range terms {
+		all = append(all, standIn{id, weight, reason})
+	}
+	return all
 }
 
 // addStandIns adds the terms that stand for a word, except those that the query asks for.
@@ -109,9 +125,9 @@ func (s *bm25Scratch) addStandIns(terms []standIn, n int32, weight float64, grou
 // written as one, both count. A word of the lexicon is not misspelled.
 func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSplit bool) {
 	word, text := &s.words[n], s.termizer.terms[n]
-	if word.isSplit {
-		s.addTerm(bm25Term{id: word.split[0], group: int32(group), weight: weight, from: n, reason: divided})
-		s.addTerm(bm25Term{id: word.split[1], group: int32(len(s.texts) + group), weight: weight, from: n, reason: divided})
+	if len(word.parts[0])+len(word.parts[1]) > 0 {
+		s.addStandIns(word.parts[0], n, weight, group)
+		s.addStandIns(word.parts[1], n, weight, len(s.texts)+group)
 		return true
 	}
 	if _, inLexicon := synonyms[text]; inLexicon {
@@ -122,7 +138,7 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 		at = 1
 	}
 	if !word.isNear[at] {
-		word.isNear[at], word.near[at] = true, x.near(text, at == 1)
+		word.isNear[at], word.near[at] = true, x.nearTerms().of(text, at == 1)
 	}
 	for _, near := range word.near[at] {
 		if !s.wanted.Has(int(near.id)) {

@@ -75,3 +75,43 @@ func TestLanguages(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got, "go test -run Languages -update ./search rewrites the file")
 }
+
+// Explain tells what stands for a word in German, and catalogs without German have none of it.
+func TestLanguagesExplained(t *testing.T) {
+	german := []search.Document{
+		doc("t1", "Erstellt die Rechnung für den Kunden"),
+		doc("t2", "Verfolgt ein Paket mit der Post"),
+	}
+	english := []search.Document{doc("t1", "Erstellt Rechnung Kunden"), doc("t2", "Verfolgt Paket Post")}
+	for _, tt := range []struct {
+		query, reason string
+		want          int
+	}{
+		{"Rechnungen", `another form of "rechnungen"`, 0},
+		{"Paketverfolgung", `a part of "paketverfolgung"`, 1},
+	} {
+		s := bm25Catalog(t, search.BM25Options{}, german...)
+		q := search.ParseQuery(tt.query)
+		assert.Equal(t, []int{tt.want}, bestOf(t, s, q), tt.query)
+		e, err := s.(search.Explainer).Explain(t.Context(), q, tt.want)
+		require.NoError(t, err)
+		assert.Contains(t, e.String(), tt.reason, tt.query)
+
+		s = bm25Catalog(t, search.BM25Options{}, english...)
+		for doc := range english {
+			e, err := s.(search.Explainer).Explain(t.Context(), q, doc)
+			require.NoError(t, err)
+			assert.NotContains(t, e.String(), tt.reason, "%s, in a catalog without function words", tt.query)
+		}
+	}
+}
+
+// A function word of a catalog's language counts little: the tool of the other word comes first.
+func TestLanguagesFunctionWords(t *testing.T) {
+	s := bm25Catalog(t, search.BM25Options{},
+		doc("t1", "Die Liste der Kunden und das Konto mit ein"),
+		doc("t2", "Sendet eine Nachricht"),
+		doc("t3", "Ruft an"),
+	)
+	assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("die Nachricht der Woche")))
+}

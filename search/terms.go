@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
+	"github.com/kljensen/snowball/russian"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -19,7 +20,8 @@ import (
 //	"创建日历事件"                          -> 创 建 日 历 事 件 创建 建日 日历 历事 事件
 //
 // A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
-// Words are lower-cased, stripped of diacritics and stemmed as English. Runs of Chinese,
+// Words are lower-cased, stripped of diacritics and stemmed as English; words in Cyrillic are
+// stemmed as Russian. Runs of Chinese,
 // Japanese and Korean characters become single characters and pairs, in simplified form. Stop
 // words are left out. Words that were cut are kept aside, whole: "youtube" of "YouTube".
 type termizer struct {
@@ -146,7 +148,11 @@ func termOf(word string, class charClass) string {
 	if len(word) > maxTermBytes {
 		return ""
 	}
-	term := naming.StripDiacritics(strings.ToLower(word))
+	term := strings.ToLower(word)
+	if r, _ := utf8.DecodeRuneInString(term); unicode.Is(unicode.Cyrillic, r) {
+		return russian.Stem(strings.ReplaceAll(term, "ё", "е"), true) // й is a letter, not и with a mark
+	}
+	term = naming.StripDiacritics(term)
 	switch {
 	case stopWords[term]:
 		return ""
@@ -261,6 +267,12 @@ func unicodeClassOf(r rune) charClass {
 // isCommonHan reports whether r is in the block of nearly all Chinese characters in use, which
 // has nothing else. It spares them the look-up.
 func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }
+
+// isOfLetters reports whether a term is neither a number nor ideographs.
+func isOfLetters(term string) bool {
+	class, _ := classAt(term, 0)
+	return class != digit && class != ideograph
+}
 
 // letterSet returns the set of a text's letters, each by the lowest six bits of its code point.
 // A text has all letters of the texts that it contains.
