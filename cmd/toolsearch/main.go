@@ -193,7 +193,11 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		do = c.locked
 		c.setLockFlags()
 	case "help", "-h", "-help", "--help":
-		return found, c.help(strings.Join(args[1:], " "))
+		topic := strings.Join(args[1:], " ")
+		if topic != "" && !slices.Contains(commands, topic) {
+			return failed, wrongUsage("no command %q; %s", oneLine(topic, 60), near(topic, commands))
+		}
+		return found, c.help(topic)
 	case "completion":
 		do = c.completion
 	case "__complete":

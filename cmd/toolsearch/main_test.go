@@ -101,6 +101,7 @@ func TestCommands(t *testing.T) {
 		{"completion-bash", []string{"completion", "bash"}, "", found},
 		{"completion-near", []string{"completion", "bahs"}, "", failed},
 		{"help-completion", []string{"completion", "-h"}, "", found},
+		{"help-near", []string{"help", "serach"}, "", failed},
 		{"near-flag", []string{"search", "-seacher", "bm25", tools, "book"}, "", failed},
 		{"foreign-flag", []string{"list", "-searcher", "bm25", tools}, "", failed},
 		{"help-list", []string{"list", "-h"}, "", found},
@@ -292,24 +293,21 @@ func TestTablesFitTheTerminal(t *testing.T) {
 
 // The last column gives way first, then the widest. Numbers stay.
 func TestNarrowTerminals(t *testing.T) {
-	var out bytes.Buffer
-	c := &command{out: &out, width: 50}
-	numbers := func() *table {
+	print := func(width int, header bool) string {
+		var out bytes.Buffer
+		c := &command{out: &out, width: width}
 		var text table
 		text.row("tokens", "tool", "description")
-		text.row("1234567", "a_tool_with_a_very_long_name_indeed", "Sends a letter to a friend of yours")
-		return &text
+		text.row("1234567", "a_tool_with_a_long_name", "Sends a letter to a friend of yours")
+		require.NoError(t, c.printRows(&text, header))
+		return out.String()
 	}
-	require.NoError(t, c.print(numbers()))
-	assert.Equal(t, " tokens  tool                 description\n1234567  a_tool_with_a_very…  Sends a letter to a…\n", out.String())
-	out.Reset()
-	c.width = 10
-	require.NoError(t, c.print(numbers()))
-	assert.Equal(t, " tokens  tool        descripti…\n1234567  a_tool_wi…  Sends a l…\n", out.String(), "a terminal that is too narrow for anything")
-	out.Reset()
-	c.width = 0
-	require.NoError(t, c.print(numbers()))
-	assert.NotContains(t, out.String(), "…", "output that is piped")
+	assert.Equal(t, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a letter to a friend of yours\n", print(0, true), "output that is piped")
+	assert.Equal(t, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a lette…\n", print(48, true))
+	assert.Equal(t, " tokens  tool\n1234567  a_tool_with_a_long_name\n", print(40, true), "no room for descriptions")
+	assert.Equal(t, " tokens  tool\n1234567  a_tool_wit…\n", print(20, true), "no room for names")
+	assert.Equal(t, " tokens  tool\n1234567  a_tool_wi…\n", print(5, true), "no room for anything")
+	assert.Equal(t, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n", print(35, false), "what has no header stays")
 }
 
 // An evaluation gives up its intervals, and what stands side by side, before it is cut.

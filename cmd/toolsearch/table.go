@@ -93,7 +93,7 @@ func (c *command) print(t *table) error {
 // printRows prints a table with or without a header.
 func (c *command) printRows(t *table, header bool) error {
 	widths, right := t.measure(header)
-	t.fit(c.width, widths, right)
+	t.fit(c.width, widths, right, header)
 	var b strings.Builder
 	for r, cells := range t.rows {
 		for i, cell := range cells {
@@ -136,8 +136,10 @@ func (t *table) measure(header bool) (widths []int, right []bool) {
 	return widths, right
 }
 
-// Columns of text are cut to fit a terminal: the last one first, which holds descriptions, down to
-// lastColumn, then the widest ones, down to leastColumn. Numbers are never cut.
+// Columns of text are cut to fit a terminal. The last one, which holds descriptions, comes first:
+// it is cut down to lastColumn, or to leastColumn where that is enough, and otherwise left out of a
+// table with a header, since names matter more. Then come the widest, down to leastColumn. Numbers
+// are never cut.
 const (
 	lastColumn  = 24
 	leastColumn = 10
@@ -159,19 +161,29 @@ func total(widths []int) int {
 }
 
 // fit cuts columns so that rows are at most width wide. 0 means any width.
-func (t *table) fit(width int, widths []int, right []bool) {
+func (t *table) fit(width int, widths []int, right []bool, header bool) {
 	if len(widths) == 0 || width == 0 {
 		return
 	}
+	uncut, last := slices.Clone(widths), len(widths)-1
 	over := total(widths) - width
 	cut := func(column, least int) {
 		by := min(over, max(widths[column]-least, 0))
 		widths[column] -= by
 		over -= by
 	}
-	fitted := slices.Clone(widths)
-	if last := len(widths) - 1; over > 0 && !right[last] {
+	if over > 0 && !right[last] {
 		cut(last, lastColumn)
+		switch {
+		case over <= widths[last]-leastColumn:
+			cut(last, leastColumn)
+		case header && slices.Contains(right[:last], false):
+			over -= widths[last] + len("  ")
+			for i, cells := range t.rows {
+				t.rows[i] = cells[:min(len(cells), last)]
+			}
+			widths[last] = 0
+		}
 	}
 	for over > 0 {
 		widest := -1
@@ -187,7 +199,7 @@ func (t *table) fit(width int, widths []int, right []bool) {
 	}
 	for _, cells := range t.rows {
 		for i := range cells {
-			if widths[i] < fitted[i] {
+			if widths[i] < uncut[i] {
 				cells[i] = cutColumns(cells[i], widths[i])
 			}
 		}
