@@ -1,0 +1,115 @@
+package eval
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// smallReport is of queries that all find c, then a: "one" wants a, "two" wants b and c, "three"
+// wants a or c.
+func smallReport(t *testing.T) (*Catalog, *Report) {
+	t.Helper()
+	catalog, queries := small()
+	report, err := Run(t.Context(), catalog, queries, Options{Index: listed(2, 0), K: []int{1, 2}, Resamples: -1})
+	require.NoError(t, err)
+	return catalog, report
+}
+
+func TestMisses(t *testing.T) {
+	catalog, report := smallReport(t)
+	misses, err := report.Misses(t.Context(), catalog, nil)
+	require.NoError(t, err)
+	want := []Miss{
+		{ID: "1", Query: "one", Wanted: []Wanted{{Tools: []string{"a"}, Rank: 2}}, First: &Instead{Tool: "c", Rank: 1}},
+		{ID: "2", Query: "two", Wanted: []Wanted{{Tools: []string{"b"}}, {Tools: []string{"c"}, Rank: 1}}, First: &Instead{Tool: "a", Rank: 2}},
+	}
+	assert.Equal(t, want, misses, "the searcher explains no score")
+	misses, err = report.Misses(t.Context(), catalog, func(q QueryResult) bool { return q.Query.ID == "3" })
+	require.NoError(t, err)
+	assert.Equal(t, []Miss{{ID: "3", Query: "three", Wanted: []Wanted{{Tools: []string{"a", "c"}, Rank: 1}}}}, misses, "nothing came instead")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = report.Misses(ctx, catalog, nil)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestCheck(t *testing.T) {
+	catalog, report := smallReport(t) // R@1 is (0 + 1/2 + 1) / 3, R@2 (1 + 1/2 + 1) / 3
+	check := func(goals Goals) *Verdict {
+		verdict, err := report.Check(t.Context(), catalog, goals)
+		require.NoError(t, err)
+		return verdict
+	}
+	assert.True(t, check(Goals{}).Reached())
+	assert.True(t, check(Goals{Min: map[string]float64{"R@1": 1.5 / 3, "R@2": 2.5 / 3}}).Reached(), "what is just reached")
+	assert.True(t, check(Goals{Baseline: map[string]float64{"R@1": 0.6, "R@100": 1}, Tolerance: 0.1}).Reached(), "within the tolerance")
+
+	verdict := check(Goals{Min: map[string]float64{"R@2": 0.9}, Baseline: map[string]float64{"R@2": 0.95}, Tolerance: 0.1})
+	require.Len(t, verdict.Short, 2)
+	assert.Equal(t, Shortfall{Metric: "R@2", Value: 2.5 / 3, Want: 0.9, From: "min"}, verdict.Short[0])
+	assert.Equal(t, "baseline", verdict.Short[1].From)
+	assert.InDelta(t, 0.85, verdict.Short[1].Want, 1e-12)
+	require.Len(t, verdict.Misses, 1, "only the second query lacks something at 2")
+	assert.Equal(t, "2", verdict.Misses[0].ID)
+	assert.False(t, verdict.Reached())
+
+	report.Queries[0].Query.MaxRank = 1
+	verdict = check(Goals{})
+	assert.Empty(t, verdict.Short)
+	require.Len(t, verdict.Misses, 1)
+	assert.True(t, verdict.Misses[0].OverMaxRank())
+	assert.False(t, verdict.Reached(), "a query beyond its own MaxRank")
+	for _, goals := range []Goals{{Min: map[string]float64{"R@3": 1}}, {Min: map[string]float64{"R@1": -0.1}}, {Tolerance: 1}, {Tolerance: -1}} {
+		_, err := report.Check(t.Context(), catalog, goals)
+		assert.Error(t, err, "%v", goals)
+	}
+}
+
+// Texts of a catalog may come from anywhere.
+func TestMissesAreSafeToPrint(t *testing.T) {
+	catalog := &Catalog{Tools: []*schema.ToolInfo{{Name: "evil\x1b[31m\u202e\nname", Desc: "book"}, {Name: "b"}}}
+	queries := []Query{{ID: "1\n", Text: "book\x1b[2J", Groups: [][]string{{"b"}}}}
+	report, err := Run(t.Context(), catalog, queries, Options{Index: search.BM25, Resamples: -1})
+	require.NoError(t, err)
+	misses, err := report.Misses(t.Context(), catalog, nil)
+	require.NoError(t, err)
+	require.Len(t, misses, 1)
+	assert.Regexp(t, `^1 : book \[2J\n  wanted b: not found, score 0\n  instead evil \[31m  name: rank 1, score [0-9.]+ = [0-9.]+ book$`, misses[0].String())
+}
+
+func TestBaselines(t *testing.T) {
+	_, report := smallReport(t)
+	path := filepath.Join(t.TempDir(), "baseline.json")
+	require.NoError(t, report.SaveBaseline(path, "mine"))
+	for _, searcher := range []string{"", "mine"} {
+		means, err := LoadBaseline(path, searcher)
+		require.NoError(t, err)
+		require.Len(t, means, len(report.Metrics))
+		for m, metric := range report.Metrics {
+			assert.Equal(t, report.Means[m].Value, means[metric], metric)
+		}
+	}
+	_, err := LoadBaseline(path, "yours")
+	assert.ErrorContains(t, err, "nothing about the searcher yours")
+	_, err = LoadBaseline(path+"x", "")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.Error(t, report.SaveBaseline(filepath.Join(path, "x"), ""), "a file is no folder")
+	for text, want := range map[string]string{
+		"":                                "f: want what eval -json printed",
+		"[]":                              "f: want what eval -json printed",
+		`{"searchers": []}`:               "f: want what eval -json printed",
+		`{"searchers": [{}, {}]}`:         "f: want the metrics of one searcher, not of 2",
+		`{"searchers": [{"metrics": 5}]}`: "f: want what eval -json printed",
+	} {
+		_, err := ParseBaseline([]byte(text), "f", "")
+		assert.ErrorContains(t, err, want, text)
+	}
+}
