@@ -56,7 +56,7 @@ Searchers, for -searcher:
 Emulated searchers follow the public documentation of a service, which does not say all:
 cmd/toolsearch/README.md tells what is assumed.
 
-The last two need -embed URL, an endpoint that speaks as OpenAI's does, and -model
+embedding and hybrid need -embed URL, an endpoint that speaks as OpenAI's does, and -model
 NAME. It is sent the texts of tools and queries. Its key, if it needs one, is in the
 variable TOOLSEARCH_EMBED_KEY. Vectors are kept in your cache folder.
 

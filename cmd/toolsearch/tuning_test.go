@@ -64,9 +64,9 @@ const (
 	walkServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 )
 
-// walkShell makes a folder with the files of the walk, and returns what runs a shell command there,
-// where the test binary is toolsearch.
-func walkShell(t *testing.T) (folder string, sh func(line string) string) {
+// walkShell returns what runs a shell command in a folder, where the test binary is toolsearch. No
+// folder means a new one with the files of the walk.
+func walkShell(t *testing.T, folder string) (_ string, sh func(line string) string) {
 	t.Helper()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -78,8 +78,10 @@ func walkShell(t *testing.T) (folder string, sh func(line string) string) {
 	require.NoError(t, os.Symlink(self, filepath.Join(programs, "toolsearch")))
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv(asProgram, "1")
-	folder = t.TempDir()
-	require.NoError(t, os.CopyFS(folder, os.DirFS(walkFiles)))
+	if folder == "" {
+		folder = t.TempDir()
+		require.NoError(t, os.CopyFS(folder, os.DirFS(walkFiles)))
+	}
 	return folder, func(line string) string {
 		command := exec.Command(shell, "-c", line)
 		command.Dir = folder
@@ -94,14 +96,32 @@ func walkShell(t *testing.T) (folder string, sh func(line string) string) {
 
 // The commands in the last section of docs/tuning.md print what stands there.
 func TestWalkOfTuning(t *testing.T) {
-	page, err := os.ReadFile(walkPage)
+	_, sh := walkShell(t, "")
+	walk(t, walkPage, "\n## 8. A real server", "", 10, sh)
+}
+
+// So do those at the beginning of the README.
+func TestWalkOfREADME(t *testing.T) {
+	_, sh := walkShell(t, "../..")
+	walk(t, "README.md", "\n<!-- walk:", "\n## The catalog", 3, sh)
+}
+
+// walk runs the commands in the blocks of a part of a page, and compares what they print.
+func walk(t *testing.T, file, from, to string, least int, sh func(line string) string) {
+	t.Helper()
+	page, err := os.ReadFile(file)
 	require.NoError(t, err)
-	before, section, ok := strings.Cut(string(page), "\n## 8. A real server")
-	require.True(t, ok, "the section of the walk")
-	_, sh := walkShell(t)
+	before, part, ok := strings.Cut(string(page), from)
+	require.True(t, ok, "the part of the page")
+	after := ""
+	if to != "" {
+		part, after, ok = strings.Cut(part, to)
+		require.True(t, ok, "the end of the part")
+		after = to + after
+	}
 	walked := 0
 	block := regexp.MustCompile("(?s)```text\n(\\$ .*?)```")
-	printed := block.ReplaceAllStringFunc(section, func(text string) string {
+	printed := block.ReplaceAllStringFunc(part, func(text string) string {
 		var b strings.Builder
 		b.WriteString("```text\n")
 		for _, line := range regexp.MustCompile(`(?m)^\$ (.*)$`).FindAllStringSubmatch(text, -1) {
@@ -109,18 +129,18 @@ func TestWalkOfTuning(t *testing.T) {
 				b.WriteByte('\n')
 			}
 			b.WriteString(line[0] + "\n")
-			if !strings.Contains(line[1], "npx") { // the next test asks the server
+			if !strings.Contains(line[1], "npx") { // TestWalkAsksTheServer does
 				b.WriteString(sh(line[1]))
 			}
 		}
 		return b.String() + "```"
 	})
 	if *update {
-		require.NoError(t, os.WriteFile(walkPage, []byte(before+"\n## 8. A real server"+printed), 0o666))
+		require.NoError(t, os.WriteFile(file, []byte(before+from+printed+after), 0o666))
 		return
 	}
-	assert.Equal(t, section, printed, "go test ./cmd/toolsearch -run TestWalkOfTuning -update rewrites what the commands print")
-	assert.GreaterOrEqual(t, walked, 10, "commands")
+	assert.Equal(t, part, printed, "go test ./cmd/toolsearch -run Walk -update rewrites what the commands print")
+	assert.GreaterOrEqual(t, walked, least, "commands")
 }
 
 // The files of the walk are what the server says.
@@ -141,7 +161,7 @@ func TestWalkAsksTheServer(t *testing.T) {
 	if out, err := exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", modules, walkServer).CombinedOutput(); err != nil {
 		t.Skipf("npm cannot install %s, so it is not asked: %v\n%s", walkServer, err, out)
 	}
-	folder, sh := walkShell(t)
+	folder, sh := walkShell(t, "")
 	want, err := os.ReadFile(filepath.Join(folder, "tools.jsonl"))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(folder, "tools.jsonl")))
