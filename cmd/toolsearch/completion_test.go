@@ -32,7 +32,7 @@ func TestCompletion(t *testing.T) {
 		{"the second searcher", []string{"eval", "-searcher", "bm25,hy"}, "bm25,hybrid"},
 		{"searchers behind =", []string{"search", "-searcher=sim"}, "-searcher=similarity"},
 		{"searchers behind = in bash", []string{"search", "-searcher", "=", "sim"}, "similarity"},
-		{"searchers behind = alone in bash", []string{"search", "-searcher", "="}, "keyword bm25 fuzzy regexp similarity names embedding hybrid"},
+		{"searchers behind = alone in bash", []string{"search", "-searcher", "="}, strings.Join(searcherNames(), " ")},
 		{"a number", []string{"search", "-n", ""}, ""},
 		{"a file of a flag", []string{"eval", "-baseline", ""}, ":files"},
 		{"a catalog", []string{"search", ""}, ":files"},
