@@ -19,6 +19,7 @@ var (
 	searchSeconds  = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 	refreshSeconds = []float64{1e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10, 30, 60}
 	matchCounts    = []float64{0, 1, 2, 3, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
+	listTokens     = []float64{256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072}
 	ranks          = []float64{1, 2, 3, 4, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
 )
 
@@ -26,11 +27,13 @@ type instruments struct {
 	*settings
 	measured metric.MeasurementOption // the attributes of every metric
 
-	duration, refresh        metric.Float64Histogram
-	matches                  metric.Int64Histogram
-	empty, notFound, refused metric.Int64Counter
-	loads, unloads, failures metric.Int64Counter
-	size                     metric.Int64Gauge
+	duration, refresh metric.Float64Histogram
+	matches, tokens   metric.Int64Histogram
+	empty, notFound   metric.Int64Counter
+	refused, loads    metric.Int64Counter
+	unloads, changes  metric.Int64Counter
+	failures          metric.Int64Counter
+	size              metric.Int64Gauge
 }
 
 func newInstruments(s *settings) *instruments {
@@ -53,6 +56,10 @@ func newInstruments(s *settings) *instruments {
 			metric.WithDescription("Tools that became visible to the model."))),
 		unloads: made(m.Int64Counter("toolsearch.tool.unloads", metric.WithUnit("{tool}"),
 			metric.WithDescription("Tools that are visible no longer."))),
+		changes: made(m.Int64Counter("toolsearch.tool_list.changes", metric.WithUnit("{change}"),
+			metric.WithDescription("Changes of the model's list of tools."))),
+		tokens: made(m.Int64Histogram("toolsearch.tool_list.tokens", metric.WithUnit("{token}"),
+			metric.WithDescription("Estimated size of the model's list of tools after a change."), metric.WithExplicitBucketBoundaries(listTokens...))),
 		size: made(m.Int64Gauge("toolsearch.catalog.size", metric.WithUnit("{tool}"),
 			metric.WithDescription("Tools of a catalog that changes."))),
 		refresh: made(m.Float64Histogram("toolsearch.catalog.refresh.duration", metric.WithUnit("s"),
@@ -97,6 +104,10 @@ func (m *instruments) search(ctx context.Context, e toolsearch.SearchEvent) {
 func (m *instruments) load(ctx context.Context, e toolsearch.LoadEvent) {
 	m.addTools(ctx, m.loads, e.Loaded)
 	m.addTools(ctx, m.unloads, e.Unloaded)
+	if e.ToolsChanged {
+		m.changes.Add(ctx, 1, m.measured)
+		m.tokens.Record(ctx, int64(e.ToolTokens), m.measured)
+	}
 	if len(e.Refused) > 0 { // their names are the model's, and so without number
 		m.refused.Add(ctx, int64(len(e.Refused)), m.measured)
 	}

@@ -28,6 +28,8 @@
 //	toolsearch.call.rank                 histogram  {rank}      where the search had the tool that was then called; needs Handler
 //	toolsearch.tool.loads                counter    {tool}      tools that became visible to the model
 //	toolsearch.tool.unloads              counter    {tool}      tools that are visible no longer
+//	toolsearch.tool_list.changes         counter    {change}    changes of the model's list of tools, each of which ends the cached prefix
+//	toolsearch.tool_list.tokens          histogram  {token}     estimated size of the list after a change
 //	toolsearch.catalog.size              gauge      {tool}      tools of a catalog that changes
 //	toolsearch.catalog.refresh.duration  histogram  s           how long new catalogs took to build
 //	toolsearch.failures                  counter    {failure}   failures that the run went on after

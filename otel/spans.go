@@ -37,6 +37,8 @@ const (
 	keyLoaded   = attribute.Key("toolsearch.loaded")
 	keyUnloaded = attribute.Key("toolsearch.unloaded")
 	keyRefused  = attribute.Key("toolsearch.refused")
+	keyTokens   = attribute.Key("toolsearch.tokens") // estimated size of the definitions of the matches, or of the list of tools
+	keyChanged  = attribute.Key("toolsearch.tool_list.changed")
 	keyTools    = attribute.Key("toolsearch.tools")
 	keyAdded    = attribute.Key("toolsearch.added")
 	keyRemoved  = attribute.Key("toolsearch.removed")
@@ -67,7 +69,7 @@ func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Co
 	if !span.IsRecording() {
 		return ctx
 	}
-	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total), keyNotFound.Int(len(e.NotFound)))
+	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total), keyNotFound.Int(len(e.NotFound)), keyTokens.Int(e.Tokens))
 	if s.content {
 		span.SetAttributes(keyQuery.String(strings.ToValidUTF8(e.Query, "\uFFFD")), keyDocuments.String(documents(e)))
 	}
@@ -129,8 +131,13 @@ func failureAttributes(e toolsearch.FailureEvent) []attribute.KeyValue {
 }
 
 func (s *spans) load(ctx context.Context, e toolsearch.LoadEvent) {
-	s.add(trace.SpanFromContext(ctx), "toolsearch.load",
-		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)))
+	attributes := []attribute.KeyValue{
+		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
+	}
+	if e.ToolsChanged {
+		attributes = append(attributes, keyTokens.Int(e.ToolTokens))
+	}
+	s.add(trace.SpanFromContext(ctx), "toolsearch.load", attributes...)
 }
 
 func (s *spans) catalog(ctx context.Context, e toolsearch.CatalogEvent) {

@@ -67,6 +67,10 @@ func panels() []panel {
 			{"{{le}}", sum("le", perSecond(matches+"_bucket", of))}}},
 		{"Loaded tools", "Tools that became visible to the model, and that are visible no longer.", rate, lines, [][2]string{
 			{"loaded", sum("", perSecond("toolsearch_tool_loads_total", ""))}, {"unloaded", sum("", perSecond("toolsearch_tool_unloads_total", ""))}}},
+		{"Changes of the list of tools", "Each ends what a provider has cached of the conversation. ProtocolDispatch has none.", rate, lines, [][2]string{
+			{"changes", sum("", perSecond("toolsearch_tool_list_changes_total", ""))}}},
+		{"Size of the list of tools", "After a change, in estimated tokens.", count, lines, [][2]string{
+			{"median", quantile("0.5", "toolsearch_tool_list_tokens", "")}, {"95 %", quantile("0.95", "toolsearch_tool_list_tokens", "")}}},
 		{"Names that the model guessed", "Refused: calls that were not run. Not found: names asked for that no tool has.", rate, lines, [][2]string{
 			{"refused", sum("", perSecond("toolsearch_call_refused_total", ""))}, {"not found", sum("", perSecond("toolsearch_search_not_found_total", of))}}},
 		{"Size of changing catalogs", "", count, lines, [][2]string{{"{{instance}}", "toolsearch_catalog_size"}}},
