@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -108,15 +109,21 @@ func resolves(document, link string) bool {
 	return err == nil && slices.Contains(anchors(string(text)), fragment)
 }
 
-// Both READMEs have the same sections, links, code and tables, in the same order. TestNumbers
-// checks the numbers in the tables.
-func TestREADMEsAgree(t *testing.T) {
-	english, chinese := outlineOf(readDocument(t, "README.md")), outlineOf(readDocument(t, "README.zh.md"))
-	assert.Equal(t, english.headings, chinese.headings, "headings")
-	assert.Equal(t, english.links, chinese.links, "links")
-	assert.Equal(t, english.code, chinese.code, "code blocks")
-	assert.Equal(t, english.cells, chinese.cells, "numbers of cells of the tables' rows")
-	assert.Equal(t, english.names, chinese.names, "names in the tables")
+// A page and its translation have the same sections, links, code and tables, in the same order.
+// TestNumbers checks the numbers in the tables.
+func TestTranslationsAgree(t *testing.T) {
+	pairs := [][2]string{{"README.md", "README.zh.md"}}
+	for _, page := range translations(t) {
+		pairs = append(pairs, [2]string{"docs/" + page, "docs/zh/" + page})
+	}
+	for _, pair := range pairs {
+		english, chinese := outlineOf(t, pair[0]), outlineOf(t, pair[1])
+		assert.Equal(t, english.headings, chinese.headings, "headings of %s", pair[1])
+		assert.Equal(t, english.links, chinese.links, "links of %s", pair[1])
+		assert.Equal(t, english.code, chinese.code, "code blocks of %s", pair[1])
+		assert.Equal(t, english.cells, chinese.cells, "numbers of cells of the tables' rows of %s", pair[1])
+		assert.Equal(t, english.names, chinese.names, "names in the tables of %s", pair[1])
+	}
 }
 
 // An outline is what translations of a document have in common.
@@ -128,13 +135,15 @@ type outline struct {
 	names    []string // code within the tables
 }
 
-func outlineOf(text string) (s outline) {
+func outlineOf(t *testing.T, name string) (s outline) {
+	t.Helper()
+	text := readDocument(t, name)
 	for _, h := range headings.FindAllStringSubmatch(prose(text), -1) {
 		s.headings = append(s.headings, h[1])
 	}
 	for _, target := range linksOf(text) {
-		if !strings.HasPrefix(target, "README") { // each links to the other
-			s.links = append(s.links, target)
+		if link := linked(name, target); link != linked(name, path.Base(name)) { // each links to the other
+			s.links = append(s.links, link)
 		}
 	}
 	s.code = codeBlocks.FindAllString(text, -1)
@@ -145,6 +154,21 @@ func outlineOf(text string) (s outline) {
 		}
 	}
 	return s
+}
+
+// linked returns where a link of a document leads, by a path from the root. A translation counts
+// as the page it translates.
+func linked(name, target string) string {
+	if strings.Contains(target, "://") {
+		return target
+	}
+	file, fragment, _ := strings.Cut(target, "#")
+	if file == "" {
+		file = path.Base(name)
+	}
+	file = path.Join(path.Dir(name), file)
+	file = strings.Replace(strings.Replace(file, "docs/zh/", "docs/", 1), ".zh.md", ".md", 1)
+	return file + "#" + fragment
 }
 
 func TestAnchors(t *testing.T) {

@@ -30,8 +30,29 @@ func documents(t *testing.T) (names []string) {
 			names = append(names, folder+filepath.Base(page))
 		}
 	}
+	for _, page := range translations(t) {
+		names = append(names, "docs/zh/"+page)
+	}
 	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md",
 		"cmd/toolsearch/README.md", "examples/README.md")
+}
+
+// translations are the pages in Chinese, by their names under docs/zh, which are those of the
+// English pages under docs.
+func translations(t *testing.T) (names []string) {
+	t.Helper()
+	folder := filepath.Join(root, "docs", "zh")
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	return names
 }
 
 func readDocument(t *testing.T, name string) string {
@@ -67,9 +88,9 @@ func TestNumbers(t *testing.T) {
 		}
 		assert.Equal(t, text, readDocument(t, name), "%s has other numbers than those measured", name)
 	}
-	assert.Equal(t, []string{"docs/protocols.md", "README.md", "README.zh.md"}, found["bills"])
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md", "README.md", "README.zh.md"}, found["bills"])
 	assert.Equal(t, readmes, found["searchers"])
-	assert.Equal(t, []string{"docs/protocols.md"}, found["protocols"])
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["protocols"])
 	assert.Equal(t, []string{"docs/settings.md"}, found["settings"])
 }
 
