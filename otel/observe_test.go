@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,38 @@ func TestRankWithoutARunner(t *testing.T) {
 		require.NoError(t, event.Err)
 	}
 	assert.Contains(t, drawMetrics(t, tel), "toolsearch.call.rank: histogram in {rank}. Where the search had the tool that was then called.\n  1, sum 2,")
+}
+
+// An agent within a run shares what the run's searches found, and another run does not.
+func TestRankWithinARun(t *testing.T) {
+	tel := newTelemetry()
+	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
+	agent := &callbacks.RunInfo{Component: adk.ComponentOfAgent}
+	run := handler.OnStart(t.Context(), agent, nil)
+	inner, other := handler.OnStart(run, agent, nil), handler.OnStart(t.Context(), agent, nil)
+	observe(run, toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{"get_weather", "send_mail"}})
+	call := &callbacks.RunInfo{Component: components.ComponentOfTool, Name: "send_mail"}
+	handler.OnStart(other, call, nil)
+	assert.NotContains(t, drawMetrics(t, tel), "toolsearch.call.rank")
+	handler.OnStart(inner, call, nil)
+	assert.Contains(t, drawMetrics(t, tel), "  1, sum 2, [0 1 0 0 0 0 0 0 0]")
+}
+
+// A run that finds tools without end keeps the newest of them.
+func TestRankIsBounded(t *testing.T) {
+	tel := newTelemetry()
+	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
+	run := handler.OnStart(t.Context(), &callbacks.RunInfo{Component: adk.ComponentOfAgent}, nil)
+	for i := range 10_001 {
+		observe(run, toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{fmt.Sprintf("tool_%d", i)}})
+	}
+	call := func(name string) {
+		handler.OnStart(run, &callbacks.RunInfo{Component: components.ComponentOfTool, Name: name}, nil)
+	}
+	call("tool_0")
+	assert.NotContains(t, drawMetrics(t, tel), "toolsearch.call.rank")
+	call("tool_10000")
+	assert.Contains(t, drawMetrics(t, tel), "toolsearch.call.rank")
 }
 
 // The global providers are asked when no others are given.

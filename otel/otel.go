@@ -34,6 +34,10 @@
 //	toolsearch.catalog.refresh.duration  histogram  s           how long new catalogs took to build
 //	toolsearch.failures                  counter    {failure}   failures that the run went on after
 //
+// The buckets of durations begin at 10 µs for a search and 1 ms for a refresh, and end at 10 s and
+// 60 s. Those of matches and ranks are single up to 3 and 5, and end at 50. Those of tokens double
+// from 256 to 131,072. A View of your MeterProvider replaces them.
+//
 // The metrics of searches and calls have gen_ai.data_source.id. The duration and the matches of a
 // search have toolsearch.searcher: "index", "fallback", "keyword", or "none" for a selection by
 // name and for no match. The duration has error.type if the search failed. Failures have
