@@ -161,7 +161,8 @@ type Stored struct {
 // batch that fails ends the call. Stored then says what was written before, and its Hashes
 // can be the Known of another attempt. Some indexers of eino-ext report success even if the
 // engine refused documents, such as es8 at v0.0.0-20251205123657; examples/elasticsearch
-// shows how to make sure.
+// shows how to make sure. The one for Qdrant at v0.0.0-20251128213542 fails on tags and
+// aliases; examples/qdrant shows how to store them.
 //
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //
