@@ -35,6 +35,14 @@ const (
 	// DefaultSourceTimeout is the default of Config.SourceTimeout.
 	DefaultSourceTimeout = 30 * time.Second
 
+	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or MaxLoaded if that is less.
+	PreselectAuto = -1
+	// DefaultPreselect is the number of tools of PreselectAuto. A request names its tools worse than
+	// a search does, and may need several. The share of the tools needed that BM25 has in 5, 15, 20
+	// and 30 places is 37, 62, 67 and 73 % for whole tasks over 28 MCP servers (mcpbench), and 76,
+	// 93, 95 and 96 % for the tasks of ultratool.
+	DefaultPreselect = 20
+
 	defaultRankedCap = 10 // of ProtocolRanked
 )
 
@@ -166,9 +174,10 @@ type Config struct {
 
 	// Preselect is the number of tools that are loaded before the model answers: the best tools
 	// for the user's last message. It is for models that do not search on their own. Index ranks
-	// the tools, or BM25 if Index is nil or reads patterns. If the searcher fails, no tool is
-	// loaded and a FailureEvent says so. ProtocolDispatch does not show loaded tools, nor these.
-	// Zero means none.
+	// the tools, or BM25 if Index is nil or reads patterns. With an embedder, an Index of
+	// Hybrid(BM25, Embedding(e)) finds most. If the searcher fails, no tool is loaded and a
+	// FailureEvent says so. ProtocolDispatch does not show loaded tools, nor these. PreselectAuto
+	// means a good number. Zero means none.
 	Preselect int
 
 	// Unloaded says what happens to a call of a tool that is not loaded. Zero means
@@ -339,6 +348,12 @@ func (config *Config) withDefaults() (*Config, error) {
 	}
 	if filled.Protocol == ProtocolRegexp && filled.Reminder.Position == ReminderDefault {
 		filled.Reminder.Disabled = true
+	}
+	if filled.Preselect == PreselectAuto {
+		filled.Preselect = DefaultPreselect
+		if filled.MaxLoaded > 0 {
+			filled.Preselect = min(filled.Preselect, filled.MaxLoaded)
+		}
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {

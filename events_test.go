@@ -217,6 +217,9 @@ func TestPreselect(t *testing.T) {
 			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
 		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
 		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, asking("weather, and issues of my project"), nil,
+			[]string{"get_weather mcp__github__list_issues mcp__github__create_issue"}},
+		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
 		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
 		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
 	} {
@@ -246,6 +249,24 @@ func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config t
 		want = append(want, strings.TrimSpace("tool_search "+loaded))
 	}
 	checkSaw(t, name, outcome{scripted.Requests(), nil, err}, want...)
+}
+
+func TestPreselectAuto(t *testing.T) {
+	var many []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("new_%02d: Tells what is new", i))
+	}
+	for most, want := range map[int]int{0: toolsearch.DefaultPreselect, 7: 7, 30: toolsearch.DefaultPreselect} {
+		playAll(t, []conversation{{
+			name: fmt.Sprintf("MaxLoaded %d", most), dynamic: testtools.EchoTools(many...),
+			config: toolsearch.Config{Preselect: toolsearch.PreselectAuto, MaxLoaded: most},
+			check: func(t *testing.T, o outcome) {
+				assert.Len(t, o.requests[0].Tools, 1+want, "tool_search and the best tools")
+			},
+		}})
+	}
+	_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), Preselect: -2})
+	assert.ErrorContains(t, err, "Preselect -2")
 }
 
 // The run goes on without preselected tools when the searcher fails, and an event says so.
