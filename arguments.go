@@ -125,7 +125,7 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	if len(arguments) > maxArgumentBytes || strict.UnmarshalFromString(arguments, &object) != nil || object.Query == nil {
 		return searchRequest{}, false
 	}
-	return searchRequest{queries: []string{*object.Query}, limit: max(object.MaxResults, 0)}, true
+	return searchRequest{queries: queriesIn(*object.Query), limit: max(object.MaxResults, 0)}, true
 }
 
 // decodeLoosely finds the JSON value in arguments. Text that does not look like JSON is the
@@ -188,13 +188,23 @@ func firstOf(object map[string]any, keys ...string) any {
 	return nil
 }
 
+// queriesIn reads a query that is written as text. The schema asks for text, so a model that has
+// several queries writes the list into it.
+func queriesIn(text string) []string {
+	var list []string
+	if strings.HasPrefix(strings.TrimSpace(text), "[") && decoder.UnmarshalFromString(text, &list) == nil && len(list) > 0 {
+		return list[:min(len(list), maxQueries)]
+	}
+	return []string{text}
+}
+
 // queriesOf reads a query or a list of queries. Null means no query.
 func queriesOf(value any) (queries []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
 		return nil, true
 	case string:
-		return []string{v}, true
+		return queriesIn(v), true
 	case json.Number:
 		return []string{v.String()}, true
 	case bool:

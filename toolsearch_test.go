@@ -260,6 +260,9 @@ func TestModelMistakes(t *testing.T) {
 		{`{"query":["select:send_mail","stocks"]}`, finds("send_mail", "list_stocks")},
 		{`{"query":["stocks",["mail"],null,7]}`, finds("list_stocks")},
 		{`{"queries":["stocks"]}`, finds("list_stocks")},
+		{`{"query":"[\"stocks\",\"mail\"]"}`, finds("list_stocks", "send_mail")}, // the list as the text that the schema asks for
+		{`{"query":" [\"stocks\"] ","max_results":1}`, finds("list_stocks")},
+		{`{"query":"[stocks]"}`, count(0)},
 		{`"stocks"`, finds("list_stocks")},
 		{`stocks`, finds("list_stocks")},
 		{`["stocks"]`, finds("list_stocks")},
