@@ -57,10 +57,11 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	if err != nil {
 		return Explanation{}, err
 	}
-	if lift := lifts[int32(doc)]; lift > 0 {
+	lift := lifts.at(int32(doc))
+	if lift > 0 {
 		e.Parts = append(e.Parts, Contribution{Field: "namespace", Score: lift, Detail: "the query fits the description of the namespace"})
 	}
-	e.Score = x.total(sum, share, tier) + lifts[int32(doc)]
+	e.Score = x.total(sum, share, tier) + lift
 	return e, nil
 }
 

@@ -35,6 +35,7 @@ const namespaceWeight = 0.5
 type describedNamespaces struct {
 	index summer    // a document for each namespace with a description
 	tools [][]int32 // by namespace
+	of    []int32   // by tool: 1 + its namespace; 0 means a namespace without a description
 }
 
 // summer is an index that adds up what a query's terms score in its documents.
@@ -62,10 +63,10 @@ func newNamespaces(docs []Document, index func(docs []Document) (summer, error))
 	if len(described) == 0 {
 		return nil, nil
 	}
-	n.tools = make([][]int32, len(described))
+	n.tools, n.of = make([][]int32, len(described)), make([]int32, len(docs))
 	for i := range docs {
 		if number, known := numbers[docs[i].Namespace]; known {
-			n.tools[number] = append(n.tools[number], int32(i))
+			n.tools[number], n.of[i] = append(n.tools[number], int32(i)), int32(number)+1
 		}
 	}
 	var err error
@@ -73,17 +74,27 @@ func newNamespaces(docs []Document, index func(docs []Document) (summer, error))
 	return n, err
 }
 
-// lifts returns what each tool gets for the description of its namespace.
-func (n *describedNamespaces) lifts(ctx context.Context, q Query) (map[int32]float64, error) {
-	if n == nil {
-		return nil, nil
+// lifts is what tools get for the descriptions of their namespaces.
+type lifts struct {
+	of []int32   // by tool, as in describedNamespaces
+	by []float64 // by namespace; nil means that no tool gets anything
+}
+
+func (l lifts) at(tool int32) float64 {
+	if l.by == nil || l.of[tool] == 0 {
+		return 0
 	}
-	lifts := make(map[int32]float64)
+	return l.by[l.of[tool]-1]
+}
+
+// lifts scores the descriptions.
+func (n *describedNamespaces) lifts(ctx context.Context, q Query) (lifts, error) {
+	if n == nil {
+		return lifts{}, nil
+	}
+	l := lifts{of: n.of, by: make([]float64, len(n.tools))}
 	err := n.index.eachSum(ctx, q, func(namespace int32, sum float64) {
-		tools := n.tools[namespace]
-		for _, tool := range tools {
-			lifts[tool] = namespaceWeight * sum / math.Sqrt(float64(len(tools)))
-		}
+		l.by[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
 	})
-	return lifts, err
+	return l, err
 }

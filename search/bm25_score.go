@@ -71,7 +71,7 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 		if allowed != nil && !allowed(documentAt(x.docOf, int(doc))) {
 			continue
 		}
-		if score := x.total(s.sums(x, doc)) + lifts[doc]; score > 0 {
+		if score := x.total(s.sums(x, doc)) + lifts.at(doc); score > 0 {
 			total++
 			best.Add(score, doc)
 		}
@@ -115,14 +115,19 @@ func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier nameTie
 }
 
 // lift returns what tools get for the descriptions of their namespaces, and touches these tools.
-func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (map[int32]float64, error) {
-	lifts, err := x.namespaces.lifts(ctx, q)
-	for doc := range lifts {
-		if s.cells[doc].tick <= s.first {
-			s.touch(doc).tick = s.tick
+func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (lifts, error) {
+	l, err := x.namespaces.lifts(ctx, q)
+	for namespace, lift := range l.by {
+		if lift <= 0 {
+			continue
+		}
+		for _, doc := range x.namespaces.tools[namespace] {
+			if s.cells[doc].tick <= s.first {
+				s.touch(doc).tick = s.tick
+			}
 		}
 	}
-	return lifts, err
+	return l, err
 }
 
 // eachSum calls f with every document that has a term of the query, and with what the terms score
