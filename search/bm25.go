@@ -144,6 +144,8 @@ type BM25Options struct {
 	Name, Description             Field // of the tool itself
 	ParameterName, ParameterTexts Field // every property of the schema, nested ones too; texts are descriptions and enum values
 	Namespace, Aliases, Hint      Field // of the tool's Annotation; tags count as hint
+
+	Lexicon *Lexicon // a company's own words, beside those that are built in; nil means none
 }
 
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
@@ -162,6 +164,7 @@ type bm25 struct {
 	field        [fields]Field
 	mean         [fields]float64 // mean length
 
+	lexicon *Lexicon
 	options BM25Options
 	all     []Document // that the Indexer was given
 	docOf   []int32    // number of a document here -> in all; nil means that docs is all
@@ -235,7 +238,7 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
-		options: o, all: all, docs: docs, docOf: docOf,
+		lexicon: cmp.Or(o.Lexicon, builtInLexicon), options: o, all: all, docs: docs, docOf: docOf,
 	}
 	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{

@@ -107,6 +107,9 @@ func (s *bm25Scratch) reason(term bm25Term) string {
 	if term.from != noTerm {
 		text += " " + strconv.Quote(s.termizer.terms[term.from])
 	}
+	if term.line > 0 {
+		text += fmt.Sprintf(" (line %d of the own lexicon)", term.line)
+	}
 	return text
 }
 

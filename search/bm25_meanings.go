@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -64,11 +63,11 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 			i += size
 			continue
 		}
-		words := chinese()
+		words := x.lexicon.meanings()
 		for run := simplify(text[i:end]); run != ""; {
 			length, number := words.cut(run)
 			if number != noTerm && words.english[number] != "" {
-				s.addMeaningsOf(x, run[:length], number, weight)
+				s.addMeaningsOf(x, run[:length], number, weight, len(s.ends))
 			}
 			run = run[length:]
 		}
@@ -76,32 +75,41 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 	}
 }
 
-// hanEnd returns where the run of Chinese characters at i ends.
-func hanEnd(text string, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !isCommonHan(r) && !unicode.Is(unicode.Han, r) {
-			break
+// readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
+func (s *bm25Scratch) readOwn(x *bm25) {
+	read := func(n int32, sentence int) {
+		if number, known := x.lexicon.meanings().numbers[s.termizer.terms[n]]; known && s.words[n].script == alphabetic {
+			s.addMeaningsOf(x, s.termizer.terms[n], number, s.weightOf(n), sentence)
 		}
-		i += size
 	}
-	return i
+	sentence := 0
+	for i, n := range s.texts {
+		for i >= s.ends[sentence] {
+			sentence++
+		}
+		s.id(x, n)
+		read(n, sentence)
+	}
+	for _, w := range s.termizer.wholes {
+		s.id(x, w.term)
+		read(w.term, len(s.ends)-1)
+	}
 }
 
-// addMeaningsOf adds the meanings of a Chinese word, by its number in the lexicon.
-func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, number int32, weight float64) {
+// addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon.
+func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, number int32, weight float64, sentence int) {
 	if s.meaningsOf == nil {
-		s.meaningsOf = make([]*bm25Meanings, len(chinese().english))
+		s.meaningsOf = make([]*bm25Meanings, len(x.lexicon.meanings().english))
 	}
 	meanings := s.meaningsOf[number]
 	if meanings == nil {
-		meanings = s.readMeanings(x, word, chinese().english[number])
+		meanings = s.readMeanings(x, word, number)
 		s.meaningsOf[number] = meanings
 	}
 	for _, m := range meanings.terms {
 		s.meanings = append(s.meanings, bm25Meaning{
-			term:     bm25Term{id: m.id, group: s.meant + m.group, weight: weight * m.weight, from: m.from, reason: translated},
-			sentence: int32(len(s.ends)),
+			term:     bm25Term{id: m.id, group: s.meant + m.group, weight: weight * m.weight, from: m.from, reason: translated, line: m.line},
+			sentence: int32(sentence),
 		})
 	}
 	s.meant += int32(meanings.groups)
@@ -114,15 +122,15 @@ type bm25Meanings struct {
 	groups int
 }
 
-func (s *bm25Scratch) readMeanings(x *bm25, word, english string) *bm25Meanings {
+func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Meanings {
 	of := new(bm25Meanings)
-	from := s.termizer.number(word, ideograph)
-	weight := 1.0
-	if x.hasIdeographs && s.holdsAll(x, word) {
+	class, _ := classAt(word, 0)
+	from, weight := s.termizer.number(word, class), 1.0
+	if class == ideograph && x.hasIdeographs && s.holdsAll(x, word) || class != ideograph && s.id(x, from) != noTerm {
 		weight = bilingualWeight
 	}
-	rank := 0
-	for meaning := range strings.SplitSeq(english, "; ") {
+	words, rank := x.lexicon.meanings(), 0
+	for meaning := range strings.SplitSeq(words.english[number], "; ") {
 		if rank == len(meaningWeights) {
 			break
 		}
@@ -140,7 +148,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word, english string) *bm25Meanings 
 			if id == noTerm {
 				continue
 			}
-			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from}
+			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from, line: int32(words.lines[number])}
 			if requestWords[s.termizer.terms[n]] {
 				term.weight *= requestWeight
 			}
@@ -183,14 +191,15 @@ func (s *bm25Scratch) appendChinese(terms []standIn, x *bm25, word string) []sta
 		return terms
 	}
 	found, weight := 0, chineseWeight
-	for _, chinese := range chineseOf()[word] {
+	for _, of := range x.lexicon.chinese()[word] {
+		chinese := of.term
 		if !s.holdsAll(x, chinese) {
 			continue
 		}
 		for _, part := range s.spare {
 			// Of a word of several characters, its pairs.
 			if term := s.termizer.terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
-				terms = append(terms, standIn{s.id(x, part), weight, translated})
+				terms = append(terms, standIn{s.id(x, part), weight, translated, int32(of.line)})
 			}
 		}
 		if found++; found == maxChinese {

@@ -23,6 +23,7 @@ type bm25Term struct {
 	weight float64
 	from   int32 // the word that it stands for, in the termizer's numbers; noTerm means no single word
 	reason bm25Reason
+	line   int32 // of the company's own lexicon, or 0
 }
 
 // A bm25Reason says why a term is in a query.
@@ -176,6 +177,9 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown, wholes, partsEnd := 0, s.termizer.wholes, 0
+	if x.lexicon.hasOwnMeanings() {
+		s.readOwn(x)
+	}
 	for _, n := range s.texts {
 		s.want(s.id(x, n))
 	}
@@ -194,8 +198,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		weight := s.weightOf(n)
 		// If a tool has a whole, its parts count less.
 		for ; len(wholes) > 0 && wholes[0].from <= group; wholes = wholes[1:] {
-			if id := s.id(x, wholes[0].term); id != noTerm {
-				s.addTerm(bm25Term{id: id, group: int32(3*len(s.texts) + group), weight: s.weightOf(wholes[0].term)})
+			if s.addWhole(x, wholes[0].term, group) {
 				partsEnd = wholes[0].to
 			}
 		}
@@ -221,9 +224,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		}
 	}
 	for _, w := range wholes { // of stop words only
-		if id := s.id(x, w.term); id != noTerm {
-			s.addTerm(bm25Term{id: id, group: int32(3*len(s.texts) + w.from), weight: s.weightOf(w.term)})
-		}
+		s.addWhole(x, w.term, w.from)
 	}
 	s.addMeanings(4 * len(s.texts))
 	s.readSentences()
@@ -253,6 +254,17 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		s.wanted.Remove(int(id))
 	}
 	s.wantedTerms = s.wantedTerms[:0]
+}
+
+// addWhole adds a whole at a place in the query, and its synonyms. It reports whether a tool has
+// the whole.
+func (s *bm25Scratch) addWhole(x *bm25, n int32, at int) bool {
+	word, group := s.word(x, n), 3*len(s.texts)+at
+	if word.id != noTerm {
+		s.addTerm(bm25Term{id: word.id, group: int32(group), weight: s.weightOf(n)})
+	}
+	s.addStandIns(word.others, n, 1, group)
+	return word.id != noTerm
 }
 
 // isWord reports whether a term is neither a number nor a single letter.

@@ -46,6 +46,7 @@ type standIn struct {
 	id     int32
 	weight float64 // for a word of weight 1
 	reason bm25Reason
+	line   int32 // of the company's own lexicon, or 0
 }
 
 // id returns the term of the index for a word of the query, or noTerm if no tool has it.
@@ -76,17 +77,17 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 	if s.id(x, n); !s.words[n].isRead {
 		text := s.termizer.terms[n]
 		var others, similar []standIn
-		for _, other := range synonyms[text] {
+		for _, other := range x.lexicon.synonyms()[text] {
 			if id, known := x.ids[other.term]; known {
-				others = append(others, standIn{id, other.weight, synonymous})
+				others = append(others, standIn{id, other.weight, synonymous, int32(other.line)})
 			}
 		}
 		others = s.appendChinese(others, x, text)
 		// Words that many tools have say little, and take most of the time.
 		most := max(maxRelatedTools, len(x.docs)/16)
-		for _, other := range thesaurus()[text] {
-			if id, known := x.ids[other]; known && len(x.list(id)) <= most {
-				similar = append(similar, standIn{id, relatedWeight, related})
+		for _, other := range x.lexicon.thesaurus()[text] {
+			if id, known := x.ids[other.term]; known && len(x.list(id)) <= most {
+				similar = append(similar, standIn{id, other.weight, related, int32(other.line)})
 			}
 		}
 		word := &s.words[n]
@@ -94,7 +95,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		word.forms = standInsOf(x.languages.forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
 			if first, second, isSplit := split(x.ids, text); isSplit {
-				word.parts = [2][]standIn{{{first, 1, divided}}, {{second, 1, divided}}}
+				word.parts = [2][]standIn{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
 			} else {
 				first, last := x.languages.compound(text)
 				word.parts = [2][]standIn{standInsOf(first, compoundWeight, divided), standInsOf(last, compoundWeight, divided)}
@@ -107,7 +108,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 func standInsOf(terms []int32, weight float64, reason bm25Reason) []standIn {
 	var all []standIn
 	for _, id := range terms {
-		all = append(all, standIn{id, weight, reason})
+		all = append(all, standIn{id, weight, reason, 0})
 	}
 	return all
 }
@@ -116,7 +117,7 @@ func standInsOf(terms []int32, weight float64, reason bm25Reason) []standIn {
 func (s *bm25Scratch) addStandIns(terms []standIn, n int32, weight float64, group int) {
 	for _, other := range terms {
 		if !s.wanted.Has(int(other.id)) {
-			s.addTerm(bm25Term{id: other.id, group: int32(group), weight: weight * other.weight, from: n, reason: other.reason})
+			s.addTerm(bm25Term{id: other.id, group: int32(group), weight: weight * other.weight, from: n, reason: other.reason, line: other.line})
 		}
 	}
 }
@@ -130,7 +131,7 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 		s.addStandIns(word.parts[1], n, weight, len(s.texts)+group)
 		return true
 	}
-	if _, inLexicon := synonyms[text]; inLexicon {
+	if x.lexicon.has(text) {
 		return false
 	}
 	at := 0

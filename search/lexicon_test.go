@@ -36,7 +36,7 @@ func lexiconLines(t *testing.T) map[string][]string {
 func TestLexiconFormat(t *testing.T) {
 	english := regexp.MustCompile(`^[a-z0-9]+( [a-z0-9]+)*$`)
 	sections := lexiconLines(t)
-	for _, section := range []string{"spellings", "synonyms", "thesaurus", "chinese"} {
+	for _, section := range []string{"spellings", "synonyms", "thesaurus", "meanings"} {
 		assert.NotEmpty(t, sections[section], "the section %q", section)
 	}
 	for _, section := range []string{"spellings", "synonyms"} {
@@ -54,7 +54,7 @@ func TestLexiconFormat(t *testing.T) {
 		heads[words[0]] = true
 	}
 	seen := map[string]bool{}
-	for _, line := range sections["chinese"] {
+	for _, line := range sections["meanings"] {
 		word, meanings, found := strings.Cut(line, "\t")
 		assert.False(t, seen[word], "a second line for %q", word)
 		seen[word] = true
@@ -283,7 +283,7 @@ func TestLexiconHasNoOpposites(t *testing.T) {
 			assert.NotContains(t, words, other, "%q has the opposite of its word", line)
 		}
 	}
-	for _, line := range sections["chinese"] {
+	for _, line := range sections["meanings"] {
 		_, meanings, _ := strings.Cut(line, "\t")
 		check(line, strings.Split(meanings, "; "))
 	}

@@ -264,6 +264,18 @@ func unicodeClassOf(r rune) charClass {
 	}
 }
 
+// hanEnd returns where the run of Chinese characters at i ends.
+func hanEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !isCommonHan(r) && !unicode.Is(unicode.Han, r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
 // isCommonHan reports whether r is in the block of nearly all Chinese characters in use, which
 // has nothing else. It spares them the look-up.
 func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }

@@ -1,0 +1,175 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A company's own lexicon: reading and checking it. Its format is that of lexicon.txt. A line that
+// begins with "#" is a comment, and a line "== name" begins a section:
+//
+//	== spellings    a word and its other spellings            kubernetes k8s
+//	== synonyms     words with about the same meaning         customer client
+//	== thesaurus    a word, and what it may have to do with   homestay lodging rental
+//	== meanings     a word, a tab, what it means in English   pto<tab>paid leave; vacation
+//
+// The words of spellings and synonyms stand for one another, and those of the thesaurus for the
+// first of the line. Up to three meanings count, the best first, each of some words. A word that
+// begins a line of meanings is Chinese, or a single word of letters and digits.
+
+// The bounds of a company's own lexicon.
+const (
+	MaxLexiconBytes = 1 << 20
+	MaxLexiconLine  = 1 << 10 // bytes
+
+	maxLexiconErrors = 20 // told at once
+)
+
+// ParseLexicon reads a company's own lexicon. Its error names the lines that are wrong, at most 20.
+func ParseLexicon(text string) (*Lexicon, error) {
+	if len(text) > MaxLexiconBytes {
+		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxLexiconBytes)
+	}
+	var own []lexiconLine
+	var wrong []error
+	section, number := "", 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		number++
+		line = strings.TrimSpace(line)
+		name, begins := strings.CutPrefix(line, "== ")
+		var err error
+		switch {
+		case line == "" || line[0] == '#':
+			continue
+		case begins:
+			if section = strings.TrimSpace(name); !slices.Contains(lexiconSections, section) {
+				err = fmt.Errorf("no section %q; want %s", section, strings.Join(lexiconSections, ", "))
+			}
+		default:
+			err = checkLine(section, line)
+			own = append(own, lexiconLine{number, section, line})
+		}
+		if err != nil && len(wrong) < maxLexiconErrors {
+			wrong = append(wrong, fmt.Errorf("toolsearch: lexicon, line %d: %w", number, err))
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	return newLexicon(own), nil
+}
+
+var lexiconSections = []string{"spellings", "synonyms", "thesaurus", "meanings"}
+
+// checkLine reports what is wrong with a line of a section.
+func checkLine(section, line string) error {
+	switch {
+	case len(line) > MaxLexiconLine:
+		return fmt.Errorf("%d bytes; at most %d are read", len(line), MaxLexiconLine)
+	case !utf8.ValidString(line):
+		return errors.New("not UTF-8")
+	case section == "":
+		return errors.New(`a line before the first section, such as "== synonyms"`)
+	case section == "meanings":
+		return checkMeanings(line)
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return errors.New("want two words or more")
+	}
+	for _, word := range words {
+		if err := checkWord(word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMeanings(line string) error {
+	word, english, hasTab := strings.Cut(line, "\t")
+	isChinese := hanEnd(word, 0) == len(word)
+	switch english = strings.TrimSpace(english); {
+	case !hasTab:
+		return errors.New("want a word, a tab, and what it means")
+	case english == "" && !isChinese:
+		return fmt.Errorf("%q has no meaning", word)
+	case english != "" && strings.Count(english, ";") >= len(meaningWeights):
+		return fmt.Errorf("%d meanings; at most %d count", 1+strings.Count(english, ";"), len(meaningWeights))
+	case !isChinese:
+		return checkWord(word)
+	}
+	return nil
+}
+
+// checkWord reports why a word is not found as a single term in queries.
+func checkWord(word string) error {
+	z := newTermizer()
+	terms := z.append(nil, word)
+	switch class, _ := classAt(word, 0); {
+	case class == ideograph:
+		return fmt.Errorf("%q is in Chinese, Japanese or Korean; Chinese words go into the section meanings", word)
+	case len(z.wholes) == 1 && strings.EqualFold(z.terms[z.wholes[0].term], z.term(word)):
+		return nil
+	case len(terms) == 0:
+		return fmt.Errorf("%q is a word that searches leave out", word)
+	case len(terms) > 1 || z.terms[terms[0]] != z.term(word):
+		return fmt.Errorf("%q is read as several words; its meaning may have several, the word may not", word)
+	}
+	return nil
+}
+
+// A LexiconFinding is a line of a company's own lexicon that does nothing.
+type LexiconFinding struct {
+	Line   int // from 1
+	Detail string
+}
+
+// Check lists the lines of a company's own lexicon that do nothing over the documents: those whose
+// words no document has, those that map a word to itself, and those that repeat another line.
+func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding, error) {
+	x, err := BM25Options{}.index(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	var findings []LexiconFinding
+	z, first := newTermizer(), make(map[string]int)
+	for _, line := range l.own {
+		add := func(format string, args ...any) {
+			findings = append(findings, LexiconFinding{line.number, fmt.Sprintf(format, args...)})
+		}
+		key, words := line.section, z.termsOf(line.text)
+		targets := words // what a tool must have one of
+		switch line.section {
+		case "thesaurus":
+			key, targets = key+"\t"+words[0], words[1:]
+		case "meanings":
+			word, english, _ := strings.Cut(line.text, "\t")
+			key = key + "\t" + word
+			targets = z.termsOf(strings.ReplaceAll(english, ";", " "))
+			words = append([]string{z.term(word)}, targets...)
+			if len(targets) == 1 && targets[0] == words[0] {
+				add("%q stands for itself", word)
+			}
+		default:
+			key += "\t" + strings.Join(slices.Sorted(slices.Values(words)), " ")
+		}
+		if line.section != "meanings" {
+			if sorted := slices.Sorted(slices.Values(words)); len(slices.Compact(sorted)) < len(words) {
+				add("a word of the line stands for itself")
+			}
+		}
+		if before, repeats := first[key]; repeats {
+			add("repeats line %d", before)
+		} else {
+			first[key] = line.number
+		}
+		if len(targets) > 0 && !slices.ContainsFunc(targets, func(term string) bool { _, known := x.ids[term]; return known }) {
+			add("no tool has a word of the line that it could find")
+		}
+	}
+	return findings, nil
+}
