@@ -164,7 +164,7 @@ func (c *command) readFile(ctx context.Context, path string) (file string, data 
 
 // compiled reads the catalog and compiles it for the searcher of -searcher.
 func (c *command) compiled(ctx context.Context, from origin) (*eval.Catalog, *toolsearch.Catalog, error) {
-	index, err := c.indexer(c.searcher)
+	indexes, err := c.indexers(ctx, c.searcher)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,7 +173,7 @@ func (c *command) compiled(ctx context.Context, from origin) (*eval.Catalog, *to
 		return nil, nil, err
 	}
 	defer c.waiting("indexing %s", plural(len(tools.Tools), "tool"))()
-	compiled, err := tools.Compile(ctx, index)
+	compiled, err := tools.Compile(ctx, indexes[0])
 	return tools, compiled, err
 }
 

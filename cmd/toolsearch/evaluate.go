@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The command eval, and its output for machines and for people.
@@ -61,12 +60,9 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	indexes := make([]search.Indexer, len(names))
-	for i, name := range names {
-		var err error
-		if indexes[i], err = c.indexer(name); err != nil {
-			return failed, err
-		}
+	indexes, err := c.indexers(ctx, names...)
+	if err != nil {
+		return failed, err
 	}
 	tools, err := c.catalog(ctx, from)
 	if err != nil {

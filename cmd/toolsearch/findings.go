@@ -20,6 +20,7 @@ import (
 //	schema             providers want the schema of an object, and of what its arrays hold
 //	parameters         the model guesses arguments without a description
 //	unfindable         even the tool's own words find other tools first
+//	lexicon            a line of -lexicon finds nothing over this catalog
 //
 // What package lock warns of may be an attack on the model, or an honest tool that pushes.
 const (
@@ -33,6 +34,7 @@ const (
 	kindParameters  = "parameters"
 	kindUnfindable  = "unfindable"
 	kindNotCompared = "not-compared"
+	kindLexicon     = "lexicon"
 )
 
 // kinds are the kinds of problems in the order of the report, with their headings.
@@ -50,6 +52,7 @@ var kinds = []struct{ kind, heading string }{
 	{kindNoText, "no description"},
 	{kindParameters, "parameters without a description"},
 	{kindUnfindable, "tools no query finds"},
+	{kindLexicon, "lines of the lexicon that do nothing"},
 }
 
 // providerName matches the tool names that the large providers accept.

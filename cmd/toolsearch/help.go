@@ -68,11 +68,13 @@ Exit status:
 	2  wrong usage, an unreadable file, a server that does not answer
 `
 
-const searcherFlag = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n" + embedFlags
+const searcherFlag = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n" + embedFlags + lexiconFlag
 
 const embedFlags = "\t-embed URL       an endpoint for vectors, such as https://api.openai.com/v1, for the\n" +
 	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +
 	"\t-model NAME      the model that makes the vectors\n"
+
+const lexiconFlag = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n"
 
 // helps are the texts of the commands.
 var helps = map[string]string{
@@ -128,7 +130,7 @@ QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
 Flags:
 
 	-searcher NAME   the searcher (keyword); NAME,NAME compares two
-` + embedFlags + `	-n N             hits per query, at least 10 (50)
+` + embedFlags + lexiconFlag + `	-n N             hits per query, at least 10 (50)
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools, and which tools came
 	                 first instead and why
@@ -166,7 +168,8 @@ five for the words of its own name or of its description. "-" means that it is n
 Flags:
 
 	-searcher NAME   the searcher (keyword); any but regexp
-` + embedFlags + `	-json            print JSON
+` + embedFlags + `	-lexicon FILE    words of your own for bm25; lines that do nothing are listed
+	-json            print JSON
 ` + serverFlags + `
 Examples:
 

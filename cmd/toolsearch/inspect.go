@@ -18,7 +18,7 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 	case c.searcher == "regexp":
 		return failed, wrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
 	}
-	index, err := c.indexer(c.searcher)
+	indexes, err := c.indexers(ctx, c.searcher)
 	if err != nil {
 		return failed, err
 	}
@@ -34,10 +34,15 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 		return failed, err
 	}
 	done := c.waiting("searching for each of %s", plural(len(read.tools), "tool"))
-	r, err := await(ctx, func() (*report, error) { return inspectTools(ctx, read, index) })
+	r, err := await(ctx, func() (*report, error) { return inspectTools(ctx, read, indexes[0]) })
 	done()
 	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
+	}
+	if c.lexicon != "" {
+		if err := c.checkLexicon(ctx, r, read); err != nil {
+			return failed, err
+		}
 	}
 	r.Searcher, r.Emulated = c.searcher, isEmulated(c.searcher)
 	code := found
@@ -48,6 +53,23 @@ func (c *command) inspect(ctx context.Context, operands []string) (int, error) {
 		return code, c.printJSON(r)
 	}
 	return code, c.printReport(r)
+}
+
+// checkLexicon adds the lines of the lexicon that do nothing over the tools.
+func (c *command) checkLexicon(ctx context.Context, r *report, read *contents) error {
+	lexicon, err := c.readLexicon(ctx)
+	if err != nil {
+		return err
+	}
+	docs, _ := documentsOf(read.tools)
+	findings, err := lexicon.Check(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		r.add(kindLexicon, fmt.Sprintf("line %d: %s", f.Line, f.Detail))
+	}
+	return nil
 }
 
 func (c *command) printReport(r *report) error {

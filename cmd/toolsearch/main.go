@@ -131,6 +131,7 @@ type command struct {
 	embed     string // URL of -embed
 	model     string
 	vectors   *vectors // of -embed; nil until a searcher needs them
+	lexicon   string   // of -lexicon, a file
 	n         int
 	resamples int
 	minima    []string // of -min
@@ -161,6 +162,10 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 		c.headers = append(c.headers, text)
 		return nil
 	})
+	switch name {
+	case "search", "explain", "eval", "inspect":
+		c.flags.StringVar(&c.lexicon, "lexicon", "", "")
+	}
 	var do func(context.Context, []string) (int, error)
 	switch name {
 	case "search":
@@ -256,6 +261,52 @@ func searcherNames() (names []string) {
 		names = append(names, s.name)
 	}
 	return names
+}
+
+// indexers returns the searchers of -searcher, bm25 with the words of -lexicon.
+func (c *command) indexers(ctx context.Context, names ...string) ([]search.Indexer, error) {
+	indexes := make([]search.Indexer, len(names))
+	for i, name := range names {
+		var err error
+		if indexes[i], err = c.indexer(name); err != nil {
+			return nil, err
+		}
+	}
+	at := slices.Index(names, "bm25")
+	switch {
+	case c.lexicon == "":
+		return indexes, nil
+	case at < 0 && c.name != "inspect": // which checks the lexicon in any case
+		return nil, wrongUsage(c.name+": -lexicon wants %s", "-searcher bm25")
+	}
+	lexicon, err := c.readLexicon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at >= 0 {
+		indexes[at] = search.BM25Options{Lexicon: lexicon}.Index
+	}
+	return indexes, nil
+}
+
+// readLexicon reads the file of -lexicon.
+func (c *command) readLexicon(ctx context.Context) (*search.Lexicon, error) {
+	text, err := await(ctx, func() ([]byte, error) {
+		file, err := os.Open(c.lexicon)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return io.ReadAll(io.LimitReader(file, search.MaxLexiconBytes+1))
+	})
+	if err != nil {
+		return nil, err
+	}
+	lexicon, err := search.ParseLexicon(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", c.lexicon, strings.ReplaceAll(err.Error(), "toolsearch: ", ""))
+	}
+	return lexicon, nil
 }
 
 func indexer(name string) (search.Indexer, error) {

@@ -71,7 +71,7 @@ type searcherAnswer struct {
 type searchAnswer struct {
 	Hits        []hitAnswer `json:"hits"`
 	Total       int         `json:"total"`
-	Millis      float64     `json:"millis"` // the search alone
+	Millis      float64     `json:"millis"`            // the search alone
 	Message     string      `json:"message,omitempty"` // help after a miss, or why the searcher failed
 	Suggestions []string    `json:"suggestions,omitempty"`
 }
