@@ -50,6 +50,9 @@ func ParseLexicon(text string) (*Lexicon, error) {
 				err = fmt.Errorf("no section %q; want %s", section, strings.Join(lexiconSections, ", "))
 			}
 		default:
+			if section == "meanings" && utf8.ValidString(line) {
+				line = tidyMeanings(line)
+			}
 			err = checkLine(section, line)
 			own = append(own, lexiconLine{number, section, line})
 		}
@@ -87,6 +90,20 @@ func checkLine(section, line string) error {
 		}
 	}
 	return nil
+}
+
+// tidyMeanings writes a line as in lexicon.txt: lower-case words with a blank between them, and
+// meanings with "; " between them.
+func tidyMeanings(line string) string {
+	word, english, hasTab := strings.Cut(line, "\t")
+	if !hasTab {
+		return line
+	}
+	meanings := strings.Split(strings.ToLower(english), ";")
+	for i, meaning := range meanings {
+		meanings[i] = strings.Join(strings.FieldsFunc(meaning, func(r rune) bool { return classOf(r) == noLetter }), " ")
+	}
+	return strings.TrimSpace(word) + "\t" + strings.Join(meanings, "; ")
 }
 
 func checkMeanings(line string) error {

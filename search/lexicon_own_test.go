@@ -22,6 +22,17 @@ pto	paid leave; vacation
 采购单	procurement order
 `
 
+// A line of meanings may be written in several ways.
+func TestLexiconMeaningsAsWritten(t *testing.T) {
+	docs := []search.Document{doc("vacation_request", ""), doc("paid_leave", ""), doc("weather", "")}
+	for _, line := range []string{"pto\tpaid leave; vacation", "PTO \t Paid-Leave;Vacation", "  pto\t\tpaid   leave ;vacation\r"} {
+		lexicon, err := search.ParseLexicon("== meanings\n" + line)
+		require.NoError(t, err, "%q", line)
+		s := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, docs...)
+		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("pto")), "%q", line)
+	}
+}
+
 // A company's own words find its tools, and the explanation names the line.
 func TestLexiconOwn(t *testing.T) {
 	docs := []search.Document{
