@@ -27,6 +27,12 @@
 // if groups share tools. A [Report] gives the mean of a metric over the queries. Every query
 // has the same weight, however many groups it has.
 //
+// # Goals
+//
+// [Report.Check] compares a report with what it must reach: the least value of a metric, an earlier
+// report, and the MaxRank of every query. A [Miss] says what came first instead and why. The
+// command toolsearch eval and toolsearchtest.TestCatalog are made of it.
+//
 // # Intervals
 //
 // Intervals are 95 % bootstrap intervals by the percentile method (Efron and Tibshirani, An

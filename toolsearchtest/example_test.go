@@ -57,3 +57,14 @@ func ExampleTestSearcher() {
 		[]testing.InternalTest{{Name: "TestContract", F: contract}}))
 	// Output: true
 }
+
+// In your own test file:
+//
+//	func TestTools(t *testing.T) { ... }
+func ExampleTestCatalog() {
+	var t *testing.T // of TestTools
+	toolsearchtest.TestCatalog(t, toolsearchtest.CatalogTest{
+		File: "tools.jsonl", Queries: "queries.jsonl", // or Tools: those of your agent
+		Index: search.BM25, Min: map[string]float64{"R@5": 0.9},
+	})
+}

@@ -7,6 +7,8 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
+// The words of names and descriptions, for near-duplicates and for the queries by a tool's own words.
+
 // words returns the words of a name or a text in lower case and in order. A word is a run of
 // letters and digits, cut at camel-case humps. Scripts without blanks between words give
 // pairs of neighboring characters.
