@@ -88,7 +88,8 @@ func TestKeyboard(t *testing.T) {
 	w := open(t, serve(t, "-queries", queries, tools))
 	active := func(expression string) string { return w.text("document.activeElement" + expression) }
 	w.press("ticket")
-	w.until(`document.querySelectorAll(".hit").length > 4`)
+	w.awaitNames(1, searched(t, "keyword", "ticket"))
+	w.awaitNames(2, searched(t, "bm25", "ticket"))
 
 	w.press(kb.ArrowDown)
 	assert.Equal(t, "1", active(`.querySelector(".rank").textContent`))

@@ -293,7 +293,9 @@ class Pane {
     }
     const best = Math.max(...hits.map((hit) => hit.score));
     const places = decimals(hits.map((hit) => hit.score));
+    const focused = this.buttons().indexOf(document.activeElement); // who was quicker than the answer stays there
     this.results.replaceChildren(...hits.map((hit, i) => this.hit(hit, i, best, places)));
+    if (focused >= 0) (this.buttons()[focused] ?? this.buttons().at(-1)).focus();
     if (message) this.results.prepend(h("li", { class: "missing" }, message));
     this.results.classList.remove("whole");
     if (hits.length > SHOWN) this.results.append(h("li", { class: "more" }, h("button", { class: "quiet", type: "button", onclick: () => this.results.classList.add("whole") }, `Show all ${hits.length}`)));
@@ -961,7 +963,8 @@ document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, select, textarea");
   const names = Object.keys(views ?? {});
   if (event.target.getAttribute("role") === "tab" && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
-    const to = names[(names.indexOf(current) + (event.key === "ArrowRight" ? 1 : names.length - 1)) % names.length];
+    const at = names.indexOf(event.target.id.replace("tab-", ""));
+    const to = names[(at + (event.key === "ArrowRight" ? 1 : names.length - 1)) % names.length];
     event.preventDefault();
     location.hash = to;
     document.getElementById(`tab-${to}`).focus();
@@ -975,6 +978,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     help.showModal();
   } else if (names[Number(event.key) - 1]) {
+    event.target.blur(); // the focus goes into the view
     location.hash = names[Number(event.key) - 1];
   }
 });
