@@ -23,13 +23,13 @@ a search as you type, two searchers side by side, each score taken apart, where 
 tokens go, what inspect finds, and the misses of an evaluation.
 
 The page is on 127.0.0.1 and nowhere else. Only who knows the address, which has a
-random part, can open it. Nothing leaves the machine.
+random part, can open it. Nothing leaves the machine but what -embed sends.
 
 ` + catalogHelp + `
 Flags:
 
 	-searcher NAME   the searcher shown first; NAME,NAME shows two (keyword,bm25)
-	-queries FILE    queries as eval takes them: their misses, and what came first
+` + embedFlags + `	-queries FILE    queries as eval takes them: their misses, and what came first
 	-port N          the port; 0 is any that is free (0)
 	-open            also open the page in a browser
 ` + serverFlags + `
@@ -38,6 +38,7 @@ Examples:
 	toolsearch ui tools.jsonl
 	toolsearch ui -open -queries queries.jsonl tools.jsonl
 	toolsearch ui -searcher bm25,fuzzy mcp.json
+	toolsearch ui -searcher bm25,hybrid -embed http://127.0.0.1:11434/v1 -model M tools.jsonl
 
 Exit status: 0 interrupted, 2 a mistake.
 `
@@ -73,16 +74,16 @@ func (c *command) ui(ctx context.Context, operands []string) (int, error) {
 	if from.operand != "" && !from.isURL() {
 		p.Title = filepath.Base(from.operand)
 	}
-	for _, s := range searchers {
-		p.Searchers = append(p.Searchers, ui.Searcher{Name: s.name, About: s.about, Index: s.index})
+	var err error
+	if p.Searchers, err = c.menu(); err != nil {
+		return failed, err
 	}
 	for _, name := range chosen {
-		if _, err := indexer(name); err != nil {
+		if _, err := c.indexer(name); err != nil {
 			return failed, err
 		}
 	}
 	if c.page.queries != "" {
-		var err error
 		if p.Queries, err = c.queries(ctx, c.page.queries); err != nil {
 			return failed, err
 		}
@@ -94,8 +95,30 @@ func (c *command) ui(ctx context.Context, operands []string) (int, error) {
 	if p.Catalog, p.Tools, err = pageTools(read.tools); err != nil {
 		return failed, err
 	}
+	if err := c.embedQueries(ctx, texts(p.Queries)); err != nil {
+		return failed, err
+	}
 	p.Findings = func(ctx context.Context) ([]ui.Finding, error) { return findings(ctx, read) }
 	return found, c.serve(ctx, p)
+}
+
+// menu returns the searchers that the page offers: those with vectors only if -embed says where to
+// get them.
+func (c *command) menu() (list []ui.Searcher, err error) {
+	for _, s := range searchers {
+		list = append(list, ui.Searcher{Name: s.name, About: s.about, Index: s.index})
+	}
+	for _, s := range embedSearchers {
+		if c.embed == "" {
+			break
+		}
+		index, err := c.indexer(s.name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ui.Searcher{Name: s.name, About: s.about, Index: index})
+	}
+	return list, nil
 }
 
 // pageTools returns the catalog that the page searches, and what the page tells of each tool. What

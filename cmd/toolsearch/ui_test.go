@@ -16,28 +16,7 @@ import (
 // The command prints the page's address at once, and serves until it is interrupted. The page shows
 // what inspect shows, of a catalog with faults too.
 func TestUI(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	printed, stdout := io.Pipe()
-	var stderr strings.Builder
-	ended := make(chan int, 1)
-	go func() {
-		code := run(ctx, []string{"ui", problems}, strings.NewReader(""), stdout, &stderr)
-		stdout.Close()
-		ended <- code
-	}()
-	line, err := bufio.NewReader(printed).ReadString('\n')
-	require.NoError(t, err)
-	address := strings.TrimSpace(line)
-	require.Regexp(t, `^http://127\.0\.0\.1:\d+/[\w-]{32}/$`, address)
-
-	ask := func(path string, into any) {
-		response, err := http.Get(address + "api/" + path)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		require.Equal(t, http.StatusOK, response.StatusCode)
-		require.NoError(t, json.NewDecoder(response.Body).Decode(into))
-	}
+	ask, interrupt := serveUI(t, problems)
 	var state struct {
 		Title  string
 		Tools  int
@@ -79,8 +58,55 @@ func TestUI(t *testing.T) {
 	for i, tool := range prices.Tools {
 		assert.Positive(t, tokens[tool.Tokens], "tool %d costs %d tokens, as no tool of inspect", i, tool.Tokens)
 	}
-	interrupt()
-	assert.Equal(t, found, <-ended, "exit status; stderr %s", stderr.String())
+	assert.Equal(t, found, interrupt(), "exit status")
+}
+
+// With -embed the menu has the searchers that need vectors.
+func TestUIByVectors(t *testing.T) {
+	s := newEmbedServer(t)
+	ask, interrupt := serveUI(t, "-searcher", "keyword,hybrid", "-embed", s.URL+"/v1", "-model", "small", parcels(t, 3))
+	var state struct{ Searchers []struct{ Name string } }
+	ask("state", &state)
+	assert.Contains(t, state.Searchers, struct{ Name string }{"hybrid"})
+	assert.Contains(t, state.Searchers, struct{ Name string }{"embedding"})
+	var answer struct {
+		Message string
+		Hits    []struct{ Name string }
+	}
+	ask("search?searcher=hybrid&q=my+parcel", &answer)
+	require.NotEmpty(t, answer.Hits)
+	assert.Equal(t, "track", answer.Hits[0].Name)
+	assert.Empty(t, answer.Message, "what failed")
+	assert.Equal(t, found, interrupt(), "exit status")
+}
+
+// serveUI runs the command until interrupt, which returns its exit status. ask asks the page.
+func serveUI(t *testing.T, args ...string) (ask func(path string, into any), interrupt func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	printed, stdout := io.Pipe()
+	var stderr strings.Builder
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"ui"}, args...), strings.NewReader(""), stdout, &stderr)
+		stdout.Close()
+		ended <- code
+	}()
+	line, err := bufio.NewReader(printed).ReadString('\n')
+	require.NoError(t, err)
+	address := strings.TrimSpace(line)
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/[\w-]{32}/$`, address)
+	ask = func(path string, into any) {
+		response, err := http.Get(address + "api/" + path)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.NoError(t, json.NewDecoder(response.Body).Decode(into))
+	}
+	return ask, func() int {
+		cancel()
+		return <-ended
+	}
 }
 
 // inspected returns what inspect reports.
