@@ -12,6 +12,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/eval/cost"
 )
 
 // The command ui: a page on the loopback address. Package ui serves it.
@@ -20,7 +21,7 @@ const uiHelp = `toolsearch ui [flags] CATALOG
 
 Serves a page about the catalog until it is interrupted, and prints the page's address:
 a search as you type, two searchers side by side, each score taken apart, where the
-tokens go, what inspect finds, and the misses of an evaluation.
+tokens go, what inspect finds, what conversations cost, and the misses of an evaluation.
 
 The page is on 127.0.0.1 and nowhere else. Only who knows the address, which has a
 random part, can open it. Nothing leaves the machine but what -embed sends.
@@ -99,6 +100,12 @@ func (c *command) ui(ctx context.Context, operands []string) (int, error) {
 		return failed, err
 	}
 	p.Findings = func(ctx context.Context) ([]ui.Finding, error) { return findings(ctx, read) }
+	for _, provider := range cost.Providers() {
+		p.Providers = append(p.Providers, provider.Name)
+	}
+	p.Costs = func(ctx context.Context, provider string) (any, error) {
+		return conversationCosts(ctx, p.Catalog, provider)
+	}
 	return found, c.serve(ctx, p)
 }
 
@@ -159,6 +166,19 @@ func findings(ctx context.Context, read *contents) ([]ui.Finding, error) {
 		}
 	}
 	return list, nil
+}
+
+// conversationCosts returns what cost -json prints of a provider of the built-in table.
+func conversationCosts(ctx context.Context, catalog *eval.Catalog, name string) (any, error) {
+	provider, ok := cost.Named(cost.Providers(), name)
+	if !ok {
+		return nil, fmt.Errorf("no provider %q", name)
+	}
+	report, err := cost.Compare(ctx, catalog.Tools, provider, cost.Shapes)
+	if err != nil {
+		return nil, err
+	}
+	return costJSON(report), nil
 }
 
 // serve shows the page until ctx is done.

@@ -175,7 +175,7 @@ func (w *window) run(actions ...chromedp.Action) {
 // until waits for an expression to be true.
 func (w *window) until(expression string) {
 	w.t.Helper()
-	err := chromedp.Run(w.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(30*time.Second)))
+	err := chromedp.Run(w.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(time.Minute)))
 	require.NoError(w.t, err, "waiting for %s; the page says %.2000s", expression, w.text("document.body.innerText"))
 }
 

@@ -132,7 +132,7 @@ func TestKeyboard(t *testing.T) {
 	w.until(`document.activeElement.id === "tab-findings" && !document.querySelector("#view-findings").hidden`)
 	w.press(kb.ArrowLeft, kb.ArrowLeft)
 	w.until(`document.activeElement.id === "tab-search" && !document.querySelector("#view-search").hidden`)
-	w.shortcut("4")
+	w.shortcut("5")
 	w.until(`document.activeElement.matches("#view-misses [role=listbox]")`)
 }
 
@@ -235,7 +235,7 @@ func TestSizes(t *testing.T) {
 		}
 		for _, width := range []int64{1440, 768, 360} {
 			w.size(width, 900)
-			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "misses"} {
+			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "costs", "misses"} {
 				w.run(chromedp.Evaluate(fmt.Sprintf("location.hash = %q", view), nil))
 				name, _, isSearch := strings.Cut(view, "?")
 				w.until(fmt.Sprintf(`document.querySelector("#view-%s")?.hidden === false && document.querySelector("#view-%s [aria-busy=true]") === null`, name, name))

@@ -27,6 +27,7 @@ import (
 //	api/tool?id=                  the whole definition
 //	api/tools                     every tool with its tokens
 //	api/findings                  what to fix
+//	api/costs?provider=           what conversations cost
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
 // Tools go by their place in the catalog, so that no foreign text is a part of an address. 202
@@ -60,6 +61,7 @@ type stateAnswer struct {
 	Chosen    []string         `json:"chosen"`
 	Queries   int              `json:"queries"`
 	Findings  bool             `json:"findings"`
+	Providers []string         `json:"providers"`
 	Examples  []string         `json:"examples"`
 }
 
@@ -173,6 +175,7 @@ func (s *site) route(mux *http.ServeMux) {
 		"tools":    s.tools,
 		"findings": s.fix,
 		"eval":     s.eval,
+		"costs":    s.cost,
 	} {
 		mux.HandleFunc("GET /api/"+path, func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -199,7 +202,7 @@ func (s *site) route(mux *http.ServeMux) {
 func (s *site) state(context.Context, *http.Request) (any, error) {
 	answer := stateAnswer{
 		Title: shown(s.Title, nameRunes), Tools: len(s.Tools), Chosen: s.Chosen,
-		Queries: len(s.Queries), Findings: s.Page.Findings != nil, Examples: s.examples(),
+		Queries: len(s.Queries), Findings: s.Page.Findings != nil, Providers: s.Providers, Examples: s.examples(),
 	}
 	servers := make(map[string]bool)
 	for i, t := range s.Tools {
@@ -355,6 +358,14 @@ func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 		kind.Findings = append(kind.Findings, finding)
 	}
 	return answer, nil
+}
+
+func (s *site) cost(ctx context.Context, r *http.Request) (any, error) {
+	provider := r.FormValue("provider")
+	if s.costs[provider] == nil {
+		return nil, &refusal{http.StatusNotFound, "no such provider"}
+	}
+	return s.costs[provider].get(ctx, func() (any, error) { return s.Page.Costs(s.ctx, provider) })
 }
 
 func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {

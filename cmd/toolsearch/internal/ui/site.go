@@ -1,6 +1,6 @@
 // Package ui is the page that `toolsearch ui` shows: a search as somebody types, the score of
-// each result taken apart, the tokens of a catalog, what to fix in it, and the misses of an
-// evaluation.
+// each result taken apart, the tokens of a catalog, what to fix in it, what conversations cost, and
+// the misses of an evaluation.
 //
 //	catalog, queries -> Page -> answers as JSON (answers.go) -> static/page.js -> text nodes
 //
@@ -33,6 +33,13 @@ type Page struct {
 	// Findings returns what to fix in the catalog. It is called when somebody wants to see it.
 	// Nil means that the page has no findings.
 	Findings func(ctx context.Context) ([]Finding, error)
+
+	// Providers are those whose prices Costs knows, the first one shown first. Nil means that the
+	// page has no costs.
+	Providers []string
+	// Costs returns what conversations over the catalog cost with one of Providers, as
+	// `toolsearch cost -json` prints it. It is called when somebody wants to see it.
+	Costs func(ctx context.Context, provider string) (any, error)
 }
 
 // A Tool is what the page tells of a tool beyond its name and description.
@@ -66,6 +73,7 @@ type site struct {
 	indexes  map[string]*once[*toolsearch.Catalog]
 	reports  map[string]*once[*eval.Report]
 	findings once[[]Finding]
+	costs    map[string]*once[any]
 	busy     chan struct{} // one place for each search that runs
 }
 
@@ -79,6 +87,10 @@ func newSite(ctx context.Context, p Page) (*site, error) {
 	s := &site{
 		Page: p, ctx: ctx, ids: make(map[string]int, len(p.Tools)), busy: make(chan struct{}, searching),
 		indexes: make(map[string]*once[*toolsearch.Catalog]), reports: make(map[string]*once[*eval.Report]),
+		costs: make(map[string]*once[any]),
+	}
+	for _, provider := range p.Providers {
+		s.costs[provider] = &once[any]{}
 	}
 	for i, info := range p.Catalog.Tools {
 		s.ids[info.Name] = i

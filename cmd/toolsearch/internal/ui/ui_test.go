@@ -342,6 +342,23 @@ func TestFindings(t *testing.T) {
 	}, answer["kinds"])
 }
 
+func TestCosts(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Providers = []string{"one", "two"}
+	p.Costs = func(_ context.Context, provider string) (any, error) {
+		return map[string]string{"advice": provider}, nil
+	}
+	s := serve(t, p)
+	_, state := ask(t, s, "api/state")
+	assert.Equal(t, []any{"one", "two"}, state["providers"])
+	status, answer := ask(t, s, "api/costs?provider=two")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "two", answer["advice"])
+	status, answer = ask(t, s, "api/costs?provider=three")
+	assert.Equal(t, http.StatusNotFound, status)
+	assert.Equal(t, "no such provider", answer["error"])
+}
+
 // A query tells where its tools are and what came first instead.
 func TestEval(t *testing.T) {
 	p := pageOf(t, plain)

@@ -1,7 +1,7 @@
 // The page. It asks its own server, and builds every view from elements and text nodes: no text of
 // a catalog is ever read as HTML.
 //
-// Order: asking, building, small parts, lists, the views (search, tokens, findings, misses),
+// Order: asking, building, small parts, lists, the views (search, tokens, findings, costs, misses),
 // dialogs, keys, start.
 
 // --- Asking ------------------------------------------------------------------------------------
@@ -44,6 +44,7 @@ function kept(load) {
 
 const toolsOf = kept(() => ask("tools"));
 const findingsOf = kept(() => ask("findings"));
+const costsOf = kept((provider) => ask("costs", { provider }));
 const evalOf = kept((searcher) => ask("eval", { searcher }));
 
 // --- Building ----------------------------------------------------------------------------------
@@ -702,6 +703,49 @@ const findings = {
   },
 };
 
+// --- Costs -------------------------------------------------------------------------------------
+
+const costs = {
+  title: "Costs",
+  build() {
+    this.provider = state.providers[0];
+    this.element = h("div", {}, waiting("Playing conversations over the catalog …"));
+  },
+
+  async open() {
+    if (!this.report) await this.load();
+  },
+
+  async load() {
+    this.element.setAttribute("aria-busy", "true");
+    this.report = await costsOf(this.provider);
+    this.element.removeAttribute("aria-busy");
+    this.show();
+  },
+
+  show() {
+    const { provider, tools, tokens: size, runs, best, advice } = this.report;
+    const pick = h("select", { class: "pick", "aria-label": "Provider", onchange: () => {
+      this.provider = pick.value;
+      this.load().catch((error) => warn(error.message));
+    } }, state.providers.map((name) => h("option", { value: name, selected: name === this.provider }, name)));
+    this.element.replaceChildren(
+      h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)),
+      h("h2", { class: "advice" }, advice),
+      h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them.`),
+      h("div", { class: "runs" }, runs.map((run) => this.run(run, best))));
+  },
+
+  run(run, best) {
+    const most = Math.max(...run.ways.map((way) => way.dollars)) || 1;
+    const title = [`${whole.format(run.history)} tokens of history`, count(run.calls, "call"), count(run.loads, "load"), run.cache === "none" ? "no cache" : `${run.cache} cache`].join(", ");
+    return h("section", {}, h("h3", {}, title), h("ul", {}, run.ways.map((way, i) => h("li", { class: way.way === best ? "best" : undefined },
+      h("span", { class: "cut" }, way.way), h("span", { class: "share" }, width(h("i"), (100 * way.dollars) / most)),
+      h("span", { class: `num ${i === 0 ? "" : way.percent <= -0.5 ? "up" : way.percent >= 0.5 ? "down" : ""}` },
+        i === 0 ? `$${way.dollars.toFixed(4)}` : `${way.percent < 0 ? "−" : "+"}${Math.abs(way.percent).toFixed(0)} %`)))));
+  },
+};
+
 // --- Misses ------------------------------------------------------------------------------------
 
 const SHOWN = 5; // results that tool_search shows by default
@@ -987,6 +1031,7 @@ async function start() {
   state = await ask("state");
   views = { search, tokens };
   if (state.findings) views.findings = findings;
+  if (state.providers?.length > 0) views.costs = costs;
   if (state.queries > 0) views.misses = misses;
   document.getElementById("title").textContent = state.title;
   document.getElementById("facts").textContent = `${count(state.tools, "tool")} · ${count(state.servers, "server")} · ${count(state.tokens, "token")}`;
