@@ -234,12 +234,13 @@ func ReadBody(body []byte) (Request, error) {
 		if isLeading = isLeading && (role == "system" || role == "developer"); !isLeading && b.system < 0 {
 			b.system = b.at
 		}
-		b.add(m)
+		var found []json.RawMessage
 		for _, name := range referencesIn(m) {
 			if definition := deferred[name]; definition != nil {
-				b.add(definition)
+				found = append(found, definition)
 			}
 		}
+		b.add(m, found...)
 	}
 	if b.system < 0 {
 		b.system = b.at
@@ -317,7 +318,8 @@ type bodyReader struct {
 	marks      []int
 }
 
-func (b *bodyReader) add(element json.RawMessage) {
+// add adds an element and the definitions it refers to, which are part of it.
+func (b *bodyReader) add(element json.RawMessage, found ...json.RawMessage) {
 	before := len(element)
 	for {
 		at := cacheControl.FindIndex(element)
@@ -326,10 +328,13 @@ func (b *bodyReader) add(element json.RawMessage) {
 		}
 		element = slices.Concat(element[:at[0]], element[at[1]:])
 	}
-	b.text.Write(element)
-	b.text.WriteByte('\n')
-	b.at += len(element) + 1
-	if len(element) < before {
+	isMarked := len(element) < before
+	for _, line := range append([]json.RawMessage{element}, found...) {
+		b.text.Write(line)
+		b.text.WriteByte('\n')
+		b.at += len(line) + 1
+	}
+	if isMarked {
 		b.marks = append(b.marks, b.at)
 	}
 }
