@@ -63,6 +63,13 @@ const (
 // tools. It recognizes the adapters of eino-ext by their components.GetType. It does not
 // recognize a model wrapped in a type of another name.
 //
+// Under a prompt cache a native protocol costs as little as ProtocolDispatch, since found
+// definitions stand behind what is cached, and ProtocolToolSearch bills the whole history again at
+// each load. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider
+// caches, nor how well the model calls tools through another tool. If the provider does, and
+// ProtocolFor returns ProtocolToolSearch, consider ProtocolDispatch. Package eval/cost computes
+// what each costs.
+//
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {
 	if foreign.IsNil(chatModel) {

@@ -26,8 +26,10 @@
 //     Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
 //     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
 //     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
-//   - Config.Protocol if the model should search in another way: [ProtocolDispatch] for a
-//     tool list that never changes, [ProtocolFor] for a model that searches by itself.
+//   - Config.Protocol by what conversations cost. If your provider caches prompts, take
+//     [ProtocolFor] for a model that searches by itself, and [ProtocolDispatch], whose tool
+//     list never changes, for any other. Without a cache the default is as cheap.
+//     "toolsearch cost" and package eval/cost compute it for your catalog.
 //   - Config.Groups for the tools of several servers, Config.Source for tools that change,
 //     Config.Filter for who may see which tool, Config.AlwaysLoaded, MaxLoaded and Preselect
 //     for which tools are visible when.
@@ -42,8 +44,9 @@
 //     history, the session and the part of the catalog that the run may see. The results of
 //     the run's own meta-tools since the last call count even if another middleware has
 //     removed them from the history.
-//   - A visible tool keeps its place, to keep the prompt's prefix cacheable. The same input
-//     gives the same bytes.
+//   - A visible tool keeps its place. The same input gives the same bytes. So a provider's
+//     prompt cache holds until a tool is loaded, and with [ProtocolDispatch] and the native
+//     protocols always.
 //   - A model's mistake is never a Go error: the model gets a tool result that says what to do.
 //   - Nothing in a tool's name or description can break out of the texts the model reads.
 //   - Everything a model sends is bounded.

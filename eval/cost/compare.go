@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // Which way to show tools is cheapest.
@@ -25,6 +26,19 @@ func (w Way) String() string {
 		return "all"
 	}
 	return w.Protocol.String()
+}
+
+// Config returns the configuration in which Compare plays a way over that many tools. What takes
+// words searches by BM25, so that protocols are compared and not their searchers.
+func (w Way) Config(tools int) toolsearch.Config {
+	config := toolsearch.Config{Protocol: w.Protocol}
+	switch {
+	case w.All:
+		config.DeferFrom = tools + 1
+	case w.Protocol != toolsearch.ProtocolRegexp && w.Protocol != toolsearch.ProtocolSearchAdd:
+		config.Index = search.BM25
+	}
+	return config
 }
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
@@ -119,11 +133,7 @@ func compareShape(ctx context.Context, tools []*schema.ToolInfo, p *Provider, sh
 		return row, fmt.Errorf("cost: none of %d tools can be called with example arguments, or no calls are asked for", len(tools))
 	}
 	for _, way := range ways {
-		config := toolsearch.Config{Protocol: way.Protocol}
-		if way.All {
-			config = toolsearch.Config{DeferFrom: len(tools) + 1}
-		}
-		played, err := Replay(ctx, tools, config, p.Wire, conversation)
+		played, err := Replay(ctx, tools, way.Config(len(tools)), p.Wire, conversation)
 		if err != nil {
 			return row, fmt.Errorf("%v: %w", way, err)
 		}

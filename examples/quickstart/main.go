@@ -1,9 +1,10 @@
 // Quickstart runs an agent with 166 tools of 15 services behind tool_search. It prints what
-// the model saw, searched for, called and got in every turn, and how many tokens the search
-// saved.
+// the model saw, searched for, called and got in every turn, and how many tokens that
+// took.
 //
 // It needs no key and no network, since the model is a script. The agent, the Runner and the
-// middleware are those of a real program.
+// middleware are those of a real program. At the end it prints what the conversation costs, with
+// and without a prompt cache.
 package main
 
 import (
@@ -73,7 +74,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), all, question)
 
-	calls, searches, spent := 0, 0, 0
+	calls := 0
 	shown := map[string]bool{}
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
 	for {
@@ -95,8 +96,7 @@ func run(ctx context.Context, out io.Writer) error {
 		// The message is the model's. Find the request that it answers.
 		request := model.Requests()[calls]
 		calls++
-		definitions, overhead := cost(request)
-		spent += definitions + overhead
+		definitions, overhead := sizes(request)
 		fmt.Fprintf(out, "\nmodel call %d\n  it saw %s, about %d tokens; names and searches take %d more\n", calls, counted(len(request.Tools), "tool"), definitions, overhead)
 		for _, name := range request.ToolNames() {
 			if !shown[name] {
@@ -106,7 +106,6 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 		for _, call := range message.ToolCalls {
 			if call.Function.Name == toolsearch.DefaultToolName {
-				searches++
 				fmt.Fprintf(out, "  it searched for %s\n", call.Function.Arguments)
 			} else {
 				fmt.Fprintf(out, "  it called %s\n    with %s\n", call.Function.Name, call.Function.Arguments)
@@ -117,18 +116,12 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 	}
 
-	// A model that sees every tool does not search, so it needs fewer calls.
-	everything := (calls - searches) * all
-	fmt.Fprintf(out, "\nSpent on tools over the whole conversation, without a prompt cache:\n")
-	fmt.Fprintf(out, "  showing all      %3d tools in %d model calls  %6d tokens\n", len(tools), calls-searches, everything)
-	fmt.Fprintf(out, "  tool_search  1 to %2d tools in %d model calls  %6d tokens\n", len(shown), calls, spent)
-	fmt.Fprintf(out, "  saved                                       %6d tokens, %d %%\n", everything-spent, 100*(everything-spent)/everything)
-	return nil
+	return printPrices(ctx, out, tools)
 }
 
-// cost returns what a request spends on tools, in tokens: the definitions, and as overhead
+// sizes returns what a request spends on tools, in tokens: the definitions, and as overhead
 // the list of names and all searches so far with their results.
-func cost(r toolsearchtest.Request) (definitions, overhead int) {
+func sizes(r toolsearchtest.Request) (definitions, overhead int) {
 	for _, info := range r.Tools {
 		definitions += definitionTokens(info)
 	}

@@ -16,9 +16,9 @@ import (
 func TestREADME(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(context.Background(), &out))
-	_, summary, found := strings.Cut(out.String(), "\nSpent on tools")
+	_, summary, found := strings.Cut(out.String(), "\nWhat this conversation costs")
 	require.True(t, found, "no summary in\n%s", out.String())
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(readme), "Spent on tools"+summary, "the README does not have what the program prints")
+	assert.Contains(t, string(readme), "What this conversation costs"+summary, "the README does not have what the program prints")
 }

@@ -2,36 +2,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval/cost"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// The cost of a conversation whose prompts are cached, compared with showing every tool.
-//
-// A request is the JSON of the tools and then of the messages, in the order in which
-// providers cache them. Its longest common prefix with an earlier request is billed at
-// cachedRate and the rest at writtenRate, as Anthropic bills them. Without a cache every
-// byte is billed at 1.
+// What conversations over the quickstart's 166 tools cost against showing every tool, by the
+// prices and the prompt cache of one provider.
 
-const (
-	cachedRate  = 0.1
-	writtenRate = 1.25
-)
-
-// A shape is a conversation to be billed.
-type shape struct {
-	history int // tokens of the earlier turns, four bytes each
-	calls   int // model calls when every tool is shown; each search adds a call
-	loads   int // searches, spread evenly over the calls
-}
+// pricedBy is the provider whose prices the pages have.
+const pricedBy = "anthropic"
 
 // A bill is the extra cost over showing all tools, in percent.
 type bill struct {
@@ -42,126 +26,93 @@ type bill struct {
 
 func (b bill) String() string { return fmt.Sprintf("%+d / %+d / %+d %%", b.uncached, b.cold, b.warm) }
 
-// steps are the searches and tool calls of the conversation, in order.
-var steps = []struct{ query, tool, arguments string }{
-	{"create github issue", "mcp__github__create_issue", issueArguments},
-	{"slack send message", "mcp__slack__send_message", `{"channel":"#incidents","text":"Checkout fails."}`},
-	{"sentry list errors", "mcp__sentry__list_errors", `{"project":"checkout"}`},
+// prices are what a conversation costs, in US dollars.
+type prices struct{ uncached, cold, warm float64 }
+
+func (p prices) over(all prices) bill {
+	more := func(ours, theirs float64) int { return int(100*ours/theirs+0.5) - 100 }
+	return bill{more(p.uncached, all.uncached), more(p.cold, all.cold), more(p.warm, all.warm)}
 }
 
-// billOf plays the conversation under the protocol and with all tools shown.
-func billOf(ctx context.Context, protocol toolsearch.Protocol, s shape) (b bill, err error) {
-	all, err := play(ctx, toolsearch.Config{DeferFrom: len(services.Tools()) + 1}, s)
+// pricesOf plays a conversation in a way.
+func pricesOf(ctx context.Context, tools []*schema.ToolInfo, way cost.Way, shape cost.Shape) (p prices, err error) {
+	caching, ok := cost.Named(cost.Providers(), pricedBy)
+	if !ok {
+		return p, fmt.Errorf("no prices of %s", pricedBy)
+	}
+	plain := *caching
+	plain.Cache = cost.CacheNone
+	played, err := cost.Replay(ctx, tools, way.Config(len(tools)), caching.Wire, cost.Script(tools, shape))
 	if err != nil {
-		return b, err
+		return p, err
 	}
-	ours, err := play(ctx, toolsearch.Config{Protocol: protocol}, s)
-	if err != nil {
-		return b, err
-	}
-	more := func(price func(requests []string) float64) int {
-		return int(100*price(ours)/price(all)+0.5) - 100
-	}
-	return bill{
-		uncached: more(func(requests []string) float64 { return float64(len(strings.Join(requests, ""))) }),
-		cold:     more(func(requests []string) float64 { return cached(nil, requests) }),
-		warm: more(func(requests []string) float64 {
-			before, _, _ := strings.Cut(requests[0], question) // the previous turn ended where the question begins
-			return cached([]string{before}, requests)
-		}),
+	return prices{
+		uncached: plain.Price(cost.Sum(plain.Bill(nil, played.Requests))),
+		cold:     caching.Price(cost.Sum(caching.Bill(nil, played.Requests))),
+		warm:     caching.Price(cost.Sum(caching.Bill(played.Earlier, played.Requests))),
 	}, nil
 }
 
-// cached is the price of requests. Each may share a prefix with any request before it,
-// those of earlier included.
-func cached(earlier, requests []string) (price float64) {
-	for _, r := range requests {
-		common := 0
-		for _, e := range earlier {
-			common = max(common, commonPrefix(e, r))
-		}
-		price += cachedRate*float64(common) + writtenRate*float64(len(r)-common)
-		earlier = append(earlier, r)
-	}
-	return price
-}
+// billed are the protocols whose bills the pages have, in the order of the columns.
+var billed = []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences}
 
-func commonPrefix(a, b string) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// play returns the text of each request of the conversation.
-func play(ctx context.Context, config toolsearch.Config, s shape) (texts []string, err error) {
-	shown := config.DeferFrom > 0
-	var turns []toolsearchtest.Turn
-	for call := range s.calls - 1 {
-		step := steps[call*s.loads/(s.calls-1)]
-		if starts := call == 0 || call*s.loads/(s.calls-1) != (call-1)*s.loads/(s.calls-1); starts && !shown {
-			turns = append(turns, toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q}`, step.query)))
-		}
-		if config.Protocol == toolsearch.ProtocolDispatch {
-			turns = append(turns, toolsearchtest.CallTool("call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, step.tool, step.arguments)))
-		} else {
-			turns = append(turns, toolsearchtest.CallTool(step.tool, step.arguments))
-		}
-	}
-	model := toolsearchtest.NewModel[*schema.Message](append(turns, toolsearchtest.Say("Done."))...)
-	config.DynamicTools = services.Tools()
-	middleware, err := toolsearch.New(ctx, &config)
+// bills returns the rows of the table of bills.
+func bills(ctx context.Context) (table, error) {
+	tools, err := quickstartTools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "helper", Description: "Helps", Model: model, MaxIterations: len(turns) + 1,
-		Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return nil, err
-	}
-	const words = "and so on "
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, []*schema.Message{
-		schema.UserMessage("Earlier."),
-		schema.AssistantMessage(strings.Repeat(words, 4*s.history/len(words)), nil),
-		schema.UserMessage(question),
-	})
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return nil, event.Err
-		}
-	}
-	for _, r := range model.Requests() {
-		text, err := requestText(r)
+	rows := table{}
+	for _, shape := range cost.Shapes {
+		all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, text)
+		var row []string
+		for _, protocol := range billed {
+			ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
+			if err != nil {
+				return nil, err
+			}
+			row = append(row, ours.over(all).String())
+		}
+		rows[shape.String()] = row
 	}
-	return texts, nil
+	return rows, nil
 }
 
-func requestText(r toolsearchtest.Request) (string, error) {
-	var b strings.Builder
-	write := func(value any) error {
-		text, err := json.Marshal(value)
-		b.Write(text)
-		return err
-	}
-	for _, info := range r.Tools {
-		parameters, err := info.ToJSONSchema()
+func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) {
+	for _, t := range services.Tools() {
+		info, err := t.Info(ctx)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if err := write(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters}); err != nil {
-			return "", err
-		}
+		infos = append(infos, info)
 	}
-	for _, m := range r.Messages {
-		if err := write([]any{m.Role, m.Text, m.Calls}); err != nil {
-			return "", err
-		}
+	return infos, nil
+}
+
+// advice returns the rows of the table of recommendations: for each provider the way to take, the
+// number of tools from which on it pays, and the way without native search.
+func advice(ctx context.Context) (table, error) {
+	tools, err := quickstartTools(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return b.String(), nil
+	rows := table{}
+	for _, p := range cost.Providers() {
+		r, err := cost.Compare(ctx, tools, &p, []cost.Shape{{History: 20_000, Calls: 10, Loads: 3}})
+		if err != nil {
+			return nil, err
+		}
+		change := func(way cost.Way) string {
+			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
+		}
+		from := notMeasured
+		if r.BreakEven > 0 {
+			from = fmt.Sprint(r.BreakEven)
+		}
+		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Best), from, change(r.BestText))
+	}
+	return rows, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A cost is what a protocol spends on the quickstart's 166 tools, in tokens of four bytes.
-type cost struct {
+// A spending is what a protocol spends on the quickstart's 166 tools, in tokens of four bytes.
+type spending struct {
 	meta   int // definitions of the meta-tools, in every call
 	list   int // the reminder's list of names, in every call
 	found  int // results of the search, and of loading if the protocol has a tool for it
@@ -53,7 +53,7 @@ var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 }
 
 // costOf plays the conversation of the config's protocol.
-func costOf(ctx context.Context, config toolsearch.Config) (c cost, err error) {
+func costOf(ctx context.Context, config toolsearch.Config) (c spending, err error) {
 	config.DynamicTools = services.Tools()
 	middleware, err := toolsearch.New(ctx, &config)
 	if err != nil {

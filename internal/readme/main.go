@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+
 	"text/template"
 )
 
@@ -34,31 +35,59 @@ func main() {
 	}
 }
 
-// A run is a row of the quickstart's closing table: what a conversation spent on tools.
-type run struct{ tools, calls, tokens int }
+// A run is what the quickstart says of itself: how many tools there are, how many the model saw at
+// most, and what the conversation costs in each way, in US cents.
+type run struct {
+	tools, seen int
+	ways        []way
+}
 
-var sums = regexp.MustCompile(`(?m)^  (?:showing all|tool_search +1 to) +(\d+) tools in (\d+) model calls +(\d+) tokens$`)
+// A way is a row of the quickstart's closing table.
+type way struct {
+	name     string
+	uncached float64
+	cold     float64
+	warm     float64
+}
 
-// runQuickstart runs the quickstart and reads the table at the end of its output.
-func runQuickstart(root string) (all, search run, err error) {
+var (
+	catalogLine = regexp.MustCompile(`(?m)^catalog: (\d+) tools`)
+	sawLine     = regexp.MustCompile(`(?m)^  it saw (\d+) tools?`)
+	wayLine     = regexp.MustCompile(`(?m)^  (showing all|Protocol\w+).*?  +(\d+\.\d+)(?: \(\S+ %\))?  +(\d+\.\d+)(?: \(\S+ %\))?  +(\d+\.\d+)(?: \(\S+ %\))?$`)
+)
+
+// runQuickstart runs the quickstart and reads its output.
+func runQuickstart(root string) (r run, err error) {
 	command := exec.Command("go", "run", "./examples/quickstart")
 	command.Dir, command.Stderr = root, os.Stderr
 	out, err := command.Output()
 	if err != nil {
-		return all, search, fmt.Errorf("quickstart: %w", err)
+		return r, fmt.Errorf("quickstart: %w", err)
 	}
-	rows := sums.FindAllStringSubmatch(string(out), -1)
-	if len(rows) != 2 {
-		return all, search, fmt.Errorf("quickstart printed no sum of two rows:\n%s", out)
+	catalog, rows := catalogLine.FindSubmatch(out), wayLine.FindAllStringSubmatch(string(out), -1)
+	if catalog == nil || len(rows) != 4 {
+		return r, fmt.Errorf("quickstart printed no catalog, or no prices of four ways:\n%s", out)
 	}
-	for i, r := range []*run{&all, &search} {
-		for j, field := range []*int{&r.tools, &r.calls, &r.tokens} {
-			if *field, err = strconv.Atoi(rows[i][j+1]); err != nil {
-				return all, search, err
+	if r.tools, err = strconv.Atoi(string(catalog[1])); err != nil {
+		return r, err
+	}
+	for _, saw := range sawLine.FindAllSubmatch(out, -1) {
+		n, err := strconv.Atoi(string(saw[1]))
+		if err != nil {
+			return r, err
+		}
+		r.seen = max(r.seen, n)
+	}
+	for _, row := range rows {
+		w := way{name: row[1]}
+		for i, field := range []*float64{&w.uncached, &w.cold, &w.warm} {
+			if *field, err = strconv.ParseFloat(row[i+2], 64); err != nil {
+				return r, err
 			}
 		}
+		r.ways = append(r.ways, w)
 	}
-	return all, search, nil
+	return r, nil
 }
 
 // results are the parts of benchmarks/results.json that the README uses.
@@ -127,7 +156,7 @@ const fullWidth = 380
 
 // drawPicture returns the picture as SVG: the same numbers give the same bytes.
 func drawPicture(root string) ([]byte, error) {
-	all, search, err := runQuickstart(root)
+	quickstart, err := runQuickstart(root)
 	if err != nil {
 		return nil, err
 	}
@@ -148,33 +177,49 @@ func drawPicture(root string) ([]byte, error) {
 		found.Bars = append(found.Bars, bar{s.label, percent + " %", fullWidth * share / 100, s.searcher == "BM25"})
 	}
 	panels := []panel{
-		beforeAfter("Tools the model sees at a time, at most", all.tools, search.tools, ""),
-		beforeAfter("Tokens spent on tools without a prompt cache, searches included", all.tokens, search.tokens,
-			fmt.Sprintf(" (%d %% less)", 100*(all.tokens-search.tokens)/all.tokens)),
+		beforeAfter("Tools the model sees at a time, at most", quickstart.tools, quickstart.seen),
+		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) float64 { return w.uncached }),
+		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) float64 { return w.warm }),
 		found,
 	}
+	picture := struct {
+		Height int
+		Panels []panel
+	}{30, panels}
 	for i := range panels {
-		panels[i].Y = 30 + 92*i
+		panels[i].Y = picture.Height
+		picture.Height += 44 + 24*len(panels[i].Bars)
 	}
+	picture.Height -= 30
 	t, err := template.New("picture").Funcs(template.FuncMap{"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }}).Parse(pictureTemplate)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, panels)
+	err = t.Execute(&out, picture)
 	return out.Bytes(), err
 }
 
-func beforeAfter(title string, before, after int, note string) panel {
+func beforeAfter(title string, before, after int) panel {
 	return panel{Title: title, Bars: []bar{
-		{"showing all", thousands(before), fullWidth, false},
-		{"toolsearch", thousands(after) + note, fullWidth * float64(after) / float64(before), true},
+		{"showing all", strconv.Itoa(before), fullWidth, false},
+		{"toolsearch", strconv.Itoa(after), fullWidth * float64(after) / float64(before), true},
 	}}
 }
 
-func thousands(n int) string {
-	if n < 1000 {
-		return strconv.Itoa(n)
+// pricePanel shows what each way costs. The first is showing all.
+func pricePanel(title string, ways []way, price func(way) float64) panel {
+	p := panel{Title: title}
+	most := 0.0
+	for _, w := range ways {
+		most = max(most, price(w))
 	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+	for i, w := range ways {
+		value := fmt.Sprintf("%.2f", price(w))
+		if i > 0 {
+			value += fmt.Sprintf(" (%+.0f %%)", 100*(price(w)/price(ways[0])-1))
+		}
+		p.Bars = append(p.Bars, bar{w.name, value, fullWidth * price(w) / most, i > 0})
+	}
+	return p
 }

@@ -89,6 +89,7 @@ func TestNumbers(t *testing.T) {
 		assert.Equal(t, text, readDocument(t, name), "%s has other numbers than those measured", name)
 	}
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md", "README.md", "README.zh.md"}, found["bills"])
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["advice"])
 	assert.Equal(t, readmes, found["searchers"])
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["protocols"])
 	assert.Equal(t, []string{"docs/settings.md"}, found["settings"])

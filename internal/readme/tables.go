@@ -22,7 +22,7 @@ type table = map[string][]string
 
 // measure returns the tables by name.
 func measure(ctx context.Context, root string) (map[string]table, error) {
-	tables := map[string]table{"protocols": {}, "settings": {}, "searchers": {}, "bills": {}}
+	tables := map[string]table{"protocols": {}, "settings": {}, "searchers": {}}
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolRegexp`": toolsearch.ProtocolRegexp,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
@@ -50,18 +50,12 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 		}
 		tables["settings"][name] = cells(c.list, c.loaded)
 	}
-	for _, s := range []shape{{2, 10, 1}, {2, 10, 3}, {20, 10, 1}, {20, 10, 3}, {50, 30, 3}} {
-		name := fmt.Sprintf("%dk tokens, %d, %d", s.history, s.calls, s.loads)
-		s.history *= 1000
-		listed, err := billOf(ctx, toolsearch.ProtocolToolSearch, s)
-		if err != nil {
-			return nil, err
-		}
-		dispatched, err := billOf(ctx, toolsearch.ProtocolDispatch, s)
-		if err != nil {
-			return nil, err
-		}
-		tables["bills"][name] = cells(listed, dispatched)
+	var err error
+	if tables["bills"], err = bills(ctx); err != nil {
+		return nil, err
+	}
+	if tables["advice"], err = advice(ctx); err != nil {
+		return nil, err
 	}
 	return tables, addSearchers(tables["searchers"], root)
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval/cost"
+)
+
+// What the conversation costs, played once for each way to show tools, by the prices and the
+// prompt cache of one provider. Cold means that nothing is cached before the run, warm that the
+// turn before is.
+
+// printPrices prints the sum at the end.
+func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) error {
+	var infos []*schema.ToolInfo
+	for _, t := range tools {
+		info, err := t.Info(ctx)
+		if err != nil {
+			return err
+		}
+		infos = append(infos, info)
+	}
+	provider, ok := cost.Named(cost.Providers(), "anthropic")
+	if !ok {
+		return fmt.Errorf("no prices")
+	}
+	fmt.Fprintf(out, "\nWhat this conversation costs with %s, in US cents:\n", provider.Model)
+	fmt.Fprintf(out, "  %-28s  %-15s  %-15s  %s\n", "", "without a cache", "cache, cold", "cache, warm")
+	var all [3]float64
+	for _, way := range []struct {
+		name   string
+		config toolsearch.Config
+	}{
+		{fmt.Sprintf("showing all %d tools", len(tools)), toolsearch.Config{DeferFrom: len(tools) + 1}},
+		{"ProtocolToolSearch (default)", toolsearch.Config{}},
+		{"ProtocolDispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}},
+		{"ProtocolNativeReferences", toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}},
+	} {
+		cents, err := centsOf(ctx, infos, way.config, provider)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("  %-28s", way.name)
+		for i, c := range cents {
+			if way.config.DeferFrom > 0 {
+				all[i] = c
+				line += fmt.Sprintf("  %-15s", fmt.Sprintf("%5.2f", c))
+			} else {
+				line += fmt.Sprintf("  %-15s", fmt.Sprintf("%5.2f (%+.0f %%)", c, 100*(c/all[i]-1)))
+			}
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+	return nil
+}
+
+// centsOf plays the conversation in one way: without a cache, with a cold cache and with a warm one.
+func centsOf(ctx context.Context, infos []*schema.ToolInfo, config toolsearch.Config, provider *cost.Provider) (cents [3]float64, err error) {
+	conversation := cost.Conversation{System: 8}
+	query := ""
+	for _, turn := range script {
+		for _, call := range turn.Calls {
+			if call.Name == toolsearch.DefaultToolName {
+				var search struct{ Query string }
+				if err := json.Unmarshal([]byte(call.Arguments), &search); err != nil {
+					return cents, err
+				}
+				query = search.Query
+				continue
+			}
+			conversation.Steps = append(conversation.Steps, cost.Step{Tool: call.Name, Arguments: call.Arguments, Query: query, Result: 60})
+		}
+	}
+	played, err := cost.Replay(ctx, infos, config, provider.Wire, conversation)
+	if err != nil {
+		return cents, err
+	}
+	uncached := *provider
+	uncached.Cache = cost.CacheNone
+	for i, usages := range [][]cost.Usage{
+		uncached.Bill(nil, played.Requests), provider.Bill(nil, played.Requests), provider.Bill(played.Earlier, played.Requests),
+	} {
+		cents[i] = 100 * provider.Price(cost.Sum(usages))
+	}
+	return cents, nil
+}
