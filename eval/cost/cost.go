@@ -31,7 +31,8 @@ import (
 )
 
 // Tokens estimates how many tokens a text is, without a vocabulary. For the tools of a catalog
-// together the estimate is within 5 % of OpenAI's o200k_base, and for prose within 8 %. Other
+// together the estimate is within 10 % of OpenAI's o200k_base, mostly within 5 %, and for prose
+// within 10 %. Other
 // providers' tokens differ by a factor that is much the same for all requests.
 func Tokens(text string) int { return tokens.Of(text) }
 

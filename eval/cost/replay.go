@@ -133,10 +133,9 @@ func filler(n int) string {
 	if n <= 0 {
 		return "done"
 	}
-	return strings.TrimSpace(strings.Repeat(sentence, max(1, (n+perSentence/2)/perSentence)))
+	each := tokens.Of(sentence)
+	return strings.TrimSpace(strings.Repeat(sentence, max(1, (n+each/2)/each)))
 }
-
-const perSentence = 14 // tokens; a test counts them
 
 // plannedModel is a chat model that goes through the steps.
 type plannedModel struct {

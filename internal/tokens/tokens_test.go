@@ -20,7 +20,7 @@ func TestOf(t *testing.T) {
 		{"createIssue", afterOther + longLetter + camel},
 		{"HTTP", afterOther + 3*upper},
 		{"12345", 2 * threeDigits},
-		{`{"a"`, 2*punctuation + afterOther + punctuation},
+		{`{"a"`, punctuation + moreSigns + afterOther + punctuation},
 		{"a\n   b", afterOther + lineBreak + 2*blank + afterBlank},
 		{"天气", 2 * ideograph},
 		{"날씨", 2 * hangul},
