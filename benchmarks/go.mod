@@ -8,6 +8,8 @@ require (
 	github.com/blevesearch/bleve/v2 v2.5.7
 	github.com/cloudwego/eino v0.9.21
 	github.com/eino-toolsearch/toolsearch v0.0.0-00010101000000-000000000000
+	github.com/pkoukk/tiktoken-go v0.1.8
+	github.com/pkoukk/tiktoken-go-loader v0.0.2
 	github.com/stretchr/testify v1.11.1
 )
 
@@ -38,6 +40,7 @@ require (
 	github.com/bytedance/sonic/loader v0.5.0 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/dlclark/regexp2 v1.11.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
 	github.com/golang/snappy v0.0.4 // indirect
