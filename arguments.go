@@ -191,9 +191,10 @@ func firstOf(object map[string]any, keys ...string) any {
 // queriesIn reads a query that is written as text. The schema asks for text, so a model that has
 // several queries writes the list into it.
 func queriesIn(text string) []string {
-	var list []string
-	if strings.HasPrefix(strings.TrimSpace(text), "[") && decoder.UnmarshalFromString(text, &list) == nil && len(list) > 0 {
-		return list[:min(len(list), maxQueries)]
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if list := listOf(text); len(list) > 0 {
+			return list[:min(len(list), maxQueries)]
+		}
 	}
 	return []string{text}
 }
@@ -315,10 +316,12 @@ func toJSON(v any) string {
 	return text
 }
 
-// listOf reads a list of names that toJSON wrote.
-func listOf(text string) (names []string) {
-	_ = sonic.ConfigStd.UnmarshalFromString(text, &names)
-	return names
+// listOf reads a list of texts. It returns nil for anything else.
+func listOf(text string) (list []string) {
+	if sonic.ConfigStd.UnmarshalFromString(text, &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // readResult calls yield with each name that the result of a meta-tool loads or unloads. It
