@@ -52,6 +52,8 @@ func TestRegexpScores(t *testing.T) {
 		{"accounts?", both, map[string]float64{"get_user": matchInText, "list_users": matchInText}},
 		{"accounts?", names, map[string]float64{}},
 		{"^weather", both, map[string]float64{"查询_天气": matchInText}},
+		{"user", search.RegexpOptions{CatalogOrder: true}, map[string]float64{"get_user": matchInName, "list_users": matchInName}},
+		{"get_user", search.RegexpOptions{CatalogOrder: true, Descriptions: true}, map[string]float64{"get_user": matchInName, "list_users": matchInText}},
 	}
 	for _, tt := range tests {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
