@@ -21,13 +21,13 @@ import (
 // first of the line. Up to three meanings count, the best first, each of some words. A word that
 // begins a line of meanings is Chinese, or a single word of letters and digits.
 
-// The bounds of a company's own lexicon.
-const (
-	MaxLexiconBytes = 1 << 20
-	MaxLexiconLine  = 1 << 10 // bytes
+// MaxLexiconBytes is the length of the longest text that ParseLexicon reads.
+const MaxLexiconBytes = 1 << 20
 
-	maxLexiconErrors = 20 // told at once
-)
+// MaxLexiconLine is the length in bytes of the longest line of a lexicon.
+const MaxLexiconLine = 1 << 10
+
+const maxLexiconErrors = 20 // told at once
 
 // ParseLexicon reads a company's own lexicon. Its error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
@@ -141,8 +141,8 @@ func checkWord(word string) error {
 
 // A LexiconFinding is a line of a company's own lexicon that does nothing.
 type LexiconFinding struct {
-	Line   int // from 1
-	Detail string
+	Line   int    // of the lexicon, from 1
+	Detail string // what is wrong with the line, in English
 }
 
 // Check lists the lines of a company's own lexicon that do nothing over the documents: those whose
