@@ -47,6 +47,7 @@ type edition struct {
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
+	unbounded    []string           // tools with schemas that calls are not checked against, and why
 }
 
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
@@ -133,6 +134,9 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	e.tools = e.last.tools
 	if !e.changes && len(e.last.idle) > 0 { // else the tools of a Source may match
 		e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
+	}
+	if len(e.last.unbounded) > 0 {
+		e.teller.fail(ctx, "Protocol", e.last.unboundedError())
 	}
 	return e, nil
 }
@@ -289,6 +293,13 @@ func (e *editions) compile(ctx context.Context, lots []lot) (*edition, error) {
 			ed.idle = append(ed.idle, strconv.Quote(patterns[i].text))
 		}
 	}
+	if e.config.Protocol == ProtocolDispatch { // no other protocol checks arguments
+		for i := range catalog.docs {
+			if err := schemacheck.Bound(catalog.docs[i].Info); err != nil {
+				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", quoted(catalog.docs[i].Name), err))
+			}
+		}
+	}
 	ed.announcement = sync.OnceValue(func() reminder {
 		return newReminder(catalog, ed.announced(func(int) bool { return true }), e.config)
 	})
@@ -315,6 +326,10 @@ func (ed *edition) origin(doc int) (s *supply, part string) {
 }
 
 func (ed *edition) idleError() error { return problems("AlwaysLoaded: no tool matches", ed.idle) }
+
+func (ed *edition) unboundedError() error {
+	return problems("the arguments of these tools will not be checked:", ed.unbounded)
+}
 
 // announced returns the documents that the reminder names, if sees accepts them.
 func (ed *edition) announced(sees func(doc int) bool) []int {
@@ -632,6 +647,9 @@ func (e *editions) publish(next *edition, answers []*sourceAnswer, took time.Dur
 	e.untold = append(append(e.untold, change), left...)
 	if len(next.idle) > 0 {
 		e.untold = append(e.untold, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+	}
+	if len(next.unbounded) > 0 && !slices.Equal(next.unbounded, e.last.unbounded) {
+		e.untold = append(e.untold, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
 	}
 	e.last, e.tools = next, next.tools
 }

@@ -695,9 +695,11 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
 	require.NoError(t, o.err)
 	assert.Equal(t, `large ran with {"a":1}`, o.result(t, "call_1"))
-	if assert.Len(t, told, 1, "the failure events") {
+	if assert.Len(t, told, 2, "the failure events: of the catalog, and of the call") {
 		assert.Equal(t, "Protocol", told[0].Part)
-		assert.ErrorContains(t, told[0].Err, `the arguments of "large" were not checked: the schema is too large`)
+		assert.ErrorContains(t, told[0].Err, `the arguments of these tools will not be checked: "large": the schema is too large`)
+		assert.Equal(t, "Protocol", told[1].Part)
+		assert.ErrorContains(t, told[1].Err, `the arguments of "large" were not checked: the schema is too large`)
 	}
 }
 

@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
 // The bounds on schemas and arguments before anything is compiled or validated. Schemas come
@@ -88,9 +94,35 @@ func digits(n json.Number) int {
 	return len(mantissa) + min(zeros, maxNumberDigits+1)
 }
 
+// Bound reports why a tool's arguments will not be checked against its schema: the schema is
+// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema. What
+// only the compiler finds out, Problem tells.
+func Bound(info *schema.ToolInfo) error {
+	_, err := foreign.Guard(func() (any, error) {
+		_, _, err := bounded(info)
+		return nil, err
+	})
+	return err
+}
+
+// bounded reads a tool's schema, and fails if it is beyond the bounds.
+func bounded(info *schema.ToolInfo) (definition any, d document, err error) {
+	text, err := written(info)
+	if d.bytes = len(text); err != nil {
+		return nil, d, err
+	}
+	if d.bytes > maxSchemaBytes {
+		return nil, d, errLargeSchema
+	}
+	if definition, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
+		return nil, d, err
+	}
+	return definition, d, d.add(definition, 0, 0)
+}
+
 // document counts the contents of a schema.
 type document struct {
-	objects, values, paths, references, odd, addresses int
+	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
 }
 
 // add counts a value of the schema. path is the length of its path in bytes.
@@ -129,6 +161,8 @@ func (d *document) add(value any, depth, path int) error {
 		return errLargeSchema
 	case d.references > maxReferences || d.odd > maxOddReferences:
 		return errReferences
+	case d.patterns > maxPatterns || d.patternSize > maxPatternSize:
+		return errPatterns
 	}
 	return nil
 }
@@ -146,5 +180,25 @@ func (d *document) count(name string, value any) {
 		if text != "" { // a parameter may have that name too
 			d.addresses++
 		}
+	case "pattern":
+		if text != "" {
+			d.pattern(text)
+		}
+	case "patternProperties":
+		properties, _ := value.(map[string]any)
+		for pattern := range properties {
+			d.pattern(pattern)
+		}
+	}
+}
+
+// pattern counts a pattern. The compiler refuses a pattern that cannot be parsed.
+func (d *document) pattern(text string) {
+	d.patterns++
+	if d.patterns > maxPatterns {
+		return
+	}
+	if parsed, err := regexpcost.Parse(text); err == nil {
+		d.patternSize += regexpcost.Size(parsed)
 	}
 }

@@ -119,19 +119,8 @@ func (c *Checker) of(doc int, info *schema.ToolInfo) *compiled {
 // compile compiles a tool's schema, and returns the approximate size of the result in
 // memory.
 func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
-	text, err := written(info)
-	switch {
-	case err != nil:
-		return 0, err
-	case len(text) > maxSchemaBytes:
-		return 0, errLargeSchema
-	}
-	definition, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	definition, d, err := bounded(info)
 	if err != nil {
-		return 0, err
-	}
-	var d document
-	if err := d.add(definition, 0, 0); err != nil {
 		return 0, err
 	}
 	const url = "tool:///parameters"
@@ -153,7 +142,7 @@ func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
 		return 0, err
 	}
 	s.schema = compiled
-	return schemaBytes*len(text) + objectBytes*d.objects + patternBytes*p.size, nil
+	return schemaBytes*d.bytes + objectBytes*d.objects + patternBytes*p.size, nil
 }
 
 // noLoader loads nothing. A schema from a remote server must not make the program read
