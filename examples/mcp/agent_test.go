@@ -154,7 +154,7 @@ func mainShowsRun(t *testing.T, tools []tool.BaseTool) {
 	rest := out.String()
 	for _, want := range []string{
 		"Model call 1:", "sees  tool_search\n",
-		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "The tool failed: ", "127.0.0.1", // the run continues
+		"Model call 2:", "sees  tool_search, ", "actions_run_trigger", "127.0.0.1", `"isError":true`, // the run continues
 		"Model call 3:", "Assistant: ", "showing all 82 tools",
 	} {
 		require.Contains(t, rest, want, "in that place of\n%s", out.String())

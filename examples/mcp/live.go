@@ -51,6 +51,8 @@ func (l *live) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 		Cli:           l.session,
 		ServerName:    l.server,
 		ListToolsMode: officialmcp.ListToolsAllPages, // the default is the first page only
+		// A tool's error is a result that the model reads. Otherwise it ends the agent's run.
+		ResultPolicy: &officialmcp.ResultPolicy{ErrorAsError: new(bool)},
 	})
 	if err != nil {
 		return nil, err

@@ -95,8 +95,7 @@ func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]too
 	return nil
 }
 
-// watcher prints what the model sees and does. It also keeps a failed tool from ending the
-// run.
+// watcher prints what the model sees and does.
 type watcher struct {
 	*adk.BaseChatModelAgentMiddleware
 	out           io.Writer
@@ -121,9 +120,6 @@ func (w *watcher) BeforeModelRewriteState(ctx context.Context, state *adk.ChatMo
 func (w *watcher) WrapInvokableToolCall(_ context.Context, run adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		result, err := run(ctx, arguments, opts...)
-		if err != nil && ctx.Err() == nil { // tell the model, unless the run is over
-			result, err = "The tool failed: "+err.Error(), nil
-		}
 		fmt.Fprintf(w.out, "  calls %s %s\n  gets  %.300s\n", call.Name, arguments, strings.Join(strings.Fields(result), " "))
 		return result, err
 	}, nil
