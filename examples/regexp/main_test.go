@@ -11,12 +11,12 @@ func Example() {
 	// model call 2
 	//   sees   tool_search
 	//   calls  tool_search {"regex_pattern":"kubernetes__(list|describe)_pod"}
-	//   gets   {"selectedTools":["mcp__kubernetes__describe_pod","mcp__kubernetes__list_pods"]}
+	//   gets   {"selectedTools":["mcp__kubernetes__list_pods","mcp__kubernetes__describe_pod"]}
 	// model call 3
-	//   sees   tool_search, mcp__kubernetes__describe_pod, mcp__kubernetes__list_pods
+	//   sees   tool_search, mcp__kubernetes__list_pods, mcp__kubernetes__describe_pod
 	//   calls  mcp__kubernetes__list_pods {"namespace":"checkout"}
 	//   gets   {"namespace":"checkout","selector":null,"pods":[{"name":"web-7d9f-abc12","status":"Running","restarts":0},{"name":"worker-55c8-xk9p2","status":"CrashLoopBackOff","restarts":14}]}
 	// model call 4
-	//   sees   tool_search, mcp__kubernetes__describe_pod, mcp__kubernetes__list_pods
+	//   sees   tool_search, mcp__kubernetes__list_pods, mcp__kubernetes__describe_pod
 	//   says   Not quite: the worker restarts again and again.
 }
