@@ -277,6 +277,50 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// A reminder at the front of the history that changed would end the prefix that providers cache. It
+// stays as it is, byte for byte, when tools are loaded, in the next run, and when a Source lists
+// the same tools in another order. A new tool changes it.
+func TestReminderFirstStaysAsItIs(t *testing.T) {
+	inAllWays(t, testReminderFirst[*schema.Message], testReminderFirst[*schema.AgenticMessage])
+}
+
+func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
+	for _, reminder := range []toolsearch.ReminderConfig{
+		{},
+		{Describe: true, MaxTokens: 500},
+		{Namespaces: map[string]string{"mail": "for letters"}},
+		{MaxTokens: 10},
+	} {
+		s := &server{}
+		s.serve("mail__send: Sends", "mail__read: Reads", "fax: Faxes")
+		config := s.config()
+		config.Reminder = reminder
+		agentConfig := with(newMiddleware[M](t, config))
+		var history []message
+		seen := map[string]bool{}
+		run := func() {
+			t.Helper()
+			history = append(history, message{Role: toolsearchtest.User, Text: "Go on"})
+			scripted := toolsearchtest.NewModel[M](selecting("mail__send"), calling("mail__send"), selecting("fax"), toolsearchtest.Say("done"))
+			agentConfig.Model = scripted
+			_, err := runAgent(context.Background(), newAgent(t, agentConfig), w, history)
+			require.NoError(t, err)
+			for _, r := range scripted.Requests() {
+				seen[r.Messages[0].Text] = true
+			}
+			history = append(slices.Clone(scripted.Requests()[3].Messages), message{Role: toolsearchtest.Assistant, Text: "done"})
+		}
+		run()
+		run()
+		s.serve("fax: Faxes", "mail__read: Reads", "mail__send: Sends")
+		run()
+		assert.Len(t, seen, 1, "reminders of three runs with %+v", reminder)
+		s.serve("fax: Faxes", "mail__read: Reads", "mail__send: Sends", "mail__drop: Drops")
+		run()
+		assert.Len(t, seen, 2, "reminders with a new tool and %+v", reminder)
+	}
+}
+
 // A middleware with one position moves the reminder that a middleware with another position left.
 func TestReminderMovesBetweenPositions(t *testing.T) {
 	t.Run("message", testReminderMoves[*schema.Message])
