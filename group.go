@@ -30,7 +30,8 @@ type Group struct {
 	// "" means none. ReminderConfig.Namespaces replaces it in the reminder.
 	Description string
 
-	// Tools are tools that do not change. Nil means none.
+	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for
+	// its name, and a FailureEvent says so. Nil means none.
 	Tools []tool.BaseTool
 
 	// Source adds tools that may change, as Config.Source does. The Sources of all groups are

@@ -16,6 +16,7 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -290,6 +291,32 @@ func (s *servers) reset() (told []string, groups [][]string) {
 	told, groups = s.told, s.groups
 	s.told, s.groups = nil, nil
 	return told, groups
+}
+
+// A group's tool that providers refuse is mended, or left out for its name, and the others stay.
+func TestGroupsMendTools(t *testing.T) {
+	inAllWays(t, testGroupsMendTools[*schema.Message], testGroupsMendTools[*schema.AgenticMessage])
+}
+
+func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
+	var told []toolsearch.FailureEvent
+	list := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})}}}
+	config := toolsearch.Config{
+		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list)}},
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(toolsearch.FailureEvent); ok {
+				told = append(told, failure)
+			}
+		},
+	}
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), selecting("bad name,read,list"))
+	require.NoError(t, o.err)
+	checkSaw(t, "the model", o, "tool_search", "tool_search read list")
+	if assert.Len(t, told, 1) {
+		assert.Equal(t, "files", told[0].Group)
+		assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name"`)
+		assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
+	}
 }
 
 // A group that fails keeps its last good answer, and costs the others nothing.

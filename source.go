@@ -141,7 +141,8 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	return e, nil
 }
 
-// fix reads the definitions of a supply's tools that do not change.
+// fix reads the definitions of a supply's tools that do not change. What providers refuse is told.
+// In a group, as in the answer of a Source, it is also mended, or left out.
 func (e *editions) fix(ctx context.Context, s *supply) error {
 	infos, err := toolInfos(ctx, s.where(), s.Tools)
 	if err != nil {
@@ -150,13 +151,28 @@ func (e *editions) fix(ctx context.Context, s *supply) error {
 	for _, info := range infos {
 		s.fixed = append(s.fixed, s.named(info))
 	}
-	if refused := refusals(s.fixed); len(refused) > 0 {
-		err := problems(s.field("Tools")+": providers refuse", refused)
-		if e.config.StrictTools {
-			return err
-		}
-		e.teller.tell(ctx, s.failure("Tools", err))
+	refused := refusals(s.fixed)
+	switch {
+	case len(refused) == 0:
+		return nil
+	case e.config.StrictTools:
+		return problems(s.field("Tools")+": providers refuse", refused)
+	case s.Name == "":
+		e.teller.tell(ctx, s.failure("Tools", problems(s.field("Tools")+": providers refuse", refused)))
+		return nil
 	}
+	var tools []tool.BaseTool
+	var mended []*schema.ToolInfo
+	for i, info := range s.fixed {
+		if !schemacheck.IsValidName(info.Name) {
+			continue
+		}
+		if info, _ = schemacheck.Mended(info); info != nil {
+			tools, mended = append(tools, s.Tools[i]), append(mended, info)
+		}
+	}
+	s.Tools, s.fixed = tools, mended
+	e.teller.tell(ctx, s.failure("Tools", problems(s.field("Tools")+": left out or mended:", refused)))
 	return nil
 }
 

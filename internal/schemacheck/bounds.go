@@ -16,7 +16,7 @@ import (
 
 // The bounds on schemas and arguments before anything is compiled or validated. Schemas come
 // from remote servers and arguments from a model. The compiler cannot be stopped, nor the
-// validator within one value. Arguments beyond a bound, or for a schema beyond a bound, reach the tool
+// validator within one value. Arguments that are nested too deep, or have too long a number, are refused. Other arguments beyond a bound, or for a schema beyond a bound, reach the tool
 // unchecked. So no check takes more than about 100 ms or 64 MB.
 
 const (

@@ -32,12 +32,11 @@ var knownFaults = []knownFault{
 	{
 		"with MaxLoaded, which tools stay depends on results that are gone from the history",
 		[]string{changesState, changesOrder},
-		func(p *plan) bool { return p.config.MaxLoaded > 0 },
+		func(p *plan) bool { return p.config.MaxLoaded > 0 && p.losesResults() },
 	}, {
 		"the ordinary list of a native protocol loses its order when a later middleware takes the native results away", []string{changesOrder},
 		func(p *plan) bool {
-			return p.has("trimming", "forgetting", "summarization", "clearing", "truncating") &&
-				p.plays(toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences)
+			return p.losesResults() && p.plays(toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences)
 		},
 	},
 }
@@ -50,6 +49,11 @@ func known(p *plan, kind string) string {
 		}
 	}
 	return ""
+}
+
+// losesResults reports whether a middleware takes results out of the history.
+func (p *plan) losesResults() bool {
+	return p.has("trimming", "forgetting", "summarization", "clearing", "truncating")
 }
 
 // plays reports whether a run has one of the protocols.

@@ -24,14 +24,9 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 0, "the seed of the random numbers; 0 means one by the clock, which is printed")
 	only := flag.Int("conversation", -1, "the number of the one conversation to play; -1 means all")
 	flag.IntVar(&s.most, "faults", 1, "the number of faulty conversations to stop after")
-	flag.StringVar(&s.leaks, "leaks", "", `"bm25" also compares, and reports, what BM25 lets a user know of tools that Filter drops`)
 	flag.BoolVar(&s.known, "known", false, "also print the conversations in which something does not hold that is known not to")
 	flag.BoolVar(&s.verbose, "v", false, "print whole transcripts")
 	flag.Parse()
-	if s.leaks != "" && s.leaks != "bm25" {
-		fmt.Fprintf(os.Stderr, "soak: no -leaks %q; there is \"bm25\"\n", s.leaks)
-		os.Exit(2)
-	}
 	if s.seed == 0 {
 		s.seed = uint64(time.Now().UnixNano())%1_000_000 + 1
 	}
@@ -42,8 +37,8 @@ func main() {
 	} else {
 		fmt.Printf("seed %d\n", s.seed)
 		s.playFor(time.Duration(*minutes * float64(time.Minute)))
-		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault, %d with one that is known, %d leaks; at most %d MB allocated by one, and %v taken, by number %d\n",
-			s.played, s.calls, s.pairs, s.faulty, s.hasKnown, s.leaked, s.allocated>>20, s.longest.Round(time.Millisecond), s.slowest)
+		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault, %d with one that is known; at most %d MB allocated by one, and %v taken, by number %d\n",
+			s.played, s.calls, s.pairs, s.faulty, s.hasKnown, s.allocated>>20, s.longest.Round(time.Millisecond), s.slowest)
 	}
 	if s.faulty > 0 {
 		os.Exit(1)
@@ -64,17 +59,16 @@ const (
 type soak struct {
 	seed    uint64
 	most    int
-	leaks   string
 	known   bool
 	verbose bool
 	print   func(text string)
 
-	played, calls, pairs, faulty, hasKnown, leaked int
-	slowest                                        int // the number of the conversation that took longest
-	allocated                                      uint64
-	longest                                        time.Duration
-	goroutines                                     int // before the first conversation but one
-	heap                                           uint64
+	played, calls, pairs, faulty, hasKnown int
+	slowest                                int // the number of the conversation that took longest
+	allocated                              uint64
+	longest                                time.Duration
+	goroutines                             int // before the first conversation but one
+	heap                                   uint64
 }
 
 func (s *soak) playFor(duration time.Duration) {
@@ -136,17 +130,11 @@ func (s *soak) try(p *plan) *recorder {
 			rec.fault("a second play gives other bytes", "%s", differs)
 		}
 	}
-	if !p.paired() || p.leaky() && s.leaks != "bm25" {
+	if !p.paired() {
 		return rec
 	}
 	s.pairs++
-	differs := compareBytes(rec, play(p, p.forbidden[p.runs[0].user]))
-	switch {
-	case differs == "":
-	case p.leaky():
-		s.leaked++
-		s.print(fmt.Sprintf("conversation %d of seed %d leaks what Filter drops: %s", p.number, p.seed, differs))
-	default:
+	if differs := compareBytes(rec, play(p, p.forbidden[p.runs[0].user])); differs != "" {
 		rec.fault(filterTrace, "%s", differs)
 	}
 	return rec

@@ -377,24 +377,6 @@ func (p *plan) deterministic() bool {
 	return true
 }
 
-// leaky reports whether documents that the user may not see take part in the ranking: through
-// document frequencies and the lexicon of BM25.
-func (p *plan) leaky() bool {
-	isBM25 := func(name string) bool { return name == "bm25" || name == "hybrid" }
-	if isBM25(p.index) || isBM25(p.fallback) {
-		return true
-	}
-	if p.config.Preselect > 0 && (p.index == "" || p.index == "regexp") {
-		return true
-	}
-	for _, run := range p.runs {
-		if run.protocol == toolsearch.ProtocolDispatch && p.index == "" {
-			return true
-		}
-	}
-	return false
-}
-
 // String says in a line what matters of the plan.
 func (p *plan) String() string {
 	var words []string
