@@ -30,7 +30,7 @@ const (
 
 var knownFaults = []knownFault{
 	{
-		"with MaxLoaded, which tools stay depends on results that are gone from the history",
+		"with MaxLoaded, which tools stay and in what order depends on what is gone from the history, and a tool that the replay evicts and loads again moves to the end",
 		[]string{changesState, changesOrder},
 		func(p *plan) bool { return p.config.MaxLoaded > 0 && p.losesResults() },
 	}, {
