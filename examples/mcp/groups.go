@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -113,7 +115,7 @@ func groupsOf(ctx context.Context, servers []*server) []toolsearch.Group {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			if session, err := s.connect(ctx, nil); err == nil {
+			if session, err := s.connect(ctx); err == nil {
 				groups[i].Description = session.InitializeResult().Instructions
 			}
 		}()
@@ -145,15 +147,38 @@ func (s *server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	})
 }
 
-// ListTools implements officialmcp.ClientSession.
+// ListTools implements officialmcp.ClientSession. A listing changes nothing: if the connection was
+// lost, ListTools asks once more.
 func (s *server) ListTools(ctx context.Context, params *mcp.ListToolsParams) (*mcp.ListToolsResult, error) {
-	return connected(ctx, s, func(session *mcp.ClientSession) (*mcp.ListToolsResult, error) { return session.ListTools(ctx, params) })
+	for again := false; ; again = true {
+		session, err := s.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := session.ListTools(ctx, params)
+		if !isLost(ctx, err) {
+			return result, err
+		}
+		s.lose(session)
+		if again {
+			return nil, err
+		}
+	}
 }
 
 // CallTool implements officialmcp.ClientSession. A server that cannot be reached is an error of
-// the tool, for the model to read, unless the run is over.
+// the tool, for the model to read, unless the run is over. A call is sent once: if the connection
+// was lost, the call may have taken effect all the same.
 func (s *server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	result, err := connected(ctx, s, func(session *mcp.ClientSession) (*mcp.CallToolResult, error) { return session.CallTool(ctx, params) })
+	var result *mcp.CallToolResult
+	session, err := s.connect(ctx)
+	if err == nil {
+		result, err = session.CallTool(ctx, params)
+		if isLost(ctx, err) {
+			s.lose(session)
+			err = fmt.Errorf("the connection was lost, and whether %s took effect is unknown: %w", params.Name, err)
+		}
+	}
 	if err != nil && ctx.Err() == nil {
 		text := fmt.Sprintf("server %s: %v", s.name, err)
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
@@ -161,29 +186,21 @@ func (s *server) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	return result, err
 }
 
-// connected calls f with the server's session. If the connection is lost, it connects anew and
-// calls f once more.
-func connected[T any](ctx context.Context, s *server, f func(*mcp.ClientSession) (T, error)) (result T, err error) {
-	var session *mcp.ClientSession
-	for range 2 {
-		if session, err = s.connect(ctx, session); err != nil {
-			return result, err
-		}
-		if result, err = f(session); !officialmcp.IsConnectionError(err) {
-			break
-		}
-	}
-	return result, err
+// isLost reports whether the connection ended before an answer came. IsConnectionError knows a
+// connection that ended before the request. Any other error that is not JSON-RPC's, such as
+// io.EOF, ended the connection now.
+func isLost(ctx context.Context, err error) bool {
+	var answer *jsonrpc.Error
+	return err != nil && ctx.Err() == nil && (officialmcp.IsConnectionError(err) || !errors.As(err, &answer))
 }
 
-// connect returns the server's session. A lost session, or none, gets replaced.
-func (s *server) connect(ctx context.Context, lost *mcp.ClientSession) (*mcp.ClientSession, error) {
+// connect returns the server's session, and starts the server if there is none.
+func (s *server) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.session != nil && s.session != lost {
+	if s.session != nil {
 		return s.session, nil
 	}
-	s.close()
 	transport, kill := s.transport()
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, nil)
 	session, err := client.Connect(ctx, transport, nil)
@@ -193,6 +210,15 @@ func (s *server) connect(ctx context.Context, lost *mcp.ClientSession) (*mcp.Cli
 	}
 	s.session, s.kill = session, kill
 	return session, nil
+}
+
+// lose ends a session whose connection was lost. The next listing or call connects anew.
+func (s *server) lose(session *mcp.ClientSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == session { // nobody else was quicker
+		s.close()
+	}
 }
 
 // transport returns a new way to the server, and a function that ends the server's process.

@@ -155,6 +155,7 @@ func TestServerRestarts(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	readGraph := toolsearchtest.CallTool("memory__read_graph", `{}`)
+	// The second call is the one whose connection was lost, the third starts the server anew.
 	readNote := toolsearchtest.CallTool("filesystem__read_text_file", fmt.Sprintf(`{"path":%s}`, quoted(t, filepath.Join(folder, "note.txt"))))
 	run := func(during ...func()) []toolsearchtest.Request {
 		t.Helper()
@@ -165,7 +166,7 @@ func TestServerRestarts(t *testing.T) {
 			}
 			played++
 		}}
-		return converseWith(t, []adk.ChatModelAgentMiddleware{search, watch}, "Please.", readGraph, readGraph, readNote, toolsearchtest.Say("Done."))
+		return converseWith(t, []adk.ChatModelAgentMiddleware{search, watch}, "Please.", readGraph, readGraph, readGraph, readNote, toolsearchtest.Say("Done."))
 	}
 	nothing := func() {}
 	kill := func() {
@@ -178,11 +179,13 @@ func TestServerRestarts(t *testing.T) {
 		assert.NoError(t, os.Remove(memory)) // it cannot be started again
 	}
 	const graph, note = `entities`, "old words"
+	const unknown = "server memory: the connection was lost, and whether read_graph took effect is unknown"
 
 	shown := run(nothing, killForGood)
 	assert.Contains(t, answer(shown[:2]), graph)
 	assert.NotContains(t, answer(shown[:3]), graph, "after it was killed")
-	assert.Contains(t, answer(shown[:3]), "server memory: ", "after it was killed")
+	assert.Contains(t, answer(shown[:3]), unknown, "after it was killed")
+	assert.Contains(t, answer(shown[:4]), "server memory: ", "it cannot be started")
 	assert.Contains(t, answer(shown), note, "of another server")
 	assert.Empty(t, failures)
 
@@ -198,9 +201,50 @@ func TestServerRestarts(t *testing.T) {
 	failures = nil
 	shown = run(nothing, kill) // this time it can be started again at once
 	assert.Contains(t, answer(shown[:2]), graph)
-	assert.Contains(t, answer(shown[:3]), graph, "killed, and started anew by the call")
+	assert.Contains(t, answer(shown[:3]), unknown, "after it was killed")
+	assert.Contains(t, answer(shown[:4]), graph, "started anew by the next call")
 	assert.Contains(t, answer(shown), note)
 	assert.Empty(t, failures)
+}
+
+// dyingServer is the variable that turns the test binary into a server that does what it is called
+// for and ends before it answers. Its value is the file that the calls are written to.
+const dyingServer = "MCP_TEST_DYING_SERVER"
+
+func serveDying(file string) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "dying", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "pay"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		paid, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = paid.WriteString("paid\n")
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		os.Exit(1)
+		return nil, nil, nil
+	})
+	_ = server.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// TestCallRunsOnce: a call that took effect is not sent again after its connection was lost.
+func TestCallRunsOnce(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "paid.txt")
+	dying := &server{name: "dying", entry: serverEntry{Command: program, Env: map[string]string{dyingServer: file}}}
+	t.Cleanup(dying.Close)
+	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: groupsOf(t.Context(), []*server{dying}), AlwaysLoaded: []string{"*"}})
+	require.NoError(t, err)
+	pay := toolsearchtest.CallTool("dying__pay", `{}`)
+	shown := converse[*schema.Message](t, search, "Pay.", pay, pay, toolsearchtest.Say("Done."))
+	for call := 1; call <= 2; call++ { // the second call has a new server
+		assert.Contains(t, answer(shown[:call+1]), `"isError":true`)
+		assert.Contains(t, answer(shown[:call+1]), "whether pay took effect is unknown")
+	}
+	paid, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "paid\npaid\n", string(paid), "once for each call")
 }
 
 // between does something before each call of the model.

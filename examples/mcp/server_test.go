@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		serveFickle(description)
 		return
 	}
+	if file := os.Getenv(dyingServer); file != "" {
+		serveDying(file)
+		return
+	}
 	os.Exit(m.Run())
 }
 
