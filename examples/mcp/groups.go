@@ -28,6 +28,10 @@ import (
 // The whole way from a usual file of servers, {"mcpServers": {...}}, to Config.Groups: a group for
 // each server, with the server's instructions as the description.
 
+// startTimeout is how long a server of the file may take to start: npx downloads a package the
+// first time.
+const startTimeout = 3 * time.Minute
+
 // serverEntry is a server of the file: a command to run, or the URL of a server that runs already.
 type serverEntry struct {
 	Command string            `json:"command"`
@@ -51,7 +55,7 @@ func readServers(file []byte) ([]*server, error) {
 		if (entry.Command == "") == (entry.URL == "") {
 			return nil, fmt.Errorf("server %q: want a command or a url", name)
 		}
-		servers = append(servers, &server{name: name, entry: entry})
+		servers = append(servers, &server{name: name, entry: entry, patience: startTimeout})
 	}
 	return servers, nil
 }
@@ -127,8 +131,9 @@ func groupsOf(ctx context.Context, servers []*server) []toolsearch.Group {
 // server is a server of the file. It is an officialmcp.ClientSession that survives a lost
 // connection: the next listing or call connects anew.
 type server struct {
-	name  string
-	entry serverEntry
+	name     string
+	entry    serverEntry
+	patience time.Duration // how long the server may take to start
 
 	mu      sync.Mutex // held while the server starts
 	session *mcp.ClientSession
@@ -194,19 +199,25 @@ func isLost(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && (officialmcp.IsConnectionError(err) || !errors.As(err, &answer))
 }
 
-// connect returns the server's session, and starts the server if there is none.
+// connect returns the server's session, and starts the server if there is none. The error of a
+// server that does not start ends with the last that the server wrote to standard error.
 func (s *server) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session != nil {
 		return s.session, nil
 	}
-	transport, kill := s.transport()
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	stderr := &tail{max: 1 << 10}
+	transport, kill := s.transport(stderr)
+	release := context.AfterFunc(ctx, kill) // the client would wait for a server that does not end
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, nil)
 	session, err := client.Connect(ctx, transport, nil)
+	release()
 	if err != nil {
 		kill()
-		return nil, err
+		return nil, failure(ctx, "start", err, stderr.String())
 	}
 	s.session, s.kill = session, kill
 	return session, nil
@@ -221,8 +232,9 @@ func (s *server) lose(session *mcp.ClientSession) {
 	}
 }
 
-// transport returns a new way to the server, and a function that ends the server's process.
-func (s *server) transport() (mcp.Transport, func()) {
+// transport returns a new way to the server, and a function that ends the server's process. What
+// the process writes to standard error goes to stderr.
+func (s *server) transport(stderr io.Writer) (mcp.Transport, func()) {
 	if s.entry.URL != "" {
 		client := &http.Client{Transport: withHeaders(s.entry.Headers)}
 		return &mcp.StreamableClientTransport{Endpoint: s.entry.URL, HTTPClient: client}, func() {}
@@ -234,7 +246,7 @@ func (s *server) transport() (mcp.Transport, func()) {
 	for key, value := range s.entry.Env {
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}
-	cmd.WaitDelay = grace
+	cmd.Stderr, cmd.WaitDelay = stderr, grace
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: grace}, kill
 }
 

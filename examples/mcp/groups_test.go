@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
@@ -179,13 +180,14 @@ func TestServerRestarts(t *testing.T) {
 		assert.NoError(t, os.Remove(memory)) // it cannot be started again
 	}
 	const graph, note = `entities`, "old words"
-	const unknown = "server memory: the connection was lost, and whether read_graph took effect is unknown"
+	const unknown, why = "server memory: the connection was lost, and whether read_graph took effect is unknown", "Cannot find module"
 
 	shown := run(nothing, killForGood)
 	assert.Contains(t, answer(shown[:2]), graph)
 	assert.NotContains(t, answer(shown[:3]), graph, "after it was killed")
 	assert.Contains(t, answer(shown[:3]), unknown, "after it was killed")
-	assert.Contains(t, answer(shown[:4]), "server memory: ", "it cannot be started")
+	assert.Contains(t, answer(shown[:4]), "server memory: start: ", "it cannot be started")
+	assert.Contains(t, answer(shown[:4]), why, "from its standard error")
 	assert.Contains(t, answer(shown), note, "of another server")
 	assert.Empty(t, failures)
 
@@ -205,6 +207,22 @@ func TestServerRestarts(t *testing.T) {
 	assert.Contains(t, answer(shown[:4]), graph, "started anew by the next call")
 	assert.Contains(t, answer(shown), note)
 	assert.Empty(t, failures)
+}
+
+// TestGroupOfSilentServer: a server that starts and never answers takes no longer than it may.
+func TestGroupOfSilentServer(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	servers, err := readServers([]byte(fmt.Sprintf(`{"mcpServers":{"silent":{"command":%s,"env":{%q:"1"}}}}`, quoted(t, program), silentServer)))
+	require.NoError(t, err)
+	servers[0].patience = 2 * time.Second
+	defer servers[0].Close()
+	groups := groupsOf(t.Context(), servers)
+	require.Len(t, groups, 1)
+	assert.Empty(t, groups[0].Description)
+	_, err = groups[0].Source(t.Context())
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, "I say nothing", "what it wrote to standard error")
 }
 
 // dyingServer is the variable that turns the test binary into a server that does what it is called
@@ -232,7 +250,7 @@ func TestCallRunsOnce(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "paid.txt")
-	dying := &server{name: "dying", entry: serverEntry{Command: program, Env: map[string]string{dyingServer: file}}}
+	dying := &server{name: "dying", entry: serverEntry{Command: program, Env: map[string]string{dyingServer: file}}, patience: startTimeout}
 	t.Cleanup(dying.Close)
 	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: groupsOf(t.Context(), []*server{dying}), AlwaysLoaded: []string{"*"}})
 	require.NoError(t, err)
