@@ -127,11 +127,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
-		var passed int
-		r.scope.allowed, passed = allowedBy(ctx, edition.catalog, e.config.Filter)
-		if len(tools) > 0 && passed == 0 {
-			e.teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", len(tools)))
-		}
+		r.scope.allowed = e.allowed(ctx, edition)
 	}
 	r.names = edition.names
 	for _, name := range own {
@@ -233,6 +229,25 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 			}
 		}
 	}
+}
+
+// allowed asks Filter which tools a run may have, and tells what matches nothing.
+func (e *engine) allowed(ctx context.Context, ed *edition) docset.Set {
+	if !e.teller.listens() {
+		allowed, _ := allowedBy(ctx, ed.catalog, e.config.Filter)
+		return allowed
+	}
+	lists := &filterLists{has: make(map[string]bool)}
+	allowed, passed := allowedBy(context.WithValue(ctx, filterListsKey{}, lists), ed.catalog, e.config.Filter)
+	if count := len(ed.catalog.docs); count > 0 && passed == 0 {
+		e.teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
+	}
+	if idle := lists.idle(ed); len(idle) > 0 {
+		if err := problems("Filter: no tool matches", idle); ed.filters.isNew(err.Error()) {
+			e.teller.fail(ctx, "Filter", err)
+		}
+	}
+	return allowed
 }
 
 // allowedBy asks a Filter about every tool, and counts those that pass. A tool on which the

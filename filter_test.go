@@ -305,6 +305,78 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 	})
 }
 
+// An entry of FilterTools that is malformed or matches no tool is told, once for each catalog,
+// whatever the other entries let pass and wherever FilterTools is called.
+func TestIdleEntriesOfFilterToolsAreTold(t *testing.T) {
+	inAllWays(t, testIdleEntries[*schema.Message], testIdleEntries[*schema.AgenticMessage])
+}
+
+func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
+	mail := toolsearch.FilterTools(nil, []string{"send_mail", "get_wether"})
+	for _, tt := range []struct {
+		name   string
+		filter func(context.Context, toolsearch.Document) bool
+		want   string
+	}{
+		{"all match", toolsearch.FilterTools([]string{"slack"}, []string{"get_*", "slack:send_message"}), ""},
+		{"a server", toolsearch.FilterTools([]string{"slack", "githbu:*"}, nil), `server "githbu:*"`},
+		{"each kind", toolsearch.FilterTools([]string{"githbu"}, []string{"send_mail", "get_wether", "slack:x"}, "human"),
+			`server "githbu"; tag "human"; tool "get_wether"; tool "slack:x"`},
+		{"malformed entries", toolsearch.FilterTools([]string{"a:b"}, []string{"send_mail", "slack:"}, " "),
+			`server "a:b" (malformed); tag " " (malformed); tool "slack:" (malformed)`},
+		{"within a filter", func(ctx context.Context, doc toolsearch.Document) bool {
+			return !isSecret(doc.Name) && mail(ctx, doc)
+		}, `tool "get_wether"`},
+		{"two filters, of which the second is not asked about all tools", func(ctx context.Context, doc toolsearch.Document) bool {
+			return mail(ctx, doc) || toolsearch.FilterTools(nil, []string{"send_*", "list_bonds"})(ctx, doc)
+		}, `tool "get_wether"; tool "list_bonds"`},
+		{"two goroutines for each tool", func(ctx context.Context, doc toolsearch.Document) bool {
+			passes := make(chan bool)
+			for range 2 {
+				go func() { passes <- mail(ctx, doc) }()
+			}
+			<-passes
+			return <-passes
+		}, `tool "get_wether"`},
+	} {
+		s, told := &server{}, []string(nil)
+		s.serveTools(testtools.NewsTools()...)
+		middleware := newMiddleware[M](t, toolsearch.Config{Source: s.source, Filter: tt.filter, OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
+		run := func(catalogs int) {
+			t.Helper()
+			o := converse(context.Background(), t, w, with(middleware))
+			require.NoError(t, o.err, tt.name)
+			if tt.want == "" {
+				assert.Empty(t, told, "%s: the failure events", tt.name)
+				return
+			}
+			want := slices.Repeat([]string{"toolsearch: Filter: no tool matches " + tt.want}, catalogs)
+			assert.Equal(t, want, told, "%s: the failure events", tt.name)
+		}
+		run(1)
+		run(1)
+		s.serveTools(append(testtools.NewsTools(), testtools.EchoTools("cut_grass: Mows")...)...)
+		run(2)
+	}
+}
+
+// Users with other lists are told apart.
+func TestIdleEntriesOfEachUserAreTold(t *testing.T) {
+	var told []string
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{
+		DynamicTools: testtools.NewsTools(),
+		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
+			return toolsearch.FilterTools(nil, strings.Fields(ctx.Value(allowedKey{}).(string)))(ctx, doc)
+		},
+		OnEvent: onFailure(func(err error) { told = append(told, err.Error()) }),
+	})
+	for _, allowed := range []string{"send_mail old_tool", "get_weather", "get_weather old_tool", "send_mail new_tool", "send_mail old_tool"} {
+		_, _, err := middleware.BeforeAgent(context.WithValue(context.Background(), allowedKey{}, allowed), &adk.ChatModelAgentContext{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`, `toolsearch: Filter: no tool matches tool "new_tool"`}, told)
+}
+
 // An asterisk of a pattern matches what ".*" of a regular expression matches.
 func TestPatternsAreGlobs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))

@@ -201,7 +201,7 @@ func (p *pair) play(t *testing.T, config toolsearch.Config) string {
 	var errs []string
 	config.OnEvent = onFailure(func(err error) {
 		// What is told of the settings is told to the program, not to the user.
-		if text := err.Error(); !strings.Contains(text, "AlwaysLoaded: no tool matches") && !strings.Contains(text, "Filter lets none") {
+		if text := err.Error(); !strings.Contains(text, ": no tool matches") && !strings.Contains(text, "Filter lets none") {
 			errs = append(errs, text)
 		}
 	})

@@ -48,6 +48,8 @@ type edition struct {
 	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 	unbounded    []string           // tools with schemas that calls are not checked against, and why
+
+	filters seenTexts // what was looked for and told of the lists of FilterTools
 }
 
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.

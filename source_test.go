@@ -550,6 +550,7 @@ func TestWhatMatchesNothingIsTold(t *testing.T) {
 	assert.Equal(t, []string{
 		`toolsearch: AlwaysLoaded: no tool matches "github:*"`,
 		"toolsearch: Filter lets none of 2 tools pass",
+		`toolsearch: Filter: no tool matches server "github"`,
 	}, s.errs)
 
 	var told []string
