@@ -31,7 +31,8 @@ import (
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
 // Tools go by their place in the catalog, so that no foreign text is a part of an address. 202
-// means that the answer is being made, and that the same question is to be asked again.
+// means that the answer is being made, and that the same question is to be asked again. A search is
+// made anew for each question, so one that takes too long is an error.
 
 // Bounds on the texts of an answer, in characters.
 const (
@@ -187,7 +188,7 @@ func (s *site) route(mux *http.ServeMux) {
 				result, status = map[string]string{"error": wrong.text}, wrong.status
 			case r.Context().Err() != nil:
 				return // nobody waits for the answer
-			case errors.Is(err, context.DeadlineExceeded):
+			case errors.Is(err, errPending):
 				result, status = map[string]bool{"pending": true}, http.StatusAccepted
 			case err != nil:
 				result, status = map[string]string{"error": shown(err.Error(), lineRunes)}, http.StatusInternalServerError
@@ -246,14 +247,19 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("n is a number from 1 to %d", maxHits)}
 		}
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d other searches have not ended within %v", searching, patience)}
 	}
 	start := time.Now()
 	result, err := catalog.Search(ctx, query, n)
+	if ctx.Err() != nil {
+		return nil, late(r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +273,7 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 	for _, m := range result.Matches {
 		explanation, err := catalog.Explain(ctx, query, m.Info.Name)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, late(r)
 		}
 		hit := hitAnswer{toolAnswer: s.named(m.Info.Name), Score: m.Score, Parts: []partAnswer{}}
 		hit.Description = oneLine(m.Info.Desc, lineRunes)
@@ -291,8 +297,13 @@ func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
 	info := s.Catalog.Tools[id]
 	explanation, err := catalog.Explain(ctx, query, info.Name)
+	if ctx.Err() != nil {
+		return nil, late(r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -445,6 +456,11 @@ func (s *site) asked(ctx context.Context, r *http.Request) (catalog *toolsearch.
 	}
 	catalog, err = s.index(ctx, name)
 	return catalog, query, err
+}
+
+// late is the error of a request whose searcher took too long.
+func late(r *http.Request) error {
+	return &refusal{http.StatusGatewayTimeout, fmt.Sprintf("the searcher %s has not answered within %v", r.FormValue("searcher"), patience)}
 }
 
 // id returns the place of a tool in the catalog.

@@ -34,8 +34,9 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// patience is how long a request waits for an answer that is being made. The page then asks again,
-// so that no request comes near writing. Tests change it.
+// patience is how long a request waits for an answer that is being made, and then for a search. The
+// page asks again for the answer, and shows an error for the search, so that no request comes near
+// writing. Tests change it.
 var patience = 15 * time.Second
 
 // Bounds on one request.

@@ -11,6 +11,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -151,7 +152,10 @@ type making[T any] struct {
 	err   error
 }
 
-// get returns the value, or ctx's error as soon as ctx is done. The value is made all the same.
+// errPending means that a value is still being made: the same question gets it later.
+var errPending = errors.New("the answer is being made")
+
+// get returns the value, or errPending as soon as ctx is done. The value is made all the same.
 func (o *once[T]) get(ctx context.Context, f func() (T, error)) (T, error) {
 	o.mu.Lock()
 	m := o.making
@@ -174,6 +178,6 @@ func (o *once[T]) get(ctx context.Context, f func() (T, error)) (T, error) {
 		return m.value, m.err
 	case <-ctx.Done():
 		var none T
-		return none, ctx.Err()
+		return none, errPending
 	}
 }

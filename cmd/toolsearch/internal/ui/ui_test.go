@@ -182,6 +182,52 @@ func TestSearcherThatFails(t *testing.T) {
 	assert.Equal(t, "no answer of the endpoint", answer["error"])
 }
 
+// A searcher that is too slow is an error, which the page shows. Were the question asked again, the
+// search would begin anew, without end.
+func TestSearcherThatIsSlow(t *testing.T) {
+	p := pageOf(t, plain)
+	p.Chosen = p.Chosen[:1]
+	searches := atomic.Int32{}
+	p.Searchers = append(p.Searchers,
+		ui.Searcher{Name: "slow", Index: func(context.Context, []search.Document) (search.Searcher, error) { return slow{&searches}, nil }},
+		ui.Searcher{Name: "late", Index: func(context.Context, []search.Document) (search.Searcher, error) {
+			return nil, context.DeadlineExceeded // of a time limit of its own
+		}})
+	s := serve(t, p)
+	ui.SetPatience(t, 20*time.Millisecond)
+	for _, path := range []string{"api/search?searcher=slow&q=train", "api/explain?searcher=slow&q=train&id=0"} {
+		searches.Store(0)
+		status, answer := ask(t, s, path)
+		for status == http.StatusAccepted && searches.Load() == 0 { // the index is being made
+			status, answer = ask(t, s, path)
+		}
+		assert.Equal(t, http.StatusGatewayTimeout, status, path)
+		assert.Equal(t, map[string]any{"error": "the searcher slow has not answered within 20ms"}, answer, path)
+		assert.EqualValues(t, 1, searches.Load(), "how often %s searched", path)
+	}
+	status, answer := http.StatusAccepted, map[string]any(nil)
+	for i := 0; i < 100 && status == http.StatusAccepted; i++ { // the index is being made
+		status, answer = ask(t, s, "api/search?searcher=late&q=train")
+	}
+	assert.Equal(t, http.StatusInternalServerError, status, "an index that was not made in time")
+	assert.Contains(t, answer["error"], context.DeadlineExceeded.Error())
+}
+
+// slow answers when nobody waits for it any more.
+type slow struct{ searches *atomic.Int32 }
+
+func (s slow) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
+	s.searches.Add(1)
+	<-ctx.Done()
+	return search.Hits{}, ctx.Err()
+}
+
+func (s slow) Explain(ctx context.Context, _ search.Query, _ int) (search.Explanation, error) {
+	s.searches.Add(1)
+	<-ctx.Done()
+	return search.Explanation{}, ctx.Err()
+}
+
 type broken struct{}
 
 var errBroken = errors.New("no answer of the endpoint")
