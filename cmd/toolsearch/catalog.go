@@ -53,7 +53,7 @@ func (c *command) origin(operands []string) (from origin, rest []string, ok bool
 	return origin{}, nil, false
 }
 
-// String names the catalog in a progress line. The query of a URL may hold a secret.
+// String names the catalog in a progress line and on the page, without the secrets of a URL.
 func (o origin) String() string {
 	switch {
 	case len(o.command) > 0:

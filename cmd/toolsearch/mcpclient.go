@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"net/url"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -76,16 +76,26 @@ func listTools(ctx context.Context, at endpoint) ([]definition, *serverInfo, err
 	return tools, info, nil
 }
 
-// String names the server in an error. A URL's query may hold a secret.
+// String names the server in an error. A URL's user and query may hold a secret.
 func (at endpoint) String() string {
 	switch {
 	case at.namespace != "":
 		return oneLine(at.namespace, 100)
 	case at.url != "":
-		address, _, _ := strings.Cut(at.url, "?")
-		return oneLine(address, 200)
+		return oneLine(bareURL(at.url), 200)
 	}
 	return oneLine(at.command[0], 100)
+}
+
+// bareURL returns a URL without what may be a secret.
+func bareURL(text string) string {
+	address, err := url.Parse(text)
+	if err != nil || address.Host == "" { // nobody knows where its secrets end
+		return "(unreadable URL)"
+	}
+	address.User, address.RawQuery, address.ForceQuery = nil, "", false
+	address.Fragment, address.RawFragment = "", ""
+	return address.String()
 }
 
 // ask lists the tools over a transport. hangUp is called when nothing more is asked; it ends

@@ -182,11 +182,13 @@ func TestHostileServersOverHTTP(t *testing.T) {
 		{"other-session", "", "mismatching session IDs", time.Minute},
 	} {
 		t.Run(test.kind+test.by, func(t *testing.T) {
-			at := endpoint{url: listening(t, hostile(test.kind, elsewhere)), kind: test.by, headers: http.Header{"X-Key": {"secret"}}}
+			address := strings.Replace(listening(t, hostile(test.kind, elsewhere)), "://", "://user:secret@", 1) + "?token=secret"
+			at := endpoint{url: address, kind: test.by, headers: http.Header{"X-Key": {"secret"}}}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), test.timeout, fmt.Errorf("too late"))
 			defer cancel()
 			_, _, err := listTools(ctx, at)
 			assert.ErrorContains(t, err, test.want)
+			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
 	assert.Zero(t, reached.Load(), "requests to another place")
@@ -204,7 +206,23 @@ func TestURLsThatAreNone(t *testing.T) {
 		_, _, err := listTools(t.Context(), endpoint{url: address})
 		assert.Error(t, err, address)
 	}
-	_, _, err := listTools(t.Context(), endpoint{url: "http://127.0.0.1:1/mcp?key=secret"})
-	require.Error(t, err)
-	assert.NotContains(t, err.Error(), "secret")
+	for _, test := range []struct{ address, shown string }{
+		{"http://127.0.0.1:1/mcp?key=secret", "http://127.0.0.1:1/mcp"},
+		{"http://127.0.0.1:1/mcp?", "http://127.0.0.1:1/mcp"},
+		{"http://127.0.0.1:1/mcp#secret", "http://127.0.0.1:1/mcp"},
+		{"http://user:secret@127.0.0.1:1/mcp?key=secret#secret", "http://127.0.0.1:1/mcp"},
+		{"http://secret@127.0.0.1:1/mcp", "http://127.0.0.1:1/mcp"},
+		{"http://user:sec/ret@127.0.0.1:1/mcp", "(unreadable URL)"},
+		{"http://user:sec%ret@127.0.0.1:1/mcp", "(unreadable URL)"},
+		{"user:secret@127.0.0.1", "(unreadable URL)"},
+		{"HTTP://user:sec ret@127.0.0.1:1/mcp", "(unreadable URL)"},
+	} {
+		if at := (origin{operand: test.address}); at.isURL() {
+			assert.Equal(t, test.shown, at.String(), "the page's title, and the line of progress")
+		}
+		_, _, err := listTools(t.Context(), endpoint{url: test.address})
+		require.Error(t, err, test.address)
+		assert.Contains(t, err.Error(), "the server "+test.shown+": ")
+		assert.NotRegexp(t, "user|sec|ret\\b|key", err.Error(), test.address)
+	}
 }
