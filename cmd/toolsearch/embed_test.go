@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -99,6 +101,40 @@ func runWith(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+// Who waits for the vector of a query is told so.
+func TestProgressOfSlowSearches(t *testing.T) {
+	before, between := slow, interval
+	slow, interval = time.Millisecond, time.Millisecond
+	t.Cleanup(func() { slow, interval = before, between })
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"search", "my parcel"}, "searching 2 tools"},
+		{[]string{"explain", "my parcel", "track"}, "explaining the score"},
+	} {
+		s, stderr := newEmbedServer(t), &tail{}
+		s.instead = func(_ http.ResponseWriter, request int) bool {
+			if request == 2 { // for the query; the first is for the tools
+				assert.Eventually(t, func() bool {
+					stderr.mu.Lock()
+					defer stderr.mu.Unlock()
+					return bytes.HasSuffix(stderr.text, []byte("\r\x1b[K"+test.want+" ..."))
+				}, 10*time.Second, time.Millisecond, test.want)
+			}
+			return false
+		}
+		c := &command{
+			flags: flag.NewFlagSet("toolsearch", flag.ContinueOnError), stdin: strings.NewReader(""), out: io.Discard, stderr: stderr, live: true,
+		}
+		args := append([]string{test.args[0], "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "small", parcels(t, 2)}, test.args[1:]...)
+		code, err := c.run(t.Context(), args)
+		require.NoError(t, err)
+		assert.Equal(t, found, code)
+		assert.Equal(t, 2, s.requests)
+	}
 }
 
 // Vectors find what words do not. They are asked for in batches, and once.

@@ -44,7 +44,9 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 		return failed, err
 	}
 	query := strings.Join(terms, " ")
+	done := c.waiting("searching %s", plural(len(tools.Tools), "tool"))
 	result, err := catalog.Search(ctx, query, c.n)
+	done()
 	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
 	}
@@ -126,7 +128,9 @@ func (c *command) explain(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	done := c.waiting("explaining the score")
 	explanation, err := catalog.Explain(ctx, query, tool)
+	done()
 	if err != nil {
 		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
 			err = fmt.Errorf("%w; near names: %s", err, oneLine(strings.Join(result.Suggestions, ", "), 300))
