@@ -20,6 +20,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A catalog that changes. Tools come from supplies: each group is one, and DynamicTools and
@@ -832,6 +833,8 @@ func (l *lot) admit(metas *metaNames, taken map[string]bool) {
 			err = errors.New(a.seen[at].problem)
 		case !schemacheck.IsValidName(name):
 			err = schemacheck.Refusal(info)
+		case len(info.Desc) > search.MaxDescriptionBytes:
+			err = fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), search.MaxDescriptionBytes)
 		case metas.has(name):
 			err = errors.New("a meta-tool has this name")
 		case taken[name]:

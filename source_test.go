@@ -429,6 +429,21 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	assert.Nil(t, list.Properties.Value("names").Items, "the items of the schema that Source gave")
 }
 
+// A tool of a Source whose description is beyond the bound is left out, and the others stay.
+func TestSourceBoundsDescriptions(t *testing.T) {
+	inAllWays(t, testBoundedDescriptions[*schema.Message], testBoundedDescriptions[*schema.AgenticMessage])
+}
+
+func testBoundedDescriptions[M adk.MessageType](t *testing.T, w way) {
+	s := &server{}
+	s.serve("long: "+strings.Repeat("x", 64<<10+1), "short: "+strings.Repeat("x", 64<<10))
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("long,short"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search short")
+	if assert.Len(t, s.errs, 1, "the failure events") {
+		assert.Contains(t, s.errs[0], `"long": a description of 65537 bytes; at most 65536 are taken`)
+	}
+}
+
 // Tools that are alike but for what cannot be written as JSON are told apart.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
