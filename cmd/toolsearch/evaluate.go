@@ -190,12 +190,12 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison *
 		fmt.Fprintln(c.out, c.paint(dim, "The terminal is too narrow for the intervals."))
 	}
 	if kinds := reports[0].Kinds(); len(kinds) > 1 {
-		if err := c.printKinds(names, reports, kinds); err != nil {
+		if err := c.printKinds(labels, reports, kinds); err != nil {
 			return err
 		}
 	}
 	if c.verbose {
-		return c.printQueries(names, reports)
+		return c.printQueries(labels, reports)
 	}
 	return nil
 }

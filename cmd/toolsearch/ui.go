@@ -113,7 +113,7 @@ func (c *command) ui(ctx context.Context, operands []string) (int, error) {
 // get them.
 func (c *command) menu() (list []ui.Searcher, err error) {
 	for _, s := range searchers {
-		list = append(list, ui.Searcher{Name: s.name, About: s.about, Index: s.index})
+		list = append(list, ui.Searcher{Name: s.name, Label: labelOf(s.name), About: s.about, Index: s.index})
 	}
 	for _, s := range embedSearchers {
 		if c.embed == "" {

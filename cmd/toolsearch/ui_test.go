@@ -18,13 +18,16 @@ import (
 func TestUI(t *testing.T) {
 	ask, interrupt := serveUI(t, problems)
 	var state struct {
-		Title  string
-		Tools  int
-		Chosen []string
+		Title     string
+		Tools     int
+		Chosen    []string
+		Searchers []struct{ Name, Label string }
 	}
 	ask("state", &state)
 	assert.Equal(t, "problems.jsonl", state.Title)
 	assert.Equal(t, []string{"keyword", "bm25"}, state.Chosen)
+	assert.Contains(t, state.Searchers, struct{ Name, Label string }{"bm25", "bm25"})
+	assert.Contains(t, state.Searchers, struct{ Name, Label string }{"anthropic-bm25", "anthropic-bm25 (emulated)"})
 	var shown struct {
 		Kinds []struct {
 			Heading string

@@ -73,6 +73,7 @@ func TestTypeAndRead(t *testing.T) {
 	assert.InDelta(t, total, sum, 0.001, "the parts of a score")
 
 	// Another searcher on the right.
+	assert.Equal(t, "anthropic-bm25 (emulated)", w.text(`document.querySelector(".pane:nth-child(2) option[value=anthropic-bm25]").textContent`), "the entry of the menu")
 	w.run(chromedp.SetValue(".pane:nth-child(2) select", "fuzzy"), chromedp.Evaluate(`document.querySelector(".pane:nth-child(2) select").dispatchEvent(new Event("change"))`, nil))
 	w.awaitNames(2, searched(t, "fuzzy", query))
 	assert.Contains(t, w.text("location.hash"), "b=fuzzy")

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,7 @@ type stateAnswer struct {
 
 type searcherAnswer struct {
 	Name  string `json:"name"`
+	Label string `json:"label"`
 	About string `json:"about"`
 }
 
@@ -212,7 +214,7 @@ func (s *site) state(context.Context, *http.Request) (any, error) {
 	}
 	answer.Servers = len(servers)
 	for _, searcher := range s.Searchers {
-		answer.Searchers = append(answer.Searchers, searcherAnswer{searcher.Name, searcher.About})
+		answer.Searchers = append(answer.Searchers, searcherAnswer{searcher.Name, cmp.Or(searcher.Label, searcher.Name), searcher.About})
 	}
 	return answer, nil
 }

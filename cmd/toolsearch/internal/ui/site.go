@@ -54,6 +54,7 @@ type Tool struct {
 // A Searcher is an entry of the menu.
 type Searcher struct {
 	Name  string
+	Label string // what people read in place of Name; "" means Name
 	About string // on one line
 	Index search.Indexer
 }

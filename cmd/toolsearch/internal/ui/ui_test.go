@@ -37,7 +37,7 @@ func pageOf(t *testing.T, tools string) ui.Page {
 	require.NoError(t, err)
 	p := ui.Page{
 		Title: "test.jsonl", Catalog: catalog, Tools: make([]ui.Tool, len(catalog.Tools)), Chosen: []string{"keyword", "bm25"},
-		Searchers: []ui.Searcher{{Name: "keyword", About: "four tiers", Index: search.Keyword}, {Name: "bm25", About: "words", Index: search.BM25}, {Name: "regexp", Index: search.Regexp}},
+		Searchers: []ui.Searcher{{Name: "keyword", About: "four tiers", Index: search.Keyword}, {Name: "bm25", Label: "bm25 (ours)", About: "words", Index: search.BM25}, {Name: "regexp", Index: search.Regexp}},
 	}
 	for i := range p.Tools {
 		p.Tools[i] = ui.Tool{Tokens: 10 + i, Parameters: i}
@@ -250,7 +250,11 @@ func TestTheCatalog(t *testing.T) {
 	assert.EqualValues(t, 2, state["servers"])
 	assert.EqualValues(t, 10+11+12, state["tokens"])
 	assert.Equal(t, []any{"keyword", "bm25"}, state["chosen"])
-	assert.Len(t, state["searchers"], 3, "the menu")
+	assert.Equal(t, []any{
+		map[string]any{"name": "keyword", "label": "keyword", "about": "four tiers"},
+		map[string]any{"name": "bm25", "label": "bm25 (ours)", "about": "words"},
+		map[string]any{"name": "regexp", "label": "regexp", "about": ""},
+	}, state["searchers"], "the menu")
 	assert.Equal(t, []any{"buy ticket", "timetable"}, state["examples"])
 	assert.Equal(t, false, state["findings"])
 

@@ -141,10 +141,13 @@ function segments(label, options, chosen, choose) {
       text, n === undefined ? null : h("span", { class: "count" }, whole.format(n)))));
 }
 
+// labelOf is what people read of a searcher. One that emulates somebody else's says so.
+const labelOf = (name) => state.searchers.find((has) => has.name === name)?.label ?? name;
+
 function searcherPick(chosen, label, choose, none) {
   const pick = h("select", { class: "pick", "aria-label": label, onchange: () => choose(pick.value) },
     none ? h("option", { value: "", selected: chosen === "" }, none) : null,
-    state.searchers.map((searcher) => h("option", { value: searcher.name, selected: searcher.name === chosen }, searcher.name)));
+    state.searchers.map((searcher) => h("option", { value: searcher.name, selected: searcher.name === chosen }, searcher.label)));
   return pick;
 }
 
@@ -245,8 +248,8 @@ class Pane {
     this.searcher = searcher;
     this.counted = h("span", { class: "count" });
     this.about = h("span", { class: "about" });
-    this.results = h("ol", { "aria-label": `Results of ${searcher}` });
-    this.element = h("section", { class: "pane", "aria-label": searcher },
+    this.results = h("ol");
+    this.element = h("section", { class: "pane" },
       h("header", {}, searcherPick(searcher, "Searcher", (name) => { this.searcher = name; view.chosen(); }), this.about, this.counted),
       this.results);
     this.tell();
@@ -254,8 +257,8 @@ class Pane {
 
   tell() {
     this.about.textContent = state.searchers.find((has) => has.name === this.searcher)?.about ?? "";
-    this.element.setAttribute("aria-label", this.searcher);
-    this.results.setAttribute("aria-label", `Results of ${this.searcher}`);
+    this.element.setAttribute("aria-label", labelOf(this.searcher));
+    this.results.setAttribute("aria-label", `Results of ${labelOf(this.searcher)}`);
   }
 
   // search asks for the results of a query. The question before is cancelled.
@@ -416,7 +419,7 @@ const search = {
     const [first, second] = this.panes;
     const fields = new Set(this.panes.flatMap((pane) => pane.answer?.hits ?? []).flatMap((hit) => hit.parts.filter((part) => part.score > 0).map(fieldOf)));
     this.legend.replaceChildren(...LEGEND.filter(([field]) => fields.has(field)).map(([field, text]) => h("span", {}, dot(field), text)));
-    say(this.panes.filter((pane) => pane.answer).map((pane) => `${pane.searcher}: ${count(pane.answer.total, "tool")}`).join("; "));
+    say(this.panes.filter((pane) => pane.answer).map((pane) => `${labelOf(pane.searcher)}: ${count(pane.answer.total, "tool")}`).join("; "));
     if (!first?.answer || !second?.answer || first.query !== second.query) return;
     const ranks = new Map(first.answer.hits.map((hit, i) => [hit.id, i + 1]));
     second.results.querySelectorAll(".moved").forEach((moved, i) => {
@@ -424,7 +427,7 @@ const search = {
       const by = before === undefined ? 0 : before - (i + 1);
       moved.className = `moved ${by > 0 ? "up" : by < 0 ? "down" : ""}`;
       moved.textContent = before === undefined ? "new" : by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : "=";
-      moved.title = before === undefined ? `not among the first ${first.answer.hits.length} of ${first.searcher}` : `${before} with ${first.searcher}`;
+      moved.title = before === undefined ? `not among the first ${first.answer.hits.length} of ${labelOf(first.searcher)}` : `${before} with ${labelOf(first.searcher)}`;
     });
   },
 
@@ -805,7 +808,7 @@ const misses = {
       h("div", { class: "summary" }, this.metrics(), this.byKind()),
       this.filters,
       h("div", { class: "misses" },
-        h("section", {}, h("div", { class: `heads row ${two ? "query" : "query one"}` }, this.shownNames.map((name) => h("span", { class: "num cut" }, name)), h("span", {}, "query")), this.list.element),
+        h("section", {}, h("div", { class: `heads row ${two ? "query" : "query one"}` }, this.shownNames.map((name) => h("span", { class: "num cut", title: labelOf(name) }, labelOf(name))), h("span", {}, "query")), this.list.element),
         this.side));
     this.filter();
   },
@@ -817,7 +820,7 @@ const misses = {
     return h("table", {},
       h("caption", { class: "unseen" }, "Metrics in percent, with 95 % intervals"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `${count(this.queries.length, "query", "queries")}, percent`),
-        this.shownNames.map((name) => h("th", { class: "num", scope: "col" }, name)), b ? h("th", { class: "num", scope: "col" }, "change") : null)),
+        this.shownNames.map((name) => h("th", { class: "num", scope: "col" }, labelOf(name))), b ? h("th", { class: "num", scope: "col" }, "change") : null)),
       h("tbody", {}, wanted.map((i) => {
         const by = b ? 100 * (b.metrics[i].value - a.metrics[i].value) : 0;
         return h("tr", {}, h("td", {}, a.metrics[i].name), cell(a.metrics[i]), b ? cell(b.metrics[i]) : null,
@@ -835,7 +838,7 @@ const misses = {
       return sum + wanted.filter((group) => group.rank > 0 && group.rank <= SHOWN).length / wanted.length;
     }, 0) / queries.length);
     return h("section", { "aria-label": "Kinds of queries" },
-      h("div", { class: "kind-heads" }, h("span", {}, `R@${SHOWN} by kind, percent: ${this.shownNames.join(", ")}`)),
+      h("div", { class: "kind-heads" }, h("span", {}, `R@${SHOWN} by kind, percent: ${this.shownNames.map(labelOf).join(", ")}`)),
       h("ul", { class: "kind-list" }, kinds.map(([kind, queries]) => h("li", {}, h("button", {
         type: "button", "aria-pressed": String(this.kind === kind), onclick: () => { this.kind = this.kind === kind ? null : kind; this.show(); },
       }, h("span", { class: "cut" }, kind || "(none)", h("span", { class: "tag" }, ` ${whole.format(queries.length)}`)), this.shownNames.map((_, i) => h("span", { class: "num" }, share(queries, i))))))));
@@ -872,7 +875,7 @@ const misses = {
       h("h2", {}, query.text),
       h("p", { class: "dim small" }, [query.id, query.kind, query.max_rank ? `wanted at rank ${query.max_rank} or better` : ""].filter(Boolean).join(" · ")),
       h("div", { class: "actions" },
-        this.shownNames.length > 1 ? segments("Searcher", this.shownNames.map((name, i) => [i, name]), at, (i) => this.explain(query, i)) : null,
+        this.shownNames.length > 1 ? segments("Searcher", this.shownNames.map((name, i) => [i, labelOf(name)]), at, (i) => this.explain(query, i)) : null,
         h("a", { class: "button", href: `#search?${new URLSearchParams({ q: query.text.slice(0, MOST), ...Object.fromEntries(this.shownNames.map((name, i) => ["ab"[i], name])) })}` }, "Open in search")),
       body);
     const wanted = side.wanted.reduce((last, group) => ((group.rank || Infinity) > (last.rank || Infinity) ? group : last));
@@ -883,6 +886,7 @@ const misses = {
       scores = await Promise.all(entries.map((entry) => ask("explain", { searcher, query: query.number, id: entry.tool.id })));
     } catch (error) {
       scores = [];
+      body.append(h("p", { class: "dim small" }, error.message));
     }
     if (this.current !== query || !body.isConnected) return;
     const best = Math.max(0, ...scores.map((each) => each.score));
