@@ -97,7 +97,7 @@ func walkShell(t *testing.T, folder string) (_ string, sh func(line string) stri
 // The commands in the last section of docs/tuning.md print what stands there.
 func TestWalkOfTuning(t *testing.T) {
 	_, sh := walkShell(t, "")
-	walk(t, walkPage, "\n## 8. A real server", "", 10, sh)
+	walk(t, walkPage, "\n## 9. A real server", "", 10, sh)
 }
 
 // So do those at the beginning of the README.
