@@ -38,11 +38,11 @@
 // 60 s. Those of matches and ranks are single up to 3 and 5, and end at 50. Those of tokens double
 // from 256 to 131,072. A View of your MeterProvider replaces them.
 //
-// The metrics of searches and calls have gen_ai.data_source.id. The duration and the matches of a
-// search have toolsearch.searcher: "index", "fallback", "keyword", or "none" for a selection by
-// name and for no match. The duration has error.type if the search failed. Failures have
-// toolsearch.part, the field of toolsearch.Config that failed, or of the Group that toolsearch.group
-// names, and error.type.
+// The metrics of searches and toolsearch.call.rank have gen_ai.data_source.id. The duration and the
+// matches of a search have toolsearch.searcher: "index", "fallback", "keyword", or "none" for a
+// selection by name and for no match. The duration has error.type if the search failed. Failures
+// have toolsearch.part, the field of toolsearch.Config that failed, or of the Group that
+// toolsearch.group names, and error.type.
 //
 // # What leaves the program
 //
