@@ -47,8 +47,8 @@ anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
 
 ` + catalogHelp + `
 Commands, of a file of servers too, run with your rights and your environment, so
-start only what you trust. They are stopped when their tools are known. At most 32 MiB
-and 10,000 tools of a server's answers are read.
+start only what you trust. They are stopped when their tools are known. A server that
+sends more than 32 MiB or has more than 10,000 tools is an error.
 
 Searchers, for -searcher:
 
