@@ -73,10 +73,13 @@ type Config struct {
 
 	// SourceTimeout is the longest that a run waits for Source and the Sources of all groups to
 	// answer, and then for the index of changed answers. After that the last good answers stay,
-	// and a FailureEvent says so. A Source that took too long is not asked again for as long as
-	// that. Only one run waits for a new index. Other runs that start meanwhile go on with the
-	// last good catalog, or wait if a Source has no good answer yet. Zero means
-	// DefaultSourceTimeout.
+	// and a FailureEvent says so. A Source that has a good answer already is waited for at most
+	// 200 ms. If it takes longer, its last good answer stays for this run, and a later run takes
+	// the late answer; the first late answer is told. Either way the Source's context ends after
+	// SourceTimeout, not with the run, and a Source that took too long is not asked again for as
+	// long as that, unless its answer comes. Only one run waits for a new index. Other runs that
+	// start meanwhile go on with the last good catalog, or wait if a Source has no good answer
+	// yet. Zero means DefaultSourceTimeout.
 	SourceTimeout time.Duration
 
 	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of

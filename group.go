@@ -35,8 +35,9 @@ type Group struct {
 	Tools []tool.BaseTool
 
 	// Source adds tools that may change, as Config.Source does. The Sources of all groups are
-	// asked at the same time, each for at most Config.SourceTimeout. If a Source fails, its last
-	// good answer stays, and the other groups are not affected. Nil means no Source.
+	// asked at the same time. A run waits for each at most Config.SourceTimeout, and at most
+	// 200 ms if it has a good answer already. If a Source fails or is late, its last good answer
+	// stays, and the other groups are not affected. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and

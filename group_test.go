@@ -376,8 +376,7 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, asked, s.of["b"].asked.Load(), "each Source is asked once a run")
 }
 
-// A group that hangs holds a run for SourceTimeout and not the next runs, and its last good answer
-// stays.
+// A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
 func TestGroupHangs(t *testing.T) {
 	s := newServers("a", "b")
 	s.config.SourceTimeout = time.Second
@@ -408,6 +407,82 @@ func TestGroupHangs(t *testing.T) {
 	assert.Equal(t, asked, s.of["b"].asked.Load(), "b rests")
 	require.Eventually(t, func() bool { return len(run()) == 3 }, 10*time.Second, 20*time.Millisecond, "b comes back")
 	close(release)
+}
+
+// A Source that has answered before holds no run when it hangs, and is not asked besides. When its
+// answer comes, the next run has it.
+func TestLateGroupHoldsNoRun(t *testing.T) {
+	inAllWays(t, testLateGroup[*schema.Message], testLateGroup[*schema.AgenticMessage])
+}
+
+func testLateGroup[M adk.MessageType](t *testing.T, w way) {
+	s := newServers("a", "b")
+	var isGated, isCancelled atomic.Bool
+	var calls atomic.Int32
+	gate := make(chan struct{})
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		calls.Add(1)
+		if isGated.Load() {
+			<-gate
+			isCancelled.Store(ctx.Err() != nil)
+		}
+		return source(ctx)
+	}
+	middleware := newMiddleware[M](t, s.config)
+	run := func() []string {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel() // the end of a run does not end the call
+		o := converse(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
+		require.NoError(t, o.err)
+		return o.last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool", "b_tool"}, run())
+	s.reset()
+	isGated.Store(true)
+	s.of["a"].serve("a_tool: Does", "a_more: Does")
+	s.of["b"].serve("b_tool: Does", "b_more: Does")
+	asked := calls.Load()
+	for range 3 {
+		assert.Equal(t, []string{"tool_search", "a_tool", "b_tool", "a_more"}, run(), "while b hangs")
+	}
+	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
+	told, _ := s.reset()
+	if assert.Len(t, told, 1, "the failure events") {
+		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 200ms`)
+	}
+	isGated.Store(false)
+	close(gate)
+	require.Eventually(t, func() bool { return slices.Contains(run(), "b_more") }, 10*time.Second, time.Millisecond, "b's answer comes")
+	assert.False(t, isCancelled.Load(), "the context of the late call")
+	told, _ = s.reset()
+	assert.Empty(t, told, "the failure events after the answer")
+}
+
+// An answer that comes after SourceTimeout counts too, even a Source's first.
+func TestAnswerAfterSourceTimeout(t *testing.T) {
+	s := newServers("a", "b")
+	s.config.SourceTimeout = time.Second
+	gate := make(chan struct{})
+	var calls atomic.Int32
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		if calls.Add(1) > 1 {
+			return nil, errors.New("only the first call is answered")
+		}
+		<-gate
+		return source(ctx)
+	}
+	middleware := newMiddleware[*schema.Message](t, s.config)
+	run := func() []string {
+		t.Helper()
+		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	close(gate)
+	require.Eventually(t, func() bool { return slices.Contains(run(), "b_tool") }, 10*time.Second, time.Millisecond)
+	assert.Contains(t, run(), "b_tool")
 }
 
 // Of two tools of one name the tool of the earlier group stays. An event says what to do.

@@ -32,9 +32,11 @@ import (
 //	ask -> answers -> the same as before? -> stock -> compile -> the current edition
 //
 // A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
-// on a goroutine of its own, a run waits no longer than Config.SourceTimeout, and no lock is
-// held meanwhile. At most one edition is compiled at a time. The other runs go on with the last
-// good answers, or wait if a supply has none yet.
+// on a goroutine of its own, a run waits for neither longer than Config.SourceTimeout, and no lock
+// is held meanwhile. A Source that has a good answer already is waited for only sourceGrace: its
+// last good answer does for this run, and the late answer is kept for a later run. At most one
+// edition is compiled at a time. The other runs go on with the last good answers, or wait if a
+// supply has none yet.
 
 type edition struct {
 	catalog  *Catalog
@@ -79,6 +81,9 @@ type standing struct {
 	kept    []int         // these tools, as in lot
 	asked   int           // number of answers asked for
 	newest  int           // the number of the newest answer that was accepted
+	came    *sourceAnswer // the newest good answer that came, if no edition was compiled of it; nil means none
+	failed  error         // why the Source failed after the run that asked had gone on; nil once it was told
+	slow    bool          // the last good answer came late, which was told
 	resting time.Time     // the Source took too long, and is not asked before
 	refused *refusal      // the last answer whose index took too long; nil means none
 	told    []string      // the last told lines about tools that were left out or mended
@@ -108,6 +113,10 @@ type editions struct {
 
 // maxAsking bounds the runs that ask a Source at once, and so what a Source that hangs can pile up.
 const maxAsking = 64
+
+// sourceGrace is the longest that a run waits for a Source that has a good answer already. People
+// hardly notice it at the start of a run, and most servers on a network answer within it.
+const sourceGrace = 200 * time.Millisecond
 
 // building is an edition that is being compiled of new answers.
 type building struct {
@@ -415,41 +424,111 @@ func (e *editions) askAll(ctx context.Context) (answers []*sourceAnswer, errs []
 	return answers, errs
 }
 
-// ask asks a Source.
+// ask asks a Source. It returns the newest good answer that has come and is not current: of this
+// call, or of a call for which an earlier run did not wait. An error may come with it.
 func (e *editions) ask(ctx context.Context, s *supply) (*sourceAnswer, error) {
-	tooLong := fmt.Errorf("no answer within %v", e.config.SourceTimeout)
 	e.mu.Lock()
-	isResting := time.Now().Before(s.resting)
 	s.asked++
 	a, last := &sourceAnswer{number: s.asked}, s.answer
+	hasAnswer, isResting := last != nil || s.fresh() != nil, time.Now().Before(s.resting)
 	e.mu.Unlock()
-	if isResting {
-		return nil, tooLong
+	wait := e.config.SourceTimeout
+	if hasAnswer {
+		wait = min(wait, sourceGrace)
 	}
-	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
-	defer cancel()
-	_, err := foreign.Through(limited, s.asking, func(ctx context.Context) (any, error) {
-		tools, err := s.Source(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !a.repeats(ctx, tools, last) {
-			a.read(ctx, tools)
-		}
-		return nil, nil
-	})
+	call, isExpired := &sourceCall{}, false
+	if !isResting {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		_, _ = foreign.Through(waiting, s.asking, func(context.Context) (any, error) {
+			// The answer counts even if the run has ended by then.
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.config.SourceTimeout)
+			defer cancel()
+			_, err := foreign.Guard(func() (any, error) { return nil, a.ask(limited, s.Source, last) })
+			e.note(s, call, a, err)
+			return nil, nil
+		})
+		isExpired = waiting.Err() != nil
+		cancel()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	switch {
-	case ctx.Err() == nil && limited.Err() != nil:
-		e.mu.Lock()
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case isResting && !hasAnswer:
+		return nil, fmt.Errorf("no answer within %v", wait)
+	case isResting:
+	case call.isDone && (call.err == nil || !isExpired):
+		s.failed, s.slow = nil, false
+		return s.fresh(), call.err
+	default:
+		call.isLate = true
+		isTold := s.slow || time.Now().Before(s.resting) // by a run at the same time
 		s.resting = time.Now().Add(e.config.SourceTimeout)
-		e.mu.Unlock()
-		return nil, tooLong
-	case err != nil:
-		return nil, err
-	case len(a.tools) == 0:
-		return nil, errors.New("it returned no tools")
+		if !hasAnswer {
+			return s.fresh(), fmt.Errorf("no answer within %v", wait)
+		}
+		s.failed = cmp.Or(s.failed, call.err)
+		if s.failed == nil && !isTold {
+			s.failed = fmt.Errorf("no answer within %v, a later run takes it", wait)
+		}
+		s.slow = false
 	}
-	return a, nil
+	err := s.failed
+	s.failed = nil
+	return s.fresh(), err
+}
+
+// sourceCall is a call of a Source. Its fields are guarded by editions.mu.
+type sourceCall struct {
+	isDone bool
+	err    error // of a call that is done
+	isLate bool  // the run that asked has gone on
+}
+
+// note notes what a call of a Source has brought.
+func (e *editions) note(s *supply, call *sourceCall, a *sourceAnswer, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	call.isDone, call.err = true, err
+	newest := s.newest
+	if came := s.fresh(); came != nil {
+		newest = came.number
+	}
+	if err == nil {
+		s.resting = time.Time{}
+	}
+	switch {
+	case a.number < newest: // a newer answer was faster
+	case err == nil:
+		s.came, s.failed, s.slow = a, nil, call.isLate
+	case call.isLate:
+		s.failed, s.slow = err, false
+	}
+}
+
+// ask asks a Source and reads its answer.
+func (a *sourceAnswer) ask(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *sourceAnswer) error {
+	tools, err := source(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(tools) == 0:
+		return errors.New("it returned no tools")
+	}
+	if !a.repeats(ctx, tools, last) {
+		a.read(ctx, tools)
+	}
+	return nil
+}
+
+// fresh returns the answer that came, if no newer answer was accepted meanwhile. The caller holds
+// editions.mu.
+func (s *standing) fresh() *sourceAnswer {
+	if s.came != nil && s.came.number <= s.newest {
+		s.came = nil
+	}
+	return s.came
 }
 
 // accept makes answers current, unless they are already. It waits for an edition that is being
@@ -584,6 +663,11 @@ func (e *editions) build(ctx context.Context, b *building) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for i, s := range e.supplies {
+		if s.came == b.answers[i] {
+			s.came = nil // current now, or of no use
+		}
+	}
 	e.building = nil
 	close(b.done)
 }
