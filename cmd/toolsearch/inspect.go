@@ -75,6 +75,9 @@ func (c *command) checkLexicon(ctx context.Context, r *report, read *contents) e
 func (c *command) printReport(r *report) error {
 	for _, s := range r.Servers {
 		fmt.Fprintf(c.out, "server: %s\n", oneLine(strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
+		if text := oneLine(s.Instructions, 200); text != "" {
+			fmt.Fprintf(c.out, "instructions: %s\n", text)
+		}
 		if s.StrayLines > 0 {
 			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some give up over that.", plural(s.StrayLines, "line"))))
 		}

@@ -52,6 +52,22 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
 }
 
+// Instructions are foreign text: a server has a line of them, without what a terminal would obey.
+func TestInspectInstructions(t *testing.T) {
+	_, stdout, _ := inspectFake(t, "good")
+	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ", "below the server")
+
+	var out strings.Builder
+	c := &command{out: &out}
+	require.NoError(t, c.printReport(&report{Servers: []*serverInfo{
+		{Name: "rude", Instructions: "Be\x1b[31m \u202eloud\r\nserver: kind " + strings.Repeat("a", 300)},
+		{Name: "silent", Instructions: " \n\u200b"},
+	}}))
+	lines := strings.Split(out.String(), "\n")
+	assert.Equal(t, "instructions: Be [31m loud server: kind "+strings.Repeat("a", 200-len("Be [31m loud server: kind ")-1)+"…", lines[1])
+	assert.Equal(t, 1, strings.Count(out.String(), "instructions:"), "lines of instructions")
+}
+
 // Files may come from anywhere. Nested lists were once read again at every level.
 func TestInspectFilesThatNest(t *testing.T) {
 	text := `"` + strings.Repeat("x", 25<<20) + `"`
