@@ -735,7 +735,7 @@ const costs = {
     this.element.replaceChildren(
       h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)),
       h("h2", { class: "advice" }, advice),
-      h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them.`),
+      h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them. Tokens here are a closer estimate than the bytes/4 of the view Tokens.`),
       h("div", { class: "runs" }, runs.map((run) => this.run(run, best))));
   },
 
