@@ -82,59 +82,28 @@ func npmGroups(t *testing.T) (groups []toolsearch.Group, byName map[string]*serv
 
 func TestServersOfFile(t *testing.T) {
 	groups, _, _, _ := npmGroups(t)
-	t.Run("Message", func(t *testing.T) { testServersOfFile[*schema.Message](t, groups) })
-	t.Run("AgenticMessage", func(t *testing.T) { testServersOfFile[*schema.AgenticMessage](t, groups) })
+	catalog := newCatalog()
+	catalog.config.Groups = groups
+	for _, group := range groups {
+		tools, err := group.Source(t.Context())
+		require.NoError(t, err)
+		catalog.add(t, group.Name, group.Name+"__", tools)
+	}
+	t.Run("Message", func(t *testing.T) { testServersOfFile[*schema.Message](t, catalog) })
+	t.Run("AgenticMessage", func(t *testing.T) { testServersOfFile[*schema.AgenticMessage](t, catalog) })
 }
 
-func testServersOfFile[M adk.MessageType](t *testing.T, groups []toolsearch.Group) {
-	say := func(config toolsearch.Config, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
-		t.Helper()
-		config.Groups, config.Index = groups, toolsearch.BM25
-		config.OnEvent = func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok {
-				assert.Empty(t, failure.Err.Error())
-			}
-		}
-		search, err := toolsearch.NewTyped[M](t.Context(), &config)
-		require.NoError(t, err)
-		return converse(t, search, "Please.", append(turns, toolsearchtest.Say("Done."))...)
-	}
-	belong := func(names []string, server string) {
-		t.Helper()
-		assert.NotEmpty(t, names)
-		for _, name := range names {
-			assert.True(t, strings.HasPrefix(name, server+"__"), "%s is a tool of %s", name, server)
-		}
-	}
+func testServersOfFile[M adk.MessageType](t *testing.T, catalog *serversCatalog) {
+	testServers[M](t, catalog)
 
-	shown := say(toolsearch.Config{})
-	list := strings.Join(listed(t, shown[0]), "\n")
+	list := strings.Join(listed(t, askServers[M](t, catalog, toolsearch.Config{})[0]), "\n")
 	for _, line := range []string{"filesystem__*: create_directory, ", "memory__*: ", "sequential-thinking__*: sequentialthinking", "web (1): Waters the plants of the house.\nweb__*: water_plants"} {
 		assert.Contains(t, list, line)
 	}
 	assert.Regexp(t, `\neverything \(\d+\): .+\neverything__\*: `, list, "the server has instructions")
 
-	filtered := say(toolsearch.Config{Filter: toolsearch.FilterTools([]string{"filesystem"}, nil), AlwaysLoaded: []string{"*:*"}})
-	belong(filtered[0].ToolNames()[1:], "filesystem")
-
-	always := say(toolsearch.Config{AlwaysLoaded: []string{"memory:*"}})
-	belong(always[0].ToolNames()[1:], "memory")
-	assert.Contains(t, always[0].ToolNames(), "memory__search_nodes")
-
-	restricted := say(toolsearch.Config{}, toolsearchtest.CallTool("tool_search", `{"query":"filesystem: search","max_results":20}`))
-	belong(matches(t, restricted[1]), "filesystem")
-
-	// read_graph, read_file and more: no server may have all places of a result.
-	fair := say(toolsearch.Config{MaxPerNamespace: 2}, toolsearchtest.CallTool("tool_search", `{"query":"read search get","max_results":6}`))
-	of := make(map[string]int)
-	for _, name := range matches(t, fair[1]) {
-		server, _, _ := strings.Cut(name, "__")
-		of[server]++
-	}
-	assert.GreaterOrEqual(t, len(of), 3, "servers among the results: %v", of)
-
 	// The servers get their own names of the tools, and a tool's error does not end the run.
-	called := say(toolsearch.Config{},
+	called := askServers[M](t, catalog, toolsearch.Config{},
 		toolsearchtest.CallTool("everything__get-sum", `{"a":2,"b":40}`),
 		toolsearchtest.CallTool("filesystem__read_text_file", `{"path":"/not/allowed"}`),
 		toolsearchtest.CallTool("web__water_plants", `{}`))
