@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +62,28 @@ func TestTwoServers(t *testing.T) {
 	assert.Contains(t, got, "the door is locked")
 	require.Len(t, e.seen, 3)
 	assert.Equal(t, []string{"tool_search", "house__open_door", "house-2__open_door"}, e.seen[1].tools)
+}
+
+// A server of an npm package is started as people start it. It reads a file.
+func TestServerOfNPM(t *testing.T) {
+	for _, program := range []string{"node", "npx"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the server needs Node.js 18 or later and npx: %v", err)
+		}
+	}
+	folder, err := filepath.EvalSymlinks(t.TempDir()) // the server allows the real path only
+	require.NoError(t, err)
+	note := filepath.Join(folder, "note.txt")
+	require.NoError(t, os.WriteFile(note, []byte("old words"), 0o600))
+	path, err := json.Marshal(note)
+	require.NoError(t, err)
+	e := serve(t, `tool_search {"query":"read text file"}`, `read_text_file {"path":`+string(path)+`}`, "It has old words.")
+	got := talk(t, e, "What is in the note?", "--", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", folder)
+	assert.Contains(t, got, "[loaded: read_text_file")
+	require.Len(t, e.seen, 3)
+	assert.NotContains(t, e.seen[0].tools, "read_text_file", "before the search")
+	assert.Contains(t, e.seen[1].tools, "read_text_file", "after the search")
+	assert.Contains(t, e.seen[2].last, "old words", "what the server answered")
 }
 
 func TestServerThatDoesNotStart(t *testing.T) {
