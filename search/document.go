@@ -10,7 +10,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // Documents: tools as searchers see them.
@@ -80,8 +79,8 @@ func Annotate(info *schema.ToolInfo) Annotation {
 }
 
 // Documents makes the documents of tools, for use without a catalog. Hit.Doc is an index into
-// them. A nil annotate means Annotate. Documents fails on a nil info and on a name that is
-// empty, repeated, or longer than 128 bytes; the error names the position. It keeps copies of the infos.
+// them. A nil annotate means Annotate. Documents fails on a nil info and on an empty or repeated
+// name; the error names the position. It keeps copies of the infos.
 func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) ([]Document, error) {
 	if _, err := Positions(infos); err != nil {
 		return nil, err
@@ -106,9 +105,6 @@ func Positions(infos []*schema.ToolInfo) (map[string]int, error) {
 		}
 		if info.Name == "" {
 			return nil, fmt.Errorf("toolsearch: tool %d: empty name", i)
-		}
-		if len(info.Name) > schemacheck.MaxNameBytes {
-			return nil, fmt.Errorf("toolsearch: tool %d: a name of %d bytes; no provider takes more than %d", i, len(info.Name), schemacheck.MaxNameBytes)
 		}
 		if first, taken := positions[info.Name]; taken {
 			return nil, fmt.Errorf("toolsearch: tool %d: duplicate name %q, tool %d has it too", i, info.Name, first)
