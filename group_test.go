@@ -416,6 +416,8 @@ func TestLateGroupHoldsNoRun(t *testing.T) {
 }
 
 func testLateGroup[M adk.MessageType](t *testing.T, w way) {
+	before := toolsearch.SetSourceGrace(500 * time.Millisecond)
+	defer toolsearch.SetSourceGrace(before)
 	s := newServers("a", "b")
 	var isGated, isCancelled atomic.Bool
 	var calls atomic.Int32
@@ -450,7 +452,7 @@ func testLateGroup[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
 	told, _ := s.reset()
 	if assert.Len(t, told, 1, "the failure events") {
-		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 200ms`)
+		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
 	}
 	isGated.Store(false)
 	close(gate)

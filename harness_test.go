@@ -3,9 +3,11 @@ package toolsearch_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -20,6 +22,13 @@ import (
 
 // A scripted model plays conversations through a real agent, in every way that an agent can be
 // run. A test compares what the model saw and what the caller got.
+
+// A Source that answers at once may be late all the same on a busy machine, which no test but that
+// of late Sources is about.
+func TestMain(m *testing.M) {
+	toolsearch.SetSourceGrace(time.Minute)
+	os.Exit(m.Run())
+}
 
 type (
 	message = toolsearchtest.Message
