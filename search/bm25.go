@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -30,15 +31,17 @@ import (
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
 //
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
-//	q(t)   = (count in the query)^0.3, times 0.65 for a value (bm25_values.go), 0.5
-//	         for a number or a word that people ask with ("give", "details"), 0.5 for a
-//	         term that an unknown word may have been meant for (bm25_near.go); for
-//	         another spelling of a word 0.6, for a synonym 0.4, for a word of the thesaurus
-//	         0.2 (lexicon.go); for a word of another language at most 1
-//	         (bm25_meanings.go); for the word with other endings in German, Spanish and
-//	         French, and for a part of a compound 0.8 (bm25_languages.go); for two neighbours written as one word ("web page" ~
-//	         "webpage") 0.5; for a part of a word that a tool has as a whole ("Mongo" of
-//	         "MongoDB") times 0.5
+//	q(t)   = (count in the query)^0.3, times 0.65 for a value, 0.5 for a number or
+//	         a word that people ask with ("give", "details"), 0.5 for a term that an
+//	         unknown word may have been meant for; for another spelling of a word 0.6,
+//	         for a synonym 0.4, for a word of the thesaurus 0.2; for a word of another
+//	         language at most 1 (bm25_meanings.go); for the word with other endings in
+//	         German, Spanish and French, and for a part of a compound 0.8; for two
+//	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
+//	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
+//
+// Package analysis finds the words, their stems and the values, package near the terms that an
+// unknown word may have been meant for, and package lexicon the words that stand for others.
 //
 // Everything but q(t) is known when the index is built. For each term and tool, the index
 // holds the impact and whether the name has the term. A query adds the impacts up.
@@ -69,25 +72,26 @@ import (
 //	numbers count as much          +18.6  +19.8
 //	words of asking count as much  +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
-//	without near words             +18.7  +19.8   but see bm25_near.go
+//	without near words             +18.7  +19.8   but see near/terms.go
 //	a repeated word counts once    +18.5  +19.5
 //	  or as often as it stands     +18.0  +19.0
 //	weight of the name 1           +18.7  +19.9
 //	  4                            +18.6  +19.7
 //
 // Later parts, each with the gain of everything up to it. The eight sets have few of the
-// things that these parts mend, so the files of the parts say what they do elsewhere:
+// things that these parts mend, so the files of the parts, here and in internal/, say what
+// they do elsewhere:
 //
-//	identifiers are no words       +18.7  +19.8   bm25_identifiers.go
-//	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; terms.go
-//	slips in any query             +18.9  +20.1   bm25_near.go
+//	identifiers are no words       +18.7  +19.8   analysis/queries.go
+//	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; analysis/terms.go
+//	slips in any query             +18.9  +20.1   near/terms.go
 //	two languages                  +19.3  +20.8   bm25_meanings.go
-//	the thesaurus                  +19.8  +21.2   lexicon.go
+//	the thesaurus                  +19.8  +21.2   lexicon/lexicon.txt
 //	descriptions of namespaces                    bm25_namespaces.go; the sets have none
 //
 // By set, recall at 5 and MRR without and with the later parts, with the difference and its 95 %
-// interval (bootstrap over the questions). The languages of bm25_languages.go change
-// none of these sets.
+// interval (bootstrap over the questions). The languages beside English and
+// Chinese change none of these sets.
 //
 //	azure_mcp            96.8  97.9  +1.0 [ +0.1,  +1.9]   89.0  90.2  +1.3 [ +0.6,  +2.0]
 //	azure_mcp_xl         96.5  97.0  +0.5 [ -0.3,  +1.3]   86.5  87.1  +0.6 [ -0.1,  +1.4]
@@ -184,7 +188,7 @@ type bm25 struct {
 	namespaces *describedNamespaces // nil means that no namespace has a description
 
 	hasLatin, hasIdeographs bool // whether there are such terms
-	languages               *foundLanguages
+	languages               *analysis.Languages
 }
 
 // bm25Posting is the impact of one term on one tool.
@@ -256,17 +260,17 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 		return nil, err
 	}
 	for _, term := range x.terms {
-		switch class, _ := classAt(term, 0); class {
-		case lower:
+		switch class, _ := analysis.ClassAt(term, 0); class {
+		case analysis.Lower:
 			x.hasLatin = true
-		case ideograph:
+		case analysis.Ideograph:
 			x.hasIdeographs = true
 		}
 	}
-	x.languages = findLanguages(x.ids, x.terms, x.bounds, len(docs))
+	x.languages = analysis.FindLanguages(x.ids, x.terms, x.bounds, len(docs))
 	x.nearTerms = sync.OnceValue(func() *nearTerms { return newNearTerms(x.terms, x.bounds) })
 	x.scratch.New = func() any {
-		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), termizer: newTermizer()}
+		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), analyzer: analysis.New()}
 	}
 	return x, nil
 }
@@ -323,34 +327,34 @@ func (x *bm25) norm(field int, length float64) float64 {
 }
 
 // appendField adds the terms of one field of a document. It sets z.wholes to the field's wholes.
-func appendField(terms []int32, z *termizer, doc *Document, field int) []int32 {
-	z.wholes = z.wholes[:0]
+func appendField(terms []int32, z *analysis.Analyzer, doc *Document, field int) []int32 {
+	z.Wholes = z.Wholes[:0]
 	switch field {
 	case fieldName:
-		return z.append(terms, doc.Name)
+		return z.Append(terms, doc.Name)
 	case fieldDescription:
-		return z.append(terms, naming.Cut(doc.Description, MaxDescriptionBytes))
+		return z.Append(terms, naming.Cut(doc.Description, MaxDescriptionBytes))
 	case fieldParameterName:
 		for i := range doc.Parameters {
-			terms = z.append(terms, doc.Parameters[i].Name)
+			terms = z.Append(terms, doc.Parameters[i].Name)
 		}
 	case fieldParameterText:
 		for i := range doc.Parameters {
-			terms = z.append(terms, naming.Cut(doc.Parameters[i].Description, MaxDescriptionBytes))
+			terms = z.Append(terms, naming.Cut(doc.Parameters[i].Description, MaxDescriptionBytes))
 			for _, value := range doc.Parameters[i].Enum {
-				terms = z.append(terms, value)
+				terms = z.Append(terms, value)
 			}
 		}
 	case fieldNamespace:
-		return z.append(terms, doc.Namespace)
+		return z.Append(terms, doc.Namespace)
 	case fieldAliases:
 		for _, alias := range doc.Aliases {
-			terms = z.append(terms, alias)
+			terms = z.Append(terms, alias)
 		}
 	case fieldHint:
-		terms = z.append(terms, naming.Cut(doc.Hint, MaxDescriptionBytes))
+		terms = z.Append(terms, naming.Cut(doc.Hint, MaxDescriptionBytes))
 		for _, tag := range doc.Tags {
-			terms = z.append(terms, tag)
+			terms = z.Append(terms, tag)
 		}
 	}
 	return terms

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
@@ -73,13 +75,13 @@ type bm25Counts struct {
 }
 
 func (x *bm25) countTerms(doc *Document) bm25Counts {
-	z := newTermizer()
+	z := analysis.New()
 	counts := bm25Counts{terms: make(map[string]*[fields]int)}
 	count := func(n int32, field int) {
-		row := counts.terms[z.terms[n]]
+		row := counts.terms[z.Terms[n]]
 		if row == nil {
 			row = new([fields]int)
-			counts.terms[z.terms[n]] = row
+			counts.terms[z.Terms[n]] = row
 		}
 		row[field]++
 	}
@@ -90,8 +92,8 @@ func (x *bm25) countTerms(doc *Document) bm25Counts {
 			count(n, field)
 		}
 		if into, counts := wholesOf(field); counts {
-			for _, w := range z.wholes {
-				count(w.term, into)
+			for _, w := range z.Wholes {
+				count(w.Term, into)
 			}
 		}
 	}
@@ -105,7 +107,7 @@ func (s *bm25Scratch) reason(term bm25Term) string {
 	}
 	text := "; " + reasonDetail[term.reason]
 	if term.from != noTerm {
-		text += " " + strconv.Quote(s.termizer.terms[term.from])
+		text += " " + strconv.Quote(s.analyzer.Terms[term.from])
 	}
 	if term.line > 0 {
 		text += fmt.Sprintf(" (line %d of the own lexicon)", term.line)

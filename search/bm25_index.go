@@ -5,6 +5,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // Building the BM25 index. There are as many workers as processors, and each worker gets a
@@ -25,7 +27,7 @@ const minBM25Run = 256
 // bm25Run is a worker's state for its run of documents.
 type bm25Run struct {
 	first, end int // documents
-	termizer   *termizer
+	analyzer   *analysis.Analyzer
 	rows       []bm25Row   // by document
 	block      []bm25Count // the last block of counts, which rows share
 	frequency  []int32     // number of a term -> documents of the run that have it
@@ -65,7 +67,7 @@ func (x *bm25) build(ctx context.Context) error {
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(x.docs)/minBM25Run))
 	runs := make([]*bm25Run, workers)
 	for i := range runs {
-		runs[i] = &bm25Run{first: i * len(x.docs) / workers, end: (i + 1) * len(x.docs) / workers, termizer: newTermizer()}
+		runs[i] = &bm25Run{first: i * len(x.docs) / workers, end: (i + 1) * len(x.docs) / workers, analyzer: analysis.New()}
 	}
 	if err := inParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].read(ctx, x) }); err != nil {
 		return err
@@ -82,7 +84,7 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 			return err
 		}
 		doc := &x.docs[i]
-		if hasBareName(r.termizer, doc) {
+		if hasBareName(r.analyzer, doc) {
 			r.nameless = append(r.nameless, int32(i))
 		}
 		row := bm25Row{}
@@ -90,14 +92,14 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 			if x.field[field].Weight == 0 {
 				continue
 			}
-			r.terms = appendField(r.terms[:0], r.termizer, doc, field)
+			r.terms = appendField(r.terms[:0], r.analyzer, doc, field)
 			row.lengths[field] = int32(len(r.terms))
 			r.total[field] += len(r.terms)
 			r.count(field)
 			if into, counts := wholesOf(field); counts {
 				r.terms = r.terms[:0]
-				for _, w := range r.termizer.wholes {
-					r.terms = append(r.terms, w.term)
+				for _, w := range r.analyzer.Wholes {
+					r.terms = append(r.terms, w.Term)
 				}
 				r.count(into)
 			}
@@ -109,7 +111,7 @@ func (r *bm25Run) read(ctx context.Context, x *bm25) error {
 
 // count adds r.terms to the row of the current document.
 func (r *bm25Run) count(field int) {
-	if more := len(r.termizer.terms) - len(r.place); more > 0 {
+	if more := len(r.analyzer.Terms) - len(r.place); more > 0 {
 		r.place = append(r.place, make([]int32, more)...)
 		r.frequency = append(r.frequency, make([]int32, more)...)
 	}
@@ -150,17 +152,17 @@ func (r *bm25Run) keep(row bm25Row) {
 // merge numbers the terms of all runs. It returns, for each run and each of its terms, the
 // place of the run's first posting.
 func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
-	x.ids = runs[0].termizer.numbers
-	x.terms = runs[0].termizer.terms
+	x.ids = runs[0].analyzer.Numbers
+	x.terms = runs[0].analyzer.Terms
 	ids := make([][]int32, len(runs)) // number of a term in the run -> term
 	for i, r := range runs {
 		ids[i] = make([]int32, len(r.frequency))
 		for n := range ids[i] {
-			id, known := x.ids[r.termizer.terms[n]]
+			id, known := x.ids[r.analyzer.Terms[n]]
 			if !known {
 				id = int32(len(x.terms))
-				x.ids[r.termizer.terms[n]] = id
-				x.terms = append(x.terms, r.termizer.terms[n])
+				x.ids[r.analyzer.Terms[n]] = id
+				x.terms = append(x.terms, r.analyzer.Terms[n])
 			}
 			ids[i][n] = id
 		}
@@ -191,7 +193,7 @@ func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
 			r.idf[n] = x.idf[id]
 			ids[i][n], next[id] = next[id], next[id]+df
 		}
-		r.termizer.words = nil // no longer needed
+		r.analyzer = nil // no longer needed
 	}
 	x.postings = make([]bm25Posting, x.bounds[len(x.terms)])
 	x.perName = make([]float32, len(x.docs))

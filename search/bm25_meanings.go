@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // Two languages. A query in Chinese finds tools in English, and the other way round, by the
@@ -57,14 +59,14 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 			i++
 			continue
 		}
-		end := hanEnd(text, i)
+		end := analysis.HanEnd(text, i)
 		if end == i {
 			_, size := utf8.DecodeRuneInString(text[i:])
 			i += size
 			continue
 		}
 		words := x.lexicon.meanings()
-		for run := simplify(text[i:end]); run != ""; {
+		for run := analysis.Simplify(text[i:end]); run != ""; {
 			length, number := words.cut(run)
 			if number != noTerm && words.english[number] != "" {
 				s.addMeaningsOf(x, run[:length], number, weight, len(s.ends))
@@ -78,8 +80,8 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 // readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
 func (s *bm25Scratch) readOwn(x *bm25) {
 	read := func(n int32, sentence int) {
-		if number, known := x.lexicon.meanings().numbers[s.termizer.terms[n]]; known && s.words[n].script == alphabetic {
-			s.addMeaningsOf(x, s.termizer.terms[n], number, s.weightOf(n), sentence)
+		if number, known := x.lexicon.meanings().numbers[s.analyzer.Terms[n]]; known && s.words[n].script == alphabetic {
+			s.addMeaningsOf(x, s.analyzer.Terms[n], number, s.weightOf(n), sentence)
 		}
 	}
 	sentence := 0
@@ -90,9 +92,9 @@ func (s *bm25Scratch) readOwn(x *bm25) {
 		s.id(x, n)
 		read(n, sentence)
 	}
-	for _, w := range s.termizer.wholes {
-		s.id(x, w.term)
-		read(w.term, len(s.ends)-1)
+	for _, w := range s.analyzer.Wholes {
+		s.id(x, w.Term)
+		read(w.Term, len(s.ends)-1)
 	}
 }
 
@@ -124,9 +126,9 @@ type bm25Meanings struct {
 
 func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Meanings {
 	of := new(bm25Meanings)
-	class, _ := classAt(word, 0)
-	from, weight := s.termizer.number(word, class), 1.0
-	if class == ideograph && x.hasIdeographs && s.holdsAll(x, word) || class != ideograph && s.id(x, from) != noTerm {
+	class, _ := analysis.ClassAt(word, 0)
+	from, weight := s.analyzer.Number(word, class), 1.0
+	if class == analysis.Ideograph && x.hasIdeographs && s.holdsAll(x, word) || class != analysis.Ideograph && s.id(x, from) != noTerm {
 		weight = bilingualWeight
 	}
 	words, rank := x.lexicon.meanings(), 0
@@ -136,7 +138,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Mean
 		}
 		s.spare = s.spare[:0]
 		for part := range strings.SplitSeq(meaning, " ") {
-			if n := s.termizer.number(part, lower); n != noTerm {
+			if n := s.analyzer.Number(part, analysis.Lower); n != noTerm {
 				s.spare = append(s.spare, n)
 			}
 		}
@@ -149,7 +151,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Mean
 				continue
 			}
 			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from, line: int32(words.lines[number])}
-			if requestWords[s.termizer.terms[n]] {
+			if analysis.IsRequestWord(s.analyzer.Terms[n]) {
 				term.weight *= requestWeight
 			}
 			// The last words of two meanings are the things that they speak of.
@@ -163,7 +165,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Mean
 
 // holdsAll reports whether the index has all terms of a Chinese word.
 func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
-	s.spare = s.termizer.appendIdeographic(s.spare[:0], word)
+	s.spare = s.analyzer.AppendIdeographs(s.spare[:0], word)
 	return !slices.ContainsFunc(s.spare, func(n int32) bool { return s.id(x, n) == noTerm })
 }
 
@@ -198,7 +200,7 @@ func (s *bm25Scratch) appendChinese(terms []standIn, x *bm25, word string) []sta
 		}
 		for _, part := range s.spare {
 			// Of a word of several characters, its pairs.
-			if term := s.termizer.terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
+			if term := s.analyzer.Terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
 				terms = append(terms, standIn{s.id(x, part), weight, translated, int32(of.line)})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -84,7 +85,7 @@ func headsOf(doc *Document) (all heads) {
 	nameVariants(doc, func(name string) bool {
 		hash, count := uint32(0), 0
 		for _, r := range name {
-			if class := classOf(r); class != noLetter {
+			if class := analysis.ClassOf(r); class != analysis.NoLetter {
 				count++
 				hash = all.add(hash, lowerOf(r, class), count)
 			}
@@ -98,8 +99,8 @@ func headsOf(doc *Document) (all heads) {
 }
 
 // lowerOf returns a letter in lower case.
-func lowerOf(r rune, class charClass) rune {
-	if class == lower {
+func lowerOf(r rune, class analysis.Class) rune {
+	if class == analysis.Lower {
 		return r
 	}
 	return unicode.ToLower(r)
@@ -108,25 +109,20 @@ func lowerOf(r rune, class charClass) rune {
 // hasBareName reports whether one of the tool's names consists of stop words only. No term
 // leads to such a name. All names but the aliases end in the shortest one, so checking that
 // is enough.
-func hasBareName(z *termizer, doc *Document) bool {
+func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 	name := naming.Cut(doc.Name, naming.MaxBytes)
 	if at := strings.LastIndex(name, "__"); at > 0 {
 		name = name[at+2:]
 	}
-	if z.isBare(name) {
+	if z.IsBare(name) {
 		return true
 	}
 	for _, alias := range doc.Aliases {
-		if z.isBare(naming.Cut(alias, naming.MaxBytes)) {
+		if z.IsBare(naming.Cut(alias, naming.MaxBytes)) {
 			return true
 		}
 	}
 	return false
-}
-
-func (z *termizer) isBare(text string) bool {
-	z.spare = z.append(z.spare[:0], text)
-	return len(z.spare) == 0
 }
 
 // bm25Name is a query read as a name.
@@ -142,11 +138,11 @@ func (n *bm25Name) read(text string) bool {
 	n.letters, n.heads, n.words, n.torn = n.letters[:0], 0, 0, false
 	hash := uint32(0)
 	for i := 0; i < len(text); {
-		class, end := wordAt(text, i)
-		if class != noLetter {
+		class, end := analysis.WordAt(text, i)
+		if class != analysis.NoLetter {
 			n.words++
 			for _, r := range text[i:end] {
-				r = lowerOf(r, classOf(r))
+				r = lowerOf(r, analysis.ClassOf(r))
 				n.letters = append(n.letters, r)
 				hash = n.heads.add(hash, r, len(n.letters))
 			}
@@ -172,10 +168,10 @@ func (n *bm25Name) tier(doc *Document) nameTier {
 func (n *bm25Name) tierOf(name string) nameTier {
 	letters := n.letters
 	for i, r := range name {
-		class := classOf(r)
+		class := analysis.ClassOf(r)
 		r = lowerOf(r, class)
 		switch {
-		case class == noLetter:
+		case class == analysis.NoLetter:
 		case len(letters) > 0 && r == letters[0]:
 			letters = letters[1:]
 		case len(letters) == 0 && n.words >= minPrefixWords && (n.torn || beginsWord(name, i)):
@@ -193,7 +189,7 @@ func (n *bm25Name) tierOf(name string) nameTier {
 func beginsWord(text string, i int) bool {
 	at := 0
 	for at < i {
-		_, at = wordAt(text, at)
+		_, at = analysis.WordAt(text, at)
 	}
 	return at == i
 }
@@ -210,7 +206,7 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 		if tokens < maxNameTokens && len(token) < len(text) && strings.Contains(strings.Trim(token, "_"), "_") && s.name.read(token) {
 			tokens++
 			s.name.words = 0 // a prefix is not enough here
-			s.spare = s.termizer.append(s.spare[:0], token)
+			s.spare = s.analyzer.Append(s.spare[:0], token)
 			s.addNamed(x, s.spare)
 		}
 	}
@@ -244,7 +240,7 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	for i, n := range terms {
 		id := s.id(x, n)
 		if id == noTerm {
-			if i < len(terms)-1 || utf8.RuneCountInString(s.termizer.terms[n]) < minPartLetters {
+			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < minPartLetters {
 				return
 			}
 			s.name.torn = true

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -47,7 +48,7 @@ type nearTerms struct {
 	terms   []string // number -> term
 	bounds  []int32  // of the terms' postings
 	ids     []int32  // the shorter terms first
-	letters []uint64 // letterSet of each
+	letters []uint64 // naming.LetterSet of each
 	starts  []int    // by length: the first term that long, or longer
 }
 
@@ -60,14 +61,14 @@ func (n *nearTerms) ofLength(from, to int) (start, end int) {
 func newNearTerms(terms []string, bounds []int32) *nearTerms {
 	near := &nearTerms{terms: terms, bounds: bounds}
 	for id, term := range terms {
-		if len(term) >= minSlipLength && isOfLetters(term) {
+		if len(term) >= minSlipLength && analysis.IsOfLetters(term) {
 			near.ids = append(near.ids, int32(id))
 		}
 	}
 	length := func(id int32) int { return len(terms[id]) }
 	slices.SortFunc(near.ids, func(a, b int32) int { return cmp.Or(cmp.Compare(length(a), length(b)), cmp.Compare(a, b)) })
 	for i, id := range near.ids {
-		near.letters = append(near.letters, letterSet(terms[id]))
+		near.letters = append(near.letters, naming.LetterSet(terms[id]))
 		for len(near.starts) <= length(id) {
 			near.starts = append(near.starts, i)
 		}
@@ -88,10 +89,10 @@ func (n *nearTerms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds
 // of returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
 // means that the word may be the beginning of a term.
 func (n *nearTerms) of(word string, mayBeCut bool) (found []nearTerm) {
-	if len(word) < minPartLetters || !isOfLetters(word) {
+	if len(word) < minPartLetters || !analysis.IsOfLetters(word) {
 		return nil
 	}
-	set := letterSet(word)
+	set := naming.LetterSet(word)
 	slips := 0
 	switch {
 	case len(word) >= twoSlipsLength:

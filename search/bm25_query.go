@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
@@ -17,11 +18,14 @@ type bm25Query struct {
 	named     []bm25Named  // by document
 }
 
+// noTerm is in the place of a term that no tool has.
+const noTerm = analysis.NoTerm
+
 type bm25Term struct {
 	id     int32
 	group  int32 // only the first term of a group that a tool has counts
 	weight float64
-	from   int32 // the word that it stands for, in the termizer's numbers; noTerm means no single word
+	from   int32 // the word that it stands for, in the analyzer's numbers; noTerm means no single word
 	reason bm25Reason
 	line   int32 // of the company's own lexicon, or 0
 }
@@ -64,8 +68,8 @@ func (s *bm25Scratch) read(x *bm25, q Query) {
 
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
 func (s *bm25Scratch) forget() {
-	if len(s.termizer.words) > maxRememberedWords {
-		s.termizer, s.words, s.meaningsOf, s.counts = newTermizer(), nil, nil, nil
+	if s.analyzer.Remembered() > maxRememberedWords {
+		s.analyzer, s.words, s.meaningsOf, s.counts = analysis.New(), nil, nil, nil
 	}
 }
 
@@ -84,7 +88,7 @@ func (x *bm25) holdingWord(word string) docset.Set {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	s.forget()
-	s.spare = s.termizer.append(s.spare[:0], word)
+	s.spare = s.analyzer.Append(s.spare[:0], word)
 	var all docset.Set
 	for _, n := range s.spare {
 		having := docset.New(len(x.docs))
@@ -105,9 +109,9 @@ func (x *bm25) holdingWord(word string) docset.Set {
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
 func (s *bm25Scratch) readText(x *bm25, text string) {
 	if s.cut(x, text, s.appendWords); len(s.texts) == 0 {
-		s.cut(x, text, s.termizer.append) // of identifiers only
+		s.cut(x, text, s.analyzer.Append) // of identifiers only
 	}
-	if more := len(s.termizer.terms) - len(s.counts); more > 0 {
+	if more := len(s.analyzer.Terms) - len(s.counts); more > 0 {
 		s.counts = append(s.counts, make([]bm25Counted, more)...)
 	}
 	for _, n := range s.texts {
@@ -116,20 +120,20 @@ func (s *bm25Scratch) readText(x *bm25, text string) {
 	for _, n := range s.plain {
 		s.counts[n].plain++
 	}
-	for _, w := range s.termizer.wholes {
-		s.counts[w.term].all++
-		s.counts[w.term].plain++
+	for _, w := range s.analyzer.Wholes {
+		s.counts[w.Term].all++
+		s.counts[w.Term].plain++
 	}
 }
 
 // cut sets texts, plain and ends.
 func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
 	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
-	s.termizer.wholes, s.meanings, s.meant = s.termizer.wholes[:0], s.meanings[:0], 0
+	s.analyzer.Wholes, s.meanings, s.meant = s.analyzer.Wholes[:0], s.meanings[:0], 0
 	for i := 0; i < len(text); {
-		start, end := nextValue(text, i)
+		start, end := analysis.NextValue(text, i)
 		for i < start {
-			stop := min(start, sentenceEnd(text, i))
+			stop := min(start, analysis.SentenceEnd(text, i))
 			from := len(s.texts)
 			s.texts = appendTerms(s.texts, text[i:stop])
 			s.plain = append(s.plain, s.texts[from:]...)
@@ -148,8 +152,8 @@ func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, 
 // appendWords adds the terms of a text without its identifiers.
 func (s *bm25Scratch) appendWords(terms []int32, text string) []int32 {
 	for i := 0; i < len(text); {
-		start, end := nextIdentifier(text, i)
-		terms = s.termizer.append(terms, text[i:start])
+		start, end := analysis.NextIdentifier(text, i)
+		terms = s.analyzer.Append(terms, text[i:start])
 		i = end
 	}
 	return terms
@@ -176,30 +180,30 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 // weigh gives every term of the query its weight, and adds the terms that stand for it.
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
-	unknown, wholes, partsEnd := 0, s.termizer.wholes, 0
+	unknown, wholes, partsEnd := 0, s.analyzer.Wholes, 0
 	if x.lexicon.hasOwnMeanings() {
 		s.readOwn(x)
 	}
 	for _, n := range s.texts {
 		s.want(s.id(x, n))
 	}
-	for _, w := range s.termizer.wholes {
-		s.want(s.id(x, w.term))
+	for _, w := range s.analyzer.Wholes {
+		s.want(s.id(x, w.Term))
 	}
 	for _, m := range s.meanings {
 		s.want(m.term.id)
 	}
 	hasWords := slices.ContainsFunc(s.texts, s.isWord)
 	for group, n := range s.texts {
-		if hasWords && isSingleLetter(s.termizer.terms[n]) {
+		if hasWords && analysis.IsSingleLetter(s.analyzer.Terms[n]) {
 			continue
 		}
 		from := int32(len(s.query.terms))
 		weight := s.weightOf(n)
 		// If a tool has a whole, its parts count less.
-		for ; len(wholes) > 0 && wholes[0].from <= group; wholes = wholes[1:] {
-			if s.addWhole(x, wholes[0].term, group) {
-				partsEnd = wholes[0].to
+		for ; len(wholes) > 0 && wholes[0].From <= group; wholes = wholes[1:] {
+			if s.addWhole(x, wholes[0].Term, group) {
+				partsEnd = wholes[0].To
 			}
 		}
 		if group < partsEnd {
@@ -224,7 +228,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		}
 	}
 	for _, w := range wholes { // of stop words only
-		s.addWhole(x, w.term, w.from)
+		s.addWhole(x, w.Term, w.From)
 	}
 	s.addMeanings(4 * len(s.texts))
 	s.readSentences()
@@ -232,7 +236,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {
 			continue
 		}
-		s.joined = append(append(s.joined[:0], s.termizer.terms[s.texts[i-1]]...), s.termizer.terms[s.texts[i]]...)
+		s.joined = append(append(s.joined[:0], s.analyzer.Terms[s.texts[i-1]]...), s.analyzer.Terms[s.texts[i]]...)
 		id, known := x.ids[string(s.joined)]
 		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split
 			id, known = x.ids[string(s.joined[:last])]
@@ -244,8 +248,8 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, n := range s.texts {
 		s.counts[n] = bm25Counted{}
 	}
-	for _, w := range s.termizer.wholes {
-		s.counts[w.term] = bm25Counted{}
+	for _, w := range s.analyzer.Wholes {
+		s.counts[w.Term] = bm25Counted{}
 	}
 	for _, term := range s.query.terms {
 		s.taken.Remove(int(term.id))
@@ -269,8 +273,8 @@ func (s *bm25Scratch) addWhole(x *bm25, n int32, at int) bool {
 
 // isWord reports whether a term is neither a number nor a single letter.
 func (s *bm25Scratch) isWord(n int32) bool {
-	term := s.termizer.terms[n]
-	return classOf(rune(term[0])) != digit && !isSingleLetter(term)
+	term := s.analyzer.Terms[n]
+	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
 // want notes that the query asks for a term itself. No other word stands for the term then.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
@@ -28,11 +29,11 @@ type bm25Scratch struct {
 
 	// The query.
 	query       bm25Query
-	termizer    *termizer
-	words       []bm25Word      // the termizer's number -> what is remembered
+	analyzer    *analysis.Analyzer
+	words       []bm25Word      // the analyzer's number -> what is remembered
 	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
-	counts      []bm25Counted   // the termizer's number -> how often the query has it
-	texts       []int32         // the query, in the termizer's numbers
+	counts      []bm25Counted   // the analyzer's number -> how often the query has it
+	texts       []int32         // the query, in the analyzer's numbers
 	plain       []int32         // the part of texts outside values
 	ends        []int           // of the sentences in texts
 	spans       []bm25Span

@@ -1,10 +1,6 @@
 package search
 
-import (
-	"context"
-	"unicode"
-	"unicode/utf8"
-)
+import "context"
 
 // Requests of several sentences. A request for three things at once needs three tools. A
 // tool that matches one sentence well is likelier to be one of them than a tool that shares
@@ -19,24 +15,6 @@ const (
 // bm25Span is where the terms of a word are in the terms of the query. They are the word
 // itself and the terms that stand for it.
 type bm25Span struct{ from, to int32 }
-
-// sentenceEnd returns where the sentence at i ends. That is the length of the text if
-// nothing ends the sentence.
-func sentenceEnd(text string, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-		switch r {
-		case '\n', '。', '！', '？', '；':
-			return i
-		case '.', '!', '?', ';':
-			if next, _ := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(next) {
-				return i
-			}
-		}
-	}
-	return i
-}
 
 // readSentences sets the words of each sentence, each word once.
 func (s *bm25Scratch) readSentences() {

@@ -1,11 +1,19 @@
 package search
 
+import "github.com/eino-toolsearch/toolsearch/internal/analysis"
+
 // What a scratch remembers of the words of its queries. A word's term in the index, and the
 // terms that may stand for it, are the same in every query, so they are looked up once:
 //
 //	word -> its term; its other forms; what the lexicon has for it; if no tool has it, its parts or near terms
 //
 // A query chooses among them: a term that it asks for itself stands for no other word.
+
+const (
+	inflectedWeight = 0.8 // of a term with the same stem in a language of the index
+	compoundWeight  = 0.8 // of each part of a compound
+	functionWeight  = 0.1 // of a function word
+)
 
 // bm25Word is what is remembered of a word.
 type bm25Word struct {
@@ -31,8 +39,8 @@ const (
 )
 
 func scriptOf(term string) script {
-	switch class, size := classAt(term, 0); {
-	case class != ideograph:
+	switch class, size := analysis.ClassAt(term, 0); {
+	case class != analysis.Ideograph:
 		return alphabetic
 	case size == len(term):
 		return ideographic
@@ -52,7 +60,7 @@ type standIn struct {
 // id returns the term of the index for a word of the query, or noTerm if no tool has it.
 func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	for at := len(s.words); at <= int(n); at++ {
-		term := s.termizer.terms[at]
+		term := s.analyzer.Terms[at]
 		id, known := x.ids[term]
 		if !known {
 			id = noTerm
@@ -60,11 +68,11 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 		word := bm25Word{id: id, weight: 1}
 		word.script = scriptOf(term)
 		switch {
-		case x.languages.functionWords[id]:
+		case x.languages.IsFunctionWord(id):
 			word.weight = functionWeight
-		case classOf(rune(term[0])) == digit:
+		case analysis.ClassOf(rune(term[0])) == analysis.Digit:
 			word.weight = numberWeight
-		case requestWords[term]:
+		case analysis.IsRequestWord(term):
 			word.weight = requestWeight
 		}
 		s.words = append(s.words, word)
@@ -75,7 +83,7 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 // word returns what is remembered of a word. It is valid until another word is looked up.
 func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 	if s.id(x, n); !s.words[n].isRead {
-		text := s.termizer.terms[n]
+		text := s.analyzer.Terms[n]
 		var others, similar []standIn
 		for _, other := range x.lexicon.synonyms()[text] {
 			if id, known := x.ids[other.term]; known {
@@ -92,12 +100,12 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		}
 		word := &s.words[n]
 		word.isRead, word.others, word.related = true, others, similar
-		word.forms = standInsOf(x.languages.forms(text), inflectedWeight, inflected)
+		word.forms = standInsOf(x.languages.Forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
 			if first, second, isSplit := split(x.ids, text); isSplit {
 				word.parts = [2][]standIn{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
 			} else {
-				first, last := x.languages.compound(text)
+				first, last := x.languages.Compound(text)
 				word.parts = [2][]standIn{standInsOf(first, compoundWeight, divided), standInsOf(last, compoundWeight, divided)}
 			}
 		}
@@ -125,7 +133,7 @@ func (s *bm25Scratch) addStandIns(terms []standIn, n int32, weight float64, grou
 // addNear adds the terms that an unknown word may be meant for. If the word is two words
 // written as one, both count. A word of the lexicon is not misspelled.
 func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSplit bool) {
-	word, text := &s.words[n], s.termizer.terms[n]
+	word, text := &s.words[n], s.analyzer.Terms[n]
 	if len(word.parts[0])+len(word.parts[1]) > 0 {
 		s.addStandIns(word.parts[0], n, weight, group)
 		s.addStandIns(word.parts[1], n, weight, len(s.texts)+group)

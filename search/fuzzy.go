@@ -183,12 +183,12 @@ type fuzzyWord struct {
 	text    string // lower-cased
 	folded  string
 	runes   []rune // nil means like nothing
-	letters uint64 // letterSet of folded
+	letters uint64 // naming.LetterSet of folded
 }
 
 func newFuzzyWord(text string) fuzzyWord {
 	w := fuzzyWord{text: strings.ToLower(text), folded: naming.Fold(text)}
-	w.letters = letterSet(w.folded)
+	w.letters = naming.LetterSet(w.folded)
 	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer word
 		w.runes = []rune(w.folded)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // Words that stand for other words. bm25.go tells what was tried with them. lexicon.txt is the
@@ -85,13 +85,13 @@ const (
 )
 
 func (l *Lexicon) readSynonyms() map[string][]synonym {
-	all, z := make(map[string][]synonym), newTermizer()
+	all, z := make(map[string][]synonym), analysis.New()
 	for _, kind := range []struct {
 		section string
 		weight  float64
 	}{{"spellings", spellingWeight}, {"synonyms", synonymWeight}} {
 		for number, group := range l.lines(kind.section) {
-			words := z.termsOf(group)
+			words := z.TermsOf(group)
 			for i, word := range words {
 				for j, other := range words {
 					if i != j && word != other {
@@ -101,7 +101,7 @@ func (l *Lexicon) readSynonyms() map[string][]synonym {
 			}
 		}
 	}
-	many := z.term("many") // "how many issues" asks for their count
+	many := z.Term("many") // "how many issues" asks for their count
 	for _, count := range []string{"count", "number", "total"} {
 		all[many] = append(all[many], synonym{count, synonymWeight, 0})
 	}
@@ -109,9 +109,9 @@ func (l *Lexicon) readSynonyms() map[string][]synonym {
 }
 
 func (l *Lexicon) readThesaurus() map[string][]synonym {
-	all, z := make(map[string][]synonym), newTermizer()
+	all, z := make(map[string][]synonym), analysis.New()
 	for number, line := range l.lines("thesaurus") {
-		words := z.termsOf(line)
+		words := z.TermsOf(line)
 		for _, word := range words[1:] {
 			if word != words[0] {
 				all[words[0]] = append(all[words[0]], synonym{word, relatedWeight, number})
@@ -119,23 +119,6 @@ func (l *Lexicon) readThesaurus() map[string][]synonym {
 		}
 	}
 	return all
-}
-
-// term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is
-// stemmed too, since its forms are terms: "gets" is no stop word.
-func (z *termizer) term(word string) string {
-	if n := z.number(word, lower); n != noTerm {
-		return z.terms[n]
-	}
-	return english.Stem(word, true)
-}
-
-func (z *termizer) termsOf(line string) []string {
-	words := strings.Fields(line)
-	for i := range words {
-		words[i] = z.term(words[i])
-	}
-	return words
 }
 
 // has reports whether a term is a word of the spellings, synonyms or own meanings.
@@ -163,14 +146,14 @@ type meanings struct {
 type pair uint64
 
 func (l *Lexicon) readMeanings() meanings {
-	all, z := meanings{numbers: make(map[string]int32), lengths: make(map[pair][]int)}, newTermizer()
+	all, z := meanings{numbers: make(map[string]int32), lengths: make(map[pair][]int)}, analysis.New()
 	for number, line := range l.lines("meanings") {
 		word, english, _ := strings.Cut(line, "\t")
-		isChinese := hanEnd(word, 0) == len(word)
+		isChinese := analysis.HanEnd(word, 0) == len(word)
 		if isChinese {
-			word = simplify(word)
+			word = analysis.Simplify(word)
 		} else {
-			word, all.others = z.term(word), true
+			word, all.others = z.Term(word), true
 		}
 		if _, isOwn := all.numbers[word]; isOwn {
 			continue
@@ -217,13 +200,13 @@ func (w meanings) cut(run string) (length int, number int32) {
 
 func (l *Lexicon) readChinese() map[string][]synonym {
 	const ranks = 3 // of the English of a line
-	all, z := make(map[string][]synonym), newTermizer()
+	all, z := make(map[string][]synonym), analysis.New()
 	for rank := range ranks {
 		for number, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line, "\t")
-			if words := strings.Split(english, "; "); hanEnd(word, 0) == len(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
-				stem := z.term(words[rank])
-				all[stem] = append(all[stem], synonym{term: simplify(word), line: number})
+			if words := strings.Split(english, "; "); analysis.HanEnd(word, 0) == len(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
+				stem := z.Term(words[rank])
+				all[stem] = append(all[stem], synonym{term: analysis.Simplify(word), line: number})
 			}
 		}
 	}

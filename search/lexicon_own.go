@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // A company's own lexicon: reading and checking it. Its format is that of lexicon.txt. A line that
@@ -101,14 +103,14 @@ func tidyMeanings(line string) string {
 	}
 	meanings := strings.Split(strings.ToLower(english), ";")
 	for i, meaning := range meanings {
-		meanings[i] = strings.Join(strings.FieldsFunc(meaning, func(r rune) bool { return classOf(r) == noLetter }), " ")
+		meanings[i] = strings.Join(strings.FieldsFunc(meaning, func(r rune) bool { return analysis.ClassOf(r) == analysis.NoLetter }), " ")
 	}
 	return strings.TrimSpace(word) + "\t" + strings.Join(meanings, "; ")
 }
 
 func checkMeanings(line string) error {
 	word, english, hasTab := strings.Cut(line, "\t")
-	isChinese := hanEnd(word, 0) == len(word)
+	isChinese := analysis.HanEnd(word, 0) == len(word)
 	switch english = strings.TrimSpace(english); {
 	case !hasTab:
 		return errors.New("want a word, a tab, and what it means")
@@ -124,16 +126,16 @@ func checkMeanings(line string) error {
 
 // checkWord reports why a word is not found as a single term in queries.
 func checkWord(word string) error {
-	z := newTermizer()
-	terms := z.append(nil, word)
-	switch class, _ := classAt(word, 0); {
-	case class == ideograph:
+	z := analysis.New()
+	terms := z.Append(nil, word)
+	switch class, _ := analysis.ClassAt(word, 0); {
+	case class == analysis.Ideograph:
 		return fmt.Errorf("%q is in Chinese, Japanese or Korean; Chinese words go into the section meanings", word)
-	case len(z.wholes) == 1 && strings.EqualFold(z.terms[z.wholes[0].term], z.term(word)):
+	case len(z.Wholes) == 1 && strings.EqualFold(z.Terms[z.Wholes[0].Term], z.Term(word)):
 		return nil
 	case len(terms) == 0:
 		return fmt.Errorf("%q is a word that searches leave out", word)
-	case len(terms) > 1 || z.terms[terms[0]] != z.term(word):
+	case len(terms) > 1 || z.Terms[terms[0]] != z.Term(word):
 		return fmt.Errorf("%q is read as several words; its meaning may have several, the word may not", word)
 	}
 	return nil
@@ -153,12 +155,12 @@ func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding,
 		return nil, err
 	}
 	var findings []LexiconFinding
-	z, first := newTermizer(), make(map[string]int)
+	z, first := analysis.New(), make(map[string]int)
 	for _, line := range l.own {
 		add := func(format string, args ...any) {
 			findings = append(findings, LexiconFinding{line.number, fmt.Sprintf(format, args...)})
 		}
-		key, words := line.section, z.termsOf(line.text)
+		key, words := line.section, z.TermsOf(line.text)
 		targets := words // what a tool must have one of
 		switch line.section {
 		case "thesaurus":
@@ -166,8 +168,8 @@ func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding,
 		case "meanings":
 			word, english, _ := strings.Cut(line.text, "\t")
 			key = key + "\t" + word
-			targets = z.termsOf(strings.ReplaceAll(english, ";", " "))
-			words = append([]string{z.term(word)}, targets...)
+			targets = z.TermsOf(strings.ReplaceAll(english, ";", " "))
+			words = append([]string{z.Term(word)}, targets...)
 			if len(targets) == 1 && targets[0] == words[0] {
 				add("%q stands for itself", word)
 			}

@@ -117,7 +117,7 @@ type similarityText struct {
 	text    string // lower-cased
 	wide    []rune // its code points; nil means that text is ASCII
 	length  int    // in code points
-	set     uint64 // letterSet of text
+	set     uint64 // naming.LetterSet of text
 	letters []letter
 	places  []uint16 // where the letters occur, ascending for each; popular letters have none
 }
@@ -155,7 +155,7 @@ func (b *similarityBuilder) text(doc *Document) similarityText {
 		b.chars = append(b.chars, uint64(char)<<32|uint64(t.length))
 		t.length++
 	}
-	t.set = letterSet(t.text)
+	t.set = naming.LetterSet(t.text)
 	if t.length != len(t.text) {
 		t.wide = []rune(t.text)
 	}
@@ -184,14 +184,14 @@ func (b *similarityBuilder) text(doc *Document) similarityText {
 type similarityQuery struct {
 	text  string
 	words []string
-	sets  []uint64 // word -> letterSet
+	sets  []uint64 // word -> naming.LetterSet
 }
 
 func newSimilarityQuery(q Query) similarityQuery {
 	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), maxSimilarityQuery)}
 	for _, word := range q.Keywords {
 		word = strings.ToLower(word)
-		s.words, s.sets = append(s.words, word), append(s.sets, letterSet(word))
+		s.words, s.sets = append(s.words, word), append(s.sets, naming.LetterSet(word))
 	}
 	return s
 }

@@ -274,3 +274,12 @@ func SimilarityAbove(a, b []rune, floor float64) float64 {
 	most := min(longer, int((1-floor)*float64(longer))+1) // +1 since the product is rounded
 	return 1 - float64(Edits(a, b, max(most, 0)))/float64(longer)
 }
+
+// LetterSet returns the set of a text's letters, each by the lowest six bits of its code point.
+// A text has all letters of the texts that it contains.
+func LetterSet(text string) (set uint64) {
+	for _, r := range text {
+		set |= 1 << (r & 63)
+	}
+	return set
+}

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/kljensen/snowball/spanish"
 )
 
-// Languages beside English. A word in Cyrillic is stemmed as Russian (terms.go). A word in Latin
+// Languages beside English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word in Latin
 // letters is stemmed as English, since nothing about it tells another language and most texts
 // about tools are English. The stems of other languages serve queries alone:
 //
@@ -27,10 +27,6 @@ import (
 //	with          18       20      20       20
 
 const (
-	inflectedWeight = 0.8 // of a term with the same stem
-	compoundWeight  = 0.8 // of each part of a compound
-	functionWeight  = 0.1 // of a function word
-
 	minFunctionWords  = 3
 	maxToolsPerWord   = 50 // for one that has a function word
 	minStemLength     = 4  // bytes
@@ -63,27 +59,28 @@ func germanStem(term string) string {
 
 var germanEndings = strings.Fields("ung ern em en er es st e n s t")
 
-// foundLanguages are the languages of an index.
-type foundLanguages struct {
-	all           []foundLanguage
+// Languages are the languages of an index.
+type Languages struct {
+	all           []indexedLanguage
 	functionWords map[int32]bool // terms
 }
 
-type foundLanguage struct {
+// indexedLanguage is a language of an index.
+type indexedLanguage struct {
 	*language
 	stems func() map[string][]int32 // stem -> terms; built at the first query
 }
 
-// findLanguages finds the languages of an index: its terms, their numbers, the bounds of their
+// FindLanguages finds the languages of an index: its terms, their numbers, the bounds of their
 // postings, and how many tools it has.
-func findLanguages(ids map[string]int32, terms []string, bounds []int32, tools int) *foundLanguages {
-	f := &foundLanguages{functionWords: make(map[int32]bool)}
+func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools int) *Languages {
+	f := &Languages{functionWords: make(map[int32]bool)}
 	least := max(1, int32(tools/maxToolsPerWord))
 	for i := range languages {
 		var words []int32
 		frequent := 0
 		for _, word := range languages[i].functionWords {
-			if id, known := ids[termOf(word, lower)]; known {
+			if id, known := ids[termOf(word, Lower)]; known {
 				words = append(words, id)
 				if bounds[id+1]-bounds[id] >= least {
 					frequent++
@@ -96,18 +93,21 @@ func findLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 		for _, id := range words {
 			f.functionWords[id] = true
 		}
-		f.all = append(f.all, foundLanguage{&languages[i], sync.OnceValue(func() map[string][]int32 {
+		f.all = append(f.all, indexedLanguage{&languages[i], sync.OnceValue(func() map[string][]int32 {
 			return f.stems(terms, languages[i].stem)
 		})})
 	}
 	return f
 }
 
+// IsFunctionWord reports whether a term is a function word of one of the languages.
+func (f *Languages) IsFunctionWord(term int32) bool { return f.functionWords[term] }
+
 // stems returns the terms by their stems, without short words and function words.
-func (f *foundLanguages) stems(terms []string, stem func(term string) string) map[string][]int32 {
+func (f *Languages) stems(terms []string, stem func(term string) string) map[string][]int32 {
 	stems := make(map[string][]int32)
 	for id, term := range terms {
-		if isOfLetters(term) && len(term) >= minStemLength && !f.functionWords[int32(id)] {
+		if IsOfLetters(term) && len(term) >= minStemLength && !f.functionWords[int32(id)] {
 			stem := stem(term)
 			stems[stem] = append(stems[stem], int32(id))
 		}
@@ -115,9 +115,9 @@ func (f *foundLanguages) stems(terms []string, stem func(term string) string) ma
 	return stems
 }
 
-// forms returns the terms that are forms of a word.
-func (f *foundLanguages) forms(word string) (terms []int32) {
-	if len(word) < minStemLength || !isOfLetters(word) {
+// Forms returns the terms of the index that are forms of a word.
+func (f *Languages) Forms(word string) (terms []int32) {
+	if len(word) < minStemLength || !IsOfLetters(word) {
 		return nil
 	}
 	for _, language := range f.all {
@@ -126,10 +126,10 @@ func (f *foundLanguages) forms(word string) (terms []int32) {
 	return terms
 }
 
-// compound returns the terms that a word begins with and those that it ends with. The word is cut
+// Compound returns the terms that a word begins with and those that it ends with. The word is cut
 // where both are known, else where the longer one is.
-func (f *foundLanguages) compound(word string) (first, last []int32) {
-	if len(word) < minCompoundLength || !isOfLetters(word) {
+func (f *Languages) Compound(word string) (first, last []int32) {
+	if len(word) < minCompoundLength || !IsOfLetters(word) {
 		return nil, nil
 	}
 	longest := 0

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import "strings"
 
@@ -102,8 +102,8 @@ func simplified(r rune) rune {
 	return r
 }
 
-// simplify writes a text in simplified characters.
-func simplify(text string) string {
+// Simplify writes a text in simplified characters.
+func Simplify(text string) string {
 	for _, r := range text {
 		if simplified(r) != r {
 			return strings.Map(simplified, text)

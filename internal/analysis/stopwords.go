@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"strings"
@@ -34,6 +34,9 @@ var requestWords = func() map[string]bool {
 	}
 	return set
 }()
+
+// IsRequestWord reports whether a term is common in requests.
+func IsRequestWord(term string) bool { return requestWords[term] }
 
 func wordSet(words string) map[string]bool {
 	set := make(map[string]bool)

@@ -1,0 +1,184 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Where a query is cut: values, identifiers, and the ends of sentences.
+
+// Values in a query. The query "create a file called 'minutes.txt'" asks for a tool that
+// creates files. Text in quotes or angle brackets, file names, addresses and links are
+// values: the tool will be called with them. A value may still say what the tool is about,
+// so it counts, but less.
+
+const maxQuoted = 256 // bytes between quotes; a longer quote is not a value
+
+// quotes are the marks that enclose a value, opening -> closing.
+var quotes = map[rune]string{'"': "\"", '\'': "'", '“': "”", '‘': "’", '「': "」", '『': "』", '《': "》", '<': ">", '`': "`"}
+
+// NextValue returns where the next value at or after i begins and ends. Both are the end
+// of the text if there is no value. Neither start nor end is inside a word.
+func NextValue(text string, i int) (start, end int) {
+	before := ' '
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if closing, opens := quotes[r]; opens {
+			if end := quoteEnd(text, i, i+size, closing, before); end > 0 {
+				return i, end
+			}
+		}
+		if !isTokenRune(before) && isTokenRune(r) {
+			if end := tokenEnd(text, i); isValue(text[i:end]) {
+				return i, end
+			}
+		}
+		before = r
+		i += size
+	}
+	return len(text), len(text)
+}
+
+// quoteEnd returns where the quote that opened at start ends, or 0 if it is not a quote.
+// An apostrophe inside or after a word is not a quote.
+func quoteEnd(text string, start, inner int, closing string, before rune) int {
+	if text[start] == '\'' && isOfWord(before) {
+		return 0
+	}
+	for i := inner; i < min(len(text), inner+maxQuoted); {
+		length := strings.Index(text[i:min(len(text), inner+maxQuoted)], closing)
+		if length < 0 {
+			return 0
+		}
+		end := i + length + len(closing)
+		if next, _ := utf8.DecodeRuneInString(text[end:]); closing != "'" || !isOfWord(next) {
+			return end
+		}
+		i = end
+	}
+	return 0
+}
+
+// isTokenRune reports whether r may stand in a file name or an address.
+func isTokenRune(r rune) bool {
+	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || isOfWord(r)
+}
+
+func tokenEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !isTokenRune(r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// isValue reports whether a token is a link, an address, a version or a file name. All but
+// links have a dot or an at sign between letters or digits.
+func isValue(token string) bool {
+	if strings.Contains(token, "://") {
+		return true
+	}
+	for i := 1; i+1 < len(token); i++ {
+		if (token[i] == '.' || token[i] == '@') && isWordByte(token[i-1]) && isWordByte(token[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWordByte(c byte) bool { return byteClasses[c] != NoLetter }
+
+func isOfWord(r rune) bool { return ClassOf(r) != NoLetter && ClassOf(r) != Ideograph }
+
+// Identifiers in a query. Cut into words, 9123a4b056c7d890e1f2a3f4 is some letters and numbers,
+// which every tool has that shows a UUID as an example. So an identifier of a query is no words:
+//
+//	a run of letters and digits that changes between the two 4 times    9x8y7z
+//	8 hexadecimal digits or more, both letters and decimal digits       c03f2a1b
+//	what follows these after hyphens                                    -a4b0-56c7d890e1f2
+//
+// A single letter from A to Z is no word either, but joins its neighbour ("e mail" ~ "email").
+// A query of nothing else keeps its words: "v21", "C".
+//
+// Leaving identifiers out changes the means of the eight public sets by -0.0 of recall at 5 and
+// -0.0 of MRR, since these sets have few. On the tasks over MCP servers, it adds 1.2 of recall
+// at 10 and 0.6 of MRR.
+
+const (
+	minSwitches  = 4
+	minHexDigits = 8
+)
+
+// NextIdentifier returns where the next identifier at or after i begins and ends. Both are the
+// end of the text if there is no identifier. i is not inside a word.
+func NextIdentifier(text string, i int) (start, end int) {
+	for i < len(text) {
+		if c := text[i]; byteClasses[c] == NoLetter || c >= 0x80 {
+			i++
+			continue
+		}
+		end := asciiRunEnd(text, i)
+		if !isIdentifier(text[i:end]) {
+			i = end
+			continue
+		}
+		for end+1 < len(text) && text[end] == '-' && isASCIIWord(text[end+1]) {
+			end = asciiRunEnd(text, end+1)
+		}
+		return i, end
+	}
+	return len(text), len(text)
+}
+
+func asciiRunEnd(text string, i int) int {
+	for i < len(text) && isASCIIWord(text[i]) {
+		i++
+	}
+	return i
+}
+
+// isASCIIWord reports whether c is an ASCII letter or digit.
+func isASCIIWord(c byte) bool { return c < 0x80 && byteClasses[c] != NoLetter }
+
+// isIdentifier reports whether a run of ASCII letters and digits is an identifier.
+func isIdentifier(run string) bool {
+	if len(run) <= minSwitches || !strings.ContainsAny(run, "0123456789") {
+		return false
+	}
+	switches, isHex := 0, true
+	for i := range len(run) {
+		isDigit := byteClasses[run[i]] == Digit
+		if !isDigit && (run[i]|0x20) > 'f' {
+			isHex = false
+		}
+		if i > 0 && isDigit != (byteClasses[run[i-1]] == Digit) {
+			switches++
+		}
+	}
+	return switches >= minSwitches || isHex && switches > 0 && len(run) >= minHexDigits
+}
+
+// IsSingleLetter reports whether a term is a letter from A to Z.
+func IsSingleLetter(term string) bool { return len(term) == 1 && byteClasses[term[0]] == Lower }
+
+// SentenceEnd returns where the sentence at i ends. That is the length of the text if
+// nothing ends the sentence.
+func SentenceEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch r {
+		case '\n', '。', '！', '？', '；':
+			return i
+		case '.', '!', '?', ';':
+			if next, _ := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(next) {
+				return i
+			}
+		}
+	}
+	return i
+}

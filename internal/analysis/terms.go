@@ -1,0 +1,321 @@
+// Package analysis turns text into index terms. It finds the words of a text, their stems by
+// language, and the parts of a query that are no words.
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"github.com/kljensen/snowball/russian"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// An Analyzer turns text into index terms. It numbers the terms in the order in which it meets
+// them. It remembers every word, so a word costs only one look-up the second time. It is for
+// one goroutine at a time.
+//
+//	"Re-run the HTTP2Server's workflows"  -> re run http 2 server workflow
+//	"naïve café"                          -> naiv cafe
+//	"创建日历事件"                          -> 创 建 日 历 事 件 创建 建日 日历 历事 事件
+//
+// A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
+// Words are lower-cased, stripped of diacritics and stemmed as English; words in Cyrillic are
+// stemmed as Russian. Runs of Chinese, Japanese and Korean characters become single characters
+// and pairs, in simplified form. Stop words are left out. Words that were cut are kept aside,
+// whole: "youtube" of "YouTube".
+type Analyzer struct {
+	Terms   []string         // number -> term
+	Numbers map[string]int32 // term -> number
+	Wholes  []Whole          // of the texts that were appended, until the caller empties it
+
+	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
+	spare []int32
+}
+
+// A Whole is a word that camel case or digits cut into several words, as one term. Makers of
+// tools write "MongoDB" and "mongodb", "YouTube" and "youtube", "S3" and "s3".
+type Whole struct {
+	Term     int32
+	From, To int // its words, in the terms that were appended
+}
+
+// NoTerm is in the place of the number of a term where there is none.
+const NoTerm = -1
+
+// New returns an Analyzer that has met no terms.
+func New() *Analyzer {
+	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32)}
+}
+
+// Append adds the numbers of the terms of text to terms, and its wholes to z.wholes.
+func (z *Analyzer) Append(terms []int32, text string) []int32 {
+	start, from, words := 0, 0, 0 // of the words before i without anything between them
+	for i := 0; i < len(text); {
+		class, end := WordAt(text, i)
+		if class == NoLetter || class == Ideograph {
+			if words > 1 {
+				z.appendWhole(text[start:i], from, len(terms))
+			}
+			words = 0
+		} else {
+			if words == 0 {
+				start, from = i, len(terms)
+			}
+			words++
+		}
+		switch class {
+		case NoLetter:
+		case Ideograph:
+			terms = z.AppendIdeographs(terms, text[i:end])
+		default:
+			if n := z.Number(text[i:end], class); n != NoTerm {
+				terms = append(terms, n)
+			}
+		}
+		i = end
+	}
+	if words > 1 {
+		z.appendWhole(text[start:], from, len(terms))
+	}
+	return terms
+}
+
+// The lengths of the longest words that count whole. Longer words are names of functions, which
+// nobody writes in another way, or with a digit, something and its number.
+const (
+	maxWholeBytes      = 16
+	maxDigitWholeBytes = 3
+)
+
+// appendWhole adds a word to z.wholes, if it is not too long.
+func (z *Analyzer) appendWhole(word string, from, to int) {
+	if len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
+		return
+	}
+	if n := z.Number(word, Lower); n != NoTerm {
+		z.Wholes = append(z.Wholes, Whole{n, from, to})
+	}
+}
+
+// AppendIdeographs adds the numbers of the terms of a run of ideographs to terms.
+func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
+	run = Simplify(run)
+	add := func(start, end int) {
+		if n := z.Number(run[start:end], Ideograph); n != NoTerm {
+			terms = append(terms, n)
+		}
+	}
+	for i, r := range run {
+		add(i, i+utf8.RuneLen(r))
+	}
+	before := 0
+	for i, r := range run {
+		if i > 0 {
+			add(before, i+utf8.RuneLen(r))
+		}
+		before = i
+	}
+	return terms
+}
+
+// Term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is
+// stemmed too, since its forms are terms: "gets" is no stop word.
+func (z *Analyzer) Term(word string) string {
+	if n := z.Number(word, Lower); n != NoTerm {
+		return z.Terms[n]
+	}
+	return english.Stem(word, true)
+}
+
+// TermsOf returns the Terms of the words of a line.
+func (z *Analyzer) TermsOf(line string) []string {
+	words := strings.Fields(line)
+	for i := range words {
+		words[i] = z.Term(words[i])
+	}
+	return words
+}
+
+// IsBare reports whether a text has no term.
+func (z *Analyzer) IsBare(text string) bool {
+	z.spare = z.Append(z.spare[:0], text)
+	return len(z.spare) == 0
+}
+
+// Remembered returns how many words the Analyzer remembers.
+func (z *Analyzer) Remembered() int { return len(z.words) }
+
+// Number returns the number of a word's term, or NoTerm if it has none, such as a stop word.
+func (z *Analyzer) Number(word string, class Class) int32 {
+	n, known := z.words[word]
+	if known {
+		return n
+	}
+	n = NoTerm
+	if term := termOf(word, class); term != "" {
+		if n, known = z.Numbers[term]; !known {
+			term = strings.Clone(term) // else the term keeps its whole text in memory
+			n = int32(len(z.Terms))
+			z.Terms = append(z.Terms, term)
+			z.Numbers[term] = n
+		}
+	}
+	z.words[strings.Clone(word)] = n
+	return n
+}
+
+// maxTermBytes is the length of the longest word that becomes a term. A longer word is data.
+const maxTermBytes = 64
+
+// termOf returns the term of a word, or "" if it has none, such as a stop word.
+func termOf(word string, class Class) string {
+	if class == Ideograph {
+		if chineseStopWords[word] {
+			return ""
+		}
+		return word
+	}
+	if len(word) > maxTermBytes {
+		return ""
+	}
+	term := strings.ToLower(word)
+	if r, _ := utf8.DecodeRuneInString(term); unicode.Is(unicode.Cyrillic, r) {
+		return russian.Stem(strings.ReplaceAll(term, "ё", "е"), true) // й is a letter, not и with a mark
+	}
+	term = naming.StripDiacritics(term)
+	switch {
+	case stopWords[term]:
+		return ""
+	case len(term) > 2 && class != Digit: // numbers are not stemmed
+		return english.Stem(term, true)
+	default:
+		return term
+	}
+}
+
+// WordAt returns where the run that begins at i ends: a word, a run of ideographs, or a
+// character that is neither. class is that of the run's first character.
+func WordAt(text string, i int) (class Class, end int) {
+	class, size := ClassAt(text, i)
+	end = i + size
+	if class == NoLetter {
+		return class, end
+	}
+	for before := class; end < len(text); end += size {
+		here := byteClasses[text[end]]
+		if here == before && here != Upper { // in most places of most words
+			size = 1
+			continue
+		}
+		here, size = ClassAt(text, end)
+		switch {
+		case here == NoLetter || before == Lower && here == Upper || here == Upper && isCapitalized(text, end+size):
+			return class, end
+		case here != before && (here == Digit || before == Digit || here == Ideograph || before == Ideograph):
+			return class, end
+		}
+		before = here
+	}
+	return class, end
+}
+
+// isCapitalized reports whether the capital before i begins a word. The last capital of
+// HTTPServer begins Server. The L of URLs begins no word: one lower-case letter after a capital
+// is a plural.
+func isCapitalized(text string, i int) bool {
+	for range 2 {
+		if i >= len(text) {
+			return false
+		}
+		class, size := ClassAt(text, i)
+		if class != Lower {
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+// A Class says which part a character has in words.
+type Class uint8
+
+const (
+	NoLetter Class = iota // none: a blank, a sign
+	Lower
+	Upper
+	Digit
+	Caseless  // a letter of a script without cases, or a mark on a letter
+	Ideograph // of a script without blanks between words
+	wide      // of a byte: not ASCII
+)
+
+// ClassAt returns the class of the character at i, which is not the end, and its size.
+func ClassAt(text string, i int) (class Class, size int) {
+	if class := byteClasses[text[i]]; class != wide {
+		return class, 1
+	}
+	r, size := utf8.DecodeRuneInString(text[i:])
+	return unicodeClassOf(r), size
+}
+
+// ClassOf returns the class of a character.
+func ClassOf(r rune) Class {
+	if r < utf8.RuneSelf {
+		return byteClasses[r]
+	}
+	return unicodeClassOf(r)
+}
+
+// byteClasses spare ASCII characters the look-ups of package unicode.
+var byteClasses = func() (classes [256]Class) {
+	for c := range classes {
+		if classes[c] = wide; c < utf8.RuneSelf {
+			classes[c] = unicodeClassOf(rune(c))
+		}
+	}
+	return classes
+}()
+
+func unicodeClassOf(r rune) Class {
+	switch {
+	case isCommonHan(r):
+		return Ideograph
+	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return Ideograph
+	case unicode.IsLower(r):
+		return Lower
+	case unicode.IsUpper(r):
+		return Upper
+	case unicode.IsDigit(r):
+		return Digit
+	case unicode.IsLetter(r) || unicode.Is(unicode.Mn, r):
+		return Caseless
+	default:
+		return NoLetter
+	}
+}
+
+// HanEnd returns where the run of Chinese characters at i ends.
+func HanEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !isCommonHan(r) && !unicode.Is(unicode.Han, r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// isCommonHan reports whether r is in the block of nearly all Chinese characters in use, which
+// has nothing else. It spares them the look-up.
+func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }
+
+// IsOfLetters reports whether a term is neither a number nor ideographs.
+func IsOfLetters(term string) bool {
+	class, _ := ClassAt(term, 0)
+	return class != Digit && class != Ideograph
+}
