@@ -7,6 +7,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -35,7 +36,7 @@ import (
 //	         a word that people ask with ("give", "details"), 0.5 for a term that an
 //	         unknown word may have been meant for; for another spelling of a word 0.6,
 //	         for a synonym 0.4, for a word of the thesaurus 0.2; for a word of another
-//	         language at most 1 (bm25_meanings.go); for the word with other endings in
+//	         language at most 1 (bm25_words.go); for the word with other endings in
 //	         German, Spanish and French, and for a part of a compound 0.8; for two
 //	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
 //	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
@@ -85,7 +86,7 @@ import (
 //	identifiers are no words       +18.7  +19.8   analysis/queries.go
 //	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; analysis/terms.go
 //	slips in any query             +18.9  +20.1   near/terms.go
-//	two languages                  +19.3  +20.8   bm25_meanings.go
+//	two languages                  +19.3  +20.8   bm25_words.go
 //	the thesaurus                  +19.8  +21.2   lexicon/lexicon.txt
 //	descriptions of namespaces                    bm25_namespaces.go; the sets have none
 //
@@ -168,7 +169,7 @@ type bm25 struct {
 	field        [fields]Field
 	mean         [fields]float64 // mean length
 
-	lexicon *Lexicon
+	lexicon *lexicon.Lexicon
 	options BM25Options
 	all     []Document // that the Indexer was given
 	docOf   []int32    // number of a document here -> in all; nil means that docs is all
@@ -242,7 +243,10 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
-		lexicon: cmp.Or(o.Lexicon, builtInLexicon), options: o, all: all, docs: docs, docOf: docOf,
+		lexicon: lexicon.BuiltIn, options: o, all: all, docs: docs, docOf: docOf,
+	}
+	if o.Lexicon != nil {
+		x.lexicon = o.Lexicon.tables
 	}
 	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{

@@ -181,7 +181,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 func (s *bm25Scratch) weigh(x *bm25) {
 	s.query.terms = s.query.terms[:0]
 	unknown, wholes, partsEnd := 0, s.analyzer.Wholes, 0
-	if x.lexicon.hasOwnMeanings() {
+	if x.lexicon.HasOwnMeanings() {
 		s.readOwn(x)
 	}
 	for _, n := range s.texts {

@@ -1,13 +1,8 @@
 package search_test
 
 import (
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,278 +10,109 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// lexiconLines returns the lines of each section of the lexicon, without its comments.
-func lexiconLines(t *testing.T) map[string][]string {
-	t.Helper()
-	text, err := os.ReadFile("lexicon.txt")
-	require.NoError(t, err)
-	sections := map[string][]string{}
-	section := ""
-	for _, line := range strings.Split(string(text), "\n") {
-		if name, begins := strings.CutPrefix(line, "== "); begins {
-			section = name
-		} else if line != "" && line[0] != '#' {
-			sections[section] = append(sections[section], line)
-		}
-	}
-	return sections
-}
-
-// A line has a word and at most three others, spelled so that they become terms.
-func TestLexiconFormat(t *testing.T) {
-	english := regexp.MustCompile(`^[a-z0-9]+( [a-z0-9]+)*$`)
-	sections := lexiconLines(t)
-	for _, section := range []string{"spellings", "synonyms", "thesaurus", "meanings"} {
-		assert.NotEmpty(t, sections[section], "the section %q", section)
-	}
-	for _, section := range []string{"spellings", "synonyms"} {
-		for _, line := range sections[section] {
-			assert.Regexp(t, english, line)
-		}
-	}
-	heads := map[string]bool{}
-	for _, line := range sections["thesaurus"] {
-		words := strings.Fields(line)
-		assert.Regexp(t, english, line)
-		assert.Len(t, words, min(4, max(2, len(words))), "%q", line)
-		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(words))), len(words), "different words in %q", line)
-		assert.False(t, heads[words[0]], "a second line for %q", words[0])
-		heads[words[0]] = true
-	}
-	seen := map[string]bool{}
-	for _, line := range sections["meanings"] {
-		word, meanings, found := strings.Cut(line, "\t")
-		assert.False(t, seen[word], "a second line for %q", word)
-		seen[word] = true
-		assert.False(t, strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Han, r) }), "%q is Chinese", word)
-		assert.LessOrEqual(t, utf8.RuneCountInString(word), 8, "characters of %q", word)
-		if !found {
-			continue
-		}
-		list := strings.Split(meanings, "; ")
-		assert.LessOrEqual(t, len(list), 3, "meanings of %q", word)
-		for i, meaning := range list {
-			assert.Regexp(t, english, meaning, "%q", line)
-			assert.NotContains(t, list[:i], meaning, "%q", line)
-		}
-	}
-}
-
-// opposites are pairs of words that no line of the lexicon may mix up.
-const opposites = `
-open close
-start stop
-start end
-begin end
-create delete
-add remove
-add delete
-insert delete
-buy sell
-import export
-upload download
-encrypt decrypt
-encode decode
-compress decompress
-zip unzip
-lock unlock
-enable disable
-increase decrease
-raise lower
-up down
-login logout
-signin signout
-subscribe unsubscribe
-follow unfollow
-connect disconnect
-attach detach
-mount unmount
-install uninstall
-show hide
-pull push
-send receive
-borrow lend
-lock release
-accept reject
-approve reject
-approve deny
-allow deny
-allow block
-grant revoke
-deposit withdraw
-deposit withdrawal
-debit credit
-income expense
-revenue cost
-profit loss
-asset liability
-arrive depart
-arrival departure
-arrive leave
-checkin checkout
-sunrise sunset
-first last
-oldest newest
-minimum maximum
-min max
-least most
-highest lowest
-left right
-north south
-east west
-before after
-past future
-yesterday tomorrow
-source target
-source destination
-input output
-read write
-question answer
-request response
-client server
-buyer seller
-parent child
-public private
-online offline
-success failure
-valid invalid
-active inactive
-expand collapse
-merge split
-join leave
-enter exit
-win lose
-hot cold
-hire fire
-on off
-pause resume
-mute unmute
-pin unpin
-archive unarchive
-archive restore
-backup restore
-delete restore
-delete recover
-undo redo
-freeze unfreeze
-block unblock
-ban unban
-assign unassign
-bind unbind
-publish unpublish
-deploy undeploy
-increment decrement
-ascending descending
-asc desc
-horizontal vertical
-ancient modern
-male female
-husband wife
-new old
-early late
-cheap expensive
-fast slow
-long short
-save discard
-save delete
-activate deactivate
-positive negative
-forward backward
-forward reverse
-next previous
-inbound outbound
-incoming outgoing
-internal external
-local remote
-synchronous asynchronous
-serialize deserialize
-marshal unmarshal
-plus minus
-multiply divide
-add subtract
-numerator denominator
-speed slow
-day night
-morning evening
-summer winter
-spring autumn
-birth death
-teacher student
-doctor patient
-employer employee
-landlord tenant
-lender borrower
-sender recipient
-sender receiver
-winner loser
-supply demand
-bull bear
-bid ask
-pass fail
-correct wrong
-true false
-yes no
-full empty
-sync unsync
-register unregister
-load unload
-fold unfold
-wrap unwrap
-escape unescape
-link unlink
-mark unmark
-like dislike
-like unlike
-star unstar
-select deselect
-check uncheck
-suspend resume
-stop resume
-increase reduce
-grow shrink
-gain loss
-gain lose
-inflate deflate
-gather scatter
-append prepend
-prefix suffix
-head tail
-top bottom
-odd even
+const ownLexicon = `# of a company
+== spellings
+kubernetes k8s
+== synonyms
+falcon procurement
+== thesaurus
+bonus payroll
+== meanings
+pto	paid leave; vacation
+采购单	procurement order
 `
 
-// No line gives a word the meaning of its opposite.
-func TestLexiconHasNoOpposites(t *testing.T) {
-	opposite := map[string][]string{}
-	for pair := range strings.Lines(opposites) {
-		if words := strings.Fields(pair); len(words) == 2 {
-			opposite[words[0]] = append(opposite[words[0]], words[1])
-			opposite[words[1]] = append(opposite[words[1]], words[0])
-		}
+// A line of meanings may be written in several ways.
+func TestLexiconMeaningsAsWritten(t *testing.T) {
+	docs := []search.Document{doc("vacation_request", ""), doc("paid_leave", ""), doc("weather", "")}
+	for _, line := range []string{"pto\tpaid leave; vacation", "PTO \t Paid-Leave;Vacation", "  pto\t\tpaid   leave ;vacation\r"} {
+		lexicon, err := search.ParseLexicon("== meanings\n" + line)
+		require.NoError(t, err, "%q", line)
+		s := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, docs...)
+		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("pto")), "%q", line)
 	}
-	check := func(line string, words []string) {
-		for _, word := range words {
-			for _, other := range opposite[word] {
-				assert.NotContains(t, words, other, "%q has %q and its opposite", line, word)
-			}
-		}
+}
+
+// A company's own words find its tools, and the explanation names the line.
+func TestLexiconOwn(t *testing.T) {
+	docs := []search.Document{
+		doc("list_kubernetes_pods", ""),
+		doc("procurement_order", "Of a supplier"),
+		doc("payroll_run", ""),
+		doc("request_leave", "Paid, for some days"),
+		doc("weather", "Of a city"),
 	}
-	sections := lexiconLines(t)
-	for _, section := range []string{"spellings", "synonyms"} {
-		for _, line := range sections[section] {
-			check(line, strings.Fields(line))
-		}
+	lexicon, err := search.ParseLexicon(ownLexicon)
+	require.NoError(t, err)
+	own := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, docs...)
+	plain := bm25Catalog(t, search.BM25Options{}, docs...)
+	for _, tt := range []struct {
+		query, line string
+		want        int
+	}{
+		{"K8s", "line 3 of the own lexicon", 0},
+		{"k8s", "line 3 of the own lexicon", 0},
+		{"falcon", "line 5 of the own lexicon", 1},
+		{"bonus", "line 7 of the own lexicon", 2},
+		{"PTO", "line 9 of the own lexicon", 3},
+		{"my PTO please", "line 9 of the own lexicon", 3},
+		{"查看采购单", "line 10 of the own lexicon", 1},
+		{"採購單", "line 10 of the own lexicon", 1},
+	} {
+		q := search.ParseQuery(tt.query)
+		got := bestOf(t, own, q)
+		require.NotEmpty(t, got, tt.query)
+		assert.Equal(t, tt.want, got[0], tt.query)
+		e, err := own.(search.Explainer).Explain(t.Context(), q, tt.want)
+		require.NoError(t, err)
+		assert.Contains(t, e.String(), tt.line, tt.query)
+		e, err = plain.(search.Explainer).Explain(t.Context(), q, tt.want)
+		require.NoError(t, err)
+		assert.NotContains(t, e.String(), "own lexicon", tt.query)
 	}
-	for _, line := range sections["thesaurus"] {
-		words := strings.Fields(line)
-		for _, other := range opposite[words[0]] {
-			assert.NotContains(t, words, other, "%q has the opposite of its word", line)
-		}
+	assert.Equal(t, []int{4}, bestOf(t, own, search.ParseQuery("天气")), "a word of the lexicon of every index")
+}
+
+func TestParseLexiconErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"a b":                                       "line 1: a line before the first section",
+		"== synonims\na b":                          `line 1: no section "synonims"`,
+		"== synonyms\n\nfalcon":                     "line 3: want two words or more",
+		"== synonyms\nthe falcon":                   `line 2: "the" is a word that searches leave out`,
+		"== spellings\nsign-on sso":                 `line 2: "sign-on" is read as several words`,
+		"== spellings\n发票 fapiao":                   `line 2: "发票" is in Chinese`,
+		"== meanings\npto paid leave":               "line 2: want a word, a tab",
+		"== meanings\npto\t":                        "line 2: want a word, a tab",
+		"== meanings\nbig red\tprocurement":         `line 2: "big red" is read as several words`,
+		"== meanings\npto\ta; b; c; d":              "line 2: 4 meanings; at most 3 count",
+		"== synonyms\nfalcon \xff":                  "line 2: not UTF-8",
+		"== synonyms\n" + strings.Repeat("x", 1025): "line 2: 1025 bytes",
+		strings.Repeat("\n", 1<<20+1):               "1048577 bytes",
+		strings.Repeat("one line\n", 100):           "line 20:",
+	} {
+		lexicon, err := search.ParseLexicon(text)
+		assert.ErrorContains(t, err, want, "%.40q", text)
+		assert.Nil(t, lexicon, "%.40q", text)
 	}
-	for _, line := range sections["meanings"] {
-		_, meanings, _ := strings.Cut(line, "\t")
-		check(line, strings.Split(meanings, "; "))
-	}
+	_, err := search.ParseLexicon(strings.Repeat("one line\n", 100))
+	assert.NotContains(t, err.Error(), "line 21:", "at most 20 errors")
+}
+
+func TestLexiconCheck(t *testing.T) {
+	docs := []search.Document{doc("procurement_order", "Of a supplier")}
+	lexicon, err := search.ParseLexicon("== synonyms\nfalcon procurement\nprocurement falcon\norders order\nzebra giraffe\n" +
+		"== thesaurus\nbonus payroll\n== meanings\npto\tpaid leave\norder\torders\n采购\tprocurement\n")
+	require.NoError(t, err)
+	findings, err := lexicon.Check(t.Context(), docs)
+	require.NoError(t, err)
+	assert.Equal(t, []search.LexiconFinding{
+		{Line: 3, Detail: "repeats line 2"},
+		{Line: 4, Detail: "a word of the line stands for itself"},
+		{Line: 5, Detail: "no tool has a word of the line that it could find"},
+		{Line: 7, Detail: "no tool has a word of the line that it could find"},
+		{Line: 9, Detail: "no tool has a word of the line that it could find"},
+		{Line: 10, Detail: `"order" stands for itself`},
+	}, findings)
 }
 
 // Questions in Chinese find tools in English, and the other way round.

@@ -1,7 +1,6 @@
-package search
+package lexicon
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,32 +10,26 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
-// A company's own lexicon: reading and checking it. Its format is that of lexicon.txt. A line that
-// begins with "#" is a comment, and a line "== name" begins a section:
-//
-//	== spellings    a word and its other spellings            kubernetes k8s
-//	== synonyms     words with about the same meaning         customer client
-//	== thesaurus    a word, and what it may have to do with   homestay lodging rental
-//	== meanings     a word, a tab, what it means in English   pto<tab>paid leave; vacation
-//
-// The words of spellings and synonyms stand for one another, and those of the thesaurus for the
-// first of the line. Up to three meanings count, the best first, each of some words. A word that
-// begins a line of meanings is Chinese, or a single word of letters and digits.
+// A company's own lexicon: reading and checking it. search.ParseLexicon says what its sections
+// are; those of lexicon.txt are the same.
 
-// MaxLexiconBytes is the length of the longest text that ParseLexicon reads.
-const MaxLexiconBytes = 1 << 20
+// MaxBytes is the length of the longest text that Parse reads.
+const MaxBytes = 1 << 20
 
-// MaxLexiconLine is the length in bytes of the longest line of a lexicon.
-const MaxLexiconLine = 1 << 10
+// MaxLine is the length in bytes of the longest line of a lexicon.
+const MaxLine = 1 << 10
 
-const maxLexiconErrors = 20 // told at once
+// MaxMeanings is how many meanings of a word count.
+const MaxMeanings = 3
 
-// ParseLexicon reads a company's own lexicon. Its error names the lines that are wrong, at most 20.
-func ParseLexicon(text string) (*Lexicon, error) {
-	if len(text) > MaxLexiconBytes {
-		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxLexiconBytes)
+const maxErrors = 20 // told at once
+
+// Parse reads a company's own lexicon. Its error names the lines that are wrong, at most 20.
+func Parse(text string) (*Lexicon, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxBytes)
 	}
-	var own []lexiconLine
+	var own []ownLine
 	var wrong []error
 	section, number := "", 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -48,17 +41,17 @@ func ParseLexicon(text string) (*Lexicon, error) {
 		case line == "" || line[0] == '#':
 			continue
 		case begins:
-			if section = strings.TrimSpace(name); !slices.Contains(lexiconSections, section) {
-				err = fmt.Errorf("no section %q; want %s", section, strings.Join(lexiconSections, ", "))
+			if section = strings.TrimSpace(name); !slices.Contains(sections, section) {
+				err = fmt.Errorf("no section %q; want %s", section, strings.Join(sections, ", "))
 			}
 		default:
 			if section == "meanings" && utf8.ValidString(line) {
 				line = tidyMeanings(line)
 			}
 			err = checkLine(section, line)
-			own = append(own, lexiconLine{number, section, line})
+			own = append(own, ownLine{number, section, line})
 		}
-		if err != nil && len(wrong) < maxLexiconErrors {
+		if err != nil && len(wrong) < maxErrors {
 			wrong = append(wrong, fmt.Errorf("toolsearch: lexicon, line %d: %w", number, err))
 		}
 	}
@@ -68,13 +61,13 @@ func ParseLexicon(text string) (*Lexicon, error) {
 	return newLexicon(own), nil
 }
 
-var lexiconSections = []string{"spellings", "synonyms", "thesaurus", "meanings"}
+var sections = []string{"spellings", "synonyms", "thesaurus", "meanings"}
 
 // checkLine reports what is wrong with a line of a section.
 func checkLine(section, line string) error {
 	switch {
-	case len(line) > MaxLexiconLine:
-		return fmt.Errorf("%d bytes; at most %d are read", len(line), MaxLexiconLine)
+	case len(line) > MaxLine:
+		return fmt.Errorf("%d bytes; at most %d are read", len(line), MaxLine)
 	case !utf8.ValidString(line):
 		return errors.New("not UTF-8")
 	case section == "":
@@ -116,8 +109,8 @@ func checkMeanings(line string) error {
 		return errors.New("want a word, a tab, and what it means")
 	case english == "" && !isChinese:
 		return fmt.Errorf("%q has no meaning", word)
-	case english != "" && strings.Count(english, ";") >= len(meaningWeights):
-		return fmt.Errorf("%d meanings; at most %d count", 1+strings.Count(english, ";"), len(meaningWeights))
+	case english != "" && strings.Count(english, ";") >= MaxMeanings:
+		return fmt.Errorf("%d meanings; at most %d count", 1+strings.Count(english, ";"), MaxMeanings)
 	case !isChinese:
 		return checkWord(word)
 	}
@@ -141,24 +134,21 @@ func checkWord(word string) error {
 	return nil
 }
 
-// A LexiconFinding is a line of a company's own lexicon that does nothing.
-type LexiconFinding struct {
+// A Finding is a line of a company's own lexicon that does nothing.
+type Finding struct {
 	Line   int    // of the lexicon, from 1
 	Detail string // what is wrong with the line, in English
 }
 
-// Check lists the lines of a company's own lexicon that do nothing over the documents: those whose
-// words no document has, those that map a word to itself, and those that repeat another line.
-func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding, error) {
-	x, err := BM25Options{}.index(ctx, docs)
-	if err != nil {
-		return nil, err
-	}
-	var findings []LexiconFinding
+// Findings lists the lines of a company's own lexicon that do nothing over an index that knows
+// some terms: those whose words no document has, those that map a word to itself, and those that
+// repeat another line.
+func (l *Lexicon) Findings(known func(term string) bool) []Finding {
+	var findings []Finding
 	z, first := analysis.New(), make(map[string]int)
 	for _, line := range l.own {
 		add := func(format string, args ...any) {
-			findings = append(findings, LexiconFinding{line.number, fmt.Sprintf(format, args...)})
+			findings = append(findings, Finding{line.number, fmt.Sprintf(format, args...)})
 		}
 		key, words := line.section, z.TermsOf(line.text)
 		targets := words // what a tool must have one of
@@ -186,9 +176,9 @@ func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding,
 		} else {
 			first[key] = line.number
 		}
-		if len(targets) > 0 && !slices.ContainsFunc(targets, func(term string) bool { _, known := x.ids[term]; return known }) {
+		if len(targets) > 0 && !slices.ContainsFunc(targets, known) {
 			add("no tool has a word of the line that it could find")
 		}
 	}
-	return findings, nil
+	return findings
 }

@@ -1,0 +1,214 @@
+// Package lexicon has the words that stand for other words: those of every index, and what a
+// company adds to them.
+package lexicon
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+)
+
+// The tables of a lexicon. lexicon.txt is the lexicon of every index.
+//
+// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
+// tools, and not from the queries that a searcher is measured with. A Chinese word without
+// English says nothing. It is there because its characters would: 关于, about, is not 关, to close.
+
+//go:embed lexicon.txt
+var builtIn string
+
+// A Lexicon says what words of a query stand for: those of lexicon.txt, and a company's own, which
+// come first. Parse reads one. It never changes, and is safe for concurrent use.
+type Lexicon struct {
+	own []ownLine
+
+	// The tables are read at the first query that needs them.
+	Synonyms  func() map[string][]Synonym // a stemmed word -> the other words of its groups, the nearest first
+	Thesaurus func() map[string][]Synonym // a stemmed word -> what it may have to do with, the likeliest first
+	Meanings  func() Meanings             // in English
+	Chinese   func() map[string][]Synonym // a stemmed English word -> the Chinese words that it stands for, the best first
+}
+
+// An ownLine is a line of a company's own lexicon.
+type ownLine struct {
+	number        int // in the file, from 1
+	section, text string
+}
+
+// BuiltIn is the lexicon of every index.
+var BuiltIn = newLexicon(nil)
+
+func newLexicon(own []ownLine) *Lexicon {
+	l := &Lexicon{own: own}
+	l.Synonyms = sync.OnceValue(l.readSynonyms)
+	l.Thesaurus = sync.OnceValue(l.readThesaurus)
+	l.Meanings = sync.OnceValue(l.readMeanings)
+	l.Chinese = sync.OnceValue(l.readChinese)
+	return l
+}
+
+// lines calls yield with the lines of a section: the company's own with their numbers, then those
+// of lexicon.txt with 0.
+func (l *Lexicon) lines(section string) func(yield func(number int, line string) bool) {
+	return func(yield func(number int, line string) bool) {
+		for _, own := range l.own {
+			if own.section == section && !yield(own.number, own.text) {
+				return
+			}
+		}
+		_, text, _ := strings.Cut(builtIn, "\n== "+section+"\n")
+		text, _, _ = strings.Cut(text, "\n== ")
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' && !yield(0, line) {
+				return
+			}
+		}
+	}
+}
+
+// A Synonym is a stemmed word that may stand for another word, and its weight if it does.
+type Synonym struct {
+	Term   string
+	Weight float64
+	Line   int // of the company's own lexicon, or 0
+}
+
+const (
+	synonymWeight  = 0.4 // of a word with about the same meaning
+	spellingWeight = 0.6 // of another spelling of the word
+	relatedWeight  = 0.2 // of a word of the thesaurus, times the weight of the word itself
+)
+
+func (l *Lexicon) readSynonyms() map[string][]Synonym {
+	all, z := make(map[string][]Synonym), analysis.New()
+	for _, kind := range []struct {
+		section string
+		weight  float64
+	}{{"spellings", spellingWeight}, {"synonyms", synonymWeight}} {
+		for number, group := range l.lines(kind.section) {
+			words := z.TermsOf(group)
+			for i, word := range words {
+				for j, other := range words {
+					if i != j && word != other {
+						all[word] = append(all[word], Synonym{other, kind.weight, number})
+					}
+				}
+			}
+		}
+	}
+	many := z.Term("many") // "how many issues" asks for their count
+	for _, count := range []string{"count", "number", "total"} {
+		all[many] = append(all[many], Synonym{count, synonymWeight, 0})
+	}
+	return all
+}
+
+func (l *Lexicon) readThesaurus() map[string][]Synonym {
+	all, z := make(map[string][]Synonym), analysis.New()
+	for number, line := range l.lines("thesaurus") {
+		words := z.TermsOf(line)
+		for _, word := range words[1:] {
+			if word != words[0] {
+				all[words[0]] = append(all[words[0]], Synonym{word, relatedWeight, number})
+			}
+		}
+	}
+	return all
+}
+
+// Has reports whether a term is a word of the spellings, synonyms or own meanings.
+func (l *Lexicon) Has(term string) bool {
+	if _, known := l.Synonyms()[term]; known || len(l.own) == 0 {
+		return known
+	}
+	_, known := l.Meanings().Numbers[term]
+	return known
+}
+
+// HasOwnMeanings reports whether words that are not Chinese have meanings.
+func (l *Lexicon) HasOwnMeanings() bool { return len(l.own) > 0 && l.Meanings().others }
+
+// Meanings are the words with meanings in English.
+type Meanings struct {
+	Numbers map[string]int32 // a Chinese word, or the term of another -> number
+	English []string         // by number: of the word's line, or "" for a word that says nothing
+	Lines   []int            // by number: of the company's own lexicon, or 0
+	lengths map[pair][]int   // how Chinese words begin -> their lengths in bytes, the longest first
+	others  bool             // whether there are words that are not Chinese
+}
+
+// A pair is the first two characters of a word, the first in the upper half.
+type pair uint64
+
+func (l *Lexicon) readMeanings() Meanings {
+	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int)}, analysis.New()
+	for number, line := range l.lines("meanings") {
+		word, english, _ := strings.Cut(line, "\t")
+		isChinese := analysis.HanEnd(word, 0) == len(word)
+		if isChinese {
+			word = analysis.Simplify(word)
+		} else {
+			word, all.others = z.Term(word), true
+		}
+		if _, isOwn := all.Numbers[word]; isOwn {
+			continue
+		}
+		all.Numbers[word] = int32(len(all.English))
+		all.English, all.Lines = append(all.English, english), append(all.Lines, number)
+		if begins, _ := beginningOf(word); isChinese && !slices.Contains(all.lengths[begins], len(word)) {
+			all.lengths[begins] = append(all.lengths[begins], len(word))
+		}
+	}
+	for _, lengths := range all.lengths {
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
+	}
+	return all
+}
+
+// beginningOf returns the first characters of a word, and the length of the first.
+func beginningOf(word string) (begins pair, length int) {
+	first, length := utf8.DecodeRuneInString(word)
+	begins = pair(first) << 32
+	if length < len(word) {
+		second, _ := utf8.DecodeRuneInString(word[length:])
+		begins |= pair(second)
+	}
+	return begins, length
+}
+
+// Cut returns the length of the longest word that a run of characters begins with, and its
+// number. A character that begins no word is a word without a number, which is analysis.NoTerm.
+func (w Meanings) Cut(run string) (length int, number int32) {
+	begins, first := beginningOf(run)
+	for _, length := range w.lengths[begins] {
+		if length <= len(run) {
+			if number, known := w.Numbers[run[:length]]; known {
+				return length, number
+			}
+		}
+	}
+	if number, known := w.Numbers[run[:first]]; known {
+		return first, number
+	}
+	return first, analysis.NoTerm
+}
+
+func (l *Lexicon) readChinese() map[string][]Synonym {
+	const ranks = 3 // of the English of a line
+	all, z := make(map[string][]Synonym), analysis.New()
+	for rank := range ranks {
+		for number, line := range l.lines("meanings") {
+			word, english, _ := strings.Cut(line, "\t")
+			if words := strings.Split(english, "; "); analysis.HanEnd(word, 0) == len(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
+				stem := z.Term(words[rank])
+				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: number})
+			}
+		}
+	}
+	return all
+}
