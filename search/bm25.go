@@ -9,6 +9,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
 // BM25 for tools.
@@ -179,11 +180,11 @@ type bm25 struct {
 	terms     []string         // number -> term
 	idf       []float32        // by term
 	postings  []bm25Posting
-	bounds    []int32           // postings of term t are postings[bounds[t]:bounds[t+1]]
-	perName   []float32         // by document: 1 / the idf of the terms of its name
-	heads     []heads           // by document
-	nameless  []int32           // documents with a name of stop words only
-	nearTerms func() *nearTerms // built at the first word that no tool has
+	bounds    []int32            // postings of term t are postings[bounds[t]:bounds[t+1]]
+	perName   []float32          // by document: 1 / the idf of the terms of its name
+	heads     []heads            // by document
+	nameless  []int32            // documents with a name of stop words only
+	nearTerms func() *near.Terms // built at the first word that no tool has
 	scratch   sync.Pool
 
 	namespaces *describedNamespaces // nil means that no namespace has a description
@@ -272,7 +273,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 		}
 	}
 	x.languages = analysis.FindLanguages(x.ids, x.terms, x.bounds, len(docs))
-	x.nearTerms = sync.OnceValue(func() *nearTerms { return newNearTerms(x.terms, x.bounds) })
+	x.nearTerms = sync.OnceValue(func() *near.Terms { return near.NewTerms(x.terms, x.bounds) })
 	x.scratch.New = func() any {
 		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), analyzer: analysis.New()}
 	}

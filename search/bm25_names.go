@@ -9,6 +9,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
 // Asking for a tool by its name. Names are compared letter by letter, ignoring what stands
@@ -240,7 +241,7 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	for i, n := range terms {
 		id := s.id(x, n)
 		if id == noTerm {
-			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < minPartLetters {
+			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < near.MinPart {
 				return
 			}
 			s.name.torn = true

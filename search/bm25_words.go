@@ -8,6 +8,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
 // The terms that stand for a word of a query. What a scratch remembers of a word: its term in the
@@ -25,20 +26,24 @@ const (
 
 	maxRelatedQuery = 20  // terms of a query that the thesaurus is asked for
 	maxRelatedTools = 256 // that have a word of the thesaurus, or a sixteenth of all tools
+
+	nearWeight    = 0.5 // of a term that an unknown word may have been meant for
+	maxNearWords  = 4   // unknown words of a query
+	maxShortQuery = 8   // terms of a query in which an unknown word may be cut short
 )
 
 // bm25Word is what is remembered of a word.
 type bm25Word struct {
 	id      int32 // the word's term, or noTerm if no tool has it
 	script  script
-	weight  float64       // 1, or less for a number or a word that people ask with
-	isRead  bool          // whether forms, others, related and parts are set
-	forms   []standIn     // the same word with other endings, in a language of the index
-	others  []standIn     // synonyms, and Chinese words for an English word
-	related []standIn     // of the thesaurus
-	parts   [2][]standIn  // if no tool has the word: the terms that it consists of
-	near    [2][]nearTerm // if no tool has the word: what it was most likely meant for; the second if it may be cut short
-	isNear  [2]bool       // whether near is set
+	weight  float64        // 1, or less for a number or a word that people ask with
+	isRead  bool           // whether forms, others, related and parts are set
+	forms   []standIn      // the same word with other endings, in a language of the index
+	others  []standIn      // synonyms, and Chinese words for an English word
+	related []standIn      // of the thesaurus
+	parts   [2][]standIn   // if no tool has the word: the terms that it consists of
+	near    [2][]near.Term // if no tool has the word: what it was most likely meant for; the second if it may be cut short
+	isNear  [2]bool        // whether near is set
 }
 
 // A script says which neighbours a word may be written together with.
@@ -114,7 +119,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		word.isRead, word.others, word.related = true, others, similar
 		word.forms = standInsOf(x.languages.Forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
-			if first, second, isSplit := split(x.ids, text); isSplit {
+			if first, second, isSplit := near.Split(x.ids, text); isSplit {
 				word.parts = [2][]standIn{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
 			} else {
 				first, last := x.languages.Compound(text)
@@ -159,11 +164,11 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 		at = 1
 	}
 	if !word.isNear[at] {
-		word.isNear[at], word.near[at] = true, x.nearTerms().of(text, at == 1)
+		word.isNear[at], word.near[at] = true, x.nearTerms().Of(text, at == 1)
 	}
 	for _, near := range word.near[at] {
-		if !s.wanted.Has(int(near.id)) {
-			s.addTerm(bm25Term{id: near.id, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
+		if !s.wanted.Has(int(near.ID)) {
+			s.addTerm(bm25Term{id: near.ID, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
 		}
 	}
 	return false

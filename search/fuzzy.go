@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
@@ -30,18 +30,7 @@ import (
 // name that contains the query. Names and queries are folded first: lower-cased, with "_" for
 // blanks and hyphens. Names have a second spelling, with "_" between camel-case parts too.
 //
-// The likeness of a word to a part is the first of these that applies:
-//
-//	1                              the word equals the part
-//	0.7 + 0.3 * its share of it    the word abbreviates the part: it begins the part
-//	                               ("repo" ~ repository) or leaves out its vowels
-//	                               ("msg" ~ message); three letters at least
-//	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7
-//	                               counts as 0
-//
-// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
-// three letters does not (get, set: 0.67), since that is mostly a different word. An
-// abbreviation just passes; its likeness grows with the share of the part that it keeps.
+// Package near says how like a word is to a part, from 0 to 1.
 //
 // Names and descriptions are scanned. Likeness is computed only for the distinct parts of all
 // names, of which even a large catalog has few, and only where the lengths and the sets of
@@ -51,9 +40,6 @@ import (
 
 const (
 	defaultFuzzyHits  = 5
-	defaultLikeness   = 0.7
-	minAbbreviation   = 3 // letters
-	vowels            = "aeiou"
 	maxAlikeWords     = 16 // distinct words of a query, or their parts, whose likeness is computed
 	fuzzyTierName     = 2
 	fuzzyTierAllWords = 1
@@ -92,7 +78,7 @@ func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, err
 	x := &fuzzyIndex{
 		docs: docs, docOf: docsByName(docs), tools: make([]fuzzyTool, len(docs)),
 		maxHits:  max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
-		likeness: cmp.Or(o.MinLikeness, defaultLikeness),
+		likeness: cmp.Or(o.MinLikeness, near.DefaultLikeness),
 	}
 	ids := make(map[string]int32)
 	for number, doc := range x.docOf {
@@ -105,7 +91,7 @@ func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, err
 			if !known {
 				id = int32(len(x.parts))
 				ids[part] = id
-				x.parts = append(x.parts, newFuzzyWord(part))
+				x.parts = append(x.parts, near.NewWord(part))
 				x.postings = append(x.postings, nil)
 			}
 			if list := x.postings[id]; len(list) == 0 || list[len(list)-1] != int32(number) {
@@ -121,7 +107,7 @@ type fuzzyIndex struct {
 	docs     []Document
 	docOf    []int32     // tool number, in the order of names -> document
 	tools    []fuzzyTool // by number
-	parts    []fuzzyWord // the distinct parts of all names
+	parts    []near.Word // the distinct parts of all names
 	postings [][]int32   // part -> tools, ascending
 	maxHits  int
 	likeness float64
@@ -167,93 +153,23 @@ func (t *fuzzyTool) nameShare(folded string) float64 {
 }
 
 // place returns the field that contains a word, the name before the description.
-func (t *fuzzyTool) place(w *fuzzyWord) string {
+func (t *fuzzyTool) place(w *near.Word) string {
 	switch {
-	case strings.Contains(t.name, w.folded) || strings.Contains(t.parts, w.folded):
+	case strings.Contains(t.name, w.Folded) || strings.Contains(t.parts, w.Folded):
 		return "name"
-	case strings.Contains(t.description, w.text):
+	case strings.Contains(t.description, w.Text):
 		return "description"
 	default:
 		return ""
 	}
 }
 
-// fuzzyWord is a word of a query or a part of a name.
-type fuzzyWord struct {
-	text    string // lower-cased
-	folded  string
-	runes   []rune // nil means like nothing
-	letters uint64 // naming.LetterSet of folded
-}
-
-func newFuzzyWord(text string) fuzzyWord {
-	w := fuzzyWord{text: strings.ToLower(text), folded: naming.Fold(text)}
-	w.letters = naming.LetterSet(w.folded)
-	if len(w.folded) <= 4*naming.MaxBytes { // no part of a name is like a longer word
-		w.runes = []rune(w.folded)
-	}
-	return w
-}
-
-// likenessOf returns the likeness of a word to a part, or 0 if it is less than floor.
-func likenessOf(word, part *fuzzyWord, floor float64) float64 {
-	if len(word.runes) == 0 || len(part.runes) == 0 {
-		return 0
-	}
-	if word.folded == part.folded {
-		return atLeast(1, floor)
-	}
-	if abbreviates(word.runes, part.runes) {
-		share := float64(len(word.runes)) / float64(len(part.runes))
-		return atLeast(defaultLikeness+(1-defaultLikeness)*share, floor)
-	}
-	longer := float64(max(len(word.runes), len(part.runes)))
-	// least is a lower bound on the edits: an edit removes at most one letter from either
-	// difference of the sets, and changes the difference of the lengths by at most one.
-	least := max(bits.OnesCount64(word.letters&^part.letters), bits.OnesCount64(part.letters&^word.letters),
-		len(word.runes)-len(part.runes), len(part.runes)-len(word.runes))
-	if 1-float64(least)/longer < floor {
-		return 0
-	}
-	return atLeast(naming.SimilarityAbove(word.runes, part.runes, floor), floor)
-}
-
-func atLeast(v, floor float64) float64 {
-	if v < floor {
-		return 0
-	}
-	return v
-}
-
-// abbreviates reports whether word begins part, or is part with letters left out and no vowel
-// after the first letter.
-func abbreviates(word, part []rune) bool {
-	if len(word) < minAbbreviation || len(word) >= len(part) || word[0] != part[0] {
-		return false
-	}
-	if slices.Equal(word, part[:len(word)]) {
-		return true
-	}
-	next := 1
-	for _, char := range word[1:] {
-		if strings.ContainsRune(vowels, char) {
-			return false
-		}
-		i := slices.Index(part[next:], char)
-		if i < 0 {
-			return false
-		}
-		next += i + 1
-	}
-	return true
-}
-
 // fuzzyQuery is a folded query, as a whole, as its distinct words, and as the distinct parts of
 // its words: a word may be a whole name.
 type fuzzyQuery struct {
 	folded string
-	words  []fuzzyWord
-	parts  []fuzzyWord
+	words  []near.Word
+	parts  []near.Word
 }
 
 func newFuzzyQuery(q Query) fuzzyQuery {
@@ -261,7 +177,7 @@ func newFuzzyQuery(q Query) fuzzyQuery {
 	var parts []string
 	for i, word := range q.Keywords {
 		if !slices.Contains(q.Keywords[:i], word) {
-			f.words = append(f.words, newFuzzyWord(word))
+			f.words = append(f.words, near.NewWord(word))
 			parts = append(parts, splitFolded(naming.Fold(word))...)
 		}
 	}
@@ -269,9 +185,9 @@ func newFuzzyQuery(q Query) fuzzyQuery {
 		if slices.Contains(parts[:i], part) {
 			continue
 		}
-		w := newFuzzyWord(part)
+		w := near.NewWord(part)
 		if len(f.parts) >= maxAlikeWords {
-			w.runes = nil
+			w.LikeNothing()
 		}
 		f.parts = append(f.parts, w)
 	}
@@ -308,16 +224,13 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 }
 
 // near returns the parts of names that are like a word, best first.
-func (x *fuzzyIndex) near(ctx context.Context, word *fuzzyWord) ([]top.Scored, error) {
+func (x *fuzzyIndex) near(ctx context.Context, word *near.Word) ([]top.Scored, error) {
 	var near []top.Scored
-	if word.runes == nil {
-		return nil, ctx.Err()
-	}
 	for i := range x.parts {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if likeness := likenessOf(word, &x.parts[i], x.likeness); likeness > 0 {
+		if likeness := word.Like(&x.parts[i], x.likeness); likeness > 0 {
 			near = append(near, top.Scored{Score: likeness, Number: int32(i)})
 		}
 	}
@@ -357,10 +270,10 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 			fmt.Sprintf("the name holds it, and it is %.3f of the name", share)}}}, nil
 	}
 	var e Explanation
-	if !slices.ContainsFunc(query.words, func(w fuzzyWord) bool { return tool.place(&w) == "" }) {
+	if !slices.ContainsFunc(query.words, func(w near.Word) bool { return tool.place(&w) == "" }) {
 		e.add(Contribution{Score: fuzzyTierAllWords, Detail: "all words stand in name or description"})
 		for i := range query.words {
-			part := Contribution{Term: query.words[i].text, Field: tool.place(&query.words[i]), Detail: "it stands there"}
+			part := Contribution{Term: query.words[i].Text, Field: tool.place(&query.words[i]), Detail: "it stands there"}
 			if part.Field == "name" {
 				part.Score = 1 / float64(len(query.words))
 			}
@@ -371,9 +284,9 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	words := float64(len(query.parts))
 	for i := range query.parts {
 		word := &query.parts[i]
-		part := Contribution{Term: word.text, Detail: "not found"}
+		part := Contribution{Term: word.Text, Detail: "not found"}
 		if nearest, likeness := x.nearest(word, x.docs[doc].Name); likeness > 0 {
-			part = Contribution{word.text, "name", likeness / words, fmt.Sprintf("%.3f like %q, of %g words", likeness, nearest, words)}
+			part = Contribution{word.Text, "name", likeness / words, fmt.Sprintf("%.3f like %q, of %g words", likeness, nearest, words)}
 		}
 		e.add(part)
 	}
@@ -381,10 +294,10 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 }
 
 // nearest returns the part of a name that is most like a word, and its likeness.
-func (x *fuzzyIndex) nearest(word *fuzzyWord, name string) (nearest string, likeness float64) {
+func (x *fuzzyIndex) nearest(word *near.Word, name string) (nearest string, likeness float64) {
 	for _, text := range fuzzyParts(name) {
-		part := newFuzzyWord(text)
-		if l := likenessOf(word, &part, x.likeness); l > likeness {
+		part := near.NewWord(text)
+		if l := word.Like(&part, x.likeness); l > likeness {
 			nearest, likeness = text, l
 		}
 	}

@@ -1,5 +1,5 @@
-// Package near finds the names that are like a misspelled name: character trigrams propose
-// names, and the edit distance decides.
+// Package near finds what a misspelled word or name was meant for: near.go the names like a name,
+// terms.go the terms of an index for a word that no tool has, words.go the likeness of two words.
 package near
 
 import (
@@ -10,6 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
+
+// Names like a name: character trigrams propose names, and the edit distance decides.
 
 const (
 	maxCandidates = 32  // proposals whose edit distance is computed

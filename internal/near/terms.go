@@ -1,4 +1,4 @@
-package search
+package near
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 //	a term misspelled           invioce -> invoic: one slip, two in a word of eight
 //
 // A slip is a letter added, missing or replaced, or two neighbours swapped. Words with a
-// digit, words of the lexicon and values are not replaced. In queries of more than
-// maxShortQuery terms, a word is no beginning of a term: there, unknown words are mostly names.
+// digit, words of the lexicon and values are not replaced. In long queries, a
+// word is no beginning of a term: there, unknown words are mostly names.
 //
 // Slips in long queries change the means of the eight public sets by +0.0 of recall at 5 and
 // +0.0 of MRR. If every fifth word of the questions is misspelled, they add 1.1 and 1.0. Of
@@ -32,19 +32,18 @@ import (
 // their sets of letters: a slip changes at most two letters of a set, and few terms come that
 // near.
 
+// MinPart is the least number of characters of a word that may be cut short.
+const MinPart = 3
+
 const (
-	nearWeight     = 0.5
 	maxNearTerms   = 4 // for one word
-	maxShortQuery  = 8 // terms of a query in which a word may be cut short
-	maxNearWords   = 4 // of a query
 	minSplitLength = 3 // bytes of each of two terms
 	minSlipLength  = 4 // bytes
-	minPartLetters = 3 // of a word cut short
 	twoSlipsLength = 8
 )
 
-// nearTerms are the terms that can replace a word.
-type nearTerms struct {
+// Terms are the terms that can replace a word. They never change and are safe for concurrent use.
+type Terms struct {
 	terms   []string // number -> term
 	bounds  []int32  // of the terms' postings
 	ids     []int32  // the shorter terms first
@@ -53,13 +52,15 @@ type nearTerms struct {
 }
 
 // ofLength returns the terms that have at least from and at most to bytes, as a part of ids.
-func (n *nearTerms) ofLength(from, to int) (start, end int) {
+func (n *Terms) ofLength(from, to int) (start, end int) {
 	longest := len(n.starts) - 1
 	return n.starts[min(max(0, from), longest)], n.starts[min(to+1, longest)]
 }
 
-func newNearTerms(terms []string, bounds []int32) *nearTerms {
-	near := &nearTerms{terms: terms, bounds: bounds}
+// NewTerms returns the terms of an index by their numbers, with the bounds of their postings: the
+// number of tools that have term t is bounds[t+1] - bounds[t].
+func NewTerms(terms []string, bounds []int32) *Terms {
+	near := &Terms{terms: terms, bounds: bounds}
 	for id, term := range terms {
 		if len(term) >= minSlipLength && analysis.IsOfLetters(term) {
 			near.ids = append(near.ids, int32(id))
@@ -77,19 +78,19 @@ func newNearTerms(terms []string, bounds []int32) *nearTerms {
 	return near
 }
 
-// nearTerm is a term, and how far the word is from it.
-type nearTerm struct {
-	id    int32
+// Term is a term, and how far the word is from it.
+type Term struct {
+	ID    int32
 	slips int
 }
 
 // frequency returns how many tools have a term.
-func (n *nearTerms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds[id] }
+func (n *Terms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds[id] }
 
-// of returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
+// Of returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
 // means that the word may be the beginning of a term.
-func (n *nearTerms) of(word string, mayBeCut bool) (found []nearTerm) {
-	if len(word) < minPartLetters || !analysis.IsOfLetters(word) {
+func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
+	if len(word) < MinPart || !analysis.IsOfLetters(word) {
 		return nil
 	}
 	set := naming.LetterSet(word)
@@ -112,14 +113,14 @@ func (n *nearTerms) of(word string, mayBeCut bool) (found []nearTerm) {
 		}
 		term := n.terms[n.ids[i]]
 		if mayBeCut && isPart && strings.HasPrefix(term, word) {
-			found = append(found, nearTerm{n.ids[i], 0})
+			found = append(found, Term{n.ids[i], 0})
 		} else if edits := naming.Edits([]byte(word), []byte(term), slips); edits <= slips {
-			found = append(found, nearTerm{n.ids[i], edits})
+			found = append(found, Term{n.ids[i], edits})
 		}
 	}
 	// Of equally near terms, the more frequent one is likelier.
-	slices.SortFunc(found, func(a, b nearTerm) int {
-		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.id), n.frequency(a.id)), strings.Compare(n.terms[a.id], n.terms[b.id]))
+	slices.SortFunc(found, func(a, b Term) int {
+		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.ID), n.frequency(a.ID)), strings.Compare(n.terms[a.ID], n.terms[b.ID]))
 	})
 	for i := range found { // only the nearest
 		if i == maxNearTerms || found[i].slips > found[0].slips {
@@ -129,9 +130,9 @@ func (n *nearTerms) of(word string, mayBeCut bool) (found []nearTerm) {
 	return found
 }
 
-// split returns the two of the terms that a word consists of. A stem may lose its final e at the
+// Split returns the two of the terms that a word consists of. A stem may lose its final e at the
 // end of a longer word.
-func split(ids map[string]int32, word string) (first, second int32, ok bool) {
+func Split(ids map[string]int32, word string) (first, second int32, ok bool) {
 	for i := minSplitLength; i+minSplitLength <= len(word); i++ {
 		first, known := ids[word[:i]]
 		if !known {

@@ -1,0 +1,104 @@
+package near
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// The likeness of a word to a part of a name, from 0 to 1, is the first of these that applies:
+//
+//	1                              the word equals the part
+//	0.7 + 0.3 * its share of it    the word abbreviates the part: it begins the part
+//	                               ("repo" ~ repository) or leaves out its vowels
+//	                               ("msg" ~ message); three letters at least
+//	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7
+//	                               counts as 0
+//
+// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
+// three letters does not (get, set: 0.67), since that is mostly a different word. An
+// abbreviation just passes; its likeness grows with the share of the part that it keeps.
+
+// DefaultLikeness is the usual floor of a likeness.
+const DefaultLikeness = 0.7
+
+const (
+	minAbbreviation = 3 // letters
+	vowels          = "aeiou"
+)
+
+// A Word is a word of a query or a part of a name.
+type Word struct {
+	Text    string // lower-cased
+	Folded  string // by naming.Fold
+	runes   []rune // nil means like nothing
+	letters uint64 // naming.LetterSet of Folded
+}
+
+// NewWord reads a word.
+func NewWord(text string) Word {
+	w := Word{Text: strings.ToLower(text), Folded: naming.Fold(text)}
+	w.letters = naming.LetterSet(w.Folded)
+	if len(w.Folded) <= 4*naming.MaxBytes { // no part of a name is like a longer word
+		w.runes = []rune(w.Folded)
+	}
+	return w
+}
+
+// LikeNothing makes the likeness of a word to every part 0.
+func (w *Word) LikeNothing() { w.runes = nil }
+
+// Like returns the likeness of a word to a part, or 0 if it is less than floor.
+func (w *Word) Like(part *Word, floor float64) float64 {
+	if len(w.runes) == 0 || len(part.runes) == 0 {
+		return 0
+	}
+	if w.Folded == part.Folded {
+		return atLeast(1, floor)
+	}
+	if abbreviates(w.runes, part.runes) {
+		share := float64(len(w.runes)) / float64(len(part.runes))
+		return atLeast(DefaultLikeness+(1-DefaultLikeness)*share, floor)
+	}
+	longer := float64(max(len(w.runes), len(part.runes)))
+	// least is a lower bound on the edits: an edit removes at most one letter from either
+	// difference of the sets, and changes the difference of the lengths by at most one.
+	least := max(bits.OnesCount64(w.letters&^part.letters), bits.OnesCount64(part.letters&^w.letters),
+		len(w.runes)-len(part.runes), len(part.runes)-len(w.runes))
+	if 1-float64(least)/longer < floor {
+		return 0
+	}
+	return atLeast(naming.SimilarityAbove(w.runes, part.runes, floor), floor)
+}
+
+func atLeast(v, floor float64) float64 {
+	if v < floor {
+		return 0
+	}
+	return v
+}
+
+// abbreviates reports whether word begins part, or is part with letters left out and no vowel
+// after the first letter.
+func abbreviates(word, part []rune) bool {
+	if len(word) < minAbbreviation || len(word) >= len(part) || word[0] != part[0] {
+		return false
+	}
+	if slices.Equal(word, part[:len(word)]) {
+		return true
+	}
+	next := 1
+	for _, char := range word[1:] {
+		if strings.ContainsRune(vowels, char) {
+			return false
+		}
+		i := slices.Index(part[next:], char)
+		if i < 0 {
+			return false
+		}
+		next += i + 1
+	}
+	return true
+}
