@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Building the BM25 index. There are as many workers as processors, and each worker gets a
@@ -69,11 +70,11 @@ func (x *bm25) build(ctx context.Context) error {
 	for i := range runs {
 		runs[i] = &bm25Run{first: i * len(x.docs) / workers, end: (i + 1) * len(x.docs) / workers, analyzer: analysis.New()}
 	}
-	if err := inParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].read(ctx, x) }); err != nil {
+	if err := foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].read(ctx, x) }); err != nil {
 		return err
 	}
 	places := x.merge(runs)
-	return inParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
+	return foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
 }
 
 // read counts the terms of the run's documents.

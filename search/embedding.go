@@ -12,6 +12,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/recent"
 )
 
 // Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
@@ -122,7 +123,7 @@ type embeddingIndex struct {
 	embedder embedding.Embedder
 	timeout  time.Duration
 	gate     foreign.Gate
-	recent   recent[[]float32]
+	recent   recent.Cache[[]float32]
 }
 
 // Index is an Indexer. See Embedding.
@@ -158,7 +159,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 		floor: max(o.MinScore, 0), embedder: o.Embedder,
 		timeout: cmp.Or(o.QueryTimeout, defaultQueryTimeout),
 		gate:    make(foreign.Gate, maxEmbedderQueries),
-		recent:  recent[[]float32]{size: cmp.Or(o.QueryCache, defaultQueryCache)},
+		recent:  recent.Cache[[]float32]{Size: cmp.Or(o.QueryCache, defaultQueryCache)},
 	}
 	var texts []string
 	rows := make(map[string]int32)
@@ -249,10 +250,10 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if vector, ok := x.recent.get(text); ok {
+	if vector, ok := x.recent.Get(text); ok {
 		return vector, nil
 	}
-	timed, cancel := withTimeout(ctx, x.timeout)
+	timed, cancel := foreign.WithTimeout(ctx, x.timeout)
 	defer cancel()
 	vectors, err := embed(timed, x.gate, x.embedder, []string{text})
 	switch {
@@ -266,7 +267,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
 			"another model than the one that embedded them?", len(vectors[0]), x.dimensions)
 	}
-	x.recent.put(text, vectors[0])
+	x.recent.Put(text, vectors[0])
 	return vectors[0], nil
 }
 

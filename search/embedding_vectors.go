@@ -182,7 +182,7 @@ func (b *vectorBuild) progress() {
 func (b *vectorBuild) embedMissing(ctx context.Context) error {
 	b.finished = make(map[int]bool)
 	b.batches = slices.Collect(slices.Chunk(b.missing, positive(b.BatchSize, defaultEmbeddingBatch)))
-	return inParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), len(b.batches), b.embedBatch)
+	return foreign.InParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), len(b.batches), b.embedBatch)
 }
 
 // positive returns n if n is positive, and otherwise the default.

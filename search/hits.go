@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
-// Helpers of several searchers: scores as hits, and work in parallel.
+// Helpers of several searchers: numbers as documents, and scores as hits.
 
 // hitsOf returns the items of a heap as hits, best first. The heap is used up. docOf turns
 // numbers into documents; nil means that the numbers are documents.
@@ -105,38 +101,4 @@ func atMost(a, b int) int {
 		return b
 	}
 	return a
-}
-
-// inParallel calls f(0) to f(n-1) in that many workers. The first error stops the calls that
-// have not begun, and ends the context of the others. A panic becomes an error, because a panic
-// in a goroutine would end the program.
-func inParallel(outer context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
-	ctx, stop := context.WithCancelCause(outer)
-	defer stop(nil)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(workers, n) {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if _, err := foreign.Guard(func() (bool, error) { return true, f(ctx, i) }); err != nil {
-					stop(err)
-				}
-			}
-		}()
-	}
-	wait.Wait()
-	if outer.Err() != nil {
-		return outer.Err()
-	}
-	return context.Cause(ctx)
-}
-
-// withTimeout is context.WithTimeout, but a timeout of 0 or less is none.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, timeout)
 }

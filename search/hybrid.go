@@ -154,7 +154,7 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 		options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts)),
 		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
 	}
-	err := inParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
+	err := foreign.InParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
 		own := slices.Clone(docs) // a part may write to its slice
 		index := o.Parts[i]
 		if last != nil {
@@ -220,7 +220,7 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	}
 	r := *h
 	r.within, r.count, r.parts = within, len(docs), slices.Clone(h.parts)
-	err = inParallel(ctx, len(r.parts), len(r.parts), func(ctx context.Context, i int) error {
+	err = foreign.InParallel(ctx, len(r.parts), len(r.parts), func(ctx context.Context, i int) error {
 		part, ok := r.parts[i].searcher.(Restricter)
 		if !ok {
 			return nil

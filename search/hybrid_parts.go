@@ -97,7 +97,7 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 		q.Allowed = h.within.Has
 	}
 	lists = make([]partHits, len(h.parts))
-	err = inParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
+	err = foreign.InParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
 		answer, err := h.askPart(ctx, &h.parts[i], q)
 		lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
 		if err == nil {
@@ -115,7 +115,7 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 }
 
 func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
-	ctx, cancel := withTimeout(ctx, h.timeout)
+	ctx, cancel := foreign.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	hits, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
 	if err != nil {

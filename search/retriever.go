@@ -208,7 +208,7 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 	if err := outer.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
 		return answer, err
 	}
-	ctx, cancel := withTimeout(outer, x.timeout)
+	ctx, cancel := foreign.WithTimeout(outer, x.timeout)
 	defer cancel()
 	depth, enough := x.depth, 0
 	if x.within != nil || q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
