@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 )
 
 // Groups: tools by where they come from, and the names that the model sees of them.
@@ -50,8 +51,6 @@ type Group struct {
 }
 
 const (
-	maxDescribedBytes = 2 << 10 // read of a Description
-
 	// maxPrefixLetters leaves at least half of the 64 letters of a name to the tool.
 	maxPrefixLetters = 32
 	maxNameLetters   = 64 // of a tool, that every provider takes
@@ -91,7 +90,7 @@ func checkedGroups(groups []Group) ([]Group, error) {
 			prefixes[prefix] = i
 		}
 		g.Tools = slices.Clone(g.Tools)
-		g.Description = naming.Cut(strings.Join(strings.Fields(naming.OneLine(g.Description, maxDescribedBytes)), " "), maxDescribedBytes)
+		g.Description = naming.Cut(strings.Join(strings.Fields(naming.OneLine(g.Description, toollist.MaxDescriptionBytes)), " "), toollist.MaxDescriptionBytes)
 	}
 	return groups, nil
 }

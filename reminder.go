@@ -1,7 +1,10 @@
 package toolsearch
 
 import (
+	"math"
 	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 )
 
 // The <available-deferred-tools> reminder: a user's message that tells the model the names of
@@ -33,9 +36,37 @@ func newReminder(c *Catalog, announced []int, config *Config) reminder {
 	if config.Reminder.Disabled || len(announced) == 0 {
 		return rem
 	}
-	list := newToolList(c, announced, config)
-	rem.text = rem.open + "\n" + list.text(len(rem.open)+len(reminderClose)+2) + "\n" + reminderClose
+	rem.text = rem.open + "\n" + listOfTools(c, announced, config, len(rem.open)+len(reminderClose)+2) + "\n" + reminderClose
 	return rem
+}
+
+// bytesPerToken is the assumed length of a token. It is about right for English prose and for
+// names in most tokenizers. A token of Chinese has more bytes.
+const bytesPerToken = 4
+
+// listOfTools writes the list of the tools that are announced. frame is the length of the rest of
+// the reminder, in bytes.
+func listOfTools(c *Catalog, announced []int, config *Config, frame int) string {
+	list := toollist.List{
+		Tools:          make([]toollist.Tool, len(announced)),
+		Groups:         make(map[string]bool, len(config.Groups)),
+		Descriptions:   config.Reminder.Namespaces,
+		OnlyNamespaces: config.Protocol == ProtocolSearchAdd, // searching is separate from loading
+		Describe:       config.Reminder.Describe,
+		Budget:         toollist.Unlimited,
+		Phrase:         c.prompt.text,
+	}
+	for i, doc := range announced {
+		d := &c.docs[doc]
+		list.Tools[i] = toollist.Tool{Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription}
+	}
+	for i := range config.Groups {
+		list.Groups[config.Groups[i].Name] = true
+	}
+	if most := config.Reminder.MaxTokens; most > 0 {
+		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - frame
+	}
+	return list.String()
 }
 
 // is reports whether the message is a reminder of this middleware, current or stale.

@@ -37,8 +37,8 @@ type rankedTool struct {
 // rankedOf returns the tool of a match, without its rank.
 func (c scope) rankedOf(info *schema.ToolInfo) rankedTool {
 	return rankedTool{
-		Name: info.Name, Description: shortLine(info.Desc, maxBriefDescription),
-		WhenToUse: shortLine(c.docs[c.byName[info.Name]].Hint, maxBriefDescription), Usage: usageOf(info),
+		Name: info.Name, Description: naming.ShortLine(info.Desc, maxBriefDescription),
+		WhenToUse: naming.ShortLine(c.docs[c.byName[info.Name]].Hint, maxBriefDescription), Usage: usageOf(info),
 	}
 }
 

@@ -28,7 +28,7 @@ type toolBrief struct {
 }
 
 func briefOf(info *schema.ToolInfo) toolBrief {
-	return toolBrief{info.Name, shortLine(info.Desc, maxBriefDescription)}
+	return toolBrief{info.Name, naming.ShortLine(info.Desc, maxBriefDescription)}
 }
 
 func (h *host) searchOnlyTool() *metaTool {

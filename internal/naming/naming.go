@@ -162,6 +162,18 @@ func OneLine(s string, limit int) string {
 	}, s)
 }
 
+// ShortLine returns the beginning of a description as one line of at most limit bytes.
+func ShortLine(text string, limit int) string {
+	if limit <= 0 {
+		return ""
+	}
+	line := strings.TrimSpace(OneLine(text, 4*limit))
+	if len(line) <= limit {
+		return line
+	}
+	return strings.TrimSpace(CutWords(line, limit-len("…"))) + "…"
+}
+
 // Shown returns a tool's name as texts show it.
 func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
 

@@ -1,0 +1,317 @@
+// Package toollist writes the list of the tools that a model can search for, within a budget.
+// Each form is shorter than the form before it, and the first that fits is taken:
+//
+//	names with descriptions, if asked for, cut shorter and shorter
+//	names
+//	names by namespace, without the prefix they share, with descriptions of the namespaces
+//	namespaces with the number of their tools and with their descriptions
+//	namespaces with the number of their tools, the largest first, as many as fit
+//	one line
+//
+// The descriptions of namespaces share what room there is: all are cut to the same length, so that
+// a short description leaves its room to long ones, and a server that says much does not crowd out
+// the others.
+//
+// The text depends only on the List: the same tools give the same bytes.
+package toollist
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// A Tool is what a list may tell of a tool.
+type Tool struct {
+	Name                 string
+	Description          string
+	Namespace            string // "" means none
+	NamespaceDescription string // "" means none
+}
+
+// A List says what a list is written of.
+type List struct {
+	Tools []Tool
+
+	// Groups are the namespaces that the program declared. Names are listed by namespace, even if
+	// all of them fit, if a tool has one of these namespaces or if there are Descriptions. Nil means
+	// none.
+	Groups map[string]bool
+
+	// Descriptions describe namespaces, and come before the NamespaceDescription of tools. Nil means
+	// none.
+	Descriptions map[string]string
+
+	// OnlyNamespaces means that no name of a tool is listed.
+	OnlyNamespaces bool
+
+	// Describe adds a short description to each name if the budget allows it and names are not
+	// listed by namespace.
+	Describe bool
+
+	// Budget is the largest length in bytes. The last form, which is one line, is taken whatever its
+	// length. Unlimited means that every name is listed.
+	Budget int
+
+	// Phrase returns a phrase of the list by its key, with pairs of a placeholder and its value
+	// filled in.
+	Phrase func(key string, values ...string) string
+}
+
+// Unlimited is the Budget of a list that may have any length.
+const Unlimited = math.MaxInt
+
+// MaxDescriptionBytes is how much is read of a description of a namespace.
+const MaxDescriptionBytes = 2 << 10
+
+// describeBytes are the lengths that descriptions are cut to, in turn.
+var describeBytes = [...]int{120, 60, 30}
+
+// isGrouped reports whether names are listed by namespace even if all of them fit.
+func (l *List) isGrouped() bool {
+	return l.OnlyNamespaces || len(l.Descriptions) > 0 ||
+		len(l.Groups) > 0 && slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
+}
+
+// String writes the list.
+func (l *List) String() string {
+	if !l.isGrouped() {
+		if l.Describe {
+			for _, length := range describeBytes {
+				if text := l.names(length); len(text) <= l.Budget {
+					return text
+				}
+			}
+		}
+		if text := l.names(0); len(text) <= l.Budget {
+			return text
+		}
+	}
+	groups := l.groups()
+	if !l.OnlyNamespaces {
+		if text, fits := l.described(groups, l.grouped); fits {
+			return text
+		}
+	}
+	if text, fits := l.described(groups, l.titles); fits {
+		return text
+	}
+	if text := l.namespaces(groups); text != "" {
+		return text
+	}
+	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools)))
+}
+
+// Bounds on the descriptions of namespaces.
+const (
+	// maxDescriptionsBytes is the room of all of them in an Unlimited list. Ten servers then have
+	// as much as a paragraph each, in about 1,000 tokens.
+	maxDescriptionsBytes = 4_000
+	// minDescriptionBytes is the least that is told of a longer description.
+	minDescriptionBytes = 30
+)
+
+// described writes a form of the list with descriptions that share the budget. write writes the
+// form, with at most limit bytes of each description. It reports false if the form does not fit
+// the budget or leaves too little to the descriptions.
+func (l *List) described(groups []group, write func(groups []group, limit int) string) (string, bool) {
+	var lengths []int
+	total := 0
+	for i := range groups {
+		if n := len(l.summary(&groups[i], MaxDescriptionBytes)); n > 0 {
+			lengths = append(lengths, n)
+			total += n
+		}
+	}
+	text := write(groups, MaxDescriptionBytes)
+	room := l.Budget - (len(text) - total)
+	if l.Budget == Unlimited {
+		room = maxDescriptionsBytes
+	}
+	if len(lengths) == 0 || total <= room {
+		return text, len(text) <= l.Budget
+	}
+	limit := evenLimit(lengths, room)
+	switch {
+	case limit >= minDescriptionBytes:
+		return write(groups, limit), true
+	case l.Budget == Unlimited: // all names are asked for
+		return write(groups, 0), true
+	default:
+		return "", false
+	}
+}
+
+// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room.
+// What the short ones do not need goes to the long ones.
+func evenLimit(lengths []int, room int) int {
+	sorted := slices.Sorted(slices.Values(lengths))
+	for i, n := range sorted {
+		if left := len(sorted) - i; n*left > room {
+			return max(room, 0) / left
+		}
+		room -= n
+	}
+	return sorted[len(sorted)-1]
+}
+
+// names lists every name, with at most describe bytes of its description.
+func (l *List) names(describe int) string {
+	var b strings.Builder
+	b.WriteString(l.Phrase("reminder"))
+	for i := range l.Tools {
+		t := &l.Tools[i]
+		b.WriteString("\n" + naming.Shown(t.Name))
+		if text := naming.ShortLine(t.Description, describe); text != "" {
+			b.WriteString(": " + text)
+		}
+	}
+	return b.String()
+}
+
+// group is the tools of a namespace, or with namespace "" the tools without a namespace.
+type group struct {
+	namespace string
+	tools     []int
+}
+
+// groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
+func (l *List) groups() []group {
+	at := make(map[string]int)
+	var groups []group
+	for tool := range l.Tools {
+		namespace := l.Tools[tool].Namespace
+		i, known := at[namespace]
+		if !known {
+			i = len(groups)
+			at[namespace] = i
+			groups = append(groups, group{namespace: namespace})
+		}
+		groups[i].tools = append(groups[i].tools, tool)
+	}
+	slices.SortFunc(groups, func(a, b group) int {
+		if (a.namespace == "") != (b.namespace == "") {
+			return len(b.namespace) - len(a.namespace)
+		}
+		return strings.Compare(a.namespace, b.namespace)
+	})
+	return groups
+}
+
+// grouped lists every name by namespace, without the prefix that the names share.
+func (l *List) grouped(groups []group, limit int) string {
+	var b strings.Builder
+	b.WriteString(l.Phrase("reminder-grouped"))
+	for i := range groups {
+		g := &groups[i]
+		prefix := l.prefix(g)
+		if summary := l.summary(g, limit); summary != "" {
+			b.WriteString("\n" + l.title(g) + ": " + summary)
+		} else if prefix == "" && l.Groups[g.namespace] { // else no line would say the namespace
+			b.WriteString("\n" + l.title(g))
+		}
+		b.WriteByte('\n')
+		if prefix != "" {
+			b.WriteString(naming.Shown(prefix) + "*: ")
+		}
+		for i, tool := range g.tools {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(naming.Shown(strings.TrimPrefix(l.Tools[tool].Name, prefix)))
+		}
+	}
+	return b.String()
+}
+
+// prefix returns the namespace prefix that all names of a group share, or "".
+func (l *List) prefix(g *group) string {
+	prefix := naming.Prefix(l.Tools[g.tools[0]].Name, g.namespace)
+	for _, tool := range g.tools {
+		if naming.Prefix(l.Tools[tool].Name, g.namespace) != prefix {
+			return ""
+		}
+	}
+	return prefix
+}
+
+func (l *List) title(g *group) string {
+	if g.namespace == "" {
+		return l.Phrase("reminder-no-namespace", "{count}", strconv.Itoa(len(g.tools)))
+	}
+	return fmt.Sprintf("%s (%d)", naming.Shown(g.namespace), len(g.tools))
+}
+
+// summary returns at most limit bytes of the description of a namespace.
+func (l *List) summary(g *group, limit int) string {
+	text, known := l.Descriptions[g.namespace]
+	for i := 0; i < len(g.tools) && !known; i++ { // a tool of the namespace need not be of its group
+		text = l.Tools[g.tools[i]].NamespaceDescription
+		known = text != ""
+	}
+	return naming.ShortLine(text, limit)
+}
+
+// titles lists all namespaces, the largest first.
+func (l *List) titles(groups []group, limit int) string {
+	var b strings.Builder
+	b.WriteString(l.namespacesLead())
+	for _, g := range bySize(groups) {
+		b.WriteString("\n" + l.title(&g))
+		if summary := l.summary(&g, limit); summary != "" {
+			b.WriteString(": " + summary)
+		}
+	}
+	return b.String()
+}
+
+func (l *List) namespacesLead() string {
+	return l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools)))
+}
+
+func bySize(groups []group) []group {
+	return slices.SortedStableFunc(slices.Values(groups), func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) })
+}
+
+// namespaces lists the namespaces that fit, the largest first, and counts the others. It returns
+// "" if none fits.
+func (l *List) namespaces(groups []group) string {
+	groups = bySize(groups)
+	rest := func(left []group) string {
+		if len(left) == 0 {
+			return ""
+		}
+		tools := 0
+		for _, g := range left {
+			tools += len(g.tools)
+		}
+		return "\n" + l.Phrase("reminder-more-namespaces", "{namespaces}", strconv.Itoa(len(left)), "{count}", strconv.Itoa(tools))
+	}
+	// The line about the remaining namespaces is longest when none is listed; that length is
+	// reserved.
+	reserve := len(rest(groups))
+	var text strings.Builder
+	text.WriteString(l.namespacesLead())
+	taken := 0
+	for i := range groups {
+		line := "\n" + l.title(&groups[i])
+		needed := text.Len() + len(line)
+		if i < len(groups)-1 {
+			needed += reserve
+		}
+		if needed > l.Budget {
+			break
+		}
+		text.WriteString(line)
+		taken++
+	}
+	if taken == 0 {
+		return ""
+	}
+	return text.String() + rest(groups[taken:])
+}

@@ -1,0 +1,81 @@
+package toollist_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toollist"
+)
+
+// phrase writes a phrase as its key and its values.
+func phrase(key string, values ...string) string {
+	text := "<" + key
+	for i := 1; i < len(values); i += 2 {
+		text += " " + values[i]
+	}
+	return text + ">"
+}
+
+func list() toollist.List {
+	return toollist.List{
+		Tools: []toollist.Tool{
+			{Name: "mcp__git__commit", Description: "Records changes", Namespace: "git"},
+			{Name: "mcp__git__push", Description: "Sends commits", Namespace: "git", NamespaceDescription: "Version control"},
+			{Name: "weather", Description: "Tells the\nweather"},
+			{Name: "mcp__db__query", Description: "Asks a table", Namespace: "db"},
+		},
+		Budget: toollist.Unlimited,
+		Phrase: phrase,
+	}
+}
+
+func TestForms(t *testing.T) {
+	const (
+		names      = "<reminder>\nmcp__git__commit\nmcp__git__push\nweather\nmcp__db__query"
+		described  = "<reminder>\nmcp__git__commit: Records changes\nmcp__git__push: Sends commits\nweather: Tells the weather\nmcp__db__query: Asks a table"
+		grouped    = "<reminder-grouped>\nmcp__db__*: query\ngit (2): Version control\nmcp__git__*: commit, push\nweather"
+		namespaces = "<reminder-namespaces 4>\ngit (2): Version control\ndb (1)\n<reminder-no-namespace 1>"
+		largest    = "<reminder-namespaces 4>\ngit (2)\n<reminder-more-namespaces 2 2>"
+		count      = "<reminder-count 4>"
+	)
+	cases := []struct {
+		name string
+		edit func(l *toollist.List)
+		want string
+	}{
+		{"every name", func(*toollist.List) {}, names},
+		{"descriptions, if asked for", func(l *toollist.List) { l.Describe = true }, described},
+		{"descriptions that just fit", func(l *toollist.List) { l.Describe, l.Budget = true, len(described) }, described},
+		{"names, where descriptions do not fit", func(l *toollist.List) { l.Describe, l.Budget = true, len(names) }, names},
+		{"by namespace, since a group is declared", func(l *toollist.List) { l.Groups = map[string]bool{"git": true} }, grouped},
+		{"no names", func(l *toollist.List) { l.OnlyNamespaces = true }, namespaces},
+		{"no names, no room for descriptions", func(l *toollist.List) { l.OnlyNamespaces, l.Budget = true, len(largest) }, largest},
+		{"one line", func(l *toollist.List) { l.Budget = len(largest) - 1 }, count},
+		{"one line, whatever the budget", func(l *toollist.List) { l.Budget = -1 }, count},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			l := list()
+			c.edit(&l)
+			assert.Equal(t, c.want, l.String())
+		})
+	}
+}
+
+// A short description leaves its room to the long ones.
+func TestDescriptionsShareTheRoom(t *testing.T) {
+	l := toollist.List{
+		Tools:          []toollist.Tool{{Name: "a", Namespace: "short"}, {Name: "b", Namespace: "long"}, {Name: "c", Namespace: "longer"}},
+		Descriptions:   map[string]string{"short": "brief", "long": strings.Repeat("x", 1000), "longer": strings.Repeat("y", 2000)},
+		OnlyNamespaces: true,
+		Phrase:         phrase,
+		Budget:         600,
+	}
+	text := l.String()
+	assert.LessOrEqual(t, len(text), 600)
+	assert.Contains(t, text, ": brief")
+	assert.Equal(t, strings.Count(text, "x"), strings.Count(text, "y"), "both are cut to the same length")
+	assert.Greater(t, strings.Count(text, "x"), 200)
+}
