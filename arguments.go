@@ -2,51 +2,16 @@ package toolsearch
 
 import (
 	"encoding/json"
-	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bytedance/sonic"
 
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The arguments of tool calls, as models write them, and the results of meta-tools.
-
-// isObject reports whether a text is a JSON object that every adapter can read.
-func isObject(text string) bool {
-	if text == "{}" {
-		return true
-	}
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || !utf8.ValidString(text) || !json.Valid([]byte(text)) { // sonic takes control characters in strings
-		return false
-	}
-	// Some adapters read numbers as float64, which fails on 1e999.
-	if !mayOverflow(text) {
-		return true
-	}
-	var object map[string]any
-	return sonic.ConfigStd.UnmarshalFromString(text, &object) == nil
-}
-
-// mayOverflow reports whether a text has a digit followed by an exponent, or very many digits.
-func mayOverflow(text string) bool {
-	digits := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			if digits++; digits > 300 {
-				return true
-			}
-		case digits > 0 && (c == 'e' || c == 'E'):
-			return true
-		default:
-			digits = 0
-		}
-	}
-	return false
-}
+// What the JSON of tool calls says: the arguments of meta-tools, as models write them, and the
+// results of meta-tools.
 
 // searchRequest is the parsed arguments of a search.
 type searchRequest struct {
@@ -57,11 +22,6 @@ type searchRequest struct {
 	stand      *standIn
 }
 
-const (
-	maxArgumentBytes = 64 << 10 // of one call; the rest is not read
-	maxWrappings     = 3        // JSON in a JSON string in a JSON string
-)
-
 // readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
 // in a JSON string, or a bare query; numbers as strings or floats; a query or a list of
 // queries. The first of the keys is the query's own; the rest are accepted too.
@@ -69,51 +29,30 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
 	}
-	value, ok := readValue(arguments)
+	value, ok := modeljson.Read(arguments)
 	if !ok {
 		return searchRequest{unreadable: true}
 	}
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		queries, ok := queriesOf(value)
+		queries, ok := modeljson.Texts(value, maxQueries)
 		return searchRequest{queries: queries, unreadable: !ok}
 	}
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
 	}
-	asked := firstOf(object, keys...)
-	queries, ok := queriesOf(asked)
+	asked := modeljson.First(object, keys...)
+	queries, ok := modeljson.Texts(asked, maxQueries)
 	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
 		ok = false // the arguments say something, but under no known key
 	}
-	namespace, _ := firstOf(object, "namespace", "server").(string)
+	namespace, _ := modeljson.First(object, "namespace", "server").(string)
 	return searchRequest{
 		queries:    queries,
 		namespace:  naming.Cut(strings.TrimSpace(namespace), naming.MaxBytes),
-		limit:      limitOf(firstOf(object, "max_results", "limit", "maxResults")),
+		limit:      modeljson.Count(modeljson.First(object, "max_results", "limit", "maxResults")),
 		unreadable: !ok,
 	}
-}
-
-// readValue finds the JSON value in arguments, even inside JSON strings.
-func readValue(arguments string) (any, bool) {
-	arguments, whole := naming.Cut(arguments, maxArgumentBytes), len(arguments) <= maxArgumentBytes
-	value, ok := decodeLoosely(arguments, whole)
-	if !ok {
-		return nil, false
-	}
-	for range maxWrappings {
-		text, isText := value.(string)
-		if !isText {
-			break
-		}
-		inner, ok := decode(unfence(text))
-		if !ok {
-			break
-		}
-		value = inner
-	}
-	return value, true
 }
 
 // readAskedFor reads only the form that the tool's schema asks for.
@@ -122,122 +61,10 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 		Query      *string `json:"query"`
 		MaxResults int     `json:"max_results"`
 	}
-	if len(arguments) > maxArgumentBytes || strict.UnmarshalFromString(arguments, &object) != nil || object.Query == nil {
+	if !modeljson.ReadExactly(arguments, &object) || object.Query == nil {
 		return searchRequest{}, false
 	}
-	return searchRequest{queries: queriesIn(*object.Query), limit: max(object.MaxResults, 0)}, true
-}
-
-// decodeLoosely finds the JSON value in arguments. Text that does not look like JSON is the
-// query itself.
-func decodeLoosely(arguments string, whole bool) (any, bool) {
-	text := unfence(arguments)
-	if value, ok := decode(text); ok {
-		return value, true
-	}
-	if !whole {
-		// The cut most likely fell into the query: nothing else is this long.
-		for _, end := range []string{`"}`, `"]}`, `"`} {
-			if value, ok := decode(strings.TrimRight(text, `\`) + end); ok {
-				return value, true
-			}
-		}
-	}
-	open, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if open >= 0 && end > open {
-		return decode(text[open : end+1])
-	}
-	if strings.ContainsAny(text, "{}[]") {
-		return nil, false
-	}
-	return strings.Trim(text, `"`), true
-}
-
-// unfence removes a Markdown code fence around the text.
-func unfence(text string) string {
-	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	inner, fenced := strings.CutPrefix(text, "```")
-	if !fenced {
-		return text
-	}
-	if language, rest, ok := strings.Cut(inner, "\n"); ok && !strings.ContainsAny(language, "{[\"") {
-		inner = rest
-	}
-	inner, _, _ = strings.Cut(inner, "```")
-	return strings.TrimSpace(inner)
-}
-
-var strict = sonic.Config{DisallowUnknownFields: true, ValidateString: true, CopyString: true}.Froze()
-
-// decoder keeps numbers as text: a number too large for any Go type is still a number.
-var decoder = sonic.Config{UseNumber: true, ValidateString: true, CopyString: true}.Froze()
-
-func decode(text string) (value any, ok bool) {
-	if decoder.UnmarshalFromString(text, &value) != nil {
-		return nil, false
-	}
-	return value, true
-}
-
-func firstOf(object map[string]any, keys ...string) any {
-	for _, key := range keys {
-		if value, ok := object[key]; ok && value != nil {
-			return value
-		}
-	}
-	return nil
-}
-
-// queriesIn reads a query that is written as text. The schema asks for text, so a model that has
-// several queries writes the list into it.
-func queriesIn(text string) []string {
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		if list := listOf(text); len(list) > 0 {
-			return list[:min(len(list), maxQueries)]
-		}
-	}
-	return []string{text}
-}
-
-// queriesOf reads a query or a list of queries. Null means no query.
-func queriesOf(value any) (queries []string, ok bool) {
-	switch v := value.(type) {
-	case nil:
-		return nil, true
-	case string:
-		return queriesIn(v), true
-	case json.Number:
-		return []string{v.String()}, true
-	case bool:
-		return []string{strconv.FormatBool(v)}, true
-	case []any:
-		for _, element := range v[:min(len(v), maxQueries)] {
-			if _, isList := element.([]any); isList {
-				continue
-			}
-			inner, _ := queriesOf(element)
-			queries = append(queries, inner...)
-		}
-		return queries, len(queries) > 0 || len(v) == 0
-	default:
-		return nil, false
-	}
-}
-
-// limitOf reads a number of results. It returns 0, the default, for anything else.
-func limitOf(value any) int {
-	var text string
-	switch v := value.(type) {
-	case json.Number:
-		text = v.String()
-	case string:
-		text = strings.TrimSpace(v)
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 1) || math.IsNaN(f) || f < 1 {
-		return 0
-	}
-	return int(min(f, math.MaxInt32))
+	return searchRequest{queries: modeljson.TextsIn(*object.Query, maxQueries), limit: max(object.MaxResults, 0)}, true
 }
 
 func standInOf(object map[string]any) *standIn {
@@ -288,18 +115,18 @@ func readDispatch(arguments string) dispatch {
 	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
 		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments), strings.TrimSpace(exact.Name) != ""}
 	}
-	value, ok := readValue(arguments)
+	value, ok := modeljson.Read(arguments)
 	object, isObject := value.(map[string]any)
 	if !ok || !isObject {
 		return dispatch{}
 	}
-	name, _ := firstOf(object, "name", "tool_name", "tool").(string)
+	name, _ := modeljson.First(object, "name", "tool_name", "tool").(string)
 	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}", ok: strings.TrimSpace(name) != ""}
-	switch given := firstOf(object, "arguments", "args", "parameters", "params", "input").(type) {
+	switch given := modeljson.First(object, "arguments", "args", "parameters", "params", "input").(type) {
 	case nil:
 	case string:
 		if strings.TrimSpace(given) != "" {
-			d.Arguments = unfence(given)
+			d.Arguments = modeljson.Unfence(given)
 		}
 	default:
 		d.Arguments = toJSON(given)
@@ -314,14 +141,6 @@ func toJSON(v any) string {
 		return "{}"
 	}
 	return text
-}
-
-// listOf reads a list of texts. It returns nil for anything else.
-func listOf(text string) (list []string) {
-	if sonic.ConfigStd.UnmarshalFromString(text, &list) != nil {
-		return nil
-	}
-	return list
 }
 
 // readResult calls yield with each name that the result of a meta-tool loads or unloads. It
@@ -372,3 +191,6 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	*m = namedMatch(object.Name)
 	return nil
 }
+
+// listOf reads a list of texts. It returns nil for anything else.
+func listOf(text string) []string { return modeljson.List(text) }

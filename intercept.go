@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
@@ -241,7 +242,7 @@ func mendCalls(t *transcript, isTool func(name string) bool) {
 			if !schemacheck.IsValidName(name) && !isTool(name) {
 				name = wireName(name)
 			}
-			if !isObject(args) {
+			if !modeljson.IsObject(args) {
 				args = "{}"
 			}
 			if name != call.name || args != call.args {

@@ -8,6 +8,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -208,10 +209,10 @@ func (c scope) selectEach(names []string) (matches []Match, missing []string) {
 // readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
 // single name instead of a list, and an object of search_tools' answer instead of a name.
 func readNames(arguments string) (names []string, ok bool) {
-	value, ok := readValue(arguments)
+	value, ok := modeljson.Read(arguments)
 	if object, isObject := value.(map[string]any); isObject {
 		_, asked := object["tool_names"]
-		value = firstOf(object, "tool_names", "tool_name", "names", "name", "tools", "tool")
+		value = modeljson.First(object, "tool_names", "tool_name", "names", "name", "tools", "tool")
 		ok = asked || value != nil || len(object) == 0
 	}
 	list, isList := value.([]any)
@@ -220,12 +221,12 @@ func readNames(arguments string) (names []string, ok bool) {
 	}
 	for _, element := range list {
 		if object, isObject := element.(map[string]any); isObject {
-			element = firstOf(object, "name")
+			element = modeljson.First(object, "name")
 		}
 		if _, nested := element.([]any); nested {
 			continue
 		}
-		one, _ := queriesOf(element)
+		one, _ := modeljson.Texts(element, maxQueries)
 		names = append(names, one...)
 	}
 	return names, ok && (len(names) > 0 || len(list) == 0 || value == nil)

@@ -1,0 +1,119 @@
+package modeljson_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
+)
+
+func TestRead(t *testing.T) {
+	object := map[string]any{"query": "mail"}
+	cases := []struct {
+		name, text string
+		want       any
+	}{
+		{"JSON", `{"query":"mail"}`, object},
+		{"a number is its text", `{"n":1e999}`, map[string]any{"n": json.Number("1e999")}},
+		{"after a byte order mark", "\ufeff{\"query\":\"mail\"}", object},
+		{"in a fence", "```json\n{\"query\":\"mail\"}\n```", object},
+		{"in a fence without a language", "```{\"query\":\"mail\"}```", object},
+		{"in prose", `I search: {"query":"mail"} now`, object},
+		{"in a string", `"{\"query\":\"mail\"}"`, object},
+		{"in a fence in a string", `"` + "```json\\n{\\\"query\\\":\\\"mail\\\"}\\n```" + `"`, object},
+		{"bare words", "send mail", "send mail"},
+		{"a string that is not closed", `"send mail`, "send mail"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			value, ok := modeljson.Read(c.text)
+			assert.True(t, ok)
+			assert.Equal(t, c.want, value)
+		})
+	}
+}
+
+func TestReadRefusesWhatLooksLikeJSONAndIsNot(t *testing.T) {
+	for _, text := range []string{`{"query":"mail"`, `[1,`, `{]`} {
+		_, ok := modeljson.Read(text)
+		assert.False(t, ok, text)
+	}
+}
+
+// A text that is too long is read to its cut.
+func TestReadCuts(t *testing.T) {
+	value, ok := modeljson.Read(`{"query":"` + strings.Repeat("mail ", 1<<20) + `"}`)
+	require.True(t, ok)
+	object, ok := value.(map[string]any)
+	require.True(t, ok)
+	assert.LessOrEqual(t, len(object["query"].(string)), 64<<10)
+	assert.True(t, strings.HasPrefix(object["query"].(string), "mail mail"))
+}
+
+func TestReadExactly(t *testing.T) {
+	var object struct {
+		Query string `json:"query"`
+	}
+	assert.True(t, modeljson.ReadExactly(`{"query":"mail"}`, &object))
+	assert.Equal(t, "mail", object.Query)
+	assert.False(t, modeljson.ReadExactly(`{"query":"mail","n":1}`, &object), "another key")
+	assert.False(t, modeljson.ReadExactly(`{"query":1}`, &object), "another type")
+	assert.False(t, modeljson.ReadExactly(`{"query":"`+strings.Repeat("a", 64<<10)+`"}`, &object), "too long")
+}
+
+func TestTexts(t *testing.T) {
+	cases := []struct {
+		value any
+		want  []string
+		ok    bool
+	}{
+		{nil, nil, true},
+		{"a", []string{"a"}, true},
+		{` ["a","b","c","d"]`, []string{"a", "b", "c"}, true},
+		{`["a"`, []string{`["a"`}, true},
+		{json.Number("7"), []string{"7"}, true},
+		{true, []string{"true"}, true},
+		{[]any{}, nil, true},
+		{[]any{"a", []any{"b"}, nil, "c"}, []string{"a"}, true},
+		{[]any{[]any{"a"}}, nil, false},
+		{map[string]any{}, nil, false},
+	}
+	for _, c := range cases {
+		texts, ok := modeljson.Texts(c.value, 3)
+		assert.Equal(t, c.ok, ok, "%v", c.value)
+		assert.Equal(t, c.want, texts, "%v", c.value)
+	}
+}
+
+func TestCount(t *testing.T) {
+	cases := []struct {
+		value any
+		want  int
+	}{
+		{json.Number("3"), 3}, {json.Number("3.9"), 3}, {" 4 ", 4}, {"1e999", math.MaxInt32}, {json.Number("1e999"), math.MaxInt32},
+		{json.Number("0"), 0}, {json.Number("-1"), 0}, {"-1e999", 0}, {"NaN", 0}, {"many", 0}, {nil, 0}, {true, 0},
+	}
+	for _, c := range cases {
+		assert.Equal(t, c.want, modeljson.Count(c.value), "%v", c.value)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	object := map[string]any{"a": nil, "b": "", "c": "x"}
+	assert.Equal(t, "", modeljson.First(object, "a", "b", "c"))
+	assert.Nil(t, modeljson.First(object, "a", "d"))
+}
+
+func TestIsObject(t *testing.T) {
+	for _, text := range []string{"{}", ` {"a":1}`, `{"a":1e3}`, `{"a":"` + strings.Repeat("9", 400) + `"}`} {
+		assert.True(t, modeljson.IsObject(text), text)
+	}
+	for _, text := range []string{"", "[]", `"a"`, `{"a":}`, "{\"a\":\"\xff\"}", "{\"a\":\"\n\"}", `{"a":1e999}`, `{"a":` + strings.Repeat("9", 400) + `}`} {
+		assert.False(t, modeljson.IsObject(text), text)
+	}
+}
