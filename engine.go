@@ -127,7 +127,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = e.allowed(ctx, edition)
+		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.teller)
 	}
 	r.names = edition.names
 	for _, name := range own {
@@ -229,39 +229,6 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 			}
 		}
 	}
-}
-
-// allowed asks Filter which tools a run may have, and tells what matches nothing.
-func (e *engine) allowed(ctx context.Context, ed *edition) docset.Set {
-	if !e.teller.listens() {
-		allowed, _ := allowedBy(ctx, ed.catalog, e.config.Filter)
-		return allowed
-	}
-	lists := &filterLists{has: make(map[string]bool)}
-	allowed, passed := allowedBy(context.WithValue(ctx, filterListsKey{}, lists), ed.catalog, e.config.Filter)
-	if count := len(ed.catalog.docs); count > 0 && passed == 0 {
-		e.teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
-	}
-	if idle := lists.idle(ed); len(idle) > 0 {
-		if err := problems("Filter: no tool matches", idle); ed.filters.isNew(err.Error()) {
-			e.teller.fail(ctx, "Filter", err)
-		}
-	}
-	return allowed
-}
-
-// allowedBy asks a Filter about every tool, and counts those that pass. A tool on which the
-// Filter panics does not pass.
-func allowedBy(ctx context.Context, c *Catalog, filter func(context.Context, Document) bool) (allowed docset.Set, passed int) {
-	allowed = docset.New(len(c.docs))
-	for i := range c.docs {
-		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i]), nil })
-		if passes && err == nil {
-			allowed.Add(i)
-			passed++
-		}
-	}
-	return allowed, passed
 }
 
 // beforeModel works out the tool lists of a model call, and edits the history.

@@ -3,8 +3,6 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -375,36 +373,6 @@ func TestIdleEntriesOfEachUserAreTold(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`, `toolsearch: Filter: no tool matches tool "new_tool"`}, told)
-}
-
-// An asterisk of a pattern matches what ".*" of a regular expression matches.
-func TestPatternsAreGlobs(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 1))
-	word := func(letters string, most int) string {
-		var b strings.Builder
-		for range random.IntN(most) {
-			b.WriteByte(letters[random.IntN(len(letters))])
-		}
-		return b.String()
-	}
-	matched := 0
-	for range 20_000 {
-		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
-		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
-		if got := toolsearch.FilterTools(nil, []string{pattern})(context.Background(), named(name)); got != want {
-			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
-		}
-		if want {
-			matched++
-		}
-	}
-	assert.GreaterOrEqual(t, matched, 1000, "patterns that match")
-}
-
-// A pattern with thousands of asterisks is matched in good time.
-func TestPatternsOfManyAsterisks(t *testing.T) {
-	filter := toolsearch.FilterTools(nil, []string{strings.Repeat("*a", 1<<12)})
-	assert.False(t, filter(context.Background(), named(strings.Repeat("a", 1<<12-1)+"b")))
 }
 
 // named returns a document with that name and the default annotation.

@@ -134,7 +134,7 @@ func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 	}
 	problem, unchecked := c.schemas.Problem(ctx, doc, c.docs[doc].Info, d.Arguments)
 	if unchecked != nil {
-		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", quoted(c.docs[doc].Name), unchecked))
+		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(c.docs[doc].Name), unchecked))
 	}
 	if problem != "" {
 		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}

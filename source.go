@@ -19,6 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -247,13 +248,11 @@ func (s *supply) failure(part string, err error) FailureEvent {
 func refusals(infos []*schema.ToolInfo) (lines []string) {
 	for i, info := range infos {
 		if err := schemacheck.Refusal(info); err != nil {
-			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, quoted(info.Name), err))
+			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
 		}
 	}
 	return lines
 }
-
-func quoted(name string) string { return strconv.Quote(naming.Cut(name, naming.MaxBytes)) }
 
 // Bounds on an error about tools.
 const (
@@ -289,7 +288,7 @@ func (e *editions) compile(ctx context.Context, lots []lot) (*edition, error) {
 		return nil, err
 	}
 	names := e.config.Protocol.names(e.config.ToolName)
-	patterns, err := parseToolPatterns(e.config.AlwaysLoaded)
+	patterns, err := toolpattern.ParseAll(e.config.AlwaysLoaded)
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
@@ -311,21 +310,21 @@ func (e *editions) compile(ctx context.Context, lots []lot) (*edition, error) {
 		ed.deferred = deferredCopies(catalog, names.search)
 	}
 	for i := range catalog.docs {
-		if matchesAny(patterns, &catalog.docs[i]) {
+		if toolpattern.Any(patterns, patternTool(&catalog.docs[i])) {
 			ed.always = append(ed.always, i)
 		} else {
 			ed.hideable.Add(i)
 		}
 	}
 	for i := range patterns {
-		if !slices.ContainsFunc(catalog.docs, func(doc Document) bool { return patterns[i].matches(&doc) }) {
-			ed.idle = append(ed.idle, strconv.Quote(patterns[i].text))
+		if !catalog.hasMatch(&patterns[i]) {
+			ed.idle = append(ed.idle, strconv.Quote(patterns[i].String()))
 		}
 	}
 	if e.config.Protocol == ProtocolDispatch { // no other protocol checks arguments
 		for i := range catalog.docs {
 			if err := schemacheck.Bound(catalog.docs[i].Info); err != nil {
-				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", quoted(catalog.docs[i].Name), err))
+				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(catalog.docs[i].Name), err))
 			}
 		}
 	}
@@ -929,11 +928,11 @@ func (l *lot) admit(metas *metaNames, taken map[string]bool) {
 			if info, refusal = schemacheck.Mended(info); info == nil {
 				err = refusal
 			} else if refusal != nil {
-				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, quoted(name), refusal))
+				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, naming.Quoted(name), refusal))
 			}
 		}
 		if err != nil {
-			l.left = append(l.left, fmt.Sprintf("tool %d, %s: %v", at, quoted(name), err))
+			l.left = append(l.left, fmt.Sprintf("tool %d, %s: %v", at, naming.Quoted(name), err))
 			continue
 		}
 		taken[name] = true

@@ -41,7 +41,7 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer
 		if err == nil || ctx.Err() != nil || isControl(err) {
 			return "", false
 		}
-		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", quoted(call.Name), err))
+		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(call.Name), err))
 		problem := naming.OneLine(errorText(err), maxToolError)
 		return r.scope.prompt.text("tool-failed", "{name}", naming.Shown(call.Name), "{problem}", problem), true
 	}

@@ -4,6 +4,7 @@
 package naming
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -176,6 +177,9 @@ func ShortLine(text string, limit int) string {
 
 // Shown returns a tool's name as texts show it.
 func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
+
+// Quoted returns a tool's name as errors show it.
+func Quoted(name string) string { return strconv.Quote(Cut(name, MaxBytes)) }
 
 func unsafeRune(r rune) bool {
 	return r == '<' || r == '>' || unicode.IsControl(r) || IsHidden(r)

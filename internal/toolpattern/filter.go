@@ -1,0 +1,123 @@
+package toolpattern
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Filters made of lists, and which entries of the lists are idle. Whether an entry is idle is not
+// seen from what the Filter is asked, since a program may ask it about some tools only. So a Watch
+// notes which Filters are asked, and asks their entries about all tools.
+
+// A Filter passes the tools that one of its lists names. It is safe for concurrent use.
+type Filter struct {
+	patterns []Pattern
+	entries  []entry
+}
+
+// entry is an entry of a list.
+type entry struct {
+	text    string   // for a person: "server \"github\""
+	pattern *Pattern // nil means that the entry is malformed
+}
+
+// NewFilter returns a Filter that passes the tools of the servers, those of the tags, and those that
+// the patterns in tools match. A server is a namespace, such as "github" or "github:*". A malformed
+// entry matches nothing.
+func NewFilter(servers, tags, tools []string) *Filter {
+	f := &Filter{}
+	add := func(what, text string, p Pattern, ok bool) {
+		entry := entry{text: what + " " + naming.Quoted(text)}
+		if ok {
+			f.patterns = append(f.patterns, p)
+			entry.pattern = &p
+		}
+		f.entries = append(f.entries, entry)
+	}
+	for _, server := range servers {
+		name := strings.TrimSuffix(strings.TrimSpace(server), ":*")
+		add("server", server, Pattern{kind: kindScoped, namespace: name, tool: "*"}, name != "" && !strings.Contains(name, ":"))
+	}
+	for _, text := range tags {
+		tag := strings.TrimSpace(text)
+		add("tag", text, Pattern{kind: kindTag, tag: tag}, tag != "")
+	}
+	for _, text := range tools {
+		p, err := Parse(text)
+		add("tool", text, p, err == nil)
+	}
+	return f
+}
+
+// Passes reports whether a list names the tool. A Watch of the context notes the Filter.
+func (f *Filter) Passes(ctx context.Context, t *Tool) bool {
+	if w, ok := ctx.Value(watchKey{}).(*Watch); ok {
+		w.add(f)
+	}
+	return Any(f.patterns, t)
+}
+
+// A Watch collects the entries of every Filter that is asked under its context. It is safe for
+// concurrent use.
+type Watch struct {
+	mu      sync.Mutex
+	last    *Filter
+	entries []entry // without repetitions
+	has     map[string]bool
+}
+
+// watchKey is the context key of a Watch.
+type watchKey struct{}
+
+// NewWatch returns a Watch and its context.
+func NewWatch(ctx context.Context) (context.Context, *Watch) {
+	w := &Watch{has: make(map[string]bool)}
+	return context.WithValue(ctx, watchKey{}, w), w
+}
+
+func (w *Watch) add(f *Filter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f == w.last {
+		return
+	}
+	w.last = f
+	for _, entry := range f.entries {
+		if !w.has[entry.text] {
+			w.has[entry.text] = true
+			w.entries = append(w.entries, entry)
+		}
+	}
+}
+
+// Texts returns the entries as one text: the same text for the same entries.
+func (w *Watch) Texts() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all strings.Builder
+	for _, entry := range w.entries {
+		all.WriteString(entry.text)
+	}
+	return all.String()
+}
+
+// Idle returns the entries that are malformed or that no tool matches. isUsed reports whether a tool
+// matches a pattern.
+func (w *Watch) Idle(isUsed func(*Pattern) bool) (texts []string) {
+	w.mu.Lock()
+	entries := slices.Clip(w.entries)
+	w.mu.Unlock()
+	for _, entry := range entries {
+		switch {
+		case entry.pattern == nil:
+			texts = append(texts, entry.text+" (malformed)")
+		case !isUsed(entry.pattern):
+			texts = append(texts, entry.text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,120 @@
+// Package toolpattern matches tools by patterns such as "get_*", "github:*" and "tag:read", and by
+// lists of them. An asterisk stands for any text, even none.
+package toolpattern
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// A Tool is what patterns match.
+type Tool struct {
+	Name      string
+	Namespace string // "" means none
+	Tags      []string
+}
+
+// A Pattern is a parsed pattern.
+type Pattern struct {
+	text      string // the whole pattern, which may also be a name
+	tag       string // of "tag:x"
+	namespace string // of "namespace:tool"
+	tool      string
+	kind      kind
+}
+
+type kind int
+
+const (
+	kindName kind = iota // "get_weather", "get_*"
+	kindScoped
+	kindTag
+)
+
+// Parse reads a pattern. It fails on an empty pattern, and on a colon with nothing before or after
+// it.
+func Parse(text string) (Pattern, error) {
+	p := Pattern{text: strings.TrimSpace(text)}
+	if p.text == "" {
+		return p, fmt.Errorf("the pattern %q is empty", text)
+	}
+	before, after, scoped := strings.Cut(p.text, ":")
+	switch {
+	case !scoped:
+	case before == "" || after == "":
+		return p, fmt.Errorf("the pattern %q has nothing before or after its colon", text)
+	case before == "tag":
+		p.kind, p.tag = kindTag, after
+	default:
+		p.kind, p.namespace, p.tool = kindScoped, before, after
+	}
+	return p, nil
+}
+
+// ParseAll reads patterns. It fails on the first that Parse fails on.
+func ParseAll(texts []string) ([]Pattern, error) {
+	patterns := make([]Pattern, 0, len(texts))
+	for _, text := range texts {
+		p, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+// String returns the text of a parsed pattern, without blanks at its ends.
+func (p *Pattern) String() string { return p.text }
+
+// Matches reports whether the pattern matches a tool. The name of a tool matches itself, whatever
+// is in it. Namespaces match in any spelling that naming.Fold takes for the same.
+func (p *Pattern) Matches(t *Tool) bool {
+	if t.Name == p.text {
+		return true
+	}
+	switch p.kind {
+	case kindTag:
+		return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(p.tag, tag) })
+	case kindScoped:
+		return glob(naming.Fold(p.namespace), naming.Fold(t.Namespace)) && (glob(p.tool, t.Name) || glob(p.tool, naming.Bare(t.Name, t.Namespace)))
+	default:
+		return glob(p.text, t.Name)
+	}
+}
+
+// Any reports whether one of the patterns matches a tool.
+func Any(patterns []Pattern, t *Tool) bool {
+	for i := range patterns {
+		if patterns[i].Matches(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// glob reports whether the whole text matches pattern. An asterisk stands for any text.
+func glob(pattern, text string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	if !ok {
+		return false
+	}
+	for {
+		part, more, wild := strings.Cut(rest, "*")
+		if !wild {
+			return strings.HasSuffix(text, part)
+		}
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text, rest = after, more
+	}
+}

@@ -1,0 +1,94 @@
+package toolpattern_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+)
+
+func matches(t *testing.T, pattern string, tool toolpattern.Tool) bool {
+	t.Helper()
+	p, err := toolpattern.Parse(pattern)
+	require.NoError(t, err)
+	return p.Matches(&tool)
+}
+
+func TestMatches(t *testing.T) {
+	issue := toolpattern.Tool{Name: "mcp__My-Hub__create_issue", Namespace: "My-Hub", Tags: []string{"writes"}}
+	for pattern, want := range map[string]bool{
+		"mcp__My-Hub__create_issue": true,
+		" mcp__*_issue ":            true,
+		"create_issue":              false, // a name without a namespace is the whole name
+		"my_hub:create_issue":       true,
+		"*hub:create_*":             true,
+		"My-Hub:mcp__*":             true,
+		"other:create_issue":        false,
+		"tag:writes":                true,
+		"tag:w*":                    true,
+		"tag:reads":                 false,
+	} {
+		assert.Equal(t, want, matches(t, pattern, issue), pattern)
+	}
+	assert.True(t, matches(t, "a:b", toolpattern.Tool{Name: "a:b"}), "a name that looks like a pattern")
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, text := range []string{"", "  ", ":tool", "server:", "tag:"} {
+		_, err := toolpattern.ParseAll([]string{"good", text})
+		assert.Error(t, err, "%q", text)
+	}
+}
+
+// An asterisk of a pattern matches what ".*" of a regular expression matches.
+func TestPatternsAreGlobs(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	word := func(letters string, most int) string {
+		var b strings.Builder
+		for range random.IntN(most) {
+			b.WriteByte(letters[random.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	matched := 0
+	for range 20_000 {
+		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
+		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
+		if got := matches(t, pattern, toolpattern.Tool{Name: name}); got != want {
+			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
+		}
+		if want {
+			matched++
+		}
+	}
+	assert.GreaterOrEqual(t, matched, 1000, "patterns that match")
+}
+
+// A pattern with thousands of asterisks is matched in good time.
+func TestPatternsOfManyAsterisks(t *testing.T) {
+	assert.False(t, matches(t, strings.Repeat("*a", 1<<12), toolpattern.Tool{Name: strings.Repeat("a", 1<<12-1) + "b"}))
+}
+
+// A Watch tells which entries of the Filters that were asked no tool matches, whatever they were asked.
+func TestIdle(t *testing.T) {
+	filter := toolpattern.NewFilter([]string{"hub", "a:b"}, []string{"writes", " "}, []string{"send_mail", "x:"})
+	ctx, watch := toolpattern.NewWatch(context.Background())
+	mail := &toolpattern.Tool{Name: "send_mail"}
+	assert.True(t, filter.Passes(ctx, mail))
+	assert.False(t, filter.Passes(ctx, &toolpattern.Tool{Name: "get_mail"}))
+	assert.Equal(t, []string{`server "hub"`, `server "a:b" (malformed)`, `tag "writes"`, `tag " " (malformed)`, `tool "x:" (malformed)`},
+		watch.Idle(func(p *toolpattern.Pattern) bool { return p.Matches(mail) }))
+
+	before := watch.Texts()
+	filter.Passes(ctx, mail)
+	assert.Equal(t, before, watch.Texts(), "the same entries")
+	toolpattern.NewFilter(nil, nil, []string{"other"}).Passes(ctx, mail)
+	assert.NotEqual(t, before, watch.Texts(), "more entries")
+	assert.False(t, filter.Passes(context.Background(), &toolpattern.Tool{Name: "x"}), "without a Watch")
+}
