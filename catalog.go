@@ -16,7 +16,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
-	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -54,7 +54,7 @@ type Catalog struct {
 // nil tool, an Info that fails or returns nil, an empty or repeated name, and a tool that
 // cannot be called in any of the four ways. The error names the tool and its position.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
-	infos, err := toolInfos(ctx, "", tools)
+	infos, err := toolsource.Definitions(ctx, "", tools)
 	if err != nil {
 		return nil, err
 	}
@@ -213,47 +213,6 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 		}
 	}
 	return max(found, 0), found >= 0
-}
-
-// toolInfos asks every tool for its definition, once. where begins what an error says.
-func toolInfos(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
-	infos := make([]*schema.ToolInfo, len(tools))
-	for i, t := range tools {
-		info, err := usableInfo(ctx, t)
-		if err != nil {
-			return nil, fmt.Errorf("toolsearch: %stool %d: %w", where, i, err)
-		}
-		infos[i] = info
-	}
-	return infos, nil
-}
-
-// usableInfo asks a tool for its definition and reports what keeps the tool from a catalog.
-func usableInfo(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
-	if foreign.IsNil(t) {
-		return nil, fmt.Errorf("it is nil (%T)", t)
-	}
-	info, err := infoOf(ctx, t)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%T: Info: %w", t, err)
-	case info == nil:
-		return nil, fmt.Errorf("%T: Info returned nil", t)
-	case info.Name == "":
-		return nil, fmt.Errorf("%T: empty name", t)
-	case len(info.Name) > schemacheck.MaxNameBytes:
-		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), schemacheck.MaxNameBytes)
-	case !wrapped.IsCallable(t):
-		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
-			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
-	}
-	return info, nil
-}
-
-// infoOf asks a tool for its definition. A wrapper without a tool inside panics. The guard
-// makes that an error, which can name the wrapper.
-func infoOf(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
-	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
 // Explain says how the tool of that name scores for a keyword query, or which demand of the

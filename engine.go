@@ -14,6 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
@@ -96,7 +97,7 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 		if foreign.IsNil(t) {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
 		}
-		info, err := infoOf(ctx, t)
+		info, err := toolsource.Definition(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 )
 
 // Who may see which tool: filters made of lists, and what a Filter lets a run have.
@@ -56,7 +57,7 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
-		if err := problems("Filter: no tool matches", idle); told.isNew(err.Error()) {
+		if err := toolsource.Problems("Filter: no tool matches", idle); told.isNew(err.Error()) {
 			teller.fail(ctx, "Filter", err)
 		}
 	}

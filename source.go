@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -59,9 +59,9 @@ type edition struct {
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
 type lot struct {
 	*supply
-	answer *sourceAnswer // nil means none
-	kept   []int         // the tools of the answer that the lot has, in its order
-	left   []string      // a line for each tool of the answer that was left out or mended
+	answer *toolsource.Answer // nil means none
+	kept   []int              // the tools of the answer that the lot has, in its order
+	left   []string           // a line for each tool of the answer that was left out or mended
 	tools  []tool.BaseTool
 	infos  []*schema.ToolInfo // as the model sees them
 	start  int                // the document of the first tool
@@ -78,21 +78,21 @@ type supply struct {
 
 // standing is what is known of a supply's Source.
 type standing struct {
-	answer  *sourceAnswer // the current edition has tools of it; nil before the first good answer
-	kept    []int         // these tools, as in lot
-	asked   int           // number of answers asked for
-	newest  int           // the number of the newest answer that was accepted
-	came    *sourceAnswer // the newest good answer that came, if no edition was compiled of it; nil means none
-	failed  error         // why the Source failed after the run that asked had gone on; nil once it was told
-	slow    bool          // the last good answer came late, which was told
-	resting time.Time     // the Source took too long, and is not asked before
-	refused *refusal      // the last answer whose index took too long; nil means none
-	told    []string      // the last told lines about tools that were left out or mended
+	answer  *toolsource.Answer // the current edition has tools of it; nil before the first good answer
+	kept    []int              // these tools, as in lot
+	asked   int                // number of answers asked for
+	newest  int                // the number of the newest answer that was accepted
+	came    *toolsource.Answer // the newest good answer that came, if no edition was compiled of it; nil means none
+	failed  error              // why the Source failed after the run that asked had gone on; nil once it was told
+	slow    bool               // the last good answer came late, which was told
+	resting time.Time          // the Source took too long, and is not asked before
+	refused *refusal           // the last answer whose index took too long; nil means none
+	told    []string           // the last told lines about tools that were left out or mended
 }
 
 // refusal is an answer whose index took too long, and is not built again before end.
 type refusal struct {
-	answer *sourceAnswer
+	answer *toolsource.Answer
 	err    error
 	end    time.Time
 }
@@ -122,7 +122,7 @@ var sourceGrace = 200 * time.Millisecond
 
 // building is an edition that is being compiled of new answers.
 type building struct {
-	answers []*sourceAnswer // by supply; nil means that there is no new answer
+	answers []*toolsource.Answer // by supply; nil means that there is no new answer
 	done    chan struct{}
 	errs    []error // by supply, set when done; nil if the answer is current now
 }
@@ -142,7 +142,7 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 		return nil, err
 	}
 	var err error
-	if e.last, err = e.compile(ctx, e.stock(make([]*sourceAnswer, len(e.supplies)))); err != nil {
+	if e.last, err = e.compile(ctx, e.stock(make([]*toolsource.Answer, len(e.supplies)))); err != nil {
 		return nil, err
 	}
 	e.tools = e.last.tools
@@ -158,21 +158,21 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 // fix reads the definitions of a supply's tools that do not change. What providers refuse is told.
 // In a group, as in the answer of a Source, it is also mended, or left out.
 func (e *editions) fix(ctx context.Context, s *supply) error {
-	infos, err := toolInfos(ctx, s.where(), s.Tools)
+	infos, err := toolsource.Definitions(ctx, s.where(), s.Tools)
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
 		s.fixed = append(s.fixed, s.named(info))
 	}
-	refused := refusals(s.fixed)
+	refused := toolsource.Refusals(s.fixed)
 	switch {
 	case len(refused) == 0:
 		return nil
 	case e.config.StrictTools:
-		return problems(s.field("Tools")+": providers refuse", refused)
+		return toolsource.Problems(s.field("Tools")+": providers refuse", refused)
 	case s.Name == "":
-		e.teller.tell(ctx, s.failure("Tools", problems(s.field("Tools")+": providers refuse", refused)))
+		e.teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": providers refuse", refused)))
 		return nil
 	}
 	var tools []tool.BaseTool
@@ -186,7 +186,7 @@ func (e *editions) fix(ctx context.Context, s *supply) error {
 		}
 	}
 	s.Tools, s.fixed = tools, mended
-	e.teller.tell(ctx, s.failure("Tools", problems(s.field("Tools")+": left out or mended:", refused)))
+	e.teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": left out or mended:", refused)))
 	return nil
 }
 
@@ -242,30 +242,6 @@ func (s *supply) failure(part string, err error) FailureEvent {
 		part = "DynamicTools"
 	}
 	return FailureEvent{Part: part, Group: s.Name, Err: err}
-}
-
-// refusals returns a line for every definition that providers refuse.
-func refusals(infos []*schema.ToolInfo) (lines []string) {
-	for i, info := range infos {
-		if err := schemacheck.Refusal(info); err != nil {
-			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
-		}
-	}
-	return lines
-}
-
-// Bounds on an error about tools.
-const (
-	maxProblems     = 10 // tools that it names
-	maxProblemBytes = 500
-)
-
-func problems(what string, lines []string) error {
-	count := ""
-	if len(lines) > maxProblems {
-		count = fmt.Sprintf("; and %d more", len(lines)-maxProblems)
-	}
-	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
 }
 
 // compile compiles lots.
@@ -353,10 +329,12 @@ func (ed *edition) origin(doc int) (s *supply, part string) {
 	return ed.lots[i].supply, "Source"
 }
 
-func (ed *edition) idleError() error { return problems("AlwaysLoaded: no tool matches", ed.idle) }
+func (ed *edition) idleError() error {
+	return toolsource.Problems("AlwaysLoaded: no tool matches", ed.idle)
+}
 
 func (ed *edition) unboundedError() error {
-	return problems("the arguments of these tools will not be checked:", ed.unbounded)
+	return toolsource.Problems("the arguments of these tools will not be checked:", ed.unbounded)
 }
 
 // announced returns the documents that the reminder names, if sees accepts them.
@@ -407,8 +385,8 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 }
 
 // askAll asks all Sources. The answers and errors are by supply.
-func (e *editions) askAll(ctx context.Context) (answers []*sourceAnswer, errs []error) {
-	answers, errs = make([]*sourceAnswer, len(e.supplies)), make([]error, len(e.supplies))
+func (e *editions) askAll(ctx context.Context) (answers []*toolsource.Answer, errs []error) {
+	answers, errs = make([]*toolsource.Answer, len(e.supplies)), make([]error, len(e.supplies))
 	var all sync.WaitGroup
 	for i, s := range e.supplies {
 		if s.Source == nil {
@@ -426,10 +404,10 @@ func (e *editions) askAll(ctx context.Context) (answers []*sourceAnswer, errs []
 
 // ask asks a Source. It returns the newest good answer that has come and is not current: of this
 // call, or of a call for which an earlier run did not wait. An error may come with it.
-func (e *editions) ask(ctx context.Context, s *supply) (*sourceAnswer, error) {
+func (e *editions) ask(ctx context.Context, s *supply) (*toolsource.Answer, error) {
 	e.mu.Lock()
 	s.asked++
-	a, last := &sourceAnswer{number: s.asked}, s.answer
+	a, last := &toolsource.Answer{Number: s.asked}, s.answer
 	hasAnswer, isResting := last != nil || s.fresh() != nil, time.Now().Before(s.resting)
 	e.mu.Unlock()
 	wait := e.config.SourceTimeout
@@ -443,7 +421,7 @@ func (e *editions) ask(ctx context.Context, s *supply) (*sourceAnswer, error) {
 			// The answer counts even if the run has ended by then.
 			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.config.SourceTimeout)
 			defer cancel()
-			_, err := foreign.Guard(func() (any, error) { return nil, a.ask(limited, s.Source, last) })
+			_, err := foreign.Guard(func() (any, error) { return nil, a.Read(limited, s.Source, last) })
 			e.note(s, call, a, err)
 			return nil, nil
 		})
@@ -487,19 +465,19 @@ type sourceCall struct {
 }
 
 // note notes what a call of a Source has brought.
-func (e *editions) note(s *supply, call *sourceCall, a *sourceAnswer, err error) {
+func (e *editions) note(s *supply, call *sourceCall, a *toolsource.Answer, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	call.isDone, call.err = true, err
 	newest := s.newest
 	if came := s.fresh(); came != nil {
-		newest = came.number
+		newest = came.Number
 	}
 	if err == nil {
 		s.resting = time.Time{}
 	}
 	switch {
-	case a.number < newest: // a newer answer was faster
+	case a.Number < newest: // a newer answer was faster
 	case err == nil:
 		s.came, s.failed, s.slow = a, nil, call.isLate
 	case call.isLate:
@@ -507,25 +485,10 @@ func (e *editions) note(s *supply, call *sourceCall, a *sourceAnswer, err error)
 	}
 }
 
-// ask asks a Source and reads its answer.
-func (a *sourceAnswer) ask(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *sourceAnswer) error {
-	tools, err := source(ctx)
-	switch {
-	case err != nil:
-		return err
-	case len(tools) == 0:
-		return errors.New("it returned no tools")
-	}
-	if !a.repeats(ctx, tools, last) {
-		a.read(ctx, tools)
-	}
-	return nil
-}
-
 // fresh returns the answer that came, if no newer answer was accepted meanwhile. The caller holds
 // editions.mu.
-func (s *standing) fresh() *sourceAnswer {
-	if s.came != nil && s.came.number <= s.newest {
+func (s *standing) fresh() *toolsource.Answer {
+	if s.came != nil && s.came.Number <= s.newest {
 		s.came = nil
 	}
 	return s.came
@@ -534,7 +497,7 @@ func (s *standing) fresh() *sourceAnswer {
 // accept makes answers current, unless they are already. It waits for an edition that is being
 // compiled if a supply has no good answer yet. Answers and errors are by supply; a nil answer is
 // none. It changes the list of answers.
-func (e *editions) accept(ctx context.Context, answers []*sourceAnswer) []error {
+func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []error {
 	errs := make([]error, len(answers))
 	for {
 		e.mu.Lock()
@@ -549,15 +512,15 @@ func (e *editions) accept(ctx context.Context, answers []*sourceAnswer) []error 
 				continue
 			}
 			switch now := &stands[i]; {
-			case a.number < now.newest: // a newer answer was faster
+			case a.Number < now.newest: // a newer answer was faster
 				answers[i] = nil
-			case now.answer != nil && a.sameAs(now.answer):
+			case now.answer != nil && a.SameAs(now.answer):
 				if e.refresh(i, now.answer, a) {
 					answers[i] = nil
 				} else {
 					isOld = true
 				}
-			case now.refused != nil && time.Now().Before(now.refused.end) && a.sameAs(now.refused.answer):
+			case now.refused != nil && time.Now().Before(now.refused.end) && a.SameAs(now.refused.answer):
 				answers[i], errs[i] = nil, now.refused.err
 			default:
 				isNew, isFirst = true, isFirst || now.answer == nil
@@ -597,7 +560,7 @@ func (e *editions) accept(ctx context.Context, answers []*sourceAnswer) []error 
 func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
 
 // failAll sets an error for every answer.
-func failAll(errs []error, answers []*sourceAnswer, err error) []error {
+func failAll(errs []error, answers []*toolsource.Answer, err error) []error {
 	for i, a := range answers {
 		if a != nil {
 			errs[i] = err
@@ -608,12 +571,12 @@ func failAll(errs []error, answers []*sourceAnswer, err error) []error {
 
 // refresh takes the tools of an answer of supply i with the same definitions as its current
 // answer. It reports false if another answer is current meanwhile.
-func (e *editions) refresh(i int, current, a *sourceAnswer) bool {
-	isRepeated := &a.tools[0] == &current.tools[0]
-	isSame := isRepeated || a.sameTools(current)
+func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
+	isRepeated := a.Repeats(current)
+	isSame := isRepeated || a.SameTools(current)
 	if !isSame { // outside the lock
-		a.once.Do(a.print)
-		current.once.Do(current.print)
+		a.Print()
+		current.Print()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -623,19 +586,19 @@ func (e *editions) refresh(i int, current, a *sourceAnswer) bool {
 	}
 	if !isSame {
 		var tools []tool.BaseTool
-		tools, s.kept = a.standIns(current, s.kept)
+		tools, s.kept = a.StandIns(current, s.kept)
 		e.tools = slices.Clone(e.tools) // runs have the list
 		e.last.put(e.tools, e.last.lots[i].start+len(s.fixed), tools)
 	}
 	if !isRepeated {
 		s.answer = a
 	}
-	s.newest = max(s.newest, a.number)
+	s.newest = max(s.newest, a.Number)
 	return true
 }
 
 // start starts to compile answers. It returns nil if the situation is no longer as it stands.
-func (e *editions) start(ctx context.Context, stands []standing, answers []*sourceAnswer) *building {
+func (e *editions) start(ctx context.Context, stands []standing, answers []*toolsource.Answer) *building {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.building != nil {
@@ -656,7 +619,7 @@ func (e *editions) start(ctx context.Context, stands []standing, answers []*sour
 func (e *editions) build(ctx context.Context, b *building) {
 	b.errs = failAll(make([]error, len(b.answers)), b.answers, e.advance(ctx, b.answers))
 	for i, a := range b.answers {
-		alone := make([]*sourceAnswer, len(b.answers))
+		alone := make([]*toolsource.Answer, len(b.answers))
 		if alone[i] = a; b.errs[i] != nil && !slices.Equal(alone, b.answers) {
 			b.errs[i] = e.advance(ctx, alone)
 		}
@@ -673,7 +636,7 @@ func (e *editions) build(ctx context.Context, b *building) {
 }
 
 // advance compiles an edition with new answers and makes it current.
-func (e *editions) advance(ctx context.Context, answers []*sourceAnswer) error {
+func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) error {
 	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
 	defer cancel()
 	start := time.Now()
@@ -682,7 +645,7 @@ func (e *editions) advance(ctx context.Context, answers []*sourceAnswer) error {
 		lots := e.stock(answers)
 		for i, l := range lots {
 			if answers[i] != nil && len(l.kept) == 0 {
-				return nil, problems("no tool can be used:", l.left)
+				return nil, toolsource.Problems("no tool can be used:", l.left)
 			}
 		}
 		return e.compile(limited, lots)
@@ -699,8 +662,8 @@ func (e *editions) advance(ctx context.Context, answers []*sourceAnswer) error {
 
 // refuse notes an answer whose index took too long. Of several answers it is not known which is
 // to blame.
-func (e *editions) refuse(answers []*sourceAnswer, err error) {
-	isNew := func(a *sourceAnswer) bool { return a != nil }
+func (e *editions) refuse(answers []*toolsource.Answer, err error) {
+	isNew := func(a *toolsource.Answer) bool { return a != nil }
 	i := slices.IndexFunc(answers, isNew)
 	if slices.ContainsFunc(answers[i+1:], isNew) {
 		return
@@ -711,17 +674,17 @@ func (e *editions) refuse(answers []*sourceAnswer, err error) {
 }
 
 // publish makes an edition current, which has new answers.
-func (e *editions) publish(next *edition, answers []*sourceAnswer, took time.Duration) {
+func (e *editions) publish(next *edition, answers []*toolsource.Answer, took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := 0; i < len(e.supplies); {
 		l := &next.lots[i]
 		if newer := l.supply.answer; answers[i] == nil && newer != l.answer { // refreshed meanwhile
 			e.mu.Unlock()
-			newer.once.Do(newer.print)
-			l.answer.once.Do(l.answer.print)
+			newer.Print()
+			l.answer.Print()
 			var tools []tool.BaseTool
-			tools, l.kept = newer.standIns(l.answer, l.kept)
+			tools, l.kept = newer.StandIns(l.answer, l.kept)
 			next.put(next.tools, l.start+len(l.fixed), tools)
 			l.answer = newer
 			e.mu.Lock()
@@ -735,7 +698,7 @@ func (e *editions) publish(next *edition, answers []*sourceAnswer, took time.Dur
 	for i := range next.lots {
 		l := &next.lots[i]
 		if now := &l.supply.standing; answers[i] != nil {
-			now.answer, now.kept, now.newest, now.refused = l.answer, l.kept, l.answer.number, nil
+			now.answer, now.kept, now.newest, now.refused = l.answer, l.kept, l.answer.Number, nil
 			if l.Name != "" {
 				change.Groups = append(change.Groups, l.Name)
 			}
@@ -743,7 +706,7 @@ func (e *editions) publish(next *edition, answers []*sourceAnswer, took time.Dur
 			now.kept = l.kept
 		}
 		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.told)) {
-			left = append(left, l.failure("Source", problems(l.field("Source")+": left out or mended:", l.left)))
+			left = append(left, l.failure("Source", toolsource.Problems(l.field("Source")+": left out or mended:", l.left)))
 		}
 		l.told = l.left
 	}
@@ -769,114 +732,8 @@ func changeOf(before, after *Catalog, took time.Duration) CatalogEvent {
 	return e
 }
 
-// sourceAnswer is an answer of Source.
-type sourceAnswer struct {
-	number int // answers asked for later have greater numbers
-	tools  []tool.BaseTool
-	infos  []*schema.ToolInfo // nil for a tool without
-	seen   []definitionSeen
-
-	once   sync.Once
-	order  []int               // the tools by name: a server that lists them in another order has not changed
-	prints []schemacheck.Print // in that order
-}
-
-// definitionSeen is what a definition was when it was read. A later change of what its pointer
-// points to is not seen.
-type definitionSeen struct {
-	info       *schema.ToolInfo
-	name, desc string
-	parameters *schema.ParamsOneOf
-	problem    string // why there is no definition; "" if there is one
-}
-
-// repeats reports whether an answer has the same tools as the last answer, with the same
-// definitions. The answer then takes over what was read of the last answer.
-func (a *sourceAnswer) repeats(ctx context.Context, tools []tool.BaseTool, last *sourceAnswer) bool {
-	if last == nil || len(tools) != len(last.tools) {
-		return false
-	}
-	for i, t := range tools {
-		seen := &last.seen[i]
-		if seen.info == nil || !foreign.AreSame(t, last.tools[i]) {
-			return false
-		}
-		info, err := infoOf(ctx, t)
-		if err != nil || info != seen.info || info.Name != seen.name || info.Desc != seen.desc || info.ParamsOneOf != seen.parameters {
-			return false
-		}
-	}
-	a.tools, a.infos, a.seen = last.tools, last.infos, last.seen
-	return true
-}
-
-// read asks the tools for their definitions.
-func (a *sourceAnswer) read(ctx context.Context, tools []tool.BaseTool) {
-	a.tools = slices.Clone(tools)
-	a.infos, a.seen = make([]*schema.ToolInfo, len(tools)), make([]definitionSeen, len(tools))
-	for i, t := range a.tools {
-		info, err := usableInfo(ctx, t)
-		if err != nil {
-			a.seen[i].problem = naming.Cut(err.Error(), maxProblemBytes)
-			continue
-		}
-		a.infos[i], a.seen[i] = info, definitionSeen{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
-	}
-}
-
-// sameAs reports whether two answers have the same definitions. Definitions that are the same
-// values are not read.
-func (a *sourceAnswer) sameAs(b *sourceAnswer) bool {
-	if len(a.tools) != len(b.tools) {
-		return false
-	}
-	if len(a.seen) > 0 && &a.seen[0] == &b.seen[0] || slices.Equal(a.seen, b.seen) {
-		return true
-	}
-	a.once.Do(a.print)
-	b.once.Do(b.print)
-	return slices.Equal(a.prints, b.prints)
-}
-
-// print sorts the tools by name and hashes their definitions.
-func (a *sourceAnswer) print() {
-	a.order, a.prints = make([]int, len(a.tools)), make([]schemacheck.Print, len(a.tools))
-	for i := range a.order {
-		a.order[i] = i
-	}
-	slices.SortStableFunc(a.order, func(i, j int) int { return strings.Compare(a.seen[i].name, a.seen[j].name) })
-	for i, at := range a.order {
-		seen := &a.seen[at]
-		definition := schema.ToolInfo{Name: seen.name, Desc: cmp.Or(seen.problem, seen.desc), ParamsOneOf: seen.parameters}
-		if a.infos[at] != nil {
-			definition.Extra = a.infos[at].Extra
-		}
-		a.prints[i] = schemacheck.PrintOf(&definition)
-	}
-}
-
-// sameTools reports whether two answers with the same definitions have the same tools in the same
-// order.
-func (a *sourceAnswer) sameTools(b *sourceAnswer) bool {
-	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
-}
-
-// standIns returns the tools in the places of those that are kept of another answer with the same
-// definitions. Both answers are printed.
-func (a *sourceAnswer) standIns(b *sourceAnswer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
-	at := make([]int, len(a.order))
-	for i := range a.order {
-		at[b.order[i]] = a.order[i]
-	}
-	for _, before := range keptOfB {
-		kept = append(kept, at[before])
-		tools = append(tools, a.tools[at[before]])
-	}
-	return tools, kept
-}
-
 // stock returns the lots of an edition with new answers.
-func (e *editions) stock(answers []*sourceAnswer) []lot {
+func (e *editions) stock(answers []*toolsource.Answer) []lot {
 	lots := make([]lot, len(e.supplies))
 	e.mu.Lock()
 	for i, s := range e.supplies {
@@ -904,17 +761,15 @@ func (e *editions) stock(answers []*sourceAnswer) []lot {
 // tool that was left out or mended. One bad tool does not cost the others of its answer. taken are
 // the names that other tools have; the tools' names are added.
 func (l *lot) admit(metas *metaNames, taken map[string]bool) {
-	a := l.answer
-	a.once.Do(a.print)
-	for _, at := range a.order {
-		info, name, err := a.infos[at], a.seen[at].name, error(nil)
+	for at, item := range l.answer.ByName() {
+		info, name, err := item.Info, item.Name, error(nil)
 		if info != nil {
 			info = l.named(info)
 			name = info.Name
 		}
 		switch {
 		case info == nil:
-			err = errors.New(a.seen[at].problem)
+			err = errors.New(item.Problem)
 		case !schemacheck.IsValidName(name):
 			err = schemacheck.Refusal(info)
 		case len(info.Desc) > search.MaxDescriptionBytes:
@@ -937,6 +792,6 @@ func (l *lot) admit(metas *metaNames, taken map[string]bool) {
 		}
 		taken[name] = true
 		l.kept = append(l.kept, at)
-		l.tools, l.infos = append(l.tools, a.tools[at]), append(l.infos, info)
+		l.tools, l.infos = append(l.tools, item.Tool), append(l.infos, info)
 	}
 }

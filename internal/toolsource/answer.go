@@ -1,0 +1,170 @@
+package toolsource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+)
+
+// An Answer is the tools that a source answered with, and their definitions. It does not change once
+// it was read.
+type Answer struct {
+	Number int // answers asked for later have greater numbers
+
+	tools []tool.BaseTool
+	infos []*schema.ToolInfo // nil for a tool without
+	seen  []definitionSeen
+
+	once   sync.Once
+	order  []int               // the tools by name: a server that lists them in another order has not changed
+	prints []schemacheck.Print // in that order
+}
+
+// definitionSeen is what a definition was when it was read. A later change of what its pointer
+// points to is not seen.
+type definitionSeen struct {
+	info       *schema.ToolInfo
+	name, desc string
+	parameters *schema.ParamsOneOf
+	problem    string // why there is no definition; "" if there is one
+}
+
+// Read asks a source and reads its answer. last is the answer before; nil means none. It fails if the
+// source fails, or has no tools.
+func (a *Answer) Read(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *Answer) error {
+	tools, err := source(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(tools) == 0:
+		return errors.New("it returned no tools")
+	}
+	if !a.repeats(ctx, tools, last) {
+		a.read(ctx, tools)
+	}
+	return nil
+}
+
+// repeats reports whether an answer has the same tools as the last answer, with the same
+// definitions. The answer then takes over what was read of the last answer.
+func (a *Answer) repeats(ctx context.Context, tools []tool.BaseTool, last *Answer) bool {
+	if last == nil || len(tools) != len(last.tools) {
+		return false
+	}
+	for i, t := range tools {
+		seen := &last.seen[i]
+		if seen.info == nil || !foreign.AreSame(t, last.tools[i]) {
+			return false
+		}
+		info, err := Definition(ctx, t)
+		if err != nil || info != seen.info || info.Name != seen.name || info.Desc != seen.desc || info.ParamsOneOf != seen.parameters {
+			return false
+		}
+	}
+	a.tools, a.infos, a.seen = last.tools, last.infos, last.seen
+	return true
+}
+
+// read asks the tools for their definitions.
+func (a *Answer) read(ctx context.Context, tools []tool.BaseTool) {
+	a.tools = slices.Clone(tools)
+	a.infos, a.seen = make([]*schema.ToolInfo, len(tools)), make([]definitionSeen, len(tools))
+	for i, t := range a.tools {
+		info, err := usable(ctx, t)
+		if err != nil {
+			a.seen[i].problem = naming.Cut(err.Error(), maxProblemBytes)
+			continue
+		}
+		a.infos[i], a.seen[i] = info, definitionSeen{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
+	}
+}
+
+// Item is a tool of an answer.
+type Item struct {
+	Tool    tool.BaseTool
+	Info    *schema.ToolInfo // nil means none
+	Name    string
+	Problem string // why there is no Info
+}
+
+// ByName returns the places of the tools in the answer and the tools, ordered by name.
+func (a *Answer) ByName() iter.Seq2[int, Item] {
+	a.Print()
+	return func(yield func(place int, item Item) bool) {
+		for _, at := range a.order {
+			if !yield(at, Item{a.tools[at], a.infos[at], a.seen[at].name, a.seen[at].problem}) {
+				return
+			}
+		}
+	}
+}
+
+// Repeats reports whether one of two answers took over the tools of the other.
+func (a *Answer) Repeats(b *Answer) bool { return &a.tools[0] == &b.tools[0] }
+
+// SameAs reports whether two answers have the same definitions. Definitions that are the same
+// values are not read.
+func (a *Answer) SameAs(b *Answer) bool {
+	if len(a.tools) != len(b.tools) {
+		return false
+	}
+	if len(a.seen) > 0 && &a.seen[0] == &b.seen[0] || slices.Equal(a.seen, b.seen) {
+		return true
+	}
+	a.Print()
+	b.Print()
+	return slices.Equal(a.prints, b.prints)
+}
+
+// Print sorts the tools by name and hashes their definitions, the first time. What needs this does it
+// by itself; Print does it ahead, where no lock is held.
+func (a *Answer) Print() { a.once.Do(a.print) }
+
+func (a *Answer) print() {
+	a.order, a.prints = make([]int, len(a.tools)), make([]schemacheck.Print, len(a.tools))
+	for i := range a.order {
+		a.order[i] = i
+	}
+	slices.SortStableFunc(a.order, func(i, j int) int { return strings.Compare(a.seen[i].name, a.seen[j].name) })
+	for i, at := range a.order {
+		seen := &a.seen[at]
+		definition := schema.ToolInfo{Name: seen.name, Desc: cmp.Or(seen.problem, seen.desc), ParamsOneOf: seen.parameters}
+		if a.infos[at] != nil {
+			definition.Extra = a.infos[at].Extra
+		}
+		a.prints[i] = schemacheck.PrintOf(&definition)
+	}
+}
+
+// SameTools reports whether two answers with the same definitions have the same tools in the same
+// order.
+func (a *Answer) SameTools(b *Answer) bool {
+	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
+}
+
+// StandIns returns the tools in the places of those that are kept of another answer with the same
+// definitions.
+func (a *Answer) StandIns(b *Answer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
+	a.Print()
+	b.Print()
+	at := make([]int, len(a.order))
+	for i := range a.order {
+		at[b.order[i]] = a.order[i]
+	}
+	for _, before := range keptOfB {
+		kept = append(kept, at[before])
+		tools = append(tools, a.tools[at[before]])
+	}
+	return tools, kept
+}

@@ -1,0 +1,85 @@
+// Package toolsource asks for tools and for their definitions. Both may come from a remote server,
+// which may fail, hang, or answer differently every time.
+package toolsource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
+)
+
+// Definitions asks every tool for its definition, once. It fails on the first tool that usable fails
+// on. where begins what the error says of the tool.
+func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
+	infos := make([]*schema.ToolInfo, len(tools))
+	for i, t := range tools {
+		info, err := usable(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("toolsearch: %stool %d: %w", where, i, err)
+		}
+		infos[i] = info
+	}
+	return infos, nil
+}
+
+// usable asks a tool for its definition. It fails on what keeps the tool from a catalog: it is nil,
+// its Info fails, its name is empty or too long, or it can be called in no way.
+func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
+	if foreign.IsNil(t) {
+		return nil, fmt.Errorf("it is nil (%T)", t)
+	}
+	info, err := Definition(ctx, t)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%T: Info: %w", t, err)
+	case info == nil:
+		return nil, fmt.Errorf("%T: Info returned nil", t)
+	case info.Name == "":
+		return nil, fmt.Errorf("%T: empty name", t)
+	case len(info.Name) > schemacheck.MaxNameBytes:
+		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), schemacheck.MaxNameBytes)
+	case !wrapped.IsCallable(t):
+		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
+			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
+	}
+	return info, nil
+}
+
+// Definition asks a tool for its definition, which may be nil. A wrapper without a tool inside
+// panics. The guard makes that an error, which can name the wrapper.
+func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
+	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
+}
+
+// Refusals returns a line for every definition that providers refuse.
+func Refusals(infos []*schema.ToolInfo) (lines []string) {
+	for i, info := range infos {
+		if err := schemacheck.Refusal(info); err != nil {
+			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
+		}
+	}
+	return lines
+}
+
+// Bounds on an error about tools.
+const (
+	maxProblems     = 10  // tools that it names
+	maxProblemBytes = 500 // of the reason why a tool has no definition
+)
+
+// Problems returns an error that names what is wrong, and a line for each of the first tools.
+func Problems(what string, lines []string) error {
+	count := ""
+	if len(lines) > maxProblems {
+		count = fmt.Sprintf("; and %d more", len(lines)-maxProblems)
+	}
+	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
+}
