@@ -13,6 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/recent"
+	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
 // Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
@@ -44,8 +45,7 @@ const (
 	defaultQueryTimeout         = 10 * time.Second
 	defaultQueryCache           = 256
 	maxEmbeddingText            = 1000 // code points of a tool's text and of a query; services refuse long ones
-	maxDimensions               = 1 << 16
-	maxEmbedderQueries          = 32 // at a time; more wait, within their timeouts
+	maxEmbedderQueries          = 32   // at a time; more wait, within their timeouts
 )
 
 // EmbeddingOptions configures Embedding. Only Embedder is required.
@@ -180,18 +180,30 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 		}
 		x.row[i] = row
 	}
-	vectors, err := o.vectors(ctx, texts, known)
+	all, err := vectors.Options{
+		Embedder: o.Embedder, BatchSize: positive(o.BatchSize, defaultEmbeddingBatch),
+		Concurrency: positive(o.Concurrency, defaultEmbeddingConcurrency),
+		Progress:    o.Progress, Store: o.Store, OnStoreError: o.OnStoreError, Model: o.Model,
+	}.Make(ctx, texts, known)
 	if err != nil {
 		return nil, err
 	}
-	if len(vectors) > 0 {
-		x.dimensions = len(vectors[0])
+	if len(all) > 0 {
+		x.dimensions = len(all[0])
 	}
-	x.matrix = make([]float32, 0, len(vectors)*x.dimensions)
-	for _, v := range vectors {
+	x.matrix = make([]float32, 0, len(all)*x.dimensions)
+	for _, v := range all {
 		x.matrix = append(x.matrix, v...)
 	}
 	return x, ctx.Err()
+}
+
+// positive returns n if n is positive, and otherwise the default.
+func positive(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
 }
 
 // embeddingText is the text that stands for a tool: its name as words, then the other
@@ -255,7 +267,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	}
 	timed, cancel := foreign.WithTimeout(ctx, x.timeout)
 	defer cancel()
-	vectors, err := embed(timed, x.gate, x.embedder, []string{text})
+	answers, err := vectors.Embed(timed, x.gate, x.embedder, []string{text})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -263,12 +275,12 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: no answer within %v: %w", x.timeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %w", err)
-	case len(vectors[0]) != x.dimensions:
+	case len(answers[0]) != x.dimensions:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
-			"another model than the one that embedded them?", len(vectors[0]), x.dimensions)
+			"another model than the one that embedded them?", len(answers[0]), x.dimensions)
 	}
-	x.recent.Put(text, vectors[0])
-	return vectors[0], nil
+	x.recent.Put(text, answers[0])
+	return answers[0], nil
 }
 
 // vector is a row of the matrix.
@@ -279,7 +291,7 @@ func (x *embeddingIndex) vector(row int) []float32 {
 // score is the cosine, or 0 for a cosine that is no match.
 func (x *embeddingIndex) score(vector []float32, doc int) (score, cosine float64) {
 	if row := int(x.row[doc]); row >= 0 {
-		cosine = float64(dot(vector, x.vector(row)))
+		cosine = float64(vectors.Dot(vector, x.vector(row)))
 	}
 	if cosine > x.floor {
 		return cosine, cosine

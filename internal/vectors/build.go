@@ -1,4 +1,4 @@
-package search
+package vectors
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -16,27 +15,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How a catalog's texts become vectors. The vectors of the catalog before are taken first, then
-// those of the store. The embedder makes the missing vectors in batches. They are saved batch by batch in the order of the texts, so
+// How texts become vectors. Known vectors are taken first, then those of the store. The embedder
+// makes the missing vectors in batches. They are saved batch by batch in the order of the texts, so
 // an interrupted build continues where it stopped.
-
-// A VectorStore keeps vectors under keys. A key is made of the text and of
-// EmbeddingOptions.Model, so the vector under a key never changes. One store may serve any
-// number of catalogs and models.
-//
-// One build calls its store from one goroutine at a time. A store that several catalogs
-// share must be safe for concurrent use. One call has at most 1000 keys.
-//
-// A store may put off writing until the build ends. If it also has a method Flush() error,
-// the build calls Flush once after the last Save, even if the build fails.
-type VectorStore interface {
-	// Load returns the vector under each key, in the order of the keys. A vector is nil if
-	// the store does not have it.
-	Load(ctx context.Context, keys []string) ([][]float32, error)
-
-	// Save keeps a vector under each key. It must not change or keep the slices.
-	Save(ctx context.Context, keys []string, vectors [][]float32) error
-}
 
 const storeBatch = 1000 // keys in one call of a store
 
@@ -46,9 +27,26 @@ func vectorKey(model, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// vectorBuild is one build of a matrix.
-type vectorBuild struct {
-	EmbeddingOptions
+// Options are what Make needs. search.EmbeddingOptions describes the fields.
+type Options struct {
+	Embedder     embedding.Embedder
+	BatchSize    int // texts in one call of the Embedder; more than 0
+	Concurrency  int // calls of the Embedder; more than 0
+	Progress     func(done, total int)
+	Store        Store // nil means none
+	OnStoreError func(err error)
+	Model        string
+}
+
+// A Store keeps vectors under keys. search.VectorStore describes it.
+type Store interface {
+	Load(ctx context.Context, keys []string) ([][]float32, error)
+	Save(ctx context.Context, keys []string, vectors [][]float32) error
+}
+
+// build is one build of a matrix.
+type build struct {
+	Options
 	texts   []string
 	known   map[string][]float32 // by text
 	keys    []string             // of the texts that are not known; nil means no store
@@ -66,23 +64,23 @@ type vectorBuild struct {
 // embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// vectors returns one vector for each text, scaled to length 1. It does not change the known
+// Make returns one vector for each text, scaled to length 1. It does not change the known
 // vectors, which are some of those.
-func (o EmbeddingOptions) vectors(ctx context.Context, texts []string, known map[string][]float32) ([][]float32, error) {
-	b := &vectorBuild{EmbeddingOptions: o, texts: texts, known: known}
+func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) ([][]float32, error) {
+	b := &build{Options: o, texts: texts, known: known}
 	if foreign.IsNil(o.Store) {
 		b.Store = nil
 	}
-	err := b.build(ctx)
+	err := b.run(ctx)
 	b.flush()
 	if errors.Is(err, errDimensions) && known != nil {
-		return o.vectors(ctx, texts, nil)
+		return o.Make(ctx, texts, nil)
 	}
 	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without the store
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
-		b = &vectorBuild{EmbeddingOptions: b.EmbeddingOptions, texts: texts}
+		b = &build{Options: b.Options, texts: texts}
 		b.Store = nil
-		err = b.build(ctx)
+		err = b.run(ctx)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -93,7 +91,7 @@ func (o EmbeddingOptions) vectors(ctx context.Context, texts []string, known map
 	return b.vectors, nil
 }
 
-func (b *vectorBuild) build(ctx context.Context) error {
+func (b *build) run(ctx context.Context) error {
 	b.vectors = make([][]float32, len(b.texts))
 	for i, text := range b.texts {
 		b.vectors[i] = b.known[text]
@@ -114,7 +112,7 @@ func (b *vectorBuild) build(ctx context.Context) error {
 }
 
 // without returns the texts without a vector.
-func (b *vectorBuild) without() (texts []int) {
+func (b *build) without() (texts []int) {
 	for i, v := range b.vectors {
 		if v == nil {
 			texts = append(texts, i)
@@ -123,8 +121,8 @@ func (b *vectorBuild) without() (texts []int) {
 	return texts
 }
 
-// load takes vectors from the store. An invalid vector counts as missing.
-func (b *vectorBuild) load(ctx context.Context) {
+// Load takes vectors from the store. An invalid vector counts as missing.
+func (b *build) load(ctx context.Context) {
 	if b.Store == nil {
 		return
 	}
@@ -154,15 +152,15 @@ func (b *vectorBuild) load(ctx context.Context) {
 	}
 }
 
-func (b *vectorBuild) storeFailed(err error) {
+func (b *build) storeFailed(err error) {
 	b.Store = nil
 	if b.OnStoreError != nil {
 		b.OnStoreError(fmt.Errorf("toolsearch: the vector store: %w", err))
 	}
 }
 
-// flush tells the store that the build has ended.
-func (b *vectorBuild) flush() {
+// Flush tells the store that the build has ended.
+func (b *build) flush() {
 	store, ok := b.Store.(interface{ Flush() error })
 	if !ok {
 		return
@@ -172,34 +170,26 @@ func (b *vectorBuild) flush() {
 	}
 }
 
-func (b *vectorBuild) progress() {
+func (b *build) progress() {
 	if b.Progress != nil {
 		b.Progress(b.done, len(b.texts))
 	}
 }
 
 // embedMissing embeds the missing texts. The first batch that fails stops the others.
-func (b *vectorBuild) embedMissing(ctx context.Context) error {
+func (b *build) embedMissing(ctx context.Context) error {
 	b.finished = make(map[int]bool)
-	b.batches = slices.Collect(slices.Chunk(b.missing, positive(b.BatchSize, defaultEmbeddingBatch)))
-	return foreign.InParallel(ctx, positive(b.Concurrency, defaultEmbeddingConcurrency), len(b.batches), b.embedBatch)
+	b.batches = slices.Collect(slices.Chunk(b.missing, b.BatchSize))
+	return foreign.InParallel(ctx, b.Concurrency, len(b.batches), b.embedBatch)
 }
 
-// positive returns n if n is positive, and otherwise the default.
-func positive(n, otherwise int) int {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
-
-func (b *vectorBuild) embedBatch(ctx context.Context, batch int) error {
+func (b *build) embedBatch(ctx context.Context, batch int) error {
 	missing := b.batches[batch]
 	texts := make([]string, len(missing))
 	for i, text := range missing {
 		texts[i] = b.texts[text]
 	}
-	vectors, err := embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
+	vectors, err := Embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -221,7 +211,7 @@ func (b *vectorBuild) embedBatch(ctx context.Context, batch int) error {
 	return nil
 }
 
-func (b *vectorBuild) save(ctx context.Context, texts []int) {
+func (b *build) save(ctx context.Context, texts []int) {
 	if b.Store == nil || ctx.Err() != nil {
 		return
 	}
@@ -235,8 +225,8 @@ func (b *vectorBuild) save(ctx context.Context, texts []int) {
 	}
 }
 
-// embed gets the vectors of texts from an Embedder, checks them and scales them to length 1.
-func embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []string) ([][]float32, error) {
+// Embed gets the vectors of texts from an Embedder, checks them and scales them to length 1.
+func Embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []string) ([][]float32, error) {
 	answers, err := foreign.Through(ctx, g, func(ctx context.Context) ([][]float64, error) { return e.EmbedStrings(ctx, texts) })
 	if err != nil {
 		return nil, err
@@ -257,47 +247,4 @@ func embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []st
 		}
 	}
 	return vectors, nil
-}
-
-// normalized scales a vector to length 1. It returns nil if the vector has no direction.
-// The division by the largest number keeps the squares from overflowing.
-func normalized[F float32 | float64](v []F) []float32 {
-	largest, sum := 0.0, 0.0
-	for _, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return nil
-		}
-		largest = max(largest, math.Abs(float64(x)))
-	}
-	if largest == 0 {
-		return nil
-	}
-	for _, x := range v {
-		scaled := float64(x) / largest
-		sum += float64(scaled * scaled)
-	}
-	length := math.Sqrt(sum)
-	unit := make([]float32, len(v))
-	for i, x := range v {
-		unit[i] = float32(float64(x) / largest / length)
-	}
-	return unit
-}
-
-// dot sums up in four lanes, which the processor works on at once. The conversions make
-// every machine round alike.
-func dot(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	b = b[:len(a)]
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += float32(a[i] * b[i])
-		s1 += float32(a[i+1] * b[i+1])
-		s2 += float32(a[i+2] * b[i+2])
-		s3 += float32(a[i+3] * b[i+3])
-	}
-	for ; i < len(a); i++ {
-		s0 += float32(a[i] * b[i])
-	}
-	return (s0 + s1) + (s2 + s3)
 }
