@@ -1,0 +1,253 @@
+// Package blocks measures how much of a query is in a text, in order, by the blocks of letters that
+// both have.
+package blocks
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
+// variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores and thresholds
+// tuned in Python hold here:
+//
+//	a = the query, b = the text, both lower-cased, as code points
+//	matched = the length of the longest block common to a and b
+//	        + matched of the texts left of the block + matched of the texts right of it
+//	ratio   = 2*matched / (len(a) + len(b))
+//
+// Of equally long blocks the first in a counts, then the first in b. If b has 200 code points
+// or more, a code point that makes up more than 1 % of b (occurs more than len(b)/100 + 1
+// times) is popular. A block cannot start from a popular code point, but it may grow over
+// them. Hence the ratio is not symmetric, and long prose scores low for the letters that a
+// short query shares with all prose.
+//
+// A block is found by walking a and looking up where b has the same code point:
+//
+//	text -- letters, sorted --> places in b -- run ending there --> longest block
+
+// The most code points of a query and of a text that are compared. With these bounds, one ratio
+// takes at most some ten milliseconds, for blocks of one letter.
+const (
+	MaxQuery = 1024
+	MaxText  = 4096
+)
+
+const popularFrom = 200 // a text of this many code points or more has popular code points
+
+// A Text is b, with the places of its code points. It never changes.
+type Text struct {
+	text    string // lower-cased
+	wide    []rune // its code points; nil means that text is ASCII
+	length  int    // in code points
+	set     uint64 // naming.LetterSet of text
+	letters []letter
+	places  []uint16 // where the letters occur, ascending for each; popular letters have none
+}
+
+// letter is a distinct code point of a text. The letters of a text are sorted.
+type letter struct {
+	char     rune
+	count    uint16 // how often the text has it
+	from, to uint16 // its places are places[from:to]
+}
+
+func (t *Text) at(i int) rune {
+	if t.wide == nil {
+		return rune(t.text[i])
+	}
+	return t.wide[i]
+}
+
+// LetterSet returns the set of the text's letters, as naming.LetterSet.
+func (t *Text) LetterSet() uint64 { return t.set }
+
+// Contains reports whether the text contains a word.
+func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
+
+// A Builder is the working space in which texts are read. It is for one goroutine at a time.
+type Builder struct {
+	chars  []uint64 // code point << 32 | place
+	places []uint16
+}
+
+// Text reads a lower-cased text, up to MaxText code points.
+func (b *Builder) Text(text string) Text {
+	t := Text{text: naming.CutRunes(text, MaxText)}
+	b.chars = b.chars[:0]
+	for _, char := range t.text {
+		b.chars = append(b.chars, uint64(char)<<32|uint64(t.length))
+		t.length++
+	}
+	t.set = naming.LetterSet(t.text)
+	if t.length != len(t.text) {
+		t.wide = []rune(t.text)
+	}
+	slices.Sort(b.chars)
+	t.letters, b.places = make([]letter, 0, 32), b.places[:0]
+	for i := 0; i < len(b.chars); {
+		next := i + 1
+		for next < len(b.chars) && b.chars[next]>>32 == b.chars[i]>>32 {
+			next++
+		}
+		l := letter{char: rune(b.chars[i] >> 32), count: uint16(next - i), from: uint16(len(b.places))}
+		if t.length < popularFrom || next-i <= t.length/100+1 {
+			for _, c := range b.chars[i:next] {
+				b.places = append(b.places, uint16(c))
+			}
+		}
+		l.to = uint16(len(b.places))
+		t.letters = append(t.letters, l)
+		i = next
+	}
+	t.letters, t.places = slices.Clone(t.letters), slices.Clone(b.places)
+	return t
+}
+
+// A Finder finds the blocks that a query shares with each of several texts. It is for one goroutine
+// at a time.
+type Finder struct {
+	a       []rune
+	kinds   []int32 // the code points of a, numbered
+	letters []rune  // number -> code point, sorted
+	counts  []int   // number -> how often a has it
+
+	b      *Text
+	places [][]uint16 // number -> where b has it
+
+	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp tells the row,
+	// which is the place in a. A stamp is never used twice.
+	runs  []run
+	stamp uint32
+	todo  []span
+	steps int // since ctx was last asked
+}
+
+type run struct {
+	stamp  uint32
+	length int32
+}
+
+// span is a part of a and a part of b between blocks.
+type span struct{ alo, ahi, blo, bhi int }
+
+// Begin sets the query.
+func (f *Finder) Begin(query string) {
+	f.a = append(f.a[:0], []rune(query)...)
+	f.letters = append(f.letters[:0], f.a...)
+	slices.Sort(f.letters)
+	f.letters = slices.Compact(f.letters)
+	f.counts = append(f.counts[:0], make([]int, len(f.letters))...)
+	f.kinds = f.kinds[:0]
+	for _, char := range f.a {
+		kind, _ := slices.BinarySearch(f.letters, char)
+		f.kinds = append(f.kinds, int32(kind))
+		f.counts[kind]++
+	}
+	f.places = slices.Grow(f.places[:0], len(f.letters))[:len(f.letters)]
+	if f.runs == nil {
+		f.runs = make([]run, MaxText+1)
+	}
+}
+
+// Load sets the text. It returns how many code points the text shares with the query, in any
+// order, which is an upper bound on the length of all blocks.
+func (f *Finder) Load(b *Text) (shared int) {
+	f.b = b
+	clear(f.places)
+	next := 0
+	for kind, char := range f.letters {
+		for next < len(b.letters) && b.letters[next].char < char {
+			next++
+		}
+		if next == len(b.letters) {
+			break
+		}
+		if l := &b.letters[next]; l.char == char {
+			f.places[kind] = b.places[l.from:l.to]
+			shared += min(f.counts[kind], int(l.count))
+		}
+	}
+	return shared
+}
+
+// Matched returns the length of all blocks. It does not depend on which side of a block is
+// searched first, so a stack replaces the recursion, which could be deep.
+func (f *Finder) Matched(ctx context.Context) (matched int, err error) {
+	f.todo = append(f.todo[:0], span{0, len(f.a), 0, f.b.length})
+	for len(f.todo) > 0 {
+		s := f.todo[len(f.todo)-1]
+		f.todo = f.todo[:len(f.todo)-1]
+		if s.alo == s.ahi || s.blo == s.bhi {
+			continue
+		}
+		i, j, length := f.longest(s)
+		if f.steps > 1<<16 {
+			f.steps = 0
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+		}
+		if length > 0 {
+			matched += length
+			f.todo = append(f.todo, span{s.alo, i, s.blo, j}, span{i + length, s.ahi, j + length, s.bhi})
+		}
+	}
+	return matched, nil
+}
+
+// longest finds the longest block within a span. Of equally long blocks it takes the first in
+// a, then the first in b.
+func (f *Finder) longest(s span) (besti, bestj, best int) {
+	if rows := uint32(s.ahi - s.alo + 1); f.stamp > math.MaxUint32-rows {
+		f.stamp = 0
+		clear(f.runs)
+	}
+	besti, bestj = s.alo, s.blo
+	f.stamp++ // the first row follows no row
+	for i := s.alo; i < s.ahi; i++ {
+		f.stamp++
+		places := f.places[f.kinds[i]]
+		f.steps += 1 + len(places)
+		// The walk is backwards: the run at j continues the run before j in the row above,
+		// which must not be overwritten yet.
+		for n := len(places) - 1; n >= 0 && int(places[n]) >= s.blo; n-- {
+			j := int(places[n])
+			if j >= s.bhi {
+				continue
+			}
+			length := 1
+			if before := f.runs[j]; before.stamp == f.stamp-1 {
+				length += int(before.length)
+			}
+			f.runs[j+1] = run{f.stamp, int32(length)}
+			if start := i + 1 - length; length > best || length == best && start == besti {
+				besti, bestj, best = start, j+1-length, length
+			}
+		}
+	}
+	// Popular code points have no places. A block, even an empty block, grows over them.
+	for besti > s.alo && bestj > s.blo && f.a[besti-1] == f.b.at(bestj-1) {
+		besti, bestj, best = besti-1, bestj-1, best+1
+	}
+	for besti+best < s.ahi && bestj+best < s.bhi && f.a[besti+best] == f.b.at(bestj+best) {
+		best++
+	}
+	return besti, bestj, best
+}
+
+// Lengths returns the lengths of the query and the text, in code points.
+func (f *Finder) Lengths() (query, text int) { return len(f.a), f.b.length }
+
+// Ratio returns the ratio of the two texts, if the length of all blocks is matched. It is 1 for two
+// empty texts, which are equal.
+func (f *Finder) Ratio(matched int) float64 {
+	if len(f.a)+f.b.length == 0 {
+		return 1
+	}
+	return 2 * float64(matched) / float64(len(f.a)+f.b.length)
+}
