@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -27,7 +28,7 @@ import (
 // A request of several sentences adds a quarter of the sum of the best sentence
 // (bm25_sentences.go). The result is multiplied by 1 + Coverage · (share of the name's
 // terms, by idf, that the query has). Tools whose names the query spells out or begins
-// come before all others (bm25_names.go). This is BM25F: the fields are weighed against
+// come before all others (package byname). This is BM25F: the fields are weighed against
 // one another before saturation, so a word that is in both the name and the description
 // does not count as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
@@ -182,7 +183,7 @@ type bm25 struct {
 	postings  []bm25Posting
 	bounds    []int32            // postings of term t are postings[bounds[t]:bounds[t+1]]
 	perName   []float32          // by document: 1 / the idf of the terms of its name
-	heads     []heads            // by document
+	heads     []byname.Heads     // by document
 	nameless  []int32            // documents with a name of stop words only
 	nearTerms func() *near.Terms // built at the first word that no tool has
 	scratch   sync.Pool

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/byname"
 )
 
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
@@ -52,7 +53,7 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: sum * x.coverage * share,
 			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
 	}
-	if tier > notNamed {
+	if tier > byname.NotNamed {
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
 	}
 	lifts, err := s.lift(ctx, x, q)

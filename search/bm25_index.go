@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
@@ -198,7 +199,7 @@ func (x *bm25) merge(runs []*bm25Run) (places [][]int32) {
 	}
 	x.postings = make([]bm25Posting, x.bounds[len(x.terms)])
 	x.perName = make([]float32, len(x.docs))
-	x.heads = make([]heads, len(x.docs))
+	x.heads = make([]byname.Heads, len(x.docs))
 	return ids
 }
 
@@ -211,7 +212,7 @@ func (r *bm25Run) write(ctx context.Context, x *bm25, next []int32) error {
 		}
 		row := &r.rows[i]
 		counts := row.counts
-		x.heads[r.first+i] = headsOf(&x.docs[r.first+i])
+		x.heads[r.first+i] = byname.HeadsOf(x.docs[r.first+i].Name, x.docs[r.first+i].Aliases)
 		var norms [fields]float64
 		name := 0.0
 		for field := range fields {

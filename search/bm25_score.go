@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
@@ -42,7 +43,7 @@ type bm25Scratch struct {
 	wantedTerms []int32
 	having      docset.Set // documents
 	joined      []byte
-	name        bm25Name
+	name        byname.Query
 	lists       [][]bm25Posting
 	candidates  []int32
 	spare       []int32
@@ -109,9 +110,9 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 }
 
 // sums returns what a touched tool's score is made of.
-func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier nameTier) {
+func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier byname.Tier) {
 	cell := &s.cells[doc]
-	tier = nameTier(max(cell.tick, s.tick) - s.tick)
+	tier = byname.Tier(max(cell.tick, s.tick) - s.tick)
 	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc]), tier
 }
 
@@ -150,8 +151,8 @@ func (x *bm25) eachSum(ctx context.Context, q Query, f func(doc int32, sum float
 // during the query.
 func (s *bm25Scratch) begin(groups int) {
 	s.touched = s.touched[:0]
-	s.tick += uint32(exactlyNamed) // after the tiers of the last query
-	if s.tick > math.MaxUint32-uint32(groups)-uint32(exactlyNamed) {
+	s.tick += uint32(byname.Exact) // after the tiers of the last query
+	if s.tick > math.MaxUint32-uint32(groups)-uint32(byname.Exact) {
 		s.tick = 0
 		clear(s.cells)
 		clear(s.parts)
@@ -204,10 +205,10 @@ const (
 	exactBonus  = 2 * prefixBonus
 )
 
-var tierBonus = [...]float64{notNamed: 0, prefixNamed: prefixBonus, exactlyNamed: exactBonus}
+var tierBonus = [...]float64{byname.NotNamed: 0, byname.Prefix: prefixBonus, byname.Exact: exactBonus}
 
-var tierDetail = [...]string{prefixNamed: "the name begins with the query", exactlyNamed: "the query is the name"}
+var tierDetail = [...]string{byname.Prefix: "the name begins with the query", byname.Exact: "the query is the name"}
 
-func (x *bm25) total(sum, share float64, tier nameTier) float64 {
+func (x *bm25) total(sum, share float64, tier byname.Tier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]
 }

@@ -1,0 +1,174 @@
+// Package byname says whether a query asks for a tool by its name.
+package byname
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Names are compared letter by letter, ignoring what stands
+// between the words. They are compared with and without the prefixes of MCP clients:
+//
+//	mcp__github__create_issue   github create issue   create issue
+//
+// A query that spells out one of these names is exact. A query that spells out at least
+// the first two words of a name is a prefix: "github create", "create iss" if no tool has
+// the word "iss". A single word is not a prefix: it says what the tool is about, and "list"
+// should not bring forward all tools whose names begin with it.
+
+const minPrefixWords = 2
+
+// headLengths are the numbers of first letters by which names are told apart. See Heads.
+var headLengths = [...]int{4, 8}
+
+// A Tier says how much of a name a query is. A higher Tier is better.
+type Tier uint32
+
+const (
+	NotNamed Tier = iota
+	Prefix        // the query begins the name
+	Exact         // the query spells out the name
+)
+
+// variants calls yield with every spelling of a tool's name, until yield returns false.
+func variants(whole string, aliases []string, yield func(name string) bool) {
+	name := naming.Cut(whole, naming.MaxBytes)
+	if !yield(name) {
+		return
+	}
+	rest, isMCP := strings.CutPrefix(name, "mcp__")
+	if isMCP && !yield(rest) {
+		return
+	}
+	if at := strings.LastIndex(rest, "__"); at > 0 && !yield(rest[at+2:]) {
+		return
+	}
+	for _, alias := range aliases {
+		if !yield(naming.Cut(alias, naming.MaxBytes)) {
+			return
+		}
+	}
+}
+
+// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and
+// another for the first 8. Different beginnings may share a bit. A name of fewer letters has none.
+type Heads uint64
+
+// add notes a letter, the count-th of a name. hash is that of the letters before it.
+func (h *Heads) add(hash uint32, letter rune, count int) (next uint32) {
+	next = (hash ^ uint32(letter)) * 16777619 // FNV-1a, by letters
+	if slices.Contains(headLengths[:], count) {
+		*h |= 1 << (next >> 26)
+	}
+	return next
+}
+
+// HeadsOf returns the heads of a tool's names.
+func HeadsOf(name string, aliases []string) (all Heads) {
+	variants(name, aliases, func(name string) bool {
+		hash, count := uint32(0), 0
+		for _, r := range name {
+			if class := analysis.ClassOf(r); class != analysis.NoLetter {
+				count++
+				hash = all.add(hash, lowerOf(r, class), count)
+			}
+			if count == headLengths[len(headLengths)-1] {
+				break
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// lowerOf returns a letter in lower case.
+func lowerOf(r rune, class analysis.Class) rune {
+	if class == analysis.Lower {
+		return r
+	}
+	return unicode.ToLower(r)
+}
+
+// A Query is a query read as a name. It is used again for the next query, and is for one goroutine
+// at a time.
+type Query struct {
+	letters []rune // of its words, lower-cased
+	heads   Heads
+	words   int
+	torn    bool // the last word may be cut short
+}
+
+// Read reads a text. It reports false if the text cannot be a name.
+func (n *Query) Read(text string) bool {
+	n.letters, n.heads, n.words, n.torn = n.letters[:0], 0, 0, false
+	hash := uint32(0)
+	for i := 0; i < len(text); {
+		class, end := analysis.WordAt(text, i)
+		if class != analysis.NoLetter {
+			n.words++
+			for _, r := range text[i:end] {
+				r = lowerOf(r, analysis.ClassOf(r))
+				n.letters = append(n.letters, r)
+				hash = n.heads.add(hash, r, len(n.letters))
+			}
+			if len(n.letters) > naming.MaxBytes {
+				return false
+			}
+		}
+		i = end
+	}
+	return n.words > 0
+}
+
+// CutShort says, after Read, that the last word of the query may be cut short.
+func (n *Query) CutShort() { n.torn = true }
+
+// MustEnd says, after Read, that a name that the query only begins is no match.
+func (n *Query) MustEnd() { n.words = 0 }
+
+// MayBe reports whether one of the names with these heads may begin with the query's letters.
+func (n *Query) MayBe(names Heads) bool { return n.heads&^names == 0 }
+
+// Tier returns the best tier of a tool's names: its name, also without the prefixes of MCP clients,
+// and its aliases.
+func (n *Query) Tier(name string, aliases []string) Tier {
+	best := NotNamed
+	variants(name, aliases, func(name string) bool {
+		best = max(best, n.tierOf(name))
+		return best < Exact
+	})
+	return best
+}
+
+func (n *Query) tierOf(name string) Tier {
+	letters := n.letters
+	for i, r := range name {
+		class := analysis.ClassOf(r)
+		r = lowerOf(r, class)
+		switch {
+		case class == analysis.NoLetter:
+		case len(letters) > 0 && r == letters[0]:
+			letters = letters[1:]
+		case len(letters) == 0 && n.words >= minPrefixWords && (n.torn || beginsWord(name, i)):
+			return Prefix
+		default:
+			return NotNamed
+		}
+	}
+	if len(letters) > 0 {
+		return NotNamed
+	}
+	return Exact
+}
+
+func beginsWord(text string, i int) bool {
+	at := 0
+	for at < i {
+		_, at = analysis.WordAt(text, at)
+	}
+	return at == i
+}
