@@ -26,7 +26,7 @@ import (
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
 // A request of several sentences adds a quarter of the sum of the best sentence
-// (bm25_sentences.go). The result is multiplied by 1 + Coverage · (share of the name's
+// (bm25_score.go). The result is multiplied by 1 + Coverage · (share of the name's
 // terms, by idf, that the query has). Tools whose names the query spells out or begins
 // come before all others (package byname). This is BM25F: the fields are weighed against
 // one another before saturation, so a word that is in both the name and the description

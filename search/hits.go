@@ -95,6 +95,15 @@ func docsByName(docs []Document) []int32 {
 	return docOf
 }
 
+// allHolding returns the documents that have all words. words is not empty.
+func allHolding(words []string, holding func(word string) docset.Set) docset.Set {
+	set := holding(words[0])
+	for _, word := range words[1:] {
+		set.Intersect(holding(word))
+	}
+	return set
+}
+
 // atMost returns the lower of two limits. Zero means no limit.
 func atMost(a, b int) int {
 	if a <= 0 || b > 0 && b < a {

@@ -170,15 +170,6 @@ func (n *Narrower) holding(word string) docset.Set {
 	return set
 }
 
-// allHolding returns the documents that have all words. words is not empty.
-func allHolding(words []string, holding func(word string) docset.Set) docset.Set {
-	set := holding(words[0])
-	for _, word := range words[1:] {
-		set.Intersect(holding(word))
-	}
-	return set
-}
-
 func both(a, b func(doc int) bool) func(doc int) bool {
 	switch {
 	case a == nil:
