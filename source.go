@@ -34,10 +34,9 @@ import (
 //
 // A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
 // on a goroutine of its own, a run waits for neither longer than Config.SourceTimeout, and no lock
-// is held meanwhile. A Source that has a good answer already is waited for only sourceGrace: its
-// last good answer does for this run, and the late answer is kept for a later run. At most one
-// edition is compiled at a time. The other runs go on with the last good answers, or wait if a
-// supply has none yet.
+// is held meanwhile. A Source that has a good answer already is waited for only sourceGrace:
+// internal/toolsource keeps a late answer for a later run. At most one edition is compiled at a time.
+// The other runs go on with the last good answers, or wait if a supply has none yet.
 
 type edition struct {
 	catalog  *Catalog
@@ -71,21 +70,15 @@ type lot struct {
 type supply struct {
 	Group                     // without a name: DynamicTools and Source of the Config
 	fixed  []*schema.ToolInfo // of Tools, as the model sees them
-	asking foreign.Gate       // how many runs ask Source at once
+	asking *toolsource.Source // nil means that there is no Source
 
 	standing // guarded by editions.mu
 }
 
-// standing is what is known of a supply's Source.
+// standing is what became of the answers of a supply's Source.
 type standing struct {
 	answer  *toolsource.Answer // the current edition has tools of it; nil before the first good answer
 	kept    []int              // these tools, as in lot
-	asked   int                // number of answers asked for
-	newest  int                // the number of the newest answer that was accepted
-	came    *toolsource.Answer // the newest good answer that came, if no edition was compiled of it; nil means none
-	failed  error              // why the Source failed after the run that asked had gone on; nil once it was told
-	slow    bool               // the last good answer came late, which was told
-	resting time.Time          // the Source took too long, and is not asked before
 	refused *refusal           // the last answer whose index took too long; nil means none
 	told    []string           // the last told lines about tools that were left out or mended
 }
@@ -112,9 +105,6 @@ type editions struct {
 	untold   []Event         // what no run has told yet
 }
 
-// maxAsking bounds the runs that ask a Source at once, and so what a Source that hangs can pile up.
-const maxAsking = 64
-
 // sourceGrace is the longest that a run waits for a Source that has a good answer already. People
 // hardly notice it at the start of a run, and most servers on a network answer within it. Tests of
 // other things wait longer, since the machine may be busy.
@@ -131,12 +121,15 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	e := &editions{config: config, teller: teller, defers: defers}
 	own := Group{Tools: config.DynamicTools, Source: config.Source}
 	for _, group := range slices.Concat([]Group{own}, config.Groups) {
-		s := &supply{Group: group, asking: make(foreign.Gate, maxAsking)}
+		s := &supply{Group: group}
+		if s.Source != nil {
+			s.asking = toolsource.New(s.Source, config.SourceTimeout, sourceGrace)
+		}
 		if err := e.fix(ctx, s); err != nil {
 			return nil, err
 		}
 		e.supplies = append(e.supplies, s)
-		e.changes = e.changes || s.Source != nil
+		e.changes = e.changes || s.asking != nil
 	}
 	if err := e.checkNames(); err != nil {
 		return nil, err
@@ -389,109 +382,20 @@ func (e *editions) askAll(ctx context.Context) (answers []*toolsource.Answer, er
 	answers, errs = make([]*toolsource.Answer, len(e.supplies)), make([]error, len(e.supplies))
 	var all sync.WaitGroup
 	for i, s := range e.supplies {
-		if s.Source == nil {
+		if s.asking == nil {
 			continue
 		}
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			answers[i], errs[i] = e.ask(ctx, s)
+			e.mu.Lock()
+			current := s.answer
+			e.mu.Unlock()
+			answers[i], errs[i] = s.asking.Newest(ctx, current)
 		}()
 	}
 	all.Wait()
 	return answers, errs
-}
-
-// ask asks a Source. It returns the newest good answer that has come and is not current: of this
-// call, or of a call for which an earlier run did not wait. An error may come with it.
-func (e *editions) ask(ctx context.Context, s *supply) (*toolsource.Answer, error) {
-	e.mu.Lock()
-	s.asked++
-	a, last := &toolsource.Answer{Number: s.asked}, s.answer
-	hasAnswer, isResting := last != nil || s.fresh() != nil, time.Now().Before(s.resting)
-	e.mu.Unlock()
-	wait := e.config.SourceTimeout
-	if hasAnswer {
-		wait = min(wait, sourceGrace)
-	}
-	call, isExpired := &sourceCall{}, false
-	if !isResting {
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		_, _ = foreign.Through(waiting, s.asking, func(context.Context) (any, error) {
-			// The answer counts even if the run has ended by then.
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.config.SourceTimeout)
-			defer cancel()
-			_, err := foreign.Guard(func() (any, error) { return nil, a.Read(limited, s.Source, last) })
-			e.note(s, call, a, err)
-			return nil, nil
-		})
-		isExpired = waiting.Err() != nil
-		cancel()
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case isResting && !hasAnswer:
-		return nil, fmt.Errorf("no answer within %v", wait)
-	case isResting:
-	case call.isDone && (call.err == nil || !isExpired):
-		s.failed, s.slow = nil, false
-		return s.fresh(), call.err
-	default:
-		call.isLate = true
-		isTold := s.slow || time.Now().Before(s.resting) // by a run at the same time
-		s.resting = time.Now().Add(e.config.SourceTimeout)
-		if !hasAnswer {
-			return s.fresh(), fmt.Errorf("no answer within %v", wait)
-		}
-		s.failed = cmp.Or(s.failed, call.err)
-		if s.failed == nil && !isTold {
-			s.failed = fmt.Errorf("no answer within %v, a later run takes it", wait)
-		}
-		s.slow = false
-	}
-	err := s.failed
-	s.failed = nil
-	return s.fresh(), err
-}
-
-// sourceCall is a call of a Source. Its fields are guarded by editions.mu.
-type sourceCall struct {
-	isDone bool
-	err    error // of a call that is done
-	isLate bool  // the run that asked has gone on
-}
-
-// note notes what a call of a Source has brought.
-func (e *editions) note(s *supply, call *sourceCall, a *toolsource.Answer, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	call.isDone, call.err = true, err
-	newest := s.newest
-	if came := s.fresh(); came != nil {
-		newest = came.Number
-	}
-	if err == nil {
-		s.resting = time.Time{}
-	}
-	switch {
-	case a.Number < newest: // a newer answer was faster
-	case err == nil:
-		s.came, s.failed, s.slow = a, nil, call.isLate
-	case call.isLate:
-		s.failed, s.slow = err, false
-	}
-}
-
-// fresh returns the answer that came, if no newer answer was accepted meanwhile. The caller holds
-// editions.mu.
-func (s *standing) fresh() *toolsource.Answer {
-	if s.came != nil && s.came.Number <= s.newest {
-		s.came = nil
-	}
-	return s.came
 }
 
 // accept makes answers current, unless they are already. It waits for an edition that is being
@@ -512,7 +416,7 @@ func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []e
 				continue
 			}
 			switch now := &stands[i]; {
-			case a.Number < now.newest: // a newer answer was faster
+			case a.Number < e.supplies[i].asking.Accepted(): // a newer answer was faster
 				answers[i] = nil
 			case now.answer != nil && a.SameAs(now.answer):
 				if e.refresh(i, now.answer, a) {
@@ -593,7 +497,7 @@ func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
 	if !isRepeated {
 		s.answer = a
 	}
-	s.newest = max(s.newest, a.Number)
+	s.asking.Accept(max(s.asking.Accepted(), a.Number))
 	return true
 }
 
@@ -627,8 +531,8 @@ func (e *editions) build(ctx context.Context, b *building) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, s := range e.supplies {
-		if s.came == b.answers[i] {
-			s.came = nil // current now, or of no use
+		if a := b.answers[i]; a != nil {
+			s.asking.Drop(a) // it is current now, or of no use
 		}
 	}
 	e.building = nil
@@ -698,7 +602,8 @@ func (e *editions) publish(next *edition, answers []*toolsource.Answer, took tim
 	for i := range next.lots {
 		l := &next.lots[i]
 		if now := &l.supply.standing; answers[i] != nil {
-			now.answer, now.kept, now.newest, now.refused = l.answer, l.kept, l.answer.Number, nil
+			now.answer, now.kept, now.refused = l.answer, l.kept, nil
+			l.asking.Accept(l.answer.Number)
 			if l.Name != "" {
 				change.Groups = append(change.Groups, l.Name)
 			}

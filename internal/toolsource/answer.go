@@ -40,9 +40,9 @@ type definitionSeen struct {
 	problem    string // why there is no definition; "" if there is one
 }
 
-// Read asks a source and reads its answer. last is the answer before; nil means none. It fails if the
+// read asks a source and reads its answer. last is the answer before; nil means none. It fails if the
 // source fails, or has no tools.
-func (a *Answer) Read(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *Answer) error {
+func (a *Answer) read(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *Answer) error {
 	tools, err := source(ctx)
 	switch {
 	case err != nil:
@@ -51,7 +51,7 @@ func (a *Answer) Read(ctx context.Context, source func(context.Context) ([]tool.
 		return errors.New("it returned no tools")
 	}
 	if !a.repeats(ctx, tools, last) {
-		a.read(ctx, tools)
+		a.readTools(ctx, tools)
 	}
 	return nil
 }
@@ -76,8 +76,8 @@ func (a *Answer) repeats(ctx context.Context, tools []tool.BaseTool, last *Answe
 	return true
 }
 
-// read asks the tools for their definitions.
-func (a *Answer) read(ctx context.Context, tools []tool.BaseTool) {
+// readTools asks the tools for their definitions.
+func (a *Answer) readTools(ctx context.Context, tools []tool.BaseTool) {
 	a.tools = slices.Clone(tools)
 	a.infos, a.seen = make([]*schema.ToolInfo, len(tools)), make([]definitionSeen, len(tools))
 	for i, t := range a.tools {

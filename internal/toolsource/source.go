@@ -1,0 +1,158 @@
+package toolsource
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// The newest good answer of a source that may fail, hang, or ignore its context. Each call runs on a
+// goroutine of its own. Nobody waits longer than the timeout, and nobody who can go on with an earlier
+// answer waits longer than the grace. An answer that comes later is kept for whoever asks next.
+
+// maxAsking bounds the calls of a source at once, and so what a source that hangs can pile up.
+const maxAsking = 64
+
+// A Source is a source of tools. It is safe for concurrent use.
+type Source struct {
+	ask            func(ctx context.Context) ([]tool.BaseTool, error)
+	timeout, grace time.Duration
+	calls          foreign.Gate
+
+	mu       sync.Mutex // guards the fields below and those of calls; held for moments
+	asked    int        // number of answers asked for
+	accepted int        // the number of the newest answer that was accepted; 0 means none
+	came     *Answer    // the newest good answer that came and was not used; nil means none
+	failed   error      // why a call failed after its caller had gone on; nil once it was told
+	slow     bool       // the last good answer came late, which was told
+	resting  time.Time  // the source took too long, and is not asked before
+}
+
+// New returns a source that asks ask. timeout bounds a call and how long a caller waits for the first
+// good answer. grace bounds how long a caller with a good answer waits for a newer one.
+func New(ask func(ctx context.Context) ([]tool.BaseTool, error), timeout, grace time.Duration) *Source {
+	return &Source{ask: ask, timeout: timeout, grace: grace, calls: make(foreign.Gate, maxAsking)}
+}
+
+// call is a call of a source.
+type call struct {
+	isDone bool
+	err    error // of a call that is done
+	isLate bool  // its caller has gone on
+}
+
+// Newest asks the source. It returns the newest good answer that has come and was not accepted or
+// used: of this call, or of a call whose caller did not wait. current is the answer that was accepted
+// last; nil means none. An error may come with an answer.
+func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
+	s.mu.Lock()
+	s.asked++
+	a := &Answer{Number: s.asked}
+	hasAnswer, isResting := s.accepted > 0 || s.fresh() != nil, time.Now().Before(s.resting)
+	s.mu.Unlock()
+	wait := s.timeout
+	if hasAnswer {
+		wait = min(wait, s.grace)
+	}
+	c, isExpired := &call{}, false
+	if !isResting {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		_, _ = foreign.Through(waiting, s.calls, func(context.Context) (any, error) {
+			// The answer counts even if the run has ended by then.
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+			defer cancel()
+			_, err := foreign.Guard(func() (any, error) { return nil, a.read(limited, s.ask, current) })
+			s.note(c, a, err)
+			return nil, nil
+		})
+		isExpired = waiting.Err() != nil
+		cancel()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case isResting && !hasAnswer:
+		return nil, fmt.Errorf("no answer within %v", wait)
+	case isResting:
+	case c.isDone && (c.err == nil || !isExpired):
+		s.failed, s.slow = nil, false
+		return s.fresh(), c.err
+	default:
+		c.isLate = true
+		isTold := s.slow || time.Now().Before(s.resting) // by a run at the same time
+		s.resting = time.Now().Add(s.timeout)
+		if !hasAnswer {
+			return s.fresh(), fmt.Errorf("no answer within %v", wait)
+		}
+		s.failed = cmp.Or(s.failed, c.err)
+		if s.failed == nil && !isTold {
+			s.failed = fmt.Errorf("no answer within %v, a later run takes it", wait)
+		}
+		s.slow = false
+	}
+	err := s.failed
+	s.failed = nil
+	return s.fresh(), err
+}
+
+// note notes what a call has brought.
+func (s *Source) note(c *call, a *Answer, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.isDone, c.err = true, err
+	newest := s.accepted
+	if came := s.fresh(); came != nil {
+		newest = came.Number
+	}
+	if err == nil {
+		s.resting = time.Time{}
+	}
+	switch {
+	case a.Number < newest: // a newer answer was faster
+	case err == nil:
+		s.came, s.failed, s.slow = a, nil, c.isLate
+	case c.isLate:
+		s.failed, s.slow = err, false
+	}
+}
+
+// fresh returns the answer that came, if no newer answer was accepted meanwhile. The caller holds
+// mu.
+func (s *Source) fresh() *Answer {
+	if s.came != nil && s.came.Number <= s.accepted {
+		s.came = nil
+	}
+	return s.came
+}
+
+// Accept notes the number of the newest answer that the program goes by. Answers of lower numbers are
+// not returned any more.
+func (s *Source) Accept(number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accepted = number
+}
+
+// Accepted returns the number that was accepted last, or 0.
+func (s *Source) Accepted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.accepted
+}
+
+// Drop notes that an answer is of no further use. It is not returned any more.
+func (s *Source) Drop(a *Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.came == a {
+		s.came = nil
+	}
+}
