@@ -14,6 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/internal/partcache"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
@@ -41,7 +42,7 @@ type Catalog struct {
 	narrower    *search.Narrower   // it also has Keyword, for when searchers fail
 	names       func() *near.Index // for suggestions; built at the first name that is not found
 
-	restrictions restrictions // of the searchers, for requests that may not see all tools
+	restrictions partcache.Cache[search.Restricter, search.Searcher] // for requests that may not see all tools
 
 	schemas schemacheck.Checker // of arguments, for calls that are dispatched
 	tokens  []atomic.Int64      // of each definition, plus one; 0 means not estimated yet

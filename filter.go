@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,7 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 )
 
-// Who may see which tool: filters made of lists, and what a Filter lets a run have.
+// Who may see which tool: filters made of lists, what a Filter lets a run have, and searchers of that
+// part of the catalog.
 
 // FilterTools returns a Config.Filter that passes the tools of the servers and the listed
 // tools: a tool passes if it is in either list. A server is a namespace, such as "github" or
@@ -99,4 +101,29 @@ func (s *seenTexts) isNew(text string) bool {
 	}
 	s.has[text] = true
 	return true
+}
+
+// restricted returns a searcher of the documents alone, or s itself if they are all documents. It
+// returns nil if s is not a Restricter. What a request may not see must not count in its rankings
+// either: the frequency of a word, a word that only a hidden tool has.
+func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (Searcher, error) {
+	from, ok := s.(Restricter)
+	switch {
+	case !ok:
+		return nil, nil
+	case docs.Len() == len(c.docs):
+		return s, nil
+	}
+	return c.restrictions.Of(ctx, from, docs, restrict)
+}
+
+func restrict(ctx context.Context, from Restricter, docs []int) (Searcher, error) {
+	s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
+	if err == nil && foreign.IsNil(s) {
+		err = errors.New("there is no Searcher")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: restricting %T: %w", from, err)
+	}
+	return s, nil
 }

@@ -341,7 +341,7 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 	a.query = q
 	asked := q
 	if c.allowed != nil {
-		restricted, err := c.restrictions.of(ctx, s, c.allowed, len(c.docs))
+		restricted, err := c.restricted(ctx, s, c.allowed)
 		if err != nil {
 			return a, err
 		}
