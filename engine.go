@@ -13,7 +13,9 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
@@ -378,6 +380,29 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 	}
 	e.report(ctx, r, e.note(r, loaded), nil)
 	return nil
+}
+
+// maxToolError bounds what the model reads of an error, in bytes.
+const maxToolError = 2 << 10
+
+// explainer returns what makes errors of a tool's call its results, for Config.ToolErrors, or nil if
+// the errors are left to Eino.
+func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Explainer {
+	if e.config.ToolErrors != ToolErrorsExplain {
+		return nil
+	}
+	r, err := e.run(ctx)
+	if err != nil {
+		return nil
+	}
+	if doc, dynamic := r.scope.byName[toolName]; !dynamic || !r.scope.sees(doc) {
+		return nil
+	}
+	return func(ctx context.Context, err error) string {
+		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
+		problem := naming.OneLine(errorText(err), maxToolError)
+		return r.scope.prompt.text("tool-failed", "{name}", naming.Shown(toolName), "{problem}", problem)
+	}
 }
 
 // modeOf returns the mode of a protocol for a message type. Native results in the history of

@@ -8,6 +8,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
 )
 
 // The agent's hooks: a generic shell around the engine, which does not know message types.
@@ -137,47 +139,55 @@ func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _
 	return &lastWord[M]{inner: inner, m: m}, nil
 }
 
+// explainer is that of the engine. A nil call has none.
+func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) toolerror.Explainer {
+	if call == nil {
+		return nil
+	}
+	return m.engine.explainer(ctx, call.Name)
+}
+
 // WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapInvokableToolCall(ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	explain := m.engine.explainer(ctx, call)
+	explain := m.explainer(ctx, call)
 	if explain == nil {
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		return explained(ctx, explain, plainResult, func() (string, error) { return endpoint(ctx, arguments, opts...) })
+		return toolerror.Call(ctx, explain, toolerror.Plain, func() (string, error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
 // WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapStreamableToolCall(ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
-	explain := m.engine.explainer(ctx, call)
+	explain := m.explainer(ctx, call)
 	if explain == nil {
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		return explainedStream(ctx, explain, plainResult, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
+		return toolerror.Stream(ctx, explain, toolerror.Plain, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
 // WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	explain := m.engine.explainer(ctx, call)
+	explain := m.explainer(ctx, call)
 	if explain == nil {
 		return endpoint, nil
 	}
 	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		return explained(ctx, explain, enhancedResult, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
+		return toolerror.Call(ctx, explain, toolerror.Enhanced, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
 	}, nil
 }
 
 // WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	explain := m.engine.explainer(ctx, call)
+	explain := m.explainer(ctx, call)
 	if explain == nil {
 		return endpoint, nil
 	}
 	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		return explainedStream(ctx, explain, enhancedResult, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
+		return toolerror.Stream(ctx, explain, toolerror.Enhanced, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
 	}, nil
 }
 

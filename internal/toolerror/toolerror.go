@@ -1,0 +1,89 @@
+// Package toolerror makes an error of a tool the result of its call, which a model reads. Eino ends a
+// run over a tool's error. The hooks around a tool's call are around the tool and its callbacks, so
+// traces still have the error.
+package toolerror
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// An Explainer returns what the model reads instead of an error that is the tool's failure.
+type Explainer func(ctx context.Context, err error) string
+
+// text returns the text for an error. It reports false for nil and for an error that is not the
+// tool's failure.
+func (explain Explainer) text(ctx context.Context, err error) (text string, ok bool) {
+	if err == nil || ctx.Err() != nil || isControl(err) {
+		return "", false
+	}
+	return explain(ctx, err), true
+}
+
+// isControl reports whether an error is not a failure: an interrupt, which asks somebody and is
+// resumed, or the end of a run that was cancelled.
+func isControl(err error) bool {
+	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
+		return true
+	}
+	if _, interrupted := compose.ExtractInterruptInfo(err); interrupted {
+		return true
+	}
+	var cancelled *adk.CancelError
+	return errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
+}
+
+// Call calls a tool. resultOf makes a result of the text for an error. A panic counts as an error.
+func Call[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (T, error)) (T, error) {
+	result, err := foreign.Guard(call)
+	if text, ok := explain.text(ctx, err); ok {
+		return resultOf(text), nil
+	}
+	return result, err
+}
+
+// Stream is Call for a tool whose result is a stream. The text for an error in the middle of the
+// stream is the last chunk, in a line of its own.
+func Stream[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (*schema.StreamReader[T], error)) (*schema.StreamReader[T], error) {
+	alone := func(text string) *schema.StreamReader[T] { return schema.StreamReaderFromArray([]T{resultOf(text)}) }
+	stream, err := Call(ctx, explain, alone, call)
+	if err != nil || stream == nil {
+		return stream, err
+	}
+	reader, writer := schema.Pipe[T](1)
+	go func() {
+		defer stream.Close()
+		defer writer.Close()
+		before := ""
+		for {
+			chunk, err := foreign.Guard(stream.Recv)
+			if err == io.EOF {
+				return
+			}
+			ended := err != nil
+			if text, ok := explain.text(ctx, err); ok {
+				chunk, err = resultOf(before+text), nil
+			}
+			if writer.Send(chunk, err) || ended {
+				return
+			}
+			before = "\n"
+		}
+	}()
+	return reader, nil
+}
+
+// Plain makes a plain result of a text.
+func Plain(text string) string { return text }
+
+// Enhanced makes an enhanced result of a text.
+func Enhanced(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
+}
