@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +25,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/tokens"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -89,9 +89,8 @@ func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]too
 			return err
 		}
 	}
-	_, shown := measure(all)
 	fmt.Fprintf(out, "\nOn average about %d tokens per model call; showing all %d tools would take about %d.\n",
-		watch.tokens/watch.calls, len(all), shown)
+		watch.tokens/watch.calls, len(all), tokens.Of(all...))
 	return nil
 }
 
@@ -103,8 +102,11 @@ type watcher struct {
 }
 
 func (w *watcher) BeforeModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
-	names, definitions := measure(state.ToolInfos)
-	list := 0
+	names := make([]string, len(state.ToolInfos))
+	for i, info := range state.ToolInfos {
+		names[i] = info.Name
+	}
+	definitions, list := tokens.Of(state.ToolInfos...), 0
 	for _, message := range state.Messages {
 		if strings.HasPrefix(message.Content, "<available-deferred-tools>") {
 			list += len(message.Content) / 4
@@ -123,15 +125,4 @@ func (w *watcher) WrapInvokableToolCall(_ context.Context, run adk.InvokableTool
 		fmt.Fprintf(w.out, "  calls %s %s\n  gets  %.300s\n", call.Name, arguments, strings.Join(strings.Fields(result), " "))
 		return result, err
 	}, nil
-}
-
-// measure returns the names of tools and estimates the tokens of their definitions, at four
-// bytes of JSON a token.
-func measure(infos []*schema.ToolInfo) (names []string, tokens int) {
-	for _, info := range infos {
-		parameters, _ := info.ToJSONSchema()
-		definition, _ := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
-		names, tokens = append(names, info.Name), tokens+len(definition)/4
-	}
-	return names, tokens
 }

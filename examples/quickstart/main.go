@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/tokens"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -70,7 +70,7 @@ func run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all += definitionTokens(info)
+		all += tokens.Of(info)
 	}
 	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), all, question)
 
@@ -122,9 +122,7 @@ func run(ctx context.Context, out io.Writer) error {
 // sizes returns what a request spends on tools, in tokens: the definitions, and as overhead
 // the list of names and all searches so far with their results.
 func sizes(r toolsearchtest.Request) (definitions, overhead int) {
-	for _, info := range r.Tools {
-		definitions += definitionTokens(info)
-	}
+	definitions = tokens.Of(r.Tools...)
 	for _, m := range r.Messages {
 		if strings.HasPrefix(m.Text, "<available-deferred-tools>") || m.ToolName == toolsearch.DefaultToolName {
 			overhead += len(m.Text) / 4
@@ -136,19 +134,6 @@ func sizes(r toolsearchtest.Request) (definitions, overhead int) {
 		}
 	}
 	return definitions, overhead
-}
-
-// definitionTokens estimates the tokens of a definition, at four bytes a token.
-func definitionTokens(info *schema.ToolInfo) int {
-	parameters, err := info.ParamsOneOf.ToJSONSchema()
-	if err != nil {
-		return 0
-	}
-	text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
-	if err != nil {
-		return 0
-	}
-	return len(text) / 4
 }
 
 func counted(n int, noun string) string {

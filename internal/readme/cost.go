@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/tokens"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -77,14 +77,10 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending, err erro
 	c.turns = len(turns)
 	before := requests[len(turns)-1] // the last turn calls the tool; before is what the model saw then
 	for _, info := range before.Tools {
-		tokens, err := definitionTokens(info)
-		if err != nil {
-			return c, err
-		}
 		if strings.HasPrefix(info.Name, "mcp__") { // a tool of the catalog
-			c.loaded += tokens
+			c.loaded += tokens.Of(info)
 		} else {
-			c.meta += tokens
+			c.meta += tokens.Of(info)
 		}
 	}
 	for _, m := range before.Messages {
@@ -98,13 +94,4 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending, err erro
 		}
 	}
 	return c, nil
-}
-
-func definitionTokens(info *schema.ToolInfo) (int, error) {
-	parameters, err := info.ParamsOneOf.ToJSONSchema()
-	if err != nil {
-		return 0, err
-	}
-	text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
-	return len(text) / 4, err
 }

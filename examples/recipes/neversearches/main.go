@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/tokens"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -79,17 +79,17 @@ func run(ctx context.Context, out io.Writer) error {
 	} {
 		config := row.config
 		config.DynamicTools, config.Index = services.Tools(), toolsearch.BM25
-		seen, tokens, err := measure(ctx, &config)
+		seen, cost, err := measure(ctx, &config)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%-22s %8d of %2d %16d\n", row.name, seen, len(requests), tokens)
+		fmt.Fprintf(out, "%-22s %8d of %2d %16d\n", row.name, seen, len(requests), cost)
 	}
 	return nil
 }
 
 // measure returns how many requests had their tool in sight, and the mean cost of a call's tools.
-func measure(ctx context.Context, config *toolsearch.Config) (seen, tokens int, err error) {
+func measure(ctx context.Context, config *toolsearch.Config) (seen, cost int, err error) {
 	middleware, err := toolsearch.New(ctx, config)
 	if err != nil {
 		return 0, 0, err
@@ -113,22 +113,7 @@ func measure(ctx context.Context, config *toolsearch.Config) (seen, tokens int, 
 		if slices.Contains(shown.ToolNames(), request.tool) {
 			seen++
 		}
-		for _, info := range shown.Tools {
-			tokens += tokensOf(info)
-		}
+		cost += tokens.Of(shown.Tools...)
 	}
-	return seen, tokens / len(requests), nil
-}
-
-// tokensOf is about what a definition costs, at four bytes a token.
-func tokensOf(info *schema.ToolInfo) int {
-	parameters, err := info.ToJSONSchema()
-	if err != nil {
-		return 0
-	}
-	text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
-	if err != nil {
-		return 0
-	}
-	return len(text) / 4
+	return seen, cost / len(requests), nil
 }
