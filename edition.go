@@ -1,0 +1,307 @@
+package toolsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// Tools come from supplies: each group is one, and DynamicTools and Config.Source are one more, the
+// first. An edition is the tools of all supplies at a point in time, compiled, with everything derived
+// from them. It never changes.
+
+type edition struct {
+	catalog  *Catalog
+	names    metaNames
+	reader   *reader
+	lots     []lot // by supply
+	tools    []tool.BaseTool
+	always   []int      // documents of Config.AlwaysLoaded, in their order
+	hideable docset.Set // all documents but always
+
+	announcement func() reminder    // the reminder of the whole edition, made when it is needed
+	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
+	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
+	unbounded    []string           // tools with schemas that calls are not checked against, and why
+
+	filters seenTexts // what was looked for and told of the lists of FilterTools
+}
+
+// lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
+type lot struct {
+	*supply
+	answer *toolsource.Answer // nil means none
+	kept   []int              // the tools of the answer that the lot has, in its order
+	left   []string           // a line for each tool of the answer that was left out or mended
+	tools  []tool.BaseTool
+	infos  []*schema.ToolInfo // as the model sees them
+	start  int                // the document of the first tool
+}
+
+// supply is where tools come from.
+type supply struct {
+	Group                     // without a name: DynamicTools and Source of the Config
+	fixed  []*schema.ToolInfo // of Tools, as the model sees them
+	asking *toolsource.Source // nil means that there is no Source
+
+	standing // guarded by editions.mu
+}
+
+// standing is what became of the answers of a supply's Source.
+type standing struct {
+	answer  *toolsource.Answer // the current edition has tools of it; nil before the first good answer
+	kept    []int              // these tools, as in lot
+	refused *refusal           // the last answer whose index took too long; nil means none
+	told    []string           // the last told lines about tools that were left out or mended
+}
+
+// refusal is an answer whose index took too long, and is not built again before end.
+type refusal struct {
+	answer *toolsource.Answer
+	err    error
+	end    time.Time
+}
+
+// fix reads the definitions of a supply's tools that do not change. What providers refuse is told.
+// In a group, as in the answer of a Source, it is also mended, or left out.
+func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error {
+	infos, err := toolsource.Definitions(ctx, s.where(), s.Tools)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		s.fixed = append(s.fixed, s.named(info))
+	}
+	refused := toolsource.Refusals(s.fixed)
+	switch {
+	case len(refused) == 0:
+		return nil
+	case config.StrictTools:
+		return toolsource.Problems(s.field("Tools")+": providers refuse", refused)
+	case s.Name == "":
+		teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": providers refuse", refused)))
+		return nil
+	}
+	var tools []tool.BaseTool
+	var mended []*schema.ToolInfo
+	for i, info := range s.fixed {
+		if !schemacheck.IsValidName(info.Name) {
+			continue
+		}
+		if info, _ = schemacheck.Mended(info); info != nil {
+			tools, mended = append(tools, s.Tools[i]), append(mended, info)
+		}
+	}
+	s.Tools, s.fixed = tools, mended
+	teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": left out or mended:", refused)))
+	return nil
+}
+
+// checkNames checks that no two fixed tools have the same name, nor the name of a meta-tool.
+func checkNames(config *Config, supplies []*supply) error {
+	type place struct {
+		supply *supply
+		tool   int
+	}
+	first := make(map[string]place)
+	metas := config.Protocol.names(config.ToolName)
+	for _, s := range supplies {
+		for i, info := range s.fixed {
+			if metas.has(info.Name) {
+				return fmt.Errorf("toolsearch: %stool %d has the name of a meta-tool, %q; rename it or set ToolName", s.where(), i, info.Name)
+			}
+			if other, taken := first[info.Name]; taken {
+				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, tool %d of %s has it too; %s",
+					s.where(), i, info.Name, other.tool, other.supply.field("Tools"), usePrefix)
+			}
+			first[info.Name] = place{s, i}
+		}
+	}
+	return nil
+}
+
+// usePrefix says what to do about tools of one name.
+const usePrefix = "to have both, put the tools of each server into a Group with Prefix"
+
+// where begins an error about a tool of the supply.
+func (s *supply) where() string {
+	if s.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("group %q: ", s.Name)
+}
+
+// field names a field of a group in texts. part is "Tools" or "Source".
+func (s *supply) field(part string) string {
+	switch {
+	case s.Name != "":
+		return fmt.Sprintf("%s of group %q", part, s.Name)
+	case part == "Tools":
+		return "DynamicTools"
+	default:
+		return part
+	}
+}
+
+// failure tells of a failure of a supply. part is "Tools" or "Source".
+func (s *supply) failure(part string, err error) FailureEvent {
+	if s.Name == "" && part == "Tools" {
+		part = "DynamicTools"
+	}
+	return FailureEvent{Part: part, Group: s.Name, Err: err}
+}
+
+// compile compiles lots. defers means that the mode takes deferred definitions. last is the catalog of
+// the edition before, or an empty catalog.
+func compile(ctx context.Context, config *Config, lots []lot, defers bool, last *Catalog) (*edition, error) {
+	var tools []tool.BaseTool
+	var infos []*schema.ToolInfo
+	var groups []*Group
+	for i := range lots {
+		l := &lots[i]
+		l.start = len(tools)
+		tools, infos = append(tools, l.tools...), append(infos, l.infos...)
+		groups = append(groups, slices.Repeat([]*Group{&l.Group}, len(l.tools))...)
+	}
+	catalog, err := newCatalog(ctx, infos, groups, config, last)
+	if err != nil {
+		return nil, err
+	}
+	names := config.Protocol.names(config.ToolName)
+	patterns, err := toolpattern.ParseAll(config.AlwaysLoaded)
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
+	}
+	for _, name := range loaderNames {
+		if _, dynamic := catalog.byName[name]; dynamic {
+			names.taken = append(names.taken, name)
+		}
+	}
+	ed := &edition{
+		catalog:  catalog,
+		names:    names,
+		reader:   &reader{catalog: catalog, countCalls: config.Unloaded == UnloadedLoadAndRun && config.Protocol != ProtocolNativeServer},
+		lots:     lots,
+		tools:    make([]tool.BaseTool, len(tools)),
+		hideable: docset.New(len(catalog.docs)),
+	}
+	ed.put(ed.tools, 0, tools)
+	if defers {
+		ed.deferred = deferredCopies(catalog, names.search)
+	}
+	for i := range catalog.docs {
+		if toolpattern.Any(patterns, patternTool(&catalog.docs[i])) {
+			ed.always = append(ed.always, i)
+		} else {
+			ed.hideable.Add(i)
+		}
+	}
+	for i := range patterns {
+		if !catalog.hasMatch(&patterns[i]) {
+			ed.idle = append(ed.idle, strconv.Quote(patterns[i].String()))
+		}
+	}
+	if config.Protocol == ProtocolDispatch { // no other protocol checks arguments
+		for i := range catalog.docs {
+			if err := schemacheck.Bound(catalog.docs[i].Info); err != nil {
+				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(catalog.docs[i].Name), err))
+			}
+		}
+	}
+	ed.announcement = sync.OnceValue(func() reminder {
+		return newReminder(catalog, ed.announced(func(int) bool { return true }), config)
+	})
+	return ed, nil
+}
+
+// put puts tools into a list of the edition's tools, from a document on.
+func (ed *edition) put(list []tool.BaseTool, from int, tools []tool.BaseTool) {
+	for i, t := range tools {
+		list[from+i] = wrapped.Tool(t, ed.catalog.docs[from+i].Info)
+	}
+}
+
+// origin returns the supply of a document, and the field of a group that the tool is from.
+func (ed *edition) origin(doc int) (s *supply, part string) {
+	i := len(ed.lots) - 1
+	for ed.lots[i].start > doc {
+		i--
+	}
+	if l := &ed.lots[i]; doc < l.start+len(l.fixed) {
+		return l.supply, "Tools"
+	}
+	return ed.lots[i].supply, "Source"
+}
+
+func (ed *edition) idleError() error {
+	return toolsource.Problems("AlwaysLoaded: no tool matches", ed.idle)
+}
+
+func (ed *edition) unboundedError() error {
+	return toolsource.Problems("the arguments of these tools will not be checked:", ed.unbounded)
+}
+
+// announced returns the documents that the reminder names, if sees accepts them.
+func (ed *edition) announced(sees func(doc int) bool) []int {
+	docs := make([]int, 0, len(ed.catalog.docs))
+	for doc := range ed.catalog.docs {
+		if ed.hideable.Has(doc) && sees(doc) {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// admit adds the tools of the answer that can be in a catalog, by name. It notes a line for every
+// tool that was left out or mended. One bad tool does not cost the others of its answer. taken are
+// the names that other tools have; the tools' names are added.
+func (l *lot) admit(metas *metaNames, taken map[string]bool) {
+	for at, item := range l.answer.ByName() {
+		info, name, err := item.Info, item.Name, error(nil)
+		if info != nil {
+			info = l.named(info)
+			name = info.Name
+		}
+		switch {
+		case info == nil:
+			err = errors.New(item.Problem)
+		case !schemacheck.IsValidName(name):
+			err = schemacheck.Refusal(info)
+		case len(info.Desc) > search.MaxDescriptionBytes:
+			err = fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), search.MaxDescriptionBytes)
+		case metas.has(name):
+			err = errors.New("a meta-tool has this name")
+		case taken[name]:
+			err = errors.New("another dynamic tool has this name; " + usePrefix)
+		default:
+			var refusal error
+			if info, refusal = schemacheck.Mended(info); info == nil {
+				err = refusal
+			} else if refusal != nil {
+				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, naming.Quoted(name), refusal))
+			}
+		}
+		if err != nil {
+			l.left = append(l.left, fmt.Sprintf("tool %d, %s: %v", at, naming.Quoted(name), err))
+			continue
+		}
+		taken[name] = true
+		l.kept = append(l.kept, at)
+		l.tools, l.infos = append(l.tools, item.Tool), append(l.infos, info)
+	}
+}
