@@ -218,6 +218,9 @@ func compile(ctx context.Context, config *Config, lots []lot, defers bool, last 
 	}
 	if config.Protocol == ProtocolDispatch { // no other protocol checks arguments
 		for i := range catalog.docs {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if err := schemacheck.Bound(catalog.docs[i].Info); err != nil {
 				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(catalog.docs[i].Name), err))
 			}

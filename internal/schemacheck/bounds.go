@@ -36,9 +36,9 @@ const (
 	maxSchemaValues  = 1 << 14
 	maxSchemaPaths   = 512 << 10 // bytes, of all objects together
 	maxReferences    = 500
-	maxOddReferences = 32   // references to anything but a definition; each copies the compiler's state of the schema
-	maxAddresses     = 64   // $id, $anchor and the like
-	maxPatterns      = 200  // the compiler compiles each twice
+	maxOddReferences = 32 // references to anything but a definition; each copies the compiler's state of the schema
+	maxAddresses     = 64 // $id, $anchor and the like
+	maxPatterns      = 200
 	maxPatternSize   = 8000 // instructions, of all patterns together
 )
 
@@ -95,8 +95,9 @@ func digits(n json.Number) int {
 }
 
 // Bound reports why a tool's arguments will not be checked against its schema: the schema is
-// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema. What
-// only the compiler finds out, Problem tells.
+// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema. Only
+// what is wrong in a schema without being beyond a bound is left to the compiler, and Problem
+// tells it.
 func Bound(info *schema.ToolInfo) error {
 	_, err := foreign.Guard(func() (any, error) {
 		_, _, err := bounded(info)
@@ -117,12 +118,106 @@ func bounded(info *schema.ToolInfo) (definition any, d document, err error) {
 	if definition, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
 		return nil, d, err
 	}
-	return definition, d, d.add(definition, 0, 0)
+	if err = d.add(definition, 0, 0); err == nil && d.multiplies(definition) {
+		err = d.costs(definition)
+	}
+	return definition, d, err
+}
+
+// costs fails if a check of a value costs too much because of references, or of properties that
+// several schemas demand something of.
+func (d *document) costs(definition any) error {
+	s, err := sketchOf(definition, d)
+	if err == nil {
+		_, _, err = statesOf(s)
+	}
+	return err
 }
 
 // document counts the contents of a schema.
 type document struct {
 	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
+
+	combined, unnamed int // keywords by which schemas share a value, and by which they share properties
+	unread            int // patterns that cannot be parsed
+}
+
+// multiplies reports whether the schema may cost too much though its document is within the bounds,
+// or has a pattern that cannot be parsed. A schema is cheap if each part of it, with references
+// written out, applies to values of one place alone.
+func (d *document) multiplies(definition any) bool {
+	if d.unread > 0 || d.unnamed > 0 && d.combined > 0 || d.references > 0 && d.addresses > 0 {
+		return true
+	}
+	return d.references > 0 && newUnfolding(definition).size(definition) > maxStates
+}
+
+// unfolding counts the values of a schema with references to definitions written out.
+type unfolding struct {
+	definitions [2]map[string]any
+	sizes       [2]map[string]int
+}
+
+func newUnfolding(definition any) *unfolding {
+	u := &unfolding{sizes: [2]map[string]int{{}, {}}}
+	object, _ := definition.(map[string]any)
+	for i, keyword := range definitionKeywords {
+		u.definitions[i], _ = object[keyword].(map[string]any)
+	}
+	return u
+}
+
+var (
+	definitionKeywords = [...]string{"$defs", "definitions"}
+	definitionPrefixes = [...]string{"#/$defs/", "#/definitions/"}
+)
+
+// size is the number of values, or more than maxStates if a reference leads in a circle or to
+// anything but a definition.
+func (u *unfolding) size(value any) int {
+	size := 1
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			switch text, isText := inner.(string); {
+			case isText && (name == "$ref" || name == "$dynamicRef" || name == "$recursiveRef"):
+				size += u.referred(name, text)
+			default:
+				size += u.size(inner)
+			}
+			if size > maxStates {
+				return size
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if size += u.size(inner); size > maxStates {
+				return size
+			}
+		}
+	case json.Number:
+		size += digits(v) / 16
+	}
+	return size
+}
+
+// referred is the size of what a keyword refers to.
+func (u *unfolding) referred(keyword, reference string) int {
+	for i, prefix := range definitionPrefixes {
+		name, found := strings.CutPrefix(reference, prefix)
+		definition, isThere := u.definitions[i][name]
+		if !found || !isThere || keyword != "$ref" {
+			continue
+		}
+		size, known := u.sizes[i][name]
+		if !known {
+			u.sizes[i][name] = maxStates + 1 // until it is known
+			size = u.size(definition)
+			u.sizes[i][name] = size
+		}
+		return size
+	}
+	return maxStates + 1
 }
 
 // add counts a value of the schema. path is the length of its path in bytes.
@@ -138,6 +233,9 @@ func (d *document) add(value any, depth, path int) error {
 	case map[string]any:
 		d.objects++
 		d.paths += path
+		if _, refers := v["$ref"]; refers && len(v) > 1 {
+			d.combined++
+		}
 		for name, inner := range v {
 			d.count(name, inner)
 			if err := d.add(inner, depth+1, path+1+len(name)); err != nil {
@@ -180,11 +278,19 @@ func (d *document) count(name string, value any) {
 		if text != "" { // a parameter may have that name too
 			d.addresses++
 		}
+	case "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies":
+		d.combined++
+	case "unevaluatedProperties", "additionalProperties":
+		if _, isBool := value.(bool); !isBool {
+			d.unnamed++
+		}
 	case "pattern":
 		if text != "" {
 			d.pattern(text)
 		}
 	case "patternProperties":
+		d.combined++
+		d.unnamed++
 		properties, _ := value.(map[string]any)
 		for pattern := range properties {
 			d.pattern(pattern)
@@ -192,13 +298,19 @@ func (d *document) count(name string, value any) {
 	}
 }
 
-// pattern counts a pattern. The compiler refuses a pattern that cannot be parsed.
+// pattern counts a pattern. A sketch fails on a pattern that cannot be parsed.
 func (d *document) pattern(text string) {
 	d.patterns++
 	if d.patterns > maxPatterns {
 		return
 	}
-	if parsed, err := regexpcost.Parse(text); err == nil {
-		d.patternSize += regexpcost.Size(parsed)
+	parsed, err := regexpcost.Parse(text)
+	if err != nil {
+		d.unread++
+		return
+	}
+	size := regexpcost.Size(parsed)
+	if d.patternSize += size; size > regexpcost.Max {
+		d.patternSize = maxPatternSize + 1
 	}
 }

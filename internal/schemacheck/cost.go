@@ -25,7 +25,7 @@ import (
 const (
 	maxCost     = 100_000 // steps of one check
 	maxStates   = 4096
-	maxWork     = 1 << 16 // of computing the states of a schema
+	maxWork     = 1 << 15 // of computing the states of a schema; a unit is under 1 µs
 	shortList   = 20      // the validator compares each item with each other in a list of up to this length
 	regexpUnit  = 32      // instructions of a pattern times bytes of a text, in a step
 	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
@@ -204,6 +204,7 @@ func (m *machine) inside(st *state, list []*jsonschema.Schema, c counts) (err er
 	}
 	for _, s := range list {
 		for name := range s.Properties {
+			m.work++
 			properties[name] = make(counts)
 		}
 	}
@@ -364,23 +365,26 @@ type sizedPattern struct {
 	size int
 }
 
-// patterns compiles the patterns of one schema.
+// patterns compiles the patterns of one schema, each text once: the compiler asks twice.
 type patterns struct {
-	count, size int
-	beyond      bool // the patterns are too many or too large
+	made   map[string]*sizedPattern
+	size   int
+	beyond bool // the patterns are too many or too large
 }
 
 // compile is the jsonschema.RegexpEngine. It fails on patterns that Go has no syntax for,
 // such as look-ahead. A schema with such a pattern cannot be compiled.
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	if pattern, known := p.made[text]; known {
+		return pattern, nil
+	}
 	parsed, err := regexpcost.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	size := regexpcost.Size(parsed)
-	p.count++
 	p.size += size
-	if size > regexpcost.Max || p.count > maxPatterns || p.size > maxPatternSize {
+	if size > regexpcost.Max || len(p.made) >= maxPatterns || p.size > maxPatternSize {
 		p.beyond = true
 		return nil, errPatterns
 	}
@@ -388,5 +392,9 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sizedPattern{pattern, size}, nil
+	if p.made == nil {
+		p.made = make(map[string]*sizedPattern)
+	}
+	p.made[text] = &sizedPattern{pattern, size}
+	return p.made[text], nil
 }

@@ -116,6 +116,8 @@ func (c *Checker) of(doc int, info *schema.ToolInfo) *compiled {
 	return s
 }
 
+const schemaURL = "tool:///parameters" // the address of each schema
+
 // compile compiles a tool's schema, and returns the approximate size of the result in
 // memory.
 func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
@@ -123,15 +125,14 @@ func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	const url = "tool:///parameters"
 	var p patterns
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(p.compile)
-	if err := c.AddResource(url, definition); err != nil {
+	if err := c.AddResource(schemaURL, definition); err != nil {
 		return 0, errWrongSchema
 	}
-	compiled, err := c.Compile(url)
+	compiled, err := c.Compile(schemaURL)
 	switch { // the compiler's error may be longer than the schema
 	case p.beyond:
 		return 0, errPatterns

@@ -1,0 +1,35 @@
+package schemacheck
+
+import (
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Bounds tells for a schema in JSON why it is beyond the bounds, by its sketch and by the compiled
+// schema. wrong says that it cannot be compiled.
+func Bounds(text string) (sketched, compiled error, wrong bool) {
+	definition, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return err, err, true
+	}
+	var d document
+	if err := d.add(definition, 0, 0); err != nil {
+		return err, err, false
+	}
+	if d.multiplies(definition) {
+		sketched = d.costs(definition)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(new(patterns).compile)
+	if err := c.AddResource(schemaURL, definition); err != nil {
+		return sketched, err, true
+	}
+	whole, err := c.Compile(schemaURL)
+	if err != nil {
+		return sketched, err, true
+	}
+	_, _, compiled = statesOf(whole)
+	return sketched, compiled, false
+}

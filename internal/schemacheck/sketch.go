@@ -1,0 +1,313 @@
+package schemacheck
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/big"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
+)
+
+// Sketches of schemas. A sketch is what the compiler makes of a schema, as far as the cost of a
+// check goes by it. It takes microseconds where the compiler takes milliseconds, so a catalog can
+// tell when it is built which schemas multiply by their references. Calls are still checked
+// against the compiled schema, whose cost is worked out again.
+
+var (
+	errLost   = errors.New("the schema refers to what it does not have")
+	errSyntax = errors.New("the schema has a pattern that Go has no syntax for")
+)
+
+// The older drafts by a part of their addresses, and the drafts that began and ended keywords.
+var (
+	drafts = map[string]int{"/draft-04/": 4, "/draft-06/": 6, "/draft-07/": 7, "/2019-09/": 2019}
+	since  = map[string]int{
+		"contains": 6, "propertyNames": 6, "const": 6, "if": 7, "then": 7, "else": 7, "$recursiveRef": 2019, "dependentRequired": 2019,
+		"dependentSchemas": 2019, "unevaluatedItems": 2019, "unevaluatedProperties": 2019, "$dynamicRef": 2020, "prefixItems": 2020,
+	}
+	until = map[string]int{"additionalItems": 2019, "format": 7}
+)
+
+// sketch makes the sketch of one schema.
+type sketch struct {
+	root      any
+	id        string // the keyword of an address
+	draft     int
+	made      map[string]*jsonschema.Schema // by JSON pointer
+	bases     map[string]*url.URL           // the addresses of the parts that have one, by JSON pointer
+	addresses map[string]string             // JSON pointers by address, without or with an anchor
+	err       error                         // the first
+}
+
+// sketchOf returns the sketch of a schema. It fails where the compiler does for a reference or a
+// pattern.
+func sketchOf(definition any, d *document) (*jsonschema.Schema, error) {
+	base, err := url.Parse(schemaURL)
+	if err != nil {
+		return nil, err
+	}
+	k := &sketch{
+		root: definition, id: "$id", draft: 2020, made: make(map[string]*jsonschema.Schema, d.objects),
+		bases: map[string]*url.URL{"": base}, addresses: map[string]string{schemaURL: ""},
+	}
+	if object, ok := definition.(map[string]any); ok {
+		dialect, _ := object["$schema"].(string)
+		for name, draft := range drafts {
+			if strings.Contains(dialect, name) {
+				k.draft = draft
+			}
+		}
+		if k.draft == 4 {
+			k.id = "id"
+		}
+	}
+	if d.addresses > 0 {
+		k.collect(definition, "", base)
+	}
+	s := k.schema(definition, "")
+	return s, k.err
+}
+
+// collect notes the addresses in a value of the schema.
+func (k *sketch) collect(value any, at string, base *url.URL) {
+	switch v := value.(type) {
+	case map[string]any:
+		id, _ := v[k.id].(string)
+		anchors := []any{v["$anchor"], v["$dynamicAnchor"]}
+		if address, anchor, _ := strings.Cut(id, "#"); address != "" {
+			if joined, err := base.Parse(address); err == nil {
+				base = joined
+				k.bases[at], k.addresses[base.String()] = base, at
+			}
+		} else {
+			anchors = append(anchors, anchor)
+		}
+		for _, anchor := range anchors {
+			if name, _ := anchor.(string); name != "" {
+				k.addresses[base.String()+"#"+name] = at
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			k.collect(v[name], below(at, name), base)
+		}
+	case []any:
+		for i, inner := range v {
+			k.collect(inner, below(at, strconv.Itoa(i)), base)
+		}
+	}
+}
+
+var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
+
+// below is the JSON pointer of a value inside another.
+func below(at, name string) string { return at + "/" + escaper.Replace(name) }
+
+// refer returns the sketch of what a reference at a place refers to.
+func (k *sketch) refer(reference, at string) *jsonschema.Schema {
+	for k.bases[at] == nil { // the root has one
+		at = at[:strings.LastIndexByte(at, '/')]
+	}
+	target, err := k.bases[at].Parse(reference)
+	if err != nil {
+		return k.fail(errLost)
+	}
+	address, fragment := *target, target.Fragment
+	address.Fragment, address.RawFragment = "", ""
+	path := ""
+	if fragment == "" || fragment[0] == '/' {
+		path, fragment = fragment, ""
+	} else {
+		fragment = "#" + fragment
+	}
+	start, known := k.addresses[address.String()+fragment]
+	if !known {
+		return k.fail(errLost)
+	}
+	value, at := k.root, ""
+	if path = start + path; path == "" {
+		return k.schema(value, at)
+	}
+	for _, name := range strings.Split(path[1:], "/") {
+		name = unescaper.Replace(name)
+		isThere := false
+		switch v := value.(type) {
+		case map[string]any:
+			value, isThere = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if isThere = err == nil && i >= 0 && i < len(v); isThere {
+				value, name = v[i], strconv.Itoa(i)
+			}
+		}
+		if !isThere {
+			return k.fail(errLost)
+		}
+		at = below(at, name)
+	}
+	return k.schema(value, at)
+}
+
+func (k *sketch) fail(err error) *jsonschema.Schema {
+	if k.err == nil {
+		k.err = err
+	}
+	return anything
+}
+
+// schema returns the sketch of the schema at a place.
+func (k *sketch) schema(value any, at string) *jsonschema.Schema {
+	s, known := k.made[at]
+	if known {
+		return s
+	}
+	s = &jsonschema.Schema{}
+	k.made[at] = s
+	object, _ := value.(map[string]any)
+	reference, refers := object["$ref"].(string)
+	if refers {
+		s.Ref = k.refer(reference, at)
+	}
+	condition, isThere := object["if"]
+	for name, value := range object {
+		switch first, last := since[name], until[name]; {
+		case k.draft < first || last > 0 && k.draft > last:
+		case refers && k.draft < 2019 && first == 0: // nothing of draft 4 counts beside a $ref
+		case name == "then" && (!isThere || condition == false), name == "else" && (!isThere || condition == true):
+		default:
+			k.keyword(s, name, value, at)
+		}
+	}
+	return s
+}
+
+func (k *sketch) keyword(s *jsonschema.Schema, name string, value any, at string) {
+	at = below(at, name)
+	switch name {
+	case "$dynamicRef":
+		s.DynamicRef = &jsonschema.DynamicRef{}
+	case "$recursiveRef":
+		s.RecursiveRef = anything
+	case "not":
+		s.Not = k.schema(value, at)
+	case "if":
+		s.If = k.schema(value, at)
+	case "then":
+		s.Then = k.schema(value, at)
+	case "else":
+		s.Else = k.schema(value, at)
+	case "allOf":
+		s.AllOf = k.list(value, at)
+	case "anyOf":
+		s.AnyOf = k.list(value, at)
+	case "oneOf":
+		s.OneOf = k.list(value, at)
+	case "prefixItems":
+		s.PrefixItems = k.list(value, at)
+	case "items":
+		if _, isList := value.([]any); isList && k.draft < 2020 {
+			s.Items = k.list(value, at)
+		} else {
+			s.Items2020 = k.schema(value, at)
+		}
+	case "additionalItems":
+		s.AdditionalItems = k.schema(value, at)
+	case "unevaluatedItems":
+		s.UnevaluatedItems = k.schema(value, at)
+	case "contains":
+		s.Contains = k.schema(value, at)
+	case "properties":
+		s.Properties = k.named(value, at)
+	case "patternProperties":
+		s.PatternProperties = make(map[jsonschema.Regexp]*jsonschema.Schema)
+		for pattern, inner := range k.named(value, at) {
+			s.PatternProperties[k.pattern(pattern)] = inner
+		}
+	case "additionalProperties":
+		if _, isBool := value.(bool); !isBool {
+			s.AdditionalProperties = k.schema(value, at)
+		}
+	case "unevaluatedProperties":
+		s.UnevaluatedProperties = k.schema(value, at)
+	case "propertyNames":
+		s.PropertyNames = k.schema(value, at)
+	case "dependentSchemas":
+		s.DependentSchemas = k.named(value, at)
+	case "dependentRequired", "dependencies":
+		dependencies, _ := value.(map[string]any)
+		if s.Dependencies == nil {
+			s.Dependencies = make(map[string]any, len(dependencies))
+		}
+		for property, dependency := range dependencies {
+			if list, isList := dependency.([]any); isList {
+				s.Dependencies[property] = make([]string, len(list))
+			} else {
+				s.Dependencies[property] = k.schema(dependency, below(at, property))
+			}
+		}
+	case "required":
+		list, _ := value.([]any)
+		s.Required = make([]string, len(list))
+	case "enum":
+		list, _ := value.([]any)
+		s.Enum = &jsonschema.Enum{Values: list}
+	case "const":
+		s.Const = &value
+	case "minimum":
+		s.Minimum = rational(value)
+	case "maximum":
+		s.Maximum = rational(value)
+	case "exclusiveMinimum":
+		s.ExclusiveMinimum = rational(value)
+	case "exclusiveMaximum":
+		s.ExclusiveMaximum = rational(value)
+	case "multipleOf":
+		s.MultipleOf = rational(value)
+	case "uniqueItems":
+		s.UniqueItems = value == true
+	case "format":
+		s.Format = &jsonschema.Format{}
+	case "pattern":
+		text, _ := value.(string)
+		s.Pattern = k.pattern(text)
+	}
+}
+
+func (k *sketch) list(value any, at string) (schemas []*jsonschema.Schema) {
+	list, _ := value.([]any)
+	for i, inner := range list {
+		schemas = append(schemas, k.schema(inner, below(at, strconv.Itoa(i))))
+	}
+	return schemas
+}
+
+func (k *sketch) named(value any, at string) map[string]*jsonschema.Schema {
+	object, _ := value.(map[string]any)
+	schemas := make(map[string]*jsonschema.Schema, len(object))
+	for name, inner := range object {
+		schemas[name] = k.schema(inner, below(at, name))
+	}
+	return schemas
+}
+
+// pattern returns a pattern that has a size and matches nothing.
+func (k *sketch) pattern(text string) jsonschema.Regexp {
+	parsed, err := regexpcost.Parse(text)
+	if err != nil {
+		k.fail(errSyntax)
+		return &sizedPattern{}
+	}
+	return &sizedPattern{size: regexpcost.Size(parsed)}
+}
+
+func rational(value any) *big.Rat {
+	number, _ := value.(json.Number)
+	r, _ := new(big.Rat).SetString(number.String())
+	return r
+}
