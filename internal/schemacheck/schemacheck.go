@@ -54,8 +54,8 @@ const (
 	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
 )
 
-// Problem returns the first five problems of a tool's arguments, those of an object or a list
-// before those of the values inside it. It looks for no more, and stops when ctx is done. An
+// Problem returns the first five problems of a tool's arguments, in the order of a walk: what a
+// schema demands of a value, what it demands of it by $ref and allOf, and the values inside. It looks for no more, and stops when ctx is done. An
 // empty problem means that none was found. Unchecked says why the arguments were not checked
 // against the schema: the schema is wrong, something is beyond the bounds, or ctx is done.
 // problem is empty then.

@@ -3,6 +3,7 @@ package schemacheck_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -68,15 +69,17 @@ const (
 	maxMemory   = 64 << 20
 )
 
-// TestAttacks: a check is cheap for any schema from a server and any arguments from a model.
-// It says so if it was not made.
-func TestAttacks(t *testing.T) {
-	const unchecked = "unchecked"
+// attack is a schema and arguments that are costly to check.
+type attack struct{ name, schema, arguments, want string }
+
+const unchecked = "unchecked" // what attack.want is then; "" if the arguments fit
+
+func attacks() []attack {
 	draft7 := `{"$schema":"http://json-schema.org/draft-07/schema#",`
 	patterns := func(n, size int) string {
 		return `"properties":{` + list(n, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{%d}$"}`, i, i, size) }) + `}}`
 	}
-	for _, tt := range []struct{ name, schema, arguments, want string }{ // want "": they fit
+	return []attack{
 		{"names by reference", referred(4000, `{"required":[`+names(20_000)+`]}`), `{}`, unchecked},
 		{"fewer names by fewer references", referred(400, `{"required":[`+names(5000)+`]}`), `{}`, unchecked},
 		{"names by references that double", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(20, func(i int) string {
@@ -126,10 +129,27 @@ func TestAttacks(t *testing.T) {
 		{"states without end", `{"type":"object","allOf":[{"$ref":"#/$defs/t0"}],"$defs":{` + list(60, func(i int) string {
 			return fmt.Sprintf(`"t%d":{"properties":{"a":{"$ref":"#/$defs/t%d"},"b":{"allOf":[{"$ref":"#/$defs/t%d"},{"$ref":"#/$defs/t0"}]}}}`, i, (i+1)%60, (i+1)%60)
 		}) + `}}`, `{"b":{"b":{}}}`, unchecked},
+		{"many visits by reference", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(14, func(i int) string {
+			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
+		}) + `,"a14":{"type":"object"}}}`, `{}`, ""},
+		{"many visits that go wrong", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(14, func(i int) string {
+			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
+		}) + `,"a14":{"required":["x"]}}}`, `{}`, "missing property 'x'"},
+		{"properties that share a schema", `{"type":"object","allOf":[{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) +
+			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, unchecked},
+		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
+		{"a pattern that Go has no syntax for", property(`{"pattern":"(?=x)y"}`), `{"q":"y"}`, unchecked},
+		{"an address that is not there", property(`{"$ref":"https://example.com/schema"}`), `{"q":"y"}`, unchecked},
 		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, unchecked},
 		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
 			`{"and":[{"or":[{"field":1},{"and":[{"field":2}]}]},{"or":[{"field":3},{"and":[]}]}]}`, ""},
-	} {
+	}
+}
+
+// TestAttacks: a check is cheap for any schema from a server and any arguments from a model.
+// It says so if it was not made.
+func TestAttacks(t *testing.T) {
+	for _, tt := range attacks() {
 		t.Run(tt.name, func(t *testing.T) {
 			info := toolWith(t, tt.schema)
 			var before, after runtime.MemStats
@@ -155,6 +175,51 @@ func TestAttacks(t *testing.T) {
 			}
 			assert.Less(t, duration, maxDuration)
 			assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(maxMemory), "bytes allocated")
+		})
+	}
+}
+
+// BenchmarkWorst reports what the costliest attack costs, its schema compiled for the first call, and
+// what the costliest schema costs when a catalog is built:
+//
+//	go test -run '^$' -bench Worst -v ./internal/schemacheck
+func BenchmarkWorst(b *testing.B) {
+	bound := func(info *schema.ToolInfo, _ string) { _ = schemacheck.Bound(info) }
+	check := func(info *schema.ToolInfo, arguments string) {
+		_, _ = new(schemacheck.Checker).Problem(b.Context(), 0, info, arguments)
+	}
+	for name, run := range map[string]func(info *schema.ToolInfo, arguments string){"build": bound, "call": check} {
+		b.Run(name, func(b *testing.B) {
+			var slowest, largest struct {
+				name string
+				cost float64
+			}
+			for b.Loop() {
+				slowest.cost, largest.cost = 0, 0
+				for _, a := range attacks() {
+					info := toolWith(b, a.schema)
+					took, bytes := math.Inf(1), math.Inf(1)
+					for range 5 {
+						var before, after runtime.MemStats
+						runtime.GC()
+						runtime.ReadMemStats(&before)
+						start := time.Now()
+						run(info, a.arguments)
+						took = min(took, time.Since(start).Seconds())
+						runtime.ReadMemStats(&after)
+						bytes = min(bytes, float64(after.TotalAlloc-before.TotalAlloc))
+					}
+					if took > slowest.cost {
+						slowest.name, slowest.cost = a.name, took
+					}
+					if bytes > largest.cost {
+						largest.name, largest.cost = a.name, bytes
+					}
+				}
+			}
+			b.ReportMetric(slowest.cost*1e3, "worst-ms")
+			b.ReportMetric(largest.cost/(1<<20), "worst-MB")
+			b.Logf("the slowest is %q, and %q takes most memory", slowest.name, largest.name)
 		})
 	}
 }

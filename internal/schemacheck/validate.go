@@ -1,47 +1,73 @@
 package schemacheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	problemkind "github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Validation that stops. The validator of the library collects every problem and takes no
-// context. So it is asked about one value at a time, without the values inside, and the walk
-// over the values stops at the last problem to tell and when the context is done.
+// context. So it is asked about one value and one schema at a time, without the values inside and
+// without the schemas of $ref and allOf. The walk over these stops at the last problem to tell and
+// when the context is done. Where schemas decide about one another (anyOf, oneOf, not, if, contains,
+// patternProperties, what depends on a property, what is left unevaluated), the validator is asked
+// about the whole, which the cost bounds.
 
-// shells has each schema of an object or a list without the schemas of its properties and
-// items: any value may stand there.
-type shells map[*jsonschema.Schema]*jsonschema.Schema
+// shells has how each schema is validated.
+type shells map[*jsonschema.Schema]shell
+
+// shell is a schema in parts. The walk asks the validator about each.
+type shell struct {
+	// own is the schema without same, and without the schemas of its properties and items: any value
+	// may stand there. Nil means that nothing is left.
+	own *jsonschema.Schema
+
+	same       []*jsonschema.Schema // $ref and allOf: these apply to the same value
+	additional *jsonschema.Schema   // of the properties not named, nil if own has it
+}
 
 var anything = &jsonschema.Schema{Bool: new(bool)}
 
 func init() { *anything.Bool = true }
 
 func (s shells) add(whole *jsonschema.Schema) {
-	if whole.Ref != nil && whole.DraftVersion < 2019 {
-		return // a reference alone counts, in those drafts
+	if whole.Ref != nil && whole.DraftVersion < 2019 { // a reference alone counts, in those drafts
+		s[whole] = shell{same: []*jsonschema.Schema{whole.Ref}}
+		return
 	}
-	shell := *whole
+	own := *whole
+	parts := shell{own: &own}
 	if len(whole.Properties) > 0 {
-		shell.Properties = make(map[string]*jsonschema.Schema, len(whole.Properties))
+		own.Properties = make(map[string]*jsonschema.Schema, len(whole.Properties))
 		for name := range whole.Properties {
-			shell.Properties[name] = anything
+			own.Properties[name] = anything
 		}
+	}
+	if additional, ok := whole.AdditionalProperties.(*jsonschema.Schema); ok && len(whole.PatternProperties) == 0 {
+		parts.additional, own.AdditionalProperties = additional, anything
 	}
 	if itemsOf(whole) != nil {
-		if shell.Items2020 != nil {
-			shell.Items2020 = anything
+		if own.Items2020 != nil {
+			own.Items2020 = anything
 		} else {
-			shell.Items = anything
+			own.Items = anything
 		}
 	}
-	s[whole] = &shell
+	if whole.UnevaluatedProperties == nil && whole.UnevaluatedItems == nil { // else own must know what same has looked at
+		if whole.Ref != nil {
+			parts.same = append(parts.same, whole.Ref)
+		}
+		parts.same = append(parts.same, whole.AllOf...)
+		own.Ref, own.AllOf = nil, nil
+	}
+	s[whole] = parts
 }
 
 // itemsOf returns the schema of all items of a list, or nil if there is none.
@@ -70,37 +96,26 @@ func (v *validation) value(schema *jsonschema.Schema, value any) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
-	shell, walked := v.shells[schema]
-	if !walked {
-		shell = schema
+	parts, known := v.shells[schema]
+	if !known {
+		parts.own = schema
 	}
-	_, err := foreign.Guard(func() (struct{}, error) { return struct{}{}, shell.Validate(value) })
-	var wrong *jsonschema.ValidationError
-	switch {
-	case errors.As(err, &wrong):
-		if v.add(wrong); len(v.found) == maxProblems {
-			return errEnough
+	if parts.own != nil {
+		if isDone, err := v.own(parts.own, value); isDone || err != nil {
+			return err
 		}
-	case err != nil:
-		return err
 	}
-	if !walked {
+	for _, same := range parts.same {
+		if err := v.value(same, value); err != nil {
+			return err
+		}
+	}
+	if !known {
 		return nil
 	}
 	switch inner := value.(type) {
 	case map[string]any:
-		names := make([]string, 0, min(len(inner), len(schema.Properties)))
-		for name := range inner {
-			if _, named := schema.Properties[name]; named {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			if err := v.inside(name, schema.Properties[name], inner[name]); err != nil {
-				return err
-			}
-		}
+		return v.properties(schema, parts.additional, inner)
 	case []any:
 		items := itemsOf(schema)
 		if items == nil {
@@ -115,6 +130,43 @@ func (v *validation) value(schema *jsonschema.Schema, value any) error {
 	return nil
 }
 
+// own asks the validator about a value, and reports whether the validator looks at nothing else of
+// it, since it is wrong as a whole.
+func (v *validation) own(schema *jsonschema.Schema, value any) (isDone bool, err error) {
+	_, err = foreign.Guard(func() (struct{}, error) { return struct{}{}, schema.Validate(value) })
+	var wrong *jsonschema.ValidationError
+	if !errors.As(err, &wrong) {
+		return false, err
+	}
+	if len(wrong.Causes) == 1 && wrong.Causes[0].SchemaURL == schema.Location {
+		switch wrong.Causes[0].ErrorKind.(type) {
+		case *problemkind.Type, *problemkind.Const, *problemkind.Enum, *problemkind.Format, *problemkind.FalseSchema:
+			isDone = true
+		}
+	}
+	if v.add(wrong); len(v.found) == maxProblems {
+		return true, errEnough
+	}
+	return isDone, nil
+}
+
+// properties validates the values in an object, the properties in the order of their names.
+func (v *validation) properties(schema, additional *jsonschema.Schema, object map[string]any) error {
+	var names []string
+	for name := range object {
+		if _, named := schema.Properties[name]; named || additional != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := v.inside(name, cmp.Or(schema.Properties[name], additional), object[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // inside validates a value inside the value at hand.
 func (v *validation) inside(name string, schema *jsonschema.Schema, value any) error {
 	v.path = append(v.path, name)
@@ -122,12 +174,16 @@ func (v *validation) inside(name string, schema *jsonschema.Schema, value any) e
 	return v.value(schema, value)
 }
 
-// add adds the first problems of the value at hand, sorted.
+// add adds the first problems of the value at hand, sorted, unless they were found before: a schema
+// may apply to a value more than once.
 func (v *validation) add(wrong *jsonschema.ValidationError) {
 	var first []*jsonschema.ValidationError
 	addLeaves(wrong, &first)
-	for _, leaf := range first[:min(len(first), maxProblems-len(v.found))] {
+	for _, leaf := range first {
 		leaf.InstanceLocation = slices.Concat(v.path, leaf.InstanceLocation)
-		v.found = append(v.found, leaf)
+		isKnown := slices.ContainsFunc(v.found, func(known *jsonschema.ValidationError) bool { return compareProblems(known, leaf) == 0 })
+		if !isKnown && len(v.found) < maxProblems {
+			v.found = append(v.found, leaf)
+		}
 	}
 }

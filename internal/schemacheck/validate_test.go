@@ -30,22 +30,34 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// A check goes over 20,000 wrong values, and ends at the fifth problem or with its context.
+// A check goes over 20,000 wrong values, and ends at the fifth problem or with its context, whatever
+// keyword leads to the values.
 func TestValidationStops(t *testing.T) {
-	info := toolWith(t, property(`{"items":{"type":"string"}}`))
-	arguments := `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`
+	items := `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`
+	members := `{"q":{` + list(20_000, func(i int) string { return fmt.Sprintf(`"p%05d":1`, i) }) + `}}`
+	for _, tt := range []struct {
+		name, schema, arguments string
+		asked                   int // schemas of values that the fifth problem takes
+	}{
+		{"items", property(`{"items":{"type":"string"}}`), items, 2 + 5},
+		{"items by reference", `{"type":"object","properties":{"q":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"type":"string"}}}`, items, 2 + 2*5},
+		{"items below allOf", `{"type":"object","allOf":[{"properties":{"q":{"allOf":[{"items":{"type":"string"}}]}}}]}`, items, 4 + 5},
+		{"other properties", property(`{"additionalProperties":{"type":"string"}}`), members, 2 + 5},
+		{"all of one value", `{"type":"object","allOf":[` + list(500, func(i int) string { return fmt.Sprintf(`{"required":["r%d"]}`, i) }) + `]}`, `{}`, 1 + 5},
+	} {
+		info := toolWith(t, tt.schema)
+		ctx := &counted{Context: t.Context()}
+		problem, err := new(schemacheck.Checker).Problem(ctx, 0, info, tt.arguments)
+		require.NoError(t, err, tt.name)
+		assert.Equal(t, 4, strings.Count(problem, "; "), "%s: separators of problems in %q", tt.name, problem)
+		assert.Equal(t, tt.asked, ctx.asked, tt.name)
 
-	ctx := &counted{Context: t.Context()}
-	problem, err := new(schemacheck.Checker).Problem(ctx, 0, info, arguments)
-	require.NoError(t, err)
-	assert.Equal(t, 5, strings.Count(problem, "got number"), "problems in %q", problem)
-	assert.Equal(t, 7, ctx.asked, "values: the arguments, their list, and five items")
-
-	ctx = &counted{Context: t.Context(), last: 4}
-	problem, err = new(schemacheck.Checker).Problem(ctx, 0, info, arguments)
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, problem)
-	assert.Equal(t, 4, ctx.asked, "values before the context ended")
+		ctx = &counted{Context: t.Context(), last: 4}
+		problem, err = new(schemacheck.Checker).Problem(ctx, 0, info, tt.arguments)
+		assert.ErrorIs(t, err, context.Canceled, tt.name)
+		assert.Empty(t, problem, tt.name)
+		assert.Equal(t, 4, ctx.asked, "%s: schemas before the context ended", tt.name)
+	}
 }
 
 // The walk over the values finds a problem if and only if the validator finds one in the whole.
