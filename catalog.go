@@ -170,13 +170,24 @@ func takesPatterns(s search.Searcher) bool {
 
 // Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at
 // most DefaultMaxResultsCap. Zero means DefaultMaxResults. A selection has no limit. Search
-// returns an error only if ctx is done.
+// takes at most DefaultSearchTimeout, unless ctx has a deadline of its own. After that it returns
+// what was found until then, with a Message. It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
-	result, _, err := c.all().find(ctx, []string{query}, "", maxResults)
+	limited, cancel := c.limited(ctx)
+	defer cancel()
+	result, _, err := c.all().findInTime(ctx, limited, []string{query}, "", maxResults)
 	if err != nil {
 		return nil, err
 	}
 	return result, nil
+}
+
+// limited returns the context of a search without a middleware.
+func (c *Catalog) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has || c.isQuick {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, DefaultSearchTimeout)
 }
 
 // tokensOf estimates the tokens of a document's definition, once. Only events need them.

@@ -301,6 +301,38 @@ func testSearchTimeout[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// deadlines is a searcher that notes when its searches must end.
+type deadlines []time.Duration
+
+func (d *deadlines) Search(ctx context.Context, _ toolsearch.Query) (toolsearch.Hits, error) {
+	if end, limited := ctx.Deadline(); limited {
+		*d = append(*d, time.Until(end).Round(time.Minute))
+	}
+	return toolsearch.Hits{}, nil
+}
+
+// A catalog without a middleware gives its searches the default's time, unless their context has a
+// deadline.
+func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
+	var given deadlines
+	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil })
+	require.NoError(t, err)
+	hour, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	for _, ctx := range []context.Context{context.Background(), hour} {
+		_, err = catalog.Search(ctx, "mail", 0)
+		assert.NoError(t, err)
+		_, err = catalog.Tool().InvokableRun(ctx, `{"query":"mail"}`)
+		assert.NoError(t, err)
+	}
+	assert.Equal(t, deadlines{0, 0, time.Hour, time.Hour}, given, "the times of Search and Tool, to the minute")
+
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = catalog.Search(ended, "mail", 0)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
 // Listeners only watch: a panic of OnEvent ends no run, and not the process.
 func TestListenersThatPanic(t *testing.T) {
 	inAllWays(t, testPanickingListener[*schema.Message], testPanickingListener[*schema.AgenticMessage])

@@ -128,7 +128,10 @@ func (n *notebook) take() (effects []nameEffect) {
 // limited returns a context that ends when the searches since the last model call have taken
 // Config.SearchTimeout together. Calls of one message may run at the same time.
 func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !r.isKept() || r.scope.isQuick {
+	switch {
+	case !r.isKept():
+		return r.scope.limited(ctx)
+	case r.scope.isQuick:
 		return ctx, func() {}
 	}
 	n := &r.notebook

@@ -122,6 +122,17 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	return result, trace, ended
 }
 
+// findInTime is find in a context with a time limit. At its end the result is what was found until
+// then, and the error is the trace's failure.
+func (c scope) findInTime(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
+	result, trace, err := c.find(limited, queries, namespace, limit)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		trace.failure, err = cmp.Or(trace.failure, err), nil
+		result.Message = c.prompt.text("search-timeout")
+	}
+	return result, trace, err
+}
+
 // hasWord reports whether ParseQuery finds a keyword in the text.
 func hasWord(text string) bool {
 	for word := range strings.FieldsSeq(text) {

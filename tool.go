@@ -83,7 +83,9 @@ func (h *host) searchTool() *metaTool {
 }
 
 // Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not
-// hide or load tools: the graph uses the result as it likes.
+// hide or load tools: the graph uses the result as it likes. The searches of one call take at most
+// DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that the
+// model gets what was found until then.
 func (c *Catalog) Tool() tool.InvokableTool {
 	all := &run{scope: c.all(), teller: &teller{}}
 	h := &host{
@@ -130,11 +132,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 		return nil, trace{}, err
 	}
 	limited, cancel := r.limited(ctx)
-	result, trace, err := r.scope.find(limited, request.queries, request.namespace, request.limit)
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		trace.failure, err = cmp.Or(trace.failure, err), nil
-		result.Message = h.prompt.text("search-timeout")
-	}
+	result, trace, err := r.scope.findInTime(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err != nil {

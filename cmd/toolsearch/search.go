@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -31,6 +32,9 @@ type matchOutput struct {
 	Description string  `json:"description"`
 }
 
+// patience is how long a search may take: an endpoint for vectors is asked up to four times.
+const patience = 5 * time.Minute
+
 func (c *command) search(ctx context.Context, operands []string) (int, error) {
 	from, terms, ok := c.origin(operands)
 	if !ok || len(terms) == 0 {
@@ -45,7 +49,9 @@ func (c *command) search(ctx context.Context, operands []string) (int, error) {
 	}
 	query := strings.Join(terms, " ")
 	done := c.waiting("searching %s", plural(len(tools.Tools), "tool"))
-	result, err := catalog.Search(ctx, query, c.n)
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	result, err := catalog.Search(limited, query, c.n)
 	done()
 	if err = cmp.Or(err, c.vectorFailure()); err != nil {
 		return failed, err
