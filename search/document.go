@@ -136,24 +136,26 @@ const (
 
 // ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
 // a schema that does not convert; the model adapter reports that error. It reads up to 16 levels,
-// 512 properties, and 1,000 values of their enums, each up to 128 bytes.
+// 512 properties, 64 KiB of their descriptions, and 1,000 values of their enums. A name and a value
+// are read up to 128 bytes.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
 	root, err := foreign.Guard(info.ToJSONSchema) // Eino panics on a nil parameter
 	if err != nil || root == nil {
 		return nil
 	}
 	var list []Parameter
-	values := maxEnumValues
+	values, text := maxEnumValues, MaxDescriptionBytes
 	var walk func(name string, s *jsonschema.Schema, depth int)
 	walk = func(name string, s *jsonschema.Schema, depth int) {
 		if s == nil || depth > maxSchemaDepth || len(list) == maxParameters {
 			return
 		}
 		enum := s.Enum[:min(len(s.Enum), values)]
-		if p := (Parameter{Name: name, Description: s.Description, Enum: enumTexts(enum)}); depth > 0 &&
-			(p.Name != "" || p.Description != "" || len(p.Enum) > 0) {
+		p := Parameter{Name: naming.Cut(name, naming.MaxBytes), Description: naming.Cut(s.Description, text), Enum: enumTexts(enum)}
+		if depth > 0 && (p.Name != "" || p.Description != "" || len(p.Enum) > 0) {
 			list = append(list, p)
 			values -= len(enum)
+			text -= len(p.Description)
 		}
 		if s.Properties != nil {
 			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {

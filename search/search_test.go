@@ -550,6 +550,19 @@ func TestParametersOfManyValues(t *testing.T) {
 	}
 }
 
+// The descriptions and names of parameters are read in part, the first ones first.
+func TestParametersOfLongTexts(t *testing.T) {
+	long := strings.Repeat("word ", 10_000)
+	parameters := search.ParametersOf(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		"a": {Type: schema.String, Desc: long}, "b": {Type: schema.String, Desc: long}, "c" + strings.Repeat("d", 1000): {Type: schema.String, Desc: long},
+	})})
+	require.Len(t, parameters, 3)
+	assert.Equal(t, long, parameters[0].Description)
+	assert.Len(t, parameters[1].Description, search.MaxDescriptionBytes-len(long))
+	assert.Empty(t, parameters[2].Description)
+	assert.LessOrEqual(t, len(parameters[2].Name), 128)
+}
+
 // The namespace of tools that a request may not see is a word like others.
 func TestNarrowerReadsNamespacesThatAreSeen(t *testing.T) {
 	n := search.NewNarrower(narrowDocs())
