@@ -201,6 +201,36 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 	}})
 }
 
+// The agent's own tool may have the name of another protocol's meta-tool. Its results load nothing
+// and unload nothing.
+func TestOwnToolsNamedLikeMetaTools(t *testing.T) {
+	var own []tool.BaseTool
+	for _, of := range [][2]string{
+		{"search_tools", `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`}, {"add_tool", `{"added":["list_stocks"]}`}, {"remove_tool", `{"removed":["get_weather"]}`},
+	} {
+		own = append(own, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: of[0], Desc: "Shop"}}, of[1]})
+	}
+	var rows []conversation
+	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRegexp, toolsearch.ProtocolRanked} {
+		rows = append(rows, conversation{
+			name: fmt.Sprint(p), config: toolsearch.Config{Protocol: p}, static: own,
+			turns: []turn{
+				toolsearchtest.CallTool("tool_search", `{"query":"select:get_weather","regex_pattern":"get_weather"}`),
+				calling("search_tools"), calling("add_tool"), calling("remove_tool"), calling("get_weather"),
+			},
+			check: func(t *testing.T, o outcome) {
+				assert.Equal(t, `{"removed":["get_weather"]}`, o.result(t, "call_4"))
+				loaded := o.requests[1].ToolNames()
+				assert.Contains(t, loaded, "get_weather")
+				for i, r := range o.requests[2:] {
+					assert.Equal(t, loaded, r.ToolNames(), "call %d: the tools", i+2)
+				}
+			},
+		})
+	}
+	playAll(t, rows)
+}
+
 // fixedTool always answers with the same text.
 type fixedTool struct {
 	testtools.PlainTool
