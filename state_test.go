@@ -280,6 +280,44 @@ func TestMaxLoaded(t *testing.T) {
 	})
 }
 
+// manySearches is a conversation of searches that found three tools each, of all tools in turn.
+func manySearches(searches int, names []string) []message {
+	history := []message{{Role: toolsearchtest.User, Text: "What is new?"}}
+	for i := range searches {
+		id, at := fmt.Sprintf("call_%d", i), 3*i%(len(names)-2)
+		history = append(history,
+			message{Role: toolsearchtest.Assistant, Calls: []call{called(id, "tool_search", `{"query":"x"}`)}},
+			message{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: `{"matches":["` + strings.Join(names[at:at+3], `","`) + `"]}`})
+	}
+	return history
+}
+
+// After 500 searches the 300 tools that were found last are loaded, in the order in which they were
+// found.
+func TestMaxLoadedAfterManySearches(t *testing.T) {
+	t.Run("message", testManySearches[*schema.Message])
+	t.Run("agentic", testManySearches[*schema.AgenticMessage])
+}
+
+func testManySearches[M adk.MessageType](t *testing.T) {
+	tools := testtools.EchoTools(slices.Collect(func(yield func(string) bool) {
+		for i := 0; i < 1502 && yield(fmt.Sprintf("tool_%04d: Does", i)); i++ {
+		}
+	})...)
+	var names []string
+	for _, tl := range tools {
+		names = append(names, mustInfo(t, tl).Name)
+	}
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools, MaxLoaded: 300})
+	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](manySearches(500, names)...)}
+	for range 2 {
+		_, next, err := middleware.BeforeModelRewriteState(t.Context(), state, nil)
+		require.NoError(t, err)
+		assert.Equal(t, names[1200:1500], namesOf(next.ToolInfos))
+		state.ToolInfos = next.ToolInfos
+	}
+}
+
 func dispatchTo(name string) turn {
 	return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 }
