@@ -1,0 +1,176 @@
+package svd
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// matrixOf returns the columns of a dense matrix without their zeros.
+func matrixOf(rows, columns int, at func(row, column int) float64) Matrix {
+	m := Matrix{Rows: rows, Columns: make([][]Entry, columns)}
+	for c := range columns {
+		for r := range rows {
+			if v := at(r, c); v != 0 {
+				m.Columns[c] = append(m.Columns[c], Entry{int32(r), float32(v)})
+			}
+		}
+	}
+	return m
+}
+
+// column is one column of a factor.
+func column(data []float32, rank, c int) (v []float64) {
+	for i := c; i < len(data); i += rank {
+		v = append(v, float64(data[i]))
+	}
+	return v
+}
+
+func product(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// waves is the orthonormal basis of the discrete cosine transform.
+func waves(n, k int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.Sqrt(2/float64(n)) * math.Cos(math.Pi*(float64(i)+0.5)*float64(k+1)/float64(n))
+	}
+	return v
+}
+
+// A matrix that is made of known singular values and vectors is taken apart into them.
+func TestTruncateFindsTheSingularValues(t *testing.T) {
+	const rows, columns, rank = 120, 90, 8
+	singular := func(k int) float64 { return 10 * math.Pow(0.8, float64(k)) }
+	a := matrixOf(rows, columns, func(r, c int) (sum float64) {
+		for k := range 40 {
+			sum += singular(k) * waves(rows, k)[r] * waves(columns, k)[c]
+		}
+		return sum
+	})
+	f, err := Truncate(t.Context(), a, rank)
+	require.NoError(t, err)
+	require.Equal(t, rank, f.Rank)
+	for k := range rank {
+		left, right := column(f.Left, rank, k), column(f.Right, rank, k)
+		assert.InDelta(t, singular(k), math.Sqrt(product(left, left)), 1e-4, "singular value %d", k)
+		assert.InDelta(t, singular(k), math.Abs(product(left, waves(rows, k))), 1e-4, "left vector %d", k)
+		assert.InDelta(t, 1, math.Abs(product(right, waves(columns, k))), 1e-4, "right vector %d", k)
+	}
+}
+
+// A sparse random matrix has flat singular values, the hardest case. What is kept is nearly as much
+// as the exact decomposition keeps, which Jacobi's method computes of the whole Gram matrix.
+func TestTruncateKeepsMostOfRandomMatrices(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const rows, columns, rank = 150, 200, 10
+	a := matrixOf(rows, columns, func(int, int) float64 {
+		if random.IntN(20) > 0 {
+			return 0
+		}
+		return random.Float64()
+	})
+	dense := newBlock(columns, rows)
+	for c, column := range a.Columns {
+		for _, e := range column {
+			dense.row(c)[e.Row] = e.Value
+		}
+	}
+	values, _ := eigen(dense.gram(), rows)
+	exact := 0.0
+	for _, v := range values[:rank] {
+		exact += v
+	}
+	f, err := Truncate(t.Context(), a, rank)
+	require.NoError(t, err)
+	kept := 0.0
+	for _, v := range f.Left {
+		kept += float64(v) * float64(v)
+	}
+	assert.InDelta(t, exact, kept, 0.03*exact)
+	assert.LessOrEqual(t, kept, exact*(1+1e-5))
+}
+
+// A matrix of a low rank has no more directions than its rank, whatever is asked for.
+func TestTruncateOfLowRank(t *testing.T) {
+	a := matrixOf(30, 40, func(r, c int) float64 { return float64(r%3) * float64(1+c%2) }) // of rank 1
+	f, err := Truncate(t.Context(), a, 20)
+	require.NoError(t, err)
+	require.Equal(t, 20, f.Rank)
+	for r := range 30 {
+		for c := range 40 {
+			sum := 0.0
+			for k := range f.Rank {
+				sum += float64(f.Left[r*f.Rank+k]) * float64(f.Right[c*f.Rank+k])
+			}
+			assert.InDelta(t, float64(r%3)*float64(1+c%2), sum, 1e-4, "row %d, column %d", r, c)
+		}
+	}
+	for k := 1; k < f.Rank; k++ {
+		assert.InDelta(t, 0, product(column(f.Left, f.Rank, k), column(f.Left, f.Rank, k)), 1e-6, "direction %d", k)
+	}
+}
+
+// Nothing is lost of a matrix that has no more rows than the rank.
+func TestTruncateOfFewRows(t *testing.T) {
+	for n := 1; n <= 20; n++ {
+		f, err := Truncate(t.Context(), matrixOf(n, n, func(r, c int) float64 {
+			if r == c {
+				return float64(1 + r%3)
+			}
+			return 0
+		}), n)
+		require.NoError(t, err)
+		for r := range n {
+			row := column(f.Left[r*n:(r+1)*n], 1, 0)
+			assert.InDelta(t, float64(1+r%3), math.Sqrt(product(row, row)), 1e-4, "length of row %d of %d", r, n)
+		}
+	}
+}
+
+// Matrices without a direction have factors that are zero or empty.
+func TestTruncateOfNothing(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		a    Matrix
+	}{
+		{"no rows", Matrix{Columns: make([][]Entry, 3)}},
+		{"no columns", Matrix{Rows: 3}},
+		{"only zeros", Matrix{Rows: 3, Columns: make([][]Entry, 3)}},
+	} {
+		f, err := Truncate(t.Context(), test.a, 2)
+		assert.NoError(t, err, test.name)
+		for _, v := range append(f.Left, f.Right...) {
+			assert.Zero(t, v, test.name)
+		}
+	}
+	f, err := Truncate(t.Context(), matrixOf(2, 2, func(int, int) float64 { return 1 }), -1)
+	assert.NoError(t, err)
+	assert.Zero(t, f.Rank)
+}
+
+// The same matrix gives the same bits.
+func TestTruncateIsDeterministic(t *testing.T) {
+	a := matrixOf(50, 60, func(r, c int) float64 { return float64((r * c) % 7) })
+	one, err := Truncate(t.Context(), a, 5)
+	require.NoError(t, err)
+	other, err := Truncate(t.Context(), a, 5)
+	require.NoError(t, err)
+	assert.Equal(t, one, other)
+}
+
+func TestTruncateStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Truncate(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
+	assert.ErrorIs(t, err, context.Canceled)
+}
