@@ -3,6 +3,7 @@ package cost
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -83,7 +84,8 @@ type Report struct {
 	Tools    int      // in the catalog
 	Tokens   int      // of their definitions
 	Ways     []Way    // that were compared
-	Rows     []Row    // one for each shape
+	Rows     []Row    // one for each shape, or for each run of a log
+	Checks   []Check  // of CompareLog, one for each run
 
 	// Best is the way to take. It costs at most 5 % more than the cheapest of Ways over all
 	// conversations together, cold and warm: of the ways that cost so little, Best is the first.
@@ -104,46 +106,174 @@ const Slack = 0.05
 // allows, and recommends one. It fails if there are no tools that a script can call, or if ctx is
 // done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
-	report := &Report{Provider: *p, Tools: len(tools), Ways: Ways(p)}
-	for _, info := range tools {
-		report.Tokens += definitionTokens(info)
+	return compare(ctx, p, len(tools), func(n int) (part, error) {
+		some := part{tools: spread(tools, n)}
+		for _, shape := range shapes {
+			c := Script(some.tools, shape)
+			if len(c.Steps) == 0 {
+				return part{}, fmt.Errorf("cost: none of %d tools can be called with example arguments, or no calls are asked for", n)
+			}
+			some.conversations = append(some.conversations, scenario{shape, c})
+		}
+		return some, nil
+	})
+}
+
+// A Check is what a run was billed, beside what is computed for the same run in the same way. How
+// far the two are apart tells how far to trust the rest of a report.
+type Check struct {
+	Way                        Way     // in which the run was recorded
+	Billed, Computed           Usage   // Computed is warm if the run's first call found anything in the cache
+	BilledPrice, ComputedPrice float64 // in US dollars
+}
+
+// CompareLog plays recorded runs in every way that the provider allows, as Compare does with
+// shapes. The part of a run's first prompt that a replay does not have is taken to be history: it
+// has the system message, the agent's own tools and the turns before. What the model said and
+// thought besides its calls is taken from the log. CompareLog fails if the catalog has none of the
+// tools that the runs call.
+func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
+	needed := make(map[string]bool) // by the runs
+	for _, run := range runs {
+		for _, name := range run.Conversation.Loaded {
+			needed[name] = true
+		}
+		for _, step := range run.Conversation.Steps {
+			needed[step.Tool] = true
+		}
 	}
-	for _, shape := range shapes {
-		row, err := compareShape(ctx, tools, p, shape, report.Ways)
+	var called, others []*schema.ToolInfo
+	for _, info := range tools {
+		if needed[info.Name] {
+			called = append(called, info)
+		} else {
+			others = append(others, info)
+		}
+	}
+	if len(called) == 0 {
+		return nil, fmt.Errorf("cost: the log calls none of the catalog's %d tools", len(tools))
+	}
+	var scenarios []scenario
+	var checks []Check
+	for i, run := range runs {
+		if len(run.Calls) == 0 {
+			return nil, fmt.Errorf("cost: run %d of the log has no call of a model", i+1)
+		}
+		s, check, err := run.fit(ctx, tools, p)
 		if err != nil {
 			return nil, err
 		}
-		report.Rows = append(report.Rows, row)
+		scenarios, checks = append(scenarios, s), append(checks, check)
+	}
+	report, err := compare(ctx, p, len(tools), func(n int) (part, error) {
+		if n == len(tools) {
+			return part{tools, scenarios}, nil
+		}
+		return part{slices.Concat(called, spread(others, max(0, n-len(called)))), scenarios}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	report.Checks = checks
+	return report, nil
+}
+
+// fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
+func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, p *Provider) (s scenario, check Check, err error) {
+	s.Conversation = r.Conversation
+	s.Steps = slices.Clone(s.Steps)
+	for i := range s.Steps {
+		s.Steps[i].Result = max(0, s.Steps[i].Result-framing(p.Wire))
+	}
+	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
+	if err != nil {
+		return s, check, fmt.Errorf("%v: %w", r.Way, err)
+	}
+	s.Conversation.History = max(0, r.Calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
+	s.Shape = Shape{History: s.Conversation.History, Calls: 1}
+	called := make(map[string]bool)
+	for _, step := range s.Steps {
+		if step.Tool != "" && !step.Together {
+			s.Calls++
+		}
+		if step.Tool != "" && !called[step.Tool] {
+			called[step.Tool] = true
+			s.Loads++
+		}
+	}
+	o, err := outcome(ctx, tools, p, r.Way, s.Conversation)
+	check = Check{Way: r.Way, Billed: r.Billed(p), Computed: o.Cold}
+	if r.Calls[0].Cached > 0 {
+		check.Computed = o.Warm
+	}
+	s.Conversation.Said = max(0, check.Billed.Output-check.Computed.Output)
+	check.Computed.Output += s.Conversation.Said
+	check.BilledPrice, check.ComputedPrice = p.Price(check.Billed), p.Price(check.Computed)
+	return s, check, err
+}
+
+// A part is some tools of a catalog, and conversations that call them.
+type part struct {
+	tools         []*schema.ToolInfo
+	conversations []scenario
+}
+
+type scenario struct {
+	Shape
+	Conversation
+}
+
+// compare compares conversations over a catalog of n tools, of which partOf returns as many as it is
+// asked for.
+func compare(ctx context.Context, p *Provider, n int, partOf func(n int) (part, error)) (*Report, error) {
+	all, err := partOf(n)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Provider: *p, Tools: n, Ways: Ways(p)}
+	for _, info := range all.tools {
+		report.Tokens += definitionTokens(info)
+	}
+	if report.Rows, err = all.play(ctx, p, report.Ways); err != nil {
+		return nil, err
 	}
 	report.Best = report.choose(func(Way) bool { return true })
 	native, hasNative := p.native()
 	report.BestText = report.choose(func(w Way) bool { return w.All || !hasNative || w.Protocol != native })
-	var err error
-	if report.BreakEven, err = breakEven(ctx, tools, p, shapes, report.Best); err != nil {
+	if report.BreakEven, err = breakEven(ctx, p, n, partOf, report.Best); err != nil {
 		return nil, err
 	}
 	report.Advice = report.advice()
 	return report, nil
 }
 
-func compareShape(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shape Shape, ways []Way) (Row, error) {
-	row := Row{Shape: shape}
-	conversation := Script(tools, shape)
-	if len(conversation.Steps) == 0 {
-		return row, fmt.Errorf("cost: none of %d tools can be called with example arguments, or no calls are asked for", len(tools))
-	}
-	for _, way := range ways {
-		played, err := Replay(ctx, tools, way.Config(len(tools)), p.Wire, conversation)
-		if err != nil {
-			return row, fmt.Errorf("%v: %w", way, err)
+// play plays the conversations in every way.
+func (t *part) play(ctx context.Context, p *Provider, ways []Way) (rows []Row, err error) {
+	for _, c := range t.conversations {
+		row := Row{Shape: c.Shape}
+		for _, way := range ways {
+			o, err := outcome(ctx, t.tools, p, way, c.Conversation)
+			if err != nil {
+				return nil, err
+			}
+			row.Outcomes = append(row.Outcomes, o)
 		}
-		o := Outcome{Way: way, Calls: len(played.Requests), Searches: played.Searches, Changes: played.Changes}
-		o.Cold = Sum(p.Bill(nil, played.Requests))
-		o.Warm = Sum(p.Bill(played.Earlier, played.Requests))
-		o.ColdPrice, o.WarmPrice = p.Price(o.Cold), p.Price(o.Warm)
-		row.Outcomes = append(row.Outcomes, o)
+		rows = append(rows, row)
 	}
-	return row, nil
+	return rows, nil
+}
+
+// outcome plays a conversation in a way.
+func outcome(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way, c Conversation) (Outcome, error) {
+	played, err := Replay(ctx, tools, way.Config(len(tools)), p.Wire, c)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%v: %w", way, err)
+	}
+	o := Outcome{Way: way, Calls: len(played.Requests), Searches: played.Searches, Changes: played.Changes}
+	o.Cold = Sum(p.Bill(nil, played.Requests))
+	o.Warm = Sum(p.Bill(played.Earlier, played.Requests))
+	o.ColdPrice, o.WarmPrice = p.Price(o.Cold), p.Price(o.Warm)
+	return o, nil
 }
 
 // Price returns what a way costs over all conversations together, cold and warm, in US dollars.
@@ -178,31 +308,31 @@ func (r *Report) choose(isAllowed func(Way) bool) Way {
 	return Way{All: true}
 }
 
-// breakEven returns the smallest number of tools for which a way costs less than showing all.
-// The more tools, the more hiding them saves, so it is searched by halves.
-func breakEven(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape, way Way) (int, error) {
+// breakEven returns the smallest number of tools, of n, for which a way costs less than showing
+// all. The more tools, the more hiding them saves, so it is searched by halves.
+func breakEven(ctx context.Context, p *Provider, n int, partOf func(n int) (part, error), way Way) (int, error) {
 	if way.All {
 		return 0, nil
 	}
 	var failed error
 	ways := []Way{{All: true}, way}
-	n := 1 + sort.Search(len(tools), func(i int) bool {
-		var all, hidden float64
-		for _, shape := range shapes {
-			row, err := compareShape(ctx, spread(tools, i+1), p, shape, ways)
-			if err != nil {
-				failed = err
-				return true
-			}
-			all += row.Outcomes[0].ColdPrice + row.Outcomes[0].WarmPrice
-			hidden += row.Outcomes[1].ColdPrice + row.Outcomes[1].WarmPrice
+	least := 1 + sort.Search(n, func(i int) bool {
+		some, err := partOf(i + 1)
+		var rows []Row
+		if err == nil {
+			rows, err = some.play(ctx, p, ways)
 		}
-		return hidden < all
+		if err != nil {
+			failed = err
+			return true
+		}
+		played := Report{Rows: rows}
+		return played.Price(way) < played.Price(ways[0])
 	})
-	if n > len(tools) {
-		n = 0
+	if least > n {
+		least = 0
 	}
-	return n, failed
+	return least, failed
 }
 
 // spread returns n of the tools, from all parts of the list.

@@ -17,6 +17,9 @@
 // prices them by a table whose every line has a date and a source ([ReadProviders] reads your
 // own). [Replay] plays one conversation, and [ReadBody] takes requests from recorded HTTP bodies.
 //
+// A conversation that was held can be played too: [ReadLog] reads it from the log of a program,
+// and [CompareLog] plays it with every protocol, beside what was billed for it.
+//
 // Tokens are estimated: see [Tokens]. Output is the model's calls and texts alone, without
 // thinking. A provider may keep a prompt for a shorter or longer time than it says, and some send
 // a request to a machine that has not seen the prompt, so real bills are a little higher where

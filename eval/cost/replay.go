@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -23,18 +25,23 @@ import (
 
 // A Conversation is what is said and called in one run of an agent.
 type Conversation struct {
-	System  int    // tokens of the system message; 0 means none
-	History int    // tokens of the turns before
-	Steps   []Step // the calls of tools, one for each model call but the last, which answers
+	System  int      // tokens of the system message; 0 means none
+	History int      // tokens of the turns before
+	Loaded  []string // names of the tools that the turns before have loaded
+	Steps   []Step   // the calls of tools; the last model call, which answers, is not among them
+	Said    int      // tokens that the model says and thinks besides its calls, in the whole run
 }
 
 // A Step is one call of a tool.
 type Step struct {
-	Tool      string        // its name
-	Arguments string        // JSON
+	// Tool is its name. A name that the catalog does not have is that of a tool of the agent's
+	// own, which is always shown and has no parameters. "" means that the model only searches.
+	Tool      string
+	Arguments string        // JSON; "" means arguments made from the tool's schema
 	Query     string        // the words to search for it by; "" means its name, as a selection
 	Result    int           // tokens of what the tool answers
 	After     time.Duration // since the model call before
+	Together  bool          // the model makes this call together with that of the step before
 }
 
 // A Replayed is a conversation that was played.
@@ -49,24 +56,42 @@ type Replayed struct {
 // Replay plays a conversation over tools with a configuration, whose DynamicTools and Source are
 // replaced. wire is WireMessages or WireChat. A configuration whose DeferFrom is above the number
 // of tools shows them all. Every tool answers with a filler text. Requests are those that the
-// model got, byte for byte the same in every replay.
+// model got, byte for byte the same in every replay. Arguments that a tool's schema does not allow
+// are answered as they are under the protocol.
 func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) (*Replayed, error) {
-	config.DynamicTools, config.Source, config.OnEvent = nil, nil, nil
-	answers := make(map[string]int, len(c.Steps))
-	for _, s := range c.Steps {
-		answers[s.Tool] = s.Result
+	m := &plannedModel{
+		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded,
+		answers: make(map[string]string), tried: make([]int, len(c.Steps)),
 	}
+	config.DynamicTools, config.Source, config.OnEvent = nil, nil, nil
+	known := make(map[string]*schema.ToolInfo, len(tools))
 	for _, info := range tools {
-		config.DynamicTools = append(config.DynamicTools, &standIn{info, filler(answers[info.Name])})
+		config.DynamicTools = append(config.DynamicTools, &standIn{info, m.answers})
+		known[info.Name] = info
 	}
 	middleware, err := toolsearch.New(ctx, &config)
 	if err != nil {
 		return nil, fmt.Errorf("cost: %w", err)
 	}
-	m := &plannedModel{writer: writer{wire: wire}, protocol: config.Protocol, steps: c.Steps}
 	agentConfig := &adk.ChatModelAgentConfig{
 		Name: "agent", Description: "Does what was planned", Model: m, MaxIterations: 5*len(c.Steps) + 5,
 		Handlers: []adk.ChatModelAgentMiddleware{middleware},
+	}
+	for i := range m.steps {
+		step := &m.steps[i]
+		if step.Tool == "" {
+			continue
+		}
+		if known[step.Tool] == nil {
+			known[step.Tool] = &schema.ToolInfo{Name: step.Tool, Desc: "A tool of the agent's own."}
+			agentConfig.ToolsConfig.Tools = append(agentConfig.ToolsConfig.Tools, &standIn{known[step.Tool], m.answers})
+		}
+		if step.Arguments == "" {
+			step.Arguments = "{}"
+			if made, ok := argumentsFor(known[step.Tool]); ok {
+				step.Arguments = made
+			}
+		}
 	}
 	if c.System > 0 {
 		agentConfig.Instruction = filler(c.System)
@@ -79,6 +104,9 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if c.History > 0 {
 		input = append(input, schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil))
 	}
+	if len(c.Loaded) > 0 {
+		ctx = toolsearch.WithLoaded(ctx, c.Loaded...)
+	}
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, append(input, schema.UserMessage(question)))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
@@ -88,6 +116,7 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if len(m.requests) == 0 {
 		return nil, errors.New("cost: the model was never called")
 	}
+	m.requests[len(m.requests)-1].Output += c.Said
 	return m.replayed(), nil
 }
 
@@ -115,16 +144,16 @@ func (m *plannedModel) replayed() *Replayed {
 	return r
 }
 
-// standIn is a tool of the catalog. It answers with a text of its own length.
+// standIn is a tool. It answers with the text that was planned for the call.
 type standIn struct {
-	info   *schema.ToolInfo
-	answer string
+	info    *schema.ToolInfo
+	answers map[string]string // the plan's, by the id of the call; only read while tools run
 }
 
 func (s *standIn) Info(context.Context) (*schema.ToolInfo, error) { return s.info, nil }
 
-func (s *standIn) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return s.answer, nil
+func (s *standIn) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	return s.answers[compose.GetToolCallID(ctx)], nil
 }
 
 // filler returns a text of about n tokens.
@@ -142,13 +171,16 @@ type plannedModel struct {
 	writer   writer
 	protocol toolsearch.Protocol
 	steps    []Step
+	loaded   []string // Conversation.Loaded
 
 	requests []Request
+	answers  map[string]string // of tools, by the id of the call
 	at       time.Duration
-	next     int // the step to do
-	tried    int // searches for its tool
-	searches int // of all steps
-	id       int // of the last call
+	next     int   // the step to do
+	begun    int   // the steps before it have begun, which is when their time is counted
+	tried    []int // searches for the tool of each step
+	searches int   // of all steps
+	id       int   // of the last call
 }
 
 // Generate implements model.BaseModel.
@@ -179,19 +211,53 @@ func (m *plannedModel) answer(input []*schema.Message, options *model.Options) *
 		return schema.AssistantMessage("Done.", nil)
 	}
 	step := &m.steps[m.next]
-	if m.tried == 0 {
-		m.at += step.After
+	if m.begun == m.next {
+		m.at, m.begun = m.at+step.After, m.next+1
 	}
-	if !m.sees(step.Tool, input, options) && m.tried < 3 {
-		m.tried++
-		m.searches++
-		return m.search(step)
+	if step.Tool == "" {
+		m.next++
+		if !m.searchable(options) {
+			return m.answer(input, options)
+		}
+		return m.saying(m.search(step, 0))
 	}
-	m.next, m.tried = m.next+1, 0
+	end := m.next + 1
+	for end < len(m.steps) && m.steps[end].Together {
+		end++
+	}
+	for i := m.next; i < end; i++ {
+		if m.tried[i] < 3 && !m.sees(m.steps[i].Tool, input, options) {
+			m.tried[i]++
+			return m.saying(m.search(&m.steps[i], m.tried[i]-1))
+		}
+	}
+	var calls []schema.ToolCall
+	for ; m.next < end; m.next++ {
+		calls = append(calls, m.callOf(&m.steps[m.next], options))
+	}
+	m.begun = m.next
+	return m.saying(calls...)
+}
+
+// callOf makes the call of a step's tool, and plans what the tool answers.
+func (m *plannedModel) callOf(step *Step, options *model.Options) (call schema.ToolCall) {
 	if m.protocol == toolsearch.ProtocolDispatch && !lists(options, step.Tool) {
-		return m.call("call_tool", dispatched{step.Tool, json.RawMessage(step.Arguments)})
+		call = m.call("call_tool", dispatched{step.Tool, json.RawMessage(step.Arguments)})
+	} else {
+		call = m.call(step.Tool, json.RawMessage(step.Arguments))
 	}
-	return m.call(step.Tool, json.RawMessage(step.Arguments))
+	m.answers[call.ID] = filler(step.Result)
+	return call
+}
+
+func (m *plannedModel) saying(calls ...schema.ToolCall) *schema.Message {
+	return schema.AssistantMessage("", calls)
+}
+
+// searchable reports whether the model has a tool to search with. It has none where every tool
+// is shown.
+func (m *plannedModel) searchable(options *model.Options) bool {
+	return options.ToolSearchTool != nil || lists(options, "tool_search") || lists(options, "search_tools")
 }
 
 type dispatched struct {
@@ -204,9 +270,9 @@ func lists(options *model.Options, name string) bool {
 }
 
 // sees reports whether the model has a tool's definition before it: in its list, in the result of
-// a native search, or in an answer of ProtocolDispatch.
+// a native search, in an answer of ProtocolDispatch, or in the turns before.
 func (m *plannedModel) sees(name string, input []*schema.Message, options *model.Options) bool {
-	if lists(options, name) {
+	if lists(options, name) || slices.Contains(m.loaded, name) {
 		return true
 	}
 	quoted := `"name":` + string(text(name))
@@ -217,21 +283,19 @@ func (m *plannedModel) sees(name string, input []*schema.Message, options *model
 }
 
 // search makes the call that leads to a step's tool: a search by the step's words, then a
-// selection by name. ProtocolSearchAdd adds what its search found.
-func (m *plannedModel) search(step *Step) *schema.Message {
-	selection := "select:" + step.Tool
+// selection by name. ProtocolSearchAdd adds what its search found. before is the number of
+// searches for this step so far.
+func (m *plannedModel) search(step *Step, before int) schema.ToolCall {
+	m.searches++
 	words := step.Query
-	if words == "" || m.tried > 1 {
-		words = selection
+	if words == "" || before > 0 {
+		words = selection + step.Tool
 	}
 	switch m.protocol {
 	case toolsearch.ProtocolRegexp:
-		if words == selection {
-			words = "^" + step.Tool + "$"
-		}
 		return m.call("tool_search", map[string]string{"regex_pattern": pattern(words)})
 	case toolsearch.ProtocolSearchAdd:
-		if m.tried > 1 {
+		if before > 0 {
 			return m.call("add_tool", map[string][]string{"tool_names": {step.Tool}})
 		}
 		return m.call("search_tools", map[string]string{"query": pattern(words)})
@@ -240,13 +304,21 @@ func (m *plannedModel) search(step *Step) *schema.Message {
 	}
 }
 
-// pattern returns words as a model writes them to a search that takes patterns.
-func pattern(words string) string { return strings.Join(strings.Fields(words), ".*") }
+// selection is the beginning of a query that selects tools by their names.
+const selection = "select:"
 
-func (m *plannedModel) call(name string, arguments any) *schema.Message {
+// pattern returns words as a model writes them to a search that takes patterns.
+func pattern(words string) string {
+	if names, ok := strings.CutPrefix(words, selection); ok {
+		return "^(" + strings.ReplaceAll(regexp.QuoteMeta(names), ",", "|") + ")$"
+	}
+	return strings.Join(strings.Fields(words), ".*")
+}
+
+func (m *plannedModel) call(name string, arguments any) schema.ToolCall {
 	m.id++
-	return schema.AssistantMessage("", []schema.ToolCall{{
+	return schema.ToolCall{
 		ID: fmt.Sprintf("call_%03d", m.id), Type: "function",
 		Function: schema.FunctionCall{Name: name, Arguments: string(text(arguments))},
-	}})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
 // Requests as their providers get them: made of what an agent gives its model, or read from the
@@ -185,6 +186,20 @@ func (w *writer) blocks(m *schema.Message, content string, found []*schema.ToolI
 		message.Content = append(message.Content, block{ID: call.ID, Input: arguments, Name: call.Function.Name, Type: "tool_use"})
 	}
 	return text(message)
+}
+
+// framing returns the tokens by which a call and its result are longer than what the model answered
+// and the tool's text.
+func framing(wire string) (sum int) {
+	call := schema.ToolCall{ID: "call_001", Type: "function", Function: schema.FunctionCall{Name: "x", Arguments: "{}"}}
+	messages := []*schema.Message{schema.AssistantMessage("", []schema.ToolCall{call}), schema.ToolMessage("", call.ID)}
+	w := writer{wire: wire}
+	for i := range messages {
+		for _, line := range w.message(messages, i) {
+			sum += tokens.Of(line)
+		}
+	}
+	return sum - tokens.Of(call.Function.Name) - tokens.Of(call.Function.Arguments)
 }
 
 // text writes a value as the adapters do.

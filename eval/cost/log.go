@@ -1,0 +1,406 @@
+package cost
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+)
+
+// Recorded conversations, read from the log of a program:
+//
+//	lines -> records -> runs, each with what was billed and a conversation to play
+
+// A ModelCall is what one call of a model was billed, and what the model called. It logs itself
+// as a line that ReadLog reads.
+type ModelCall struct {
+	Way     Way       // in which tools were shown; the zero Way is the default protocol
+	Prompt  int       // tokens of the prompt, cached or not
+	Cached  int       // of them, those read from the cache
+	Written int       // of them, those written into the cache; 0 if the provider does not say
+	Output  int       // tokens of the answer
+	Calls   []string  // names of the tools that the model called; instead of call_tool, the name given to it
+	At      time.Time // when the line was written; LogValue leaves it to the log
+}
+
+// NewModelCall returns what a model's answer says of its call. At is left to the log. Without
+// usage in the answer, the tokens are 0, which ReadLog does not take.
+func NewModelCall[M adk.MessageType](way Way, answer M) ModelCall {
+	call := ModelCall{Way: way}
+	var usage *schema.TokenUsage
+	switch m := any(answer).(type) {
+	case *schema.Message:
+		if m.ResponseMeta != nil {
+			usage = m.ResponseMeta.Usage
+		}
+		for _, c := range m.ToolCalls {
+			call.Calls = append(call.Calls, calledName(c.Function.Name, c.Function.Arguments))
+		}
+	case *schema.AgenticMessage:
+		if m.ResponseMeta != nil {
+			usage = m.ResponseMeta.TokenUsage
+		}
+		for _, b := range m.ContentBlocks {
+			if b != nil && b.FunctionToolCall != nil {
+				call.Calls = append(call.Calls, calledName(b.FunctionToolCall.Name, b.FunctionToolCall.Arguments))
+			}
+		}
+	}
+	if usage != nil {
+		call.Prompt, call.Output = usage.PromptTokens, usage.CompletionTokens
+		call.Cached, call.Written = usage.PromptTokenDetails.CachedTokens, usage.PromptTokenDetails.CacheWriteTokens
+	}
+	return call
+}
+
+// calledName returns the name of the tool that a call means.
+func calledName(name, arguments string) string {
+	var d dispatched
+	if name == "call_tool" && json.Unmarshal([]byte(arguments), &d) == nil {
+		return cmp.Or(d.Name, name)
+	}
+	return name
+}
+
+// LogValue implements slog.LogValuer.
+func (c ModelCall) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("event", "model"),
+		slog.String("way", c.Way.String()),
+		slog.Int("prompt_tokens", c.Prompt),
+		slog.Int("cached_tokens", c.Cached),
+		slog.Int("written_tokens", c.Written),
+		slog.Int("output_tokens", c.Output),
+		slog.Any("calls", c.Calls),
+	)
+}
+
+// A Run is a run of an agent, as a log has it: from a question to its answer.
+type Run struct {
+	Way      Way         // in which it was recorded
+	Calls    []ModelCall // what was billed
+	Searches int         // of the model
+	Changes  int         // of the list of tools, as LoadEvent.ToolsChanged tells them
+
+	// Conversation plays the run again. What the first prompt has besides tools is not known from
+	// a log alone, so System and History are 0, and so is Said. Arguments are not logged and are made up. The
+	// result of a tool is what the prompt has grown by: a few tokens more than the tool's text.
+	Conversation Conversation
+}
+
+// Billed returns what the provider billed. If the provider charges for writing, and tells what
+// it read from the cache but not what it wrote, then all other tokens count as written. If the
+// provider has no cache, then all tokens are plain.
+func (r *Run) Billed(p *Provider) Usage {
+	var sum Usage
+	for _, c := range r.Calls {
+		sum.Cached += c.Cached
+		sum.Written += c.Written
+		sum.Plain += c.Prompt - c.Cached - c.Written
+		sum.Output += c.Output
+	}
+	if p.Cache == CacheNone {
+		return Usage{Plain: sum.Input(), Output: sum.Output}
+	}
+	if p.Written > 0 && sum.Cached > 0 && sum.Written == 0 {
+		sum.Written, sum.Plain = sum.Plain, 0
+	}
+	return sum
+}
+
+// Bounds of a log. Every run is played in each way.
+const (
+	maxLogBytes   = 64 << 20
+	maxLineBytes  = 1 << 20
+	maxModelCalls = 2_000
+	maxTogether   = 128 // calls of one answer
+)
+
+// ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
+// slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
+// events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It passes
+// over all other lines. The lines of several conversations, or of an agent's sub-agents, must be
+// told apart before.
+//
+//	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
+//		logger.InfoContext(ctx, "toolsearch", "event", e)
+//	}
+//	... // after each call of the model:
+//	logger.InfoContext(ctx, "model", "event", cost.NewModelCall(way, answer))
+//
+// A run ends with an answer that calls no tool. What ends without it, at the end of the log, is
+// a run too, whose last calls are left out. A search is taken to be for the tool that is called
+// next of those that it loaded. A log has no more than 64 MiB, 1 MiB a line, and 2,000 calls of
+// the model. An error names the line that is wrong.
+func ReadLog(r io.Reader) ([]Run, error) {
+	records, err := readRecords(r)
+	if err != nil {
+		return nil, err
+	}
+	b := runBuilder{isMeta: map[string]bool{
+		"tool_search": true, "search_tools": true, "add_tool": true, "remove_tool": true, "show_all_tools": true, "call_tool": true,
+	}}
+	for _, r := range records {
+		if r.Kind == "search" {
+			b.isMeta[r.Tool] = true
+		}
+	}
+	for i := range records {
+		b.add(&records[i])
+	}
+	b.end()
+	if len(b.runs) == 0 {
+		return nil, errors.New("cost: the log: no call of a model")
+	}
+	return b.runs, nil
+}
+
+// A record is a line of the log that ReadLog understands.
+type record struct {
+	Kind string `json:"event"`
+	at   time.Time
+
+	Tool string `json:"tool"` // of a search
+
+	Loaded       []string `json:"loaded"` // of a load, as LoadEvent
+	Unloaded     []string `json:"unloaded"`
+	ToolsChanged bool     `json:"tools_changed"`
+	LoadedTokens int      `json:"loaded_tokens"`
+
+	Way     string   `json:"way"` // of a call of the model, as ModelCall
+	Prompt  int      `json:"prompt_tokens"`
+	Cached  int      `json:"cached_tokens"`
+	Written int      `json:"written_tokens"`
+	Output  int      `json:"output_tokens"`
+	Calls   []string `json:"calls"`
+
+	way Way
+}
+
+func readRecords(r io.Reader) (records []record, err error) {
+	size, line, calls := 0, 0, 0
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, maxLineBytes)
+	for scanner.Scan() {
+		line++
+		text := scanner.Bytes()
+		if size += len(text) + 1; size > maxLogBytes {
+			return nil, fmt.Errorf("cost: the log: line %d: more than %d MiB", line, maxLogBytes>>20)
+		}
+		record, ok, err := readRecord(text)
+		if ok && record.Kind == "model" {
+			if calls++; calls > maxModelCalls {
+				err = fmt.Errorf("more than %d calls of the model", maxModelCalls)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cost: the log: line %d: %w", line, err)
+		}
+		if ok {
+			records = append(records, record)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("cost: the log: line %d: %w", line+1, err)
+	}
+	return records, nil
+}
+
+// readRecord reads a line. ok is false for a line of something else.
+func readRecord(line []byte) (r record, ok bool, err error) {
+	if len(strings.TrimSpace(string(line))) == 0 {
+		return r, false, nil
+	}
+	var outer struct {
+		Time  json.RawMessage `json:"time"`
+		Event json.RawMessage `json:"event"`
+	}
+	if err := json.Unmarshal(line, &outer); err != nil {
+		return r, false, err
+	}
+	var kind struct {
+		Event string `json:"event"`
+	}
+	if json.Unmarshal(outer.Event, &kind) != nil || !slices.Contains([]string{"search", "load", "model"}, kind.Event) {
+		return r, false, nil
+	}
+	if err := json.Unmarshal(outer.Event, &r); err != nil {
+		return r, false, err
+	}
+	if outer.Time != nil {
+		if err := json.Unmarshal(outer.Time, &r.at); err != nil {
+			return r, false, fmt.Errorf("time: %w", err)
+		}
+	}
+	return r, true, r.check()
+}
+
+// check reports what is wrong with a record.
+func (r *record) check() error {
+	if r.LoadedTokens < 0 {
+		return fmt.Errorf("loaded_tokens is %d", r.LoadedTokens)
+	}
+	if r.Kind != "model" {
+		return nil
+	}
+	var known bool
+	if r.way, known = wayNamed(r.Way); !known {
+		return fmt.Errorf("way is %q; want all, or a protocol other than native_server", r.Way)
+	}
+	switch {
+	case r.Prompt <= 0:
+		return errors.New("the call of the model has no prompt_tokens: did the model tell its usage?")
+	case r.Cached < 0 || r.Written < 0 || r.Output < 0 || r.Cached > r.Prompt || r.Written > r.Prompt-r.Cached:
+		return fmt.Errorf("of %d prompt_tokens, cached_tokens are %d and written_tokens %d, and output_tokens are %d",
+			r.Prompt, r.Cached, r.Written, r.Output)
+	case len(r.Calls) > maxTogether:
+		return fmt.Errorf("more than %d calls", maxTogether)
+	case slices.Contains(r.Calls, ""):
+		return errors.New("a call without a name")
+	}
+	return nil
+}
+
+// wayNamed returns the way of a name, as Way.String writes it; "" is the default protocol.
+func wayNamed(name string) (Way, bool) {
+	ways := []Way{{All: true}}
+	for p := toolsearch.ProtocolToolSearch; p < toolsearch.ProtocolNativeServer; p++ {
+		ways = append(ways, Way{Protocol: p})
+	}
+	for _, way := range ways {
+		if way.String() == name {
+			return way, true
+		}
+	}
+	return Way{}, name == ""
+}
+
+// A runBuilder puts records together.
+type runBuilder struct {
+	isMeta map[string]bool // names of the protocols' own tools
+	runs   []Run
+	run    *Run     // nil between runs
+	loaded []string // by now
+
+	// since the last call of the model
+	found []string // what was loaded
+	grown int      // tokens by which the list of tools has grown
+}
+
+func (b *runBuilder) add(r *record) {
+	switch {
+	case r.Kind == "model":
+		b.model(r)
+	case r.Kind == "load":
+		b.loaded = slices.DeleteFunc(append(b.loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
+		b.found = append(b.found, r.Loaded...)
+		if r.ToolsChanged && b.run != nil {
+			b.run.Changes++
+			b.grown += r.LoadedTokens
+		}
+	case b.run != nil:
+		b.run.Searches++
+	}
+}
+
+// model begins a run or goes on with it.
+func (b *runBuilder) model(r *record) {
+	call := ModelCall{Way: r.way, Prompt: r.Prompt, Cached: r.Cached, Written: r.Written, Output: r.Output, Calls: r.Calls, At: r.at}
+	if b.run == nil {
+		b.run = &Run{Way: r.way, Conversation: Conversation{Loaded: slices.Clone(b.loaded)}}
+	} else {
+		b.settle(&call)
+	}
+	b.run.Calls = append(b.run.Calls, call)
+	b.found, b.grown = nil, 0
+	if len(call.Calls) == 0 {
+		b.end()
+	}
+}
+
+// unknownQuery is searched for where a log does not tell what was found.
+const unknownQuery = selection + "not_in_any_catalog"
+
+// settle makes steps of what the last call of the model called. next is the call after it.
+func (b *runBuilder) settle(next *ModelCall) {
+	last := &b.run.Calls[len(b.run.Calls)-1]
+	var tools []string
+	for _, name := range last.Calls {
+		if !b.isMeta[name] {
+			tools = append(tools, name)
+		}
+	}
+	steps := &b.run.Conversation.Steps
+	var after time.Duration
+	if n := len(b.run.Calls); n > 1 && !last.At.IsZero() {
+		after = max(0, last.At.Sub(b.run.Calls[n-2].At))
+	}
+	if len(tools) < len(last.Calls) {
+		search := Step{Query: unknownQuery, After: after}
+		if len(b.found) > 0 {
+			search.Query = selection + strings.Join(b.found, ",")
+		}
+		// With ProtocolSearchAdd a search and what it led to are two calls of the model.
+		if n := len(*steps) - 1; len(b.found) > 0 && b.run.Way.Protocol == toolsearch.ProtocolSearchAdd && n >= 0 && (*steps)[n].Query == unknownQuery {
+			search.After += (*steps)[n].After
+			*steps = (*steps)[:n]
+		}
+		*steps, after = append(*steps, search), 0
+	}
+	for i, name := range tools {
+		*steps = append(*steps, Step{
+			Tool: name, After: after, Together: i > 0,
+			Result: max(0, next.Prompt-last.Prompt-last.Output-b.grown) / len(tools),
+		})
+		after = 0
+	}
+}
+
+// end ends a run.
+func (b *runBuilder) end() {
+	if b.run != nil {
+		b.run.Conversation.Steps = claim(b.run.Conversation.Steps)
+		b.runs = append(b.runs, *b.run)
+	}
+	b.run, b.found, b.grown = nil, nil, 0
+}
+
+// claim gives each search to the first step that calls what was found, so that it is played where
+// the way needs it. Searches that led to no call stay where they are.
+func claim(steps []Step) (rest []Step) {
+	claimed := make([]bool, len(steps))
+	open := map[string]int{} // name -> the search that found it
+	for i := range steps {
+		step := &steps[i]
+		if step.Tool == "" {
+			for name := range strings.SplitSeq(strings.TrimPrefix(step.Query, selection), ",") {
+				open[name] = i
+			}
+			continue
+		}
+		if search, ok := open[step.Tool]; ok && !claimed[search] {
+			claimed[search], step.Query = true, steps[search].Query
+		}
+	}
+	var waited time.Duration
+	for i, step := range steps {
+		if claimed[i] {
+			waited += step.After
+			continue
+		}
+		step.After, waited = step.After+waited, 0
+		rest = append(rest, step)
+	}
+	return rest
+}
