@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -23,6 +24,7 @@ type costFlags struct {
 	prices   string // a file
 	made     string // a catalog of numbers
 	svg      string // a file
+	log      string // a file of a recorded conversation
 	shapes   []cost.Shape
 }
 
@@ -31,6 +33,7 @@ func (c *command) setCostFlags() {
 	c.flags.StringVar(&c.cost.prices, "prices", "", "")
 	c.flags.StringVar(&c.cost.made, "made", "", "")
 	c.flags.StringVar(&c.cost.svg, "svg", "", "")
+	c.flags.StringVar(&c.cost.log, "log", "", "")
 	c.flags.Func("shape", "", func(text string) error {
 		n, err := numbers(text, "HISTORY", "CALLS", "LOADS")
 		if err != nil {
@@ -66,6 +69,10 @@ func (c *command) costs(ctx context.Context, operands []string) (int, error) {
 	if err != nil {
 		return failed, err
 	}
+	runs, err := c.costLog(ctx)
+	if err != nil {
+		return failed, err
+	}
 	tools, err := c.costTools(ctx, operands)
 	if err != nil {
 		return failed, err
@@ -75,7 +82,12 @@ func (c *command) costs(ctx context.Context, operands []string) (int, error) {
 		shapes = cost.Shapes
 	}
 	done := c.waiting("playing conversations over %s", plural(len(tools), "tool"))
-	report, err := await(ctx, func() (*cost.Report, error) { return cost.Compare(ctx, tools, provider, shapes) })
+	report, err := await(ctx, func() (*cost.Report, error) {
+		if len(runs) > 0 {
+			return cost.CompareLog(ctx, tools, provider, runs)
+		}
+		return cost.Compare(ctx, tools, provider, shapes)
+	})
 	done()
 	if err != nil {
 		return failed, err
@@ -116,6 +128,25 @@ func (c *command) costProvider(ctx context.Context) (*cost.Provider, error) {
 		return nil, wrongUsage("cost: no provider %q; %s", oneLine(c.cost.provider, 64), near(c.cost.provider, names))
 	}
 	return provider, nil
+}
+
+// costLog reads the recorded conversation of -log, if there is any.
+func (c *command) costLog(ctx context.Context) ([]cost.Run, error) {
+	if c.cost.log == "" {
+		return nil, nil
+	}
+	if len(c.cost.shapes) > 0 || c.cost.made != "" {
+		return nil, wrongUsage("cost: -log has the conversation already; leave out -shape and -made")
+	}
+	file, data, err := c.readFile(ctx, c.cost.log)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := cost.ReadLog(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "cost: the log: "))
+	}
+	return runs, nil
 }
 
 // costTools reads the catalog, or makes the catalog of -made.
@@ -192,6 +223,33 @@ func costRuns(r *cost.Report) (runs []costRun) {
 	return runs
 }
 
+// A costCheck is what was billed, beside what is computed for the same, of all runs of a log.
+type costCheck struct {
+	Measure  string  `json:"measure"`
+	Billed   float64 `json:"billed"`
+	Computed float64 `json:"computed"`
+	Percent  float64 `json:"percent"` // computed more than billed
+}
+
+// costChecks sums up the checks of a report; nil means that it is not of a log.
+func costChecks(r *cost.Report) (checks []costCheck) {
+	if len(r.Checks) == 0 {
+		return nil
+	}
+	var billed, computed []cost.Usage
+	for _, check := range r.Checks {
+		billed, computed = append(billed, check.Billed), append(computed, check.Computed)
+	}
+	b, c := cost.Sum(billed), cost.Sum(computed)
+	add := func(measure string, billed, computed float64) {
+		checks = append(checks, costCheck{measure, billed, computed, 100 * (computed - billed) / max(billed, 1e-12)})
+	}
+	add("input", float64(b.Input()), float64(c.Input()))
+	add("cached", float64(b.Cached), float64(c.Cached))
+	add("dollars", r.Provider.Price(b), r.Provider.Price(c))
+	return checks
+}
+
 func costJSON(r *cost.Report) any {
 	return struct {
 		Tools     int           `json:"tools"`
@@ -202,7 +260,8 @@ func costJSON(r *cost.Report) any {
 		BestText  string        `json:"best_without_native_search"`
 		BreakEven int           `json:"break_even,omitempty"`
 		Advice    string        `json:"advice"`
-	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Best.String(), r.BestText.String(), r.BreakEven, r.Advice}
+		Log       []costCheck   `json:"log,omitempty"`
+	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Best.String(), r.BestText.String(), r.BreakEven, r.Advice, costChecks(r)}
 }
 
 func (c *command) printCost(r *cost.Report) error {
@@ -229,8 +288,40 @@ func (c *command) printCost(r *cost.Report) error {
 	if p.Note != "" {
 		fmt.Fprintln(c.out, oneLine(p.Note, 400))
 	}
+	if err := c.printChecks(r); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 400))
 	return err
+}
+
+// printChecks prints what was billed beside what is computed.
+func (c *command) printChecks(r *cost.Report) error {
+	checks := costChecks(r)
+	if checks == nil {
+		return nil
+	}
+	var ways []string
+	for _, check := range r.Checks {
+		if way := check.Way.String(); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	fmt.Fprintf(c.out, "\nThe log: %s with %s, as billed and as computed:\n\n", plural(len(r.Checks), "run"), strings.Join(ways, ", "))
+	var t table
+	t.row("", "billed", "computed", "")
+	for _, check := range checks {
+		decimals := 0
+		if check.Measure == "dollars" {
+			decimals = 4
+		}
+		difference := ""
+		if check.Billed > 0 {
+			difference = fmt.Sprintf("%+.0f%%", check.Percent)
+		}
+		t.row(check.Measure, fmt.Sprintf("%.*f", decimals, check.Billed), fmt.Sprintf("%.*f", decimals, check.Computed), difference)
+	}
+	return c.print(&t)
 }
 
 //go:embed cost.svg.tmpl

@@ -199,6 +199,9 @@ Flags:
 	-shape H,C,L     a conversation of H tokens of history, C calls of the model
 	                 without searches, and L tools; any number of them
 	-made N,TOKENS   N tools of TOKENS tokens each, instead of CATALOG
+	-log FILE        the runs of a recorded conversation, instead of -shape: JSON lines of
+	                 this library's events and of your model's usage; what was billed is
+	                 shown beside what is computed
 	-svg FILE        write a picture
 	-json            print JSON
 ` + serverFlags + `
@@ -207,6 +210,7 @@ Examples:
 	toolsearch cost tools.jsonl
 	toolsearch cost -provider openai -shape 20000,10,3 tools.jsonl
 	toolsearch cost -made 200,120 -svg cost.svg
+	toolsearch cost -log conversation.jsonl tools.jsonl
 	toolsearch cost -prices mine.json -provider mine -- npx -y some-server
 
 Exit status: 0 the costs were printed, 2 a mistake.

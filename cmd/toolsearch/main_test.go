@@ -149,6 +149,11 @@ func TestCommands(t *testing.T) {
 		{"cost-no-numbers", []string{"cost", "-shape", "many", tools}, "", failed},
 		{"cost-wrong-made", []string{"cost", "-made", "0,10"}, "", failed},
 		{"cost-both", []string{"cost", "-made", "10,10", tools}, "", failed},
+		{"cost-log", []string{"cost", "-provider", "openai", "-log", "testdata/conversation.jsonl", tools}, "", found},
+		{"cost-log-json", []string{"cost", "-json", "-provider", "none", "-log", "testdata/conversation.jsonl", tools}, "", found},
+		{"cost-log-wrong", []string{"cost", "-log", "-", tools}, "{}\n{\"event\": {\"event\": \"model\"}}", failed},
+		{"cost-log-shape", []string{"cost", "-log", "testdata/conversation.jsonl", "-shape", "2000,6,1", tools}, "", failed},
+		{"cost-log-other", []string{"cost", "-log", "testdata/conversation.jsonl", answer}, "", failed},
 		// The commands of docs/tuning.md.
 		{"tuning-inspect-before", []string{"inspect", tuning + "before.jsonl"}, "", toFix},
 		{"tuning-inspect-after", []string{"inspect", tuning + "after.jsonl"}, "", found},
@@ -437,9 +442,13 @@ func TestCostPicture(t *testing.T) {
 
 // The README shows what the command prints.
 func TestCostInREADME(t *testing.T) {
-	golden, err := os.ReadFile("testdata/cost.golden")
-	require.NoError(t, err)
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(readme), "\n"+string(golden)+"```")
+	for file, from := range map[string]string{"cost": "tools: ", "cost-log": "The log: "} {
+		golden, err := os.ReadFile("testdata/" + file + ".golden")
+		require.NoError(t, err)
+		_, shown, ok := strings.Cut(string(golden), from)
+		require.True(t, ok, file)
+		assert.Contains(t, string(readme), "\n"+from+shown+"```", file)
+	}
 }
