@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // quickstart returns the 166 tools of the quickstart.
@@ -240,6 +243,31 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// What is found at once, or before the first call, changes the list of tools once, or never.
+func TestReplayAtOnce(t *testing.T) {
+	tools := quickstart(t)[:40]
+	c := Script(tools, Shape{Calls: 7, Loads: 3})
+	var words []string
+	for _, step := range c.Steps {
+		words = append(words, step.Query)
+	}
+	apart, err := Replay(t.Context(), tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
+	require.NoError(t, err)
+	assert.Equal(t, 3, apart.Changes, "a search for each tool")
+
+	c.Question = strings.Join(words, " ")
+	preselected, err := Replay(t.Context(), tools, toolsearch.Config{Preselect: 30}, WireChat, c)
+	require.NoError(t, err)
+	assert.Zero(t, preselected.Searches)
+	assert.Zero(t, preselected.Changes)
+
+	c.AtOnce = true
+	list, err := Replay(t.Context(), tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
+	require.NoError(t, err)
+	assert.Equal(t, 1, list.Searches, "a list of queries")
+	assert.Equal(t, 1, list.Changes)
+}
+
 func TestReplayFails(t *testing.T) {
 	_, err := Replay(t.Context(), nil, toolsearch.Config{}, WireChat, Conversation{})
 	assert.ErrorContains(t, err, "no DynamicTools")
@@ -401,4 +429,64 @@ func TestReadBody(t *testing.T) {
 	r, err := ReadBody([]byte(`{"messages":[{"role":"user","content":"q"}],"cache_control":{"type":"ephemeral"}}`))
 	require.NoError(t, err)
 	assert.Equal(t, []int{len(r.Prompt())}, r.Marks, "a breakpoint of the whole request")
+}
+
+// ProtocolDispatch gives a definition again when it is found again. A name in its place would save
+// little: docs/settings.md says how little. The marks of requests that are made shorter are those
+// of the writer.
+func TestDefinitionsThatComeAgain(t *testing.T) {
+	tools := quickstart(t)
+	var github []*schema.ToolInfo
+	for _, info := range tools {
+		if strings.HasPrefix(info.Name, "mcp__github__") {
+			github = append(github, info)
+		}
+	}
+	type definition struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	for _, test := range []struct {
+		history       int
+		of            []*schema.ToolInfo
+		found, repeat int
+		saving        float64
+	}{
+		{2_000, github, 15, 2, 0.04}, {20_000, github, 15, 2, 0.02}, {20_000, tools, 10, 0, 0},
+	} {
+		way := Way{Protocol: toolsearch.ProtocolDispatch}
+		conversation := Script(test.of, Shape{History: test.history, Calls: 10, Loads: 3})
+		for _, name := range []string{"anthropic", "openai"} {
+			p := provider(t, name)
+			played, err := Replay(t.Context(), tools, way.Config(len(tools)), p.Wire, conversation)
+			require.NoError(t, err)
+			requests := slices.Clone(played.Requests)
+			found, repeated := 0, 0
+			for i := range requests {
+				found, repeated = 0, 0
+				r := &requests[i]
+				messages := string(r.Messages)
+				for _, info := range tools {
+					quoted := string(text(string(text(definition{info.Name, info.Desc, json.RawMessage(schemacheck.JSON(info))}))))
+					quoted = strings.Trim(quoted, `"`)
+					first, rest, ok := strings.Cut(messages, quoted)
+					if ok {
+						found, repeated = found+1+strings.Count(rest, quoted), repeated+strings.Count(rest, quoted)
+						messages = first + quoted + strings.ReplaceAll(rest, quoted, `{\"name\":\"`+info.Name+`\"}`)
+					}
+				}
+				r.Messages = []byte(messages)
+				if len(r.Marks) > 0 {
+					r.Marks = []int{len(r.Tools), len(r.Tools) + len(r.System) + len(r.Messages)}
+				}
+			}
+			assert.Equal(t, test.found, found, "%s, %d: definitions in the last request", name, test.history)
+			assert.Equal(t, test.repeat, repeated, "%s, %d: of them, repeated", name, test.history)
+			for _, earlier := range [][]Request{nil, played.Earlier} {
+				before, after := p.Price(Sum(p.Bill(earlier, played.Requests))), p.Price(Sum(p.Bill(earlier, requests)))
+				assert.LessOrEqual(t, 1-after/before, test.saving, "%s, %d, %d requests before: the share saved", name, test.history, len(earlier))
+			}
+		}
+	}
 }

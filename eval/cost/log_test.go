@@ -78,7 +78,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 	agent, err := adk.NewChatModelAgent(t.Context(), agentConfig)
 	require.NoError(t, err)
 	events := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Run(t.Context(), []adk.Message{
-		schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil), schema.UserMessage(question),
+		schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil), schema.UserMessage(defaultQuestion),
 	})
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		require.NoError(t, event.Err)

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,11 +26,13 @@ import (
 
 // A Conversation is what is said and called in one run of an agent.
 type Conversation struct {
-	System  int      // tokens of the system message; 0 means none
-	History int      // tokens of the turns before
-	Loaded  []string // names of the tools that the turns before have loaded
-	Steps   []Step   // the calls of tools; the last model call, which answers, is not among them
-	Said    int      // tokens that the model says and thinks besides its calls, in the whole run
+	System   int      // tokens of the system message; 0 means none
+	History  int      // tokens of the turns before
+	Loaded   []string // names of the tools that the turns before have loaded
+	Question string   // what the user asks; "" means a question that names no tool
+	Steps    []Step   // the calls of tools; the last model call, which answers, is not among them
+	AtOnce   bool     // the model's first search is for the tools of all steps, as a list of queries
+	Said     int      // tokens that the model says and thinks besides its calls, in the whole run
 }
 
 // A Step is one call of a tool.
@@ -60,7 +63,7 @@ type Replayed struct {
 // are answered as they are under the protocol.
 func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) (*Replayed, error) {
 	m := &plannedModel{
-		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded,
+		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded, atOnce: c.AtOnce,
 		answers: make(map[string]string), tried: make([]int, len(c.Steps)),
 	}
 	config.DynamicTools, config.Source, config.OnEvent = nil, nil, nil
@@ -107,7 +110,7 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if len(c.Loaded) > 0 {
 		ctx = toolsearch.WithLoaded(ctx, c.Loaded...)
 	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, append(input, schema.UserMessage(question)))
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion))))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
 			return nil, fmt.Errorf("cost: the conversation: %w", event.Err)
@@ -120,7 +123,7 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	return m.replayed(), nil
 }
 
-const question = "Do what is next."
+const defaultQuestion = "Do what is next."
 
 // replayed sums up what the model got.
 func (m *plannedModel) replayed() *Replayed {
@@ -172,6 +175,7 @@ type plannedModel struct {
 	protocol toolsearch.Protocol
 	steps    []Step
 	loaded   []string // Conversation.Loaded
+	atOnce   bool     // Conversation.AtOnce
 
 	requests []Request
 	answers  map[string]string // of tools, by the id of the call
@@ -300,8 +304,21 @@ func (m *plannedModel) search(step *Step, before int) schema.ToolCall {
 		}
 		return m.call("search_tools", map[string]string{"query": pattern(words)})
 	default:
+		if queries := m.queries(); m.atOnce && m.searches == 1 && len(queries) > 1 {
+			return m.call("tool_search", map[string][]string{"query": queries})
+		}
 		return m.call("tool_search", map[string]string{"query": words})
 	}
+}
+
+// queries returns the words for the tools of all steps from the next on.
+func (m *plannedModel) queries() (list []string) {
+	for _, step := range m.steps[m.next:] {
+		if words := cmp.Or(step.Query, selection+step.Tool); !slices.Contains(list, words) {
+			list = append(list, words)
+		}
+	}
+	return list
 }
 
 // selection is the beginning of a query that selects tools by their names.

@@ -92,7 +92,9 @@ func TestNumbers(t *testing.T) {
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["advice"])
 	assert.Equal(t, readmes, found["searchers"])
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["protocols"])
-	assert.Equal(t, []string{"docs/settings.md"}, found["settings"])
+	for _, table := range []string{"settings", "ideas", "ideas-400"} {
+		assert.Equal(t, []string{"docs/settings.md"}, found[table], table)
+	}
 }
 
 func TestFillTables(t *testing.T) {

@@ -57,6 +57,9 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 	if tables["advice"], err = advice(ctx); err != nil {
 		return nil, err
 	}
+	if tables["ideas"], tables["ideas-400"], err = ideaTables(ctx); err != nil {
+		return nil, err
+	}
 	return tables, addSearchers(tables["searchers"], root)
 }
 
