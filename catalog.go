@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,8 +45,8 @@ type Catalog struct {
 
 	restrictions partcache.Cache[search.Restricter, search.Searcher] // for requests that may not see all tools
 
-	schemas schemacheck.Checker // of arguments, for calls that are dispatched
-	tokens  []atomic.Int64      // of each definition, plus one; 0 means not estimated yet
+	schemas  schemacheck.Checker // of arguments, for calls that are dispatched
+	measured []atomic.Uint64     // of each definition: its hash, and its tokens plus one; 0 means not measured yet
 
 	maxResults, maxResultsCap int
 	isQuick                   bool // Keyword alone searches
@@ -87,7 +88,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 		docs:          make([]search.Document, len(infos)),
 		byName:        names,
 		byFolded:      make(map[string][]int, len(infos)),
-		tokens:        make([]atomic.Int64, len(infos)),
+		measured:      make([]atomic.Uint64, len(infos)),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
@@ -190,19 +191,27 @@ func (c *Catalog) limited(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, DefaultSearchTimeout)
 }
 
-// tokensOf estimates the tokens of a document's definition, once. Only events need them.
-func (c *Catalog) tokensOf(doc int) int {
-	if kept := c.tokens[doc].Load(); kept > 0 {
-		return int(kept) - 1
+// measure estimates the tokens of a document's definition, and hashes it, once. Only events need
+// that.
+func (c *Catalog) measure(doc int) (size int, hash uint32) {
+	if kept := c.measured[doc].Load(); kept > 0 {
+		return int(uint32(kept)) - 1, uint32(kept >> 32)
 	}
-	n := definitionTokens(c.docs[doc].Info)
-	c.tokens[doc].Store(int64(n) + 1)
-	return n
+	size, hash = measure(c.docs[doc].Info)
+	c.measured[doc].Store(uint64(hash)<<32 | uint64(size+1))
+	return size, hash
 }
 
-// definitionTokens estimates the tokens of a definition in a request.
-func definitionTokens(info *schema.ToolInfo) int {
-	return tokens.Of(`{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}")
+// tokensOf is the tokens of measure.
+func (c *Catalog) tokensOf(doc int) int {
+	size, _ := c.measure(doc)
+	return size
+}
+
+// measure estimates the tokens of a definition in a request, and hashes it.
+func measure(info *schema.ToolInfo) (size int, hash uint32) {
+	text := `{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}"
+	return tokens.Of(text), crc32.ChecksumIEEE([]byte(text))
 }
 
 // Len returns the number of tools in the catalog.

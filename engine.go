@@ -257,11 +257,12 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *li
 	if !e.teller.listens() {
 		return
 	}
-	if shown != nil && r.notebook.shows(shown.tools) {
+	if shown != nil && r.shows(shown.tools) {
 		change.ToolsChanged = true
 		for _, info := range shown.tools {
 			if info != nil {
-				change.ToolTokens += r.tokensOf(info)
+				size, _ := r.measure(info)
+				change.ToolTokens += size
 			}
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
@@ -272,14 +273,6 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *li
 	if len(change.Loaded)+len(change.Unloaded) > 0 || change.ToolsChanged {
 		e.teller.tell(ctx, change)
 	}
-}
-
-// tokensOf estimates the tokens of a definition in a list.
-func (r *run) tokensOf(info *schema.ToolInfo) int {
-	if doc, ok := r.scope.byName[info.Name]; ok && isMarked(info, r.names.search) {
-		return r.scope.tokensOf(doc)
-	}
-	return definitionTokens(info)
 }
 
 // note notes the loaded tools in the notebook and in the session, and returns what has changed

@@ -54,8 +54,10 @@ type LoadEvent struct {
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 
-	// ToolsChanged means that the list of tools differs from that of the run's model call before.
-	// It is false at the first call of a run, and if tools are refused.
+	// ToolsChanged means that the list of tools differs from that of the model call before. At the
+	// first call of a run only a Session (WithSession) knows the call before, which was in another
+	// run: without a Session that saw it, ToolsChanged is false there. It is false if tools are
+	// refused.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
 	ToolTokens   int // of all definitions in the list of tools; 0 if it did not change

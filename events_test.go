@@ -98,6 +98,74 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// With a session, the first call of a run tells whether the list of tools differs from the last list
+// of the run before, also where the session was stored in between.
+func TestToolsChangedAcrossRuns(t *testing.T) {
+	inAllWays(t, testToolsChangedAcrossRuns[*schema.Message], testToolsChangedAcrossRuns[*schema.AgenticMessage])
+}
+
+func testToolsChangedAcrossRuns[M adk.MessageType](t *testing.T, w way) {
+	larger := append(testtools.NewsTools(), testtools.EchoTools("zzz: Another tool")...)
+	for _, tt := range []struct {
+		name    string
+		second  toolsearch.Config // of the second run
+		static  []tool.BaseTool   // of the second run
+		stored  func(*toolsearch.Session) *toolsearch.Session
+		changed bool
+	}{
+		{"the same list", toolsearch.Config{}, nil, nil, false},
+		{"a tool that is hidden", toolsearch.Config{DynamicTools: larger}, nil, nil, false},
+		{"a tool more in the list", toolsearch.Config{AlwaysLoaded: []string{"list_stocks"}}, nil, nil, true},
+		{"another definition", toolsearch.Config{DynamicTools: testtools.EchoTools("get_weather: Weather, and more")}, nil, nil, true},
+		{"another agent", toolsearch.Config{}, testtools.EchoTools("clock: The time"), nil, false},
+		{"another session", toolsearch.Config{AlwaysLoaded: []string{"list_stocks"}}, nil, func(*toolsearch.Session) *toolsearch.Session { return toolsearch.NewSession("get_weather") }, false},
+		{"no session", toolsearch.Config{AlwaysLoaded: []string{"list_stocks"}}, nil, func(*toolsearch.Session) *toolsearch.Session { return nil }, false},
+	} {
+		var told []toolsearch.LoadEvent
+		listen := func(_ context.Context, e toolsearch.Event) {
+			if load, ok := e.(toolsearch.LoadEvent); ok {
+				told = append(told, load)
+			}
+		}
+		session := toolsearch.NewSession()
+		first := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: listen}))
+		o := converse(toolsearch.WithSession(context.Background(), session), t, w, first, selecting("get_weather"))
+		require.NoError(t, o.err, tt.name)
+		require.Len(t, told, 1, "%s: the first run loads a tool", tt.name)
+
+		text, err := json.Marshal(session)
+		require.NoError(t, err, tt.name)
+		assert.LessOrEqual(t, len(text), 80, "%s: what is stored: %s", tt.name, text)
+		stored := new(toolsearch.Session)
+		require.NoError(t, json.Unmarshal(text, stored), tt.name)
+		assert.Equal(t, []string{"get_weather"}, stored.Loaded(), tt.name)
+		again, err := json.Marshal(stored)
+		require.NoError(t, err, tt.name)
+		assert.Equal(t, string(text), string(again), tt.name)
+		if tt.stored != nil {
+			stored = tt.stored(stored)
+		}
+
+		told, tt.second.OnEvent = nil, listen
+		if tt.second.DynamicTools == nil {
+			tt.second.DynamicTools = testtools.NewsTools()
+		}
+		second := with(newMiddleware[M](t, tt.second))
+		second.ToolsConfig = toolsConfig(tt.static...)
+		o = converse(toolsearch.WithSession(context.Background(), stored), t, w, second)
+		require.NoError(t, o.err, tt.name)
+		if !tt.changed {
+			assert.Empty(t, told, tt.name)
+			continue
+		}
+		require.Len(t, told, 1, tt.name)
+		assert.True(t, told[0].ToolsChanged, tt.name)
+		assert.Positive(t, told[0].ToolTokens, tt.name)
+		assert.Positive(t, told[0].ListTokens, tt.name)
+		assert.Empty(t, told[0].Loaded, tt.name)
+	}
+}
+
 // Events tell how large requests are, and how often the list of tools changes: each time a tool
 // is loaded by default, and never if loaded tools are not in the list.
 func TestEventsTellWhatRequestsCost(t *testing.T) {

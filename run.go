@@ -2,6 +2,8 @@ package toolsearch
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"sync"
@@ -212,8 +214,43 @@ type shownTool struct {
 }
 
 // shows notes the tool list of a model call, and reports whether it differs from that of the call
-// before.
-func (n *notebook) shows(tools []*schema.ToolInfo) (changed bool) {
+// before. What came before the first call of a run is known if there is a session.
+func (r *run) shows(tools []*schema.ToolInfo) (changed bool) {
+	changed, isFirst := r.notebook.shows(tools)
+	if r.session != nil && (changed || isFirst) {
+		changed = r.session.shows(r.hashes(tools)) || changed
+	}
+	return changed
+}
+
+// hashes returns what a session keeps of a tool list. Agents that share a session are told apart
+// by the names of the tools that are not of the catalog.
+func (r *run) hashes(tools []*schema.ToolInfo) shownList {
+	agent, list := crc32.NewIEEE(), crc32.NewIEEE()
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		if _, dynamic := r.owns(t.Name); !dynamic {
+			fmt.Fprintf(agent, "%q", t.Name)
+		}
+		_, hash := r.measure(t)
+		fmt.Fprintf(list, "%q %08x", t.Name, hash)
+	}
+	return shownList{agent.Sum32(), list.Sum32()}
+}
+
+// measure estimates the tokens of a definition in a list, and hashes it.
+func (r *run) measure(info *schema.ToolInfo) (size int, hash uint32) {
+	if doc, ok := r.scope.byName[info.Name]; ok && isMarked(info, r.names.search) {
+		return r.scope.measure(doc)
+	}
+	return measure(info)
+}
+
+// shows notes the tool list of a model call, and reports whether it differs from that of the call
+// before, or has none before it.
+func (n *notebook) shows(tools []*schema.ToolInfo) (changed, isFirst bool) {
 	now := make([]shownTool, 0, len(tools))
 	for _, t := range tools {
 		if t != nil {
@@ -224,7 +261,7 @@ func (n *notebook) shows(tools []*schema.ToolInfo) (changed bool) {
 	defer n.mu.Unlock()
 	before := n.shown
 	n.shown = now
-	return before != nil && !slices.Equal(before, now)
+	return before != nil && !slices.Equal(before, now), before == nil
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {

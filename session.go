@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -18,16 +19,26 @@ import (
 // that one agent unloads is hidden from the others, unless their own history shows it.
 //
 // The middleware updates a Session before every model call and at the end of a successful run.
-// A Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is
-// an empty session.
+// If somebody listens to events, a Session also has a hash of each agent's last list of tools, by
+// which LoadEvent.ToolsChanged compares the first list of a run with that of the run before.
+//
+// A Session marshals as a JSON list of names, or as {"loaded": names, "shown": hashes} once it has
+// hashes. It reads both. It is safe for concurrent use. Its zero value is an empty session.
 type Session struct {
 	mu     sync.Mutex
 	names  []string // in the order of their first loading
 	loaded map[string]bool
+	shown  []shownList // the last list of each agent, the latest last
 }
 
-// maxSessionNames bounds a session. The names that were loaded first are forgotten first.
-const maxSessionNames = 10_000
+// A shownList is an agent, which is known by its own tools, and its list of tools, as hashes.
+type shownList struct{ agent, list uint32 }
+
+// Bounds of a session. What is oldest is forgotten first.
+const (
+	maxSessionNames = 10_000
+	maxShownLists   = 16
+)
 
 // NewSession returns a session in which the named tools are loaded, in that order. It keeps
 // names that no catalog has; they show nothing.
@@ -45,26 +56,65 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler. It writes a list of names.
-func (s *Session) MarshalJSON() ([]byte, error) {
-	names := s.Loaded()
-	if names == nil {
-		names = []string{}
-	}
-	return json.Marshal(names)
+// storedSession is a session with hashes, as JSON.
+type storedSession struct {
+	Loaded *[]string `json:"loaded"`
+	Shown  []string  `json:"shown"` // the hashes of an agent and its list, in hex
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It replaces all names of the session.
+// MarshalJSON implements json.Marshaler. It writes a list of names, or an object with the list.
+func (s *Session) MarshalJSON() ([]byte, error) {
+	s.mu.Lock()
+	names, shown := append([]string{}, s.names...), slices.Clone(s.shown)
+	s.mu.Unlock()
+	if len(shown) == 0 {
+		return json.Marshal(names)
+	}
+	stored := storedSession{Loaded: &names}
+	for _, l := range shown {
+		stored.Shown = append(stored.Shown, fmt.Sprintf("%08x%08x", l.agent, l.list))
+	}
+	return json.Marshal(stored)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It replaces all that the session has.
 func (s *Session) UnmarshalJSON(text []byte) error {
 	var names []string
+	var shown []shownList
 	if err := json.Unmarshal(text, &names); err != nil {
-		return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
+		var stored storedSession
+		if json.Unmarshal(text, &stored) != nil || stored.Loaded == nil {
+			return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
+		}
+		names = *stored.Loaded
+		for _, hashes := range stored.Shown {
+			hash, err := strconv.ParseUint(hashes, 16, 64)
+			if err != nil {
+				return fmt.Errorf("toolsearch: a session is a list of names, and of hashes of 16 digits: %w", err)
+			}
+			shown = append(shown, shownList{uint32(hash >> 32), uint32(hash)})
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names, s.loaded = nil, nil
 	s.updateLocked(names, nil)
+	s.shown = shown[max(0, len(shown)-maxShownLists):]
 	return nil
+}
+
+// shows notes the list that an agent shows, and reports whether the list it showed last is known
+// and differs.
+func (s *Session) shows(now shownList) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown = slices.DeleteFunc(s.shown, func(before shownList) bool {
+		changed = changed || before.agent == now.agent && before.list != now.list
+		return before.agent == now.agent
+	})
+	s.shown = append(s.shown, now)
+	s.shown = s.shown[max(0, len(s.shown)-maxShownLists):]
+	return changed
 }
 
 // update adds the names that the session does not have, at the end, and removes others.
