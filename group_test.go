@@ -22,6 +22,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -416,8 +417,9 @@ func TestLateGroupHoldsNoRun(t *testing.T) {
 }
 
 func testLateGroup[M adk.MessageType](t *testing.T, w way) {
-	before := toolsearch.SetSourceGrace(500 * time.Millisecond)
-	defer toolsearch.SetSourceGrace(before)
+	before := toolsource.Grace
+	toolsource.Grace = 500 * time.Millisecond
+	defer func() { toolsource.Grace = before }()
 	s := newServers("a", "b")
 	var isGated, isCancelled atomic.Bool
 	var calls atomic.Int32

@@ -18,6 +18,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -27,7 +28,7 @@ import (
 // A Source that answers at once may be late all the same on a busy machine, which no test but that
 // of late Sources is about.
 func TestMain(m *testing.M) {
-	toolsearch.SetSourceGrace(time.Minute)
+	toolsource.Grace = time.Minute
 	os.Exit(m.Run())
 }
 

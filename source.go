@@ -22,7 +22,7 @@ import (
 //
 // A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
 // on a goroutine of its own, a run waits for neither longer than Config.SourceTimeout, and no lock
-// is held meanwhile. A Source that has a good answer already is waited for only sourceGrace:
+// is held meanwhile. A Source that has a good answer already is waited for only toolsource.Grace:
 // internal/toolsource keeps a late answer for a later run. At most one edition is compiled at a time.
 // The other runs go on with the last good answers, or wait if a supply has none yet.
 
@@ -41,11 +41,6 @@ type editions struct {
 	untold   []Event         // what no run has told yet
 }
 
-// sourceGrace is the longest that a run waits for a Source that has a good answer already. People
-// hardly notice it at the start of a run, and most servers on a network answer within it. Tests of
-// other things wait longer, since the machine may be busy.
-var sourceGrace = 200 * time.Millisecond
-
 // building is an edition that is being compiled of new answers.
 type building struct {
 	answers []*toolsource.Answer // by supply; nil means that there is no new answer
@@ -59,7 +54,7 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	for _, group := range slices.Concat([]Group{own}, config.Groups) {
 		s := &supply{Group: group}
 		if s.Source != nil {
-			s.asking = toolsource.New(s.Source, config.SourceTimeout, sourceGrace)
+			s.asking = toolsource.New(s.Source, config.SourceTimeout, toolsource.Grace)
 		}
 		if err := s.fix(ctx, config, teller); err != nil {
 			return nil, err

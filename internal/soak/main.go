@@ -16,7 +16,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 )
+
+// A conversation is played more than once and compared, so a busy machine must not make a Source late
+// in one of its plays.
+func init() { toolsource.Grace = time.Minute }
 
 func main() {
 	s := &soak{}

@@ -16,6 +16,11 @@ import (
 // goroutine of its own. Nobody waits longer than the timeout, and nobody who can go on with an earlier
 // answer waits longer than the grace. An answer that comes later is kept for whoever asks next.
 
+// Grace is the longest that a run waits for a source that has given a good answer already. People
+// hardly notice it at the start of a run, and most servers on a network answer within it. Tests of
+// other things wait longer, since the machine may be busy.
+var Grace = 200 * time.Millisecond
+
 // maxAsking bounds the calls of a source at once, and so what a source that hangs can pile up.
 const maxAsking = 64
 
