@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/bytedance/sonic"
@@ -24,7 +25,8 @@ type searchRequest struct {
 
 // readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
 // in a JSON string, or a bare query; numbers as strings or floats; a query or a list of
-// queries. The first of the keys is the query's own; the rest are accepted too.
+// queries, and further queries beside it. The first of the keys is the query's own; the rest are
+// accepted too.
 func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
@@ -41,30 +43,48 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
 	}
-	asked := modeljson.First(object, keys...)
+	asked, further := modeljson.First(object, keys...), object["queries"]
 	queries, ok := modeljson.Texts(asked, maxQueries)
-	if _, given := object[keys[0]]; asked == nil && len(object) > 0 && !given {
+	more, moreOK := modeljson.Texts(further, maxQueries)
+	if _, given := object[keys[0]]; asked == nil && further == nil && len(object) > 0 && !given {
 		ok = false // the arguments say something, but under no known key
 	}
 	namespace, _ := modeljson.First(object, "namespace", "server").(string)
 	return searchRequest{
-		queries:    queries,
+		queries:    together(queries, more),
 		namespace:  naming.Cut(strings.TrimSpace(namespace), naming.MaxBytes),
 		limit:      modeljson.Count(modeljson.First(object, "max_results", "limit", "maxResults")),
-		unreadable: !ok,
+		unreadable: !ok || !moreOK && asked == nil,
 	}
+}
+
+// together returns the queries and more, each once. An empty query says nothing beside more.
+func together(queries, more []string) []string {
+	if len(more) == 0 {
+		return queries
+	}
+	var all []string
+	for _, query := range slices.Concat(queries, more) {
+		if query != "" && !slices.Contains(all, query) {
+			all = append(all, query)
+		}
+	}
+	return all
 }
 
 // readAskedFor reads only the form that the tool's schema asks for.
 func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	var object struct {
-		Query      *string `json:"query"`
-		MaxResults int     `json:"max_results"`
+		Query      *string  `json:"query"`
+		Queries    []string `json:"queries"`
+		MaxResults int      `json:"max_results"`
 	}
 	if !modeljson.ReadExactly(arguments, &object) || object.Query == nil {
 		return searchRequest{}, false
 	}
-	return searchRequest{queries: modeljson.TextsIn(*object.Query, maxQueries), limit: max(object.MaxResults, 0)}, true
+	queries := modeljson.TextsIn(*object.Query, maxQueries)
+	more := object.Queries[:min(len(object.Queries), maxQueries)]
+	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
 }
 
 func standInOf(object map[string]any) *standIn {

@@ -134,9 +134,9 @@ func TestTexts(t *testing.T) {
 		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
 		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, MaxResultsCap: 7},
 			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
-		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
+		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "queries": "What else?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
 			_, parameters := descriptionOf(t, o, "tool_search")
-			assert.Equal(t, map[string]string{"query": "What?", "max_results": "How many? 50"}, parameters)
+			assert.Equal(t, map[string]string{"query": "What?", "queries": "What else?", "max_results": "How many? 50"}, parameters)
 		}),
 		row("a search without a match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
 		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"}, []turn{searching(`{"query":" "}`)}, messageOf("Words!")),

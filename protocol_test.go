@@ -276,11 +276,11 @@ func TestPoliciesUnderEveryProtocol(t *testing.T) {
 // change of a byte changes the prompt of every user.
 func TestMetaTools(t *testing.T) {
 	schemas := map[toolsearch.Protocol][]string{
-		toolsearch.ProtocolToolSearch: {`tool_search query:string! max_results:integer`},
+		toolsearch.ProtocolToolSearch: {`tool_search query:string! queries:array max_results:integer`},
 		toolsearch.ProtocolRegexp:     {`tool_search regex_pattern:string!`},
 		toolsearch.ProtocolSearchAdd:  {`search_tools query:string!`, `add_tool tool_names:array!`, `show_all_tools`, `remove_tool tool_names:array!`},
 		toolsearch.ProtocolRanked:     {`tool_search query:string! limit:integer`},
-		toolsearch.ProtocolDispatch:   {`tool_search query:string! max_results:integer`, `call_tool name:string! arguments:object`},
+		toolsearch.ProtocolDispatch:   {`tool_search query:string! queries:array max_results:integer`, `call_tool name:string! arguments:object`},
 	}
 	for _, d := range dialects() {
 		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {

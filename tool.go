@@ -60,14 +60,22 @@ func (h *host) toolInfo(name, description string, parameters map[string]*schema.
 	}
 }
 
+// searchParameters are the parameters of a search by keywords. Further queries are a list of their
+// own: Gemini and some endpoints of OpenAI's form refuse a request for a parameter that may be a
+// text or a list.
+func (h *host) searchParameters() map[string]*schema.ParameterInfo {
+	return map[string]*schema.ParameterInfo{
+		"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+		"queries":     {Type: schema.Array, ElemInfo: &schema.ParameterInfo{Type: schema.String}, Desc: h.prompt.text("queries")},
+		"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
+	}
+}
+
 // searchTool is tool_search of the default protocol.
 func (h *host) searchTool() *metaTool {
 	return &metaTool{
 		typeName: searchType,
-		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
-			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
-		}),
+		info:     h.toolInfo(h.names.search, "description", h.searchParameters()),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			var sizeOf func(*schema.ToolInfo) int
 			if h.defines {
@@ -100,7 +108,7 @@ func (c *Catalog) Tool() tool.InvokableTool {
 // search reads the arguments and searches. The matches are the answer's, with their
 // definitions. sizeOf is as in find.
 func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
-	request := readRequest(arguments, "query", "queries", "q", "keywords")
+	request := readRequest(arguments, "query", "q", "keywords")
 	if answer, ok := h.excuse(ctx, request); ok {
 		return answer, nil, nil
 	}
@@ -334,10 +342,7 @@ type foundDefinitions struct {
 func (h *host) definitionsTool() *metaTool {
 	return &metaTool{
 		typeName: searchType,
-		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
-			"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
-		}),
+		info:     h.toolInfo(h.names.search, "description", h.searchParameters()),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			answer, matches, err := h.search(ctx, arguments, h.definitionSize)
 			if err != nil {

@@ -50,7 +50,7 @@ func (h *host) rankedTool() *metaTool {
 			"limit": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "query", "queries", "q", "keywords")
+			request := readRequest(arguments, "query", "q", "keywords")
 			if answer, excused := h.excuse(ctx, request); excused {
 				return h.rankedText(rankedTools{help: answer.help}), nil
 			}

@@ -39,7 +39,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "query", "queries", "pattern", "regex_pattern", "q")
+			request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
 			if answer, excused := h.excuse(ctx, request); excused {
 				return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
 			}
