@@ -166,9 +166,21 @@ type bm25Counted struct {
 	sentence   int32    // 1 + the last sentence found to have the term
 }
 
+// repeatWeights are the weights of terms that a query has that often. They spare most calls of
+// math.Pow.
+var repeatWeights = func() (weights [16]float64) {
+	for count := range weights {
+		weights[count] = math.Pow(float64(max(1, count)), repeatPower)
+	}
+	return weights
+}()
+
 func (s *bm25Scratch) weightOf(n int32) float64 {
 	weight, count := 1.0, s.counts[n]
-	if count.all > 1 {
+	switch {
+	case int(count.all) < len(repeatWeights):
+		weight = repeatWeights[count.all]
+	default:
 		weight = math.Pow(float64(count.all), repeatPower)
 	}
 	if count.plain == 0 && len(s.plain) > 0 {

@@ -337,11 +337,17 @@ func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
 // addMeanings adds the meanings to the terms of the query, each where it has most weight.
 func (s *bm25Scratch) addMeanings(firstGroup int) {
 	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
-		return cmp.Or(cmp.Compare(a.term.id, b.term.id), cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.group, b.term.group))
+		if a.term.id != b.term.id { // as for most, so nothing else is compared
+			return int(a.term.id - b.term.id)
+		}
+		return cmp.Or(cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.group, b.term.group))
 	})
 	s.meanings = slices.CompactFunc(s.meanings, func(a, b bm25Meaning) bool { return a.term.id == b.term.id })
 	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
-		return cmp.Or(cmp.Compare(a.term.group, b.term.group), cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.id, b.term.id))
+		if a.term.group != b.term.group {
+			return int(a.term.group - b.term.group)
+		}
+		return cmp.Or(cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.id, b.term.id))
 	})
 	for i := range s.meanings {
 		m := &s.meanings[i]
