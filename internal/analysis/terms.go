@@ -31,8 +31,9 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the texts that were appended, until the caller empties it
 
-	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
-	spare []int32
+	words      map[string]int32 // word as written -> number of its term; NoTerm for a stop word
+	ideographs map[uint64]int32 // the same for one ideograph or two, without a look at the text
+	spare      []int32
 }
 
 // A Whole is a word that camel case or digits cut into several words, as one term. Makers of
@@ -47,7 +48,7 @@ const NoTerm = -1
 
 // New returns an Analyzer that has met no terms.
 func New() *Analyzer {
-	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32)}
+	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32), ideographs: make(map[uint64]int32)}
 }
 
 // Append adds the numbers of the terms of text to terms, and its wholes to z.wholes.
@@ -103,20 +104,25 @@ func (z *Analyzer) appendWhole(word string, from, to int) {
 // AppendIdeographs adds the numbers of the terms of a run of ideographs to terms.
 func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
 	run = Simplify(run)
-	add := func(start, end int) {
-		if n := z.Number(run[start:end], Ideograph); n != NoTerm {
+	add := func(start, end int, key uint64) {
+		n, known := z.ideographs[key]
+		if !known {
+			n = z.Number(run[start:end], Ideograph)
+			z.ideographs[key] = n
+		}
+		if n != NoTerm {
 			terms = append(terms, n)
 		}
 	}
 	for i, r := range run {
-		add(i, i+utf8.RuneLen(r))
+		add(i, i+utf8.RuneLen(r), uint64(r))
 	}
-	before := 0
+	before, first := 0, rune(0)
 	for i, r := range run {
 		if i > 0 {
-			add(before, i+utf8.RuneLen(r))
+			add(before, i+utf8.RuneLen(r), uint64(first)<<32|uint64(r))
 		}
-		before = i
+		before, first = i, r
 	}
 	return terms
 }
