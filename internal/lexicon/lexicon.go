@@ -139,6 +139,7 @@ type Meanings struct {
 	English []string         // by number: of the word's line, or "" for a word that says nothing
 	Lines   []int            // by number: of the company's own lexicon, or 0
 	lengths map[pair][]int   // how Chinese words begin -> their lengths in bytes, the longest first
+	singles map[pair]int32   // Chinese words of one character, as such a beginning -> number
 	others  bool             // whether there are words that are not Chinese
 }
 
@@ -146,7 +147,7 @@ type Meanings struct {
 type pair uint64
 
 func (l *Lexicon) readMeanings() Meanings {
-	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int)}, analysis.New()
+	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int), singles: make(map[pair]int32)}, analysis.New()
 	for number, line := range l.lines("meanings") {
 		word, english, _ := strings.Cut(line, "\t")
 		isChinese := analysis.HanEnd(word, 0) == len(word)
@@ -160,7 +161,11 @@ func (l *Lexicon) readMeanings() Meanings {
 		}
 		all.Numbers[word] = int32(len(all.English))
 		all.English, all.Lines = append(all.English, english), append(all.Lines, number)
-		if begins, _ := beginningOf(word); isChinese && !slices.Contains(all.lengths[begins], len(word)) {
+		switch begins, first := beginningOf(word); {
+		case !isChinese:
+		case first == len(word):
+			all.singles[begins] = all.Numbers[word]
+		case !slices.Contains(all.lengths[begins], len(word)):
 			all.lengths[begins] = append(all.lengths[begins], len(word))
 		}
 	}
@@ -192,7 +197,7 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 			}
 		}
 	}
-	if number, known := w.Numbers[run[:first]]; known {
+	if number, known := w.singles[begins>>32<<32]; known {
 		return first, number
 	}
 	return first, analysis.NoTerm
