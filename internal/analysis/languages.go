@@ -8,9 +8,9 @@ import (
 	"github.com/kljensen/snowball/spanish"
 )
 
-// Languages beside English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word in Latin
-// letters is stemmed as English, since nothing about it tells another language and most texts
-// about tools are English. The stems of other languages serve queries alone:
+// Languages beside English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word in
+// Latin letters is stemmed as English, since nothing about it tells another language and most
+// texts about tools are English. The stems of other languages serve queries alone:
 //
 //	a word      the terms of the index with the same stem          eliminando ~ elimina
 //	a compound  in German, if no tool has it or a form of it,      Paketverfolgung ~ Paket, verfolgt
@@ -20,7 +20,7 @@ import (
 // function word of such a language counts little in a query. An index without the language
 // ranks as if there were none, and pays nothing.
 //
-// Of 20 questions in each language of testdata/languages, so many have their tool first:
+// Of 20 questions in each language of search/testdata/languages, so many have their tool first:
 //
 //	          German  Spanish  French  Russian
 //	without        7       18      20       14

@@ -7,8 +7,8 @@ import (
 )
 
 // Where a query is cut: values, identifiers, and the ends of sentences.
-
-// Values in a query. The query "create a file called 'minutes.txt'" asks for a tool that
+//
+// Values: the query "create a file called 'minutes.txt'" asks for a tool that
 // creates files. Text in quotes or angle brackets, file names, addresses and links are
 // values: the tool will be called with them. A value may still say what the tool is about,
 // so it counts, but less.
@@ -94,7 +94,7 @@ func isWordByte(c byte) bool { return byteClasses[c] != NoLetter }
 
 func isOfWord(r rune) bool { return ClassOf(r) != NoLetter && ClassOf(r) != Ideograph }
 
-// Identifiers in a query. Cut into words, 9123a4b056c7d890e1f2a3f4 is some letters and numbers,
+// Identifiers. Cut into words, 9123a4b056c7d890e1f2a3f4 is some letters and numbers,
 // which every tool has that shows a UUID as an example. So an identifier of a query is no words:
 //
 //	a run of letters and digits that changes between the two 4 times    9x8y7z

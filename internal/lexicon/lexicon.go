@@ -204,9 +204,8 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 }
 
 func (l *Lexicon) readChinese() map[string][]Synonym {
-	const ranks = 3 // of the English of a line
 	all, z := make(map[string][]Synonym), analysis.New()
-	for rank := range ranks {
+	for rank := range MaxMeanings {
 		for number, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line, "\t")
 			if words := strings.Split(english, "; "); analysis.HanEnd(word, 0) == len(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
