@@ -533,6 +533,38 @@ func ExampleHybrid() {
 	// chat -> mcp__slack__send_message
 }
 
+// LSA finds tools by words that other tools use together: "conversation" stands in one tool, but
+// with "channel", which the other has too. It is a part for Hybrid where there is no embedder.
+func ExampleLSA() {
+	ctx := context.Background()
+	infos := []*schema.ToolInfo{
+		{Name: "post", Desc: "Posts to a channel"},
+		{Name: "history", Desc: "The conversation of a channel"},
+		{Name: "refund", Desc: "Pays a charge back"},
+		{Name: "charge", Desc: "Charges a card"},
+	}
+	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index)} {
+		catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, index)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		result, err := catalog.Search(ctx, "conversation", 5)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		var names []string
+		for _, m := range result.Matches {
+			names = append(names, m.Info.Name)
+		}
+		fmt.Println(names)
+	}
+	// Output:
+	// [history]
+	// [history post]
+}
+
 // demoEngine stands for a search engine, such as those of eino-ext. It stores documents and ranks
 // them by how often they have the words of the query.
 type demoEngine struct{ docs []*schema.Document }

@@ -38,7 +38,7 @@ func as(names string) context.Context {
 
 // A word or a namespace that only hidden tools have is read as if no tool had it.
 func TestHiddenWordsLeaveNoTrace(t *testing.T) {
-	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Similarity)} {
+	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Similarity), toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA)} {
 		all := testtools.EchoTools("get_weather: Current weather of a city", "get_secret: The wether of the herd", "vault__open: Opens the vault", "get_time: Current time")
 		tools := searchTool(t, toolsearch.Config{DynamicTools: all, Index: index, Filter: byUser})
 		const user, admin = "get_weather get_time", "get_weather get_time get_secret vault__open"

@@ -39,10 +39,14 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 	return search.Similarity(ctx, docs)
 }
 
+// LSA ranks tools by the topics of the catalog. It is a part for Hybrid where there is no embedder.
+func LSA(ctx context.Context, docs []Document) (Searcher, error) { return search.LSA(ctx, docs) }
+
 // Embedding ranks tools by how near their embedding is to the query's.
 func Embedding(e embedding.Embedder) Indexer { return search.Embedding(e) }
 
-// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds most.
+// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds most. Hybrid(BM25, LSA) needs no
+// embedder.
 func Hybrid(parts ...Indexer) Indexer { return search.Hybrid(parts...) }
 
 // Retriever asks a search engine that holds the catalog.
@@ -55,6 +59,7 @@ type (
 	RegexpOptions     = search.RegexpOptions
 	FuzzyOptions      = search.FuzzyOptions
 	SimilarityOptions = search.SimilarityOptions
+	LSAOptions        = search.LSAOptions
 	EmbeddingOptions  = search.EmbeddingOptions
 	HybridOptions     = search.HybridOptions
 	RetrieverOptions  = search.RetrieverOptions

@@ -17,12 +17,9 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	if doc < 0 || doc >= len(x.all) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	if x.docOf != nil {
-		at, isHere := slices.BinarySearch(x.docOf, int32(doc))
-		if !isHere {
-			return Explanation{}, ctx.Err()
-		}
-		doc = at
+	doc, isHere := x.numberOf(doc)
+	if !isHere {
+		return Explanation{}, ctx.Err()
 	}
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
@@ -66,6 +63,15 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	}
 	e.Score = x.total(sum, share, tier) + lift
 	return e, nil
+}
+
+// numberOf returns the number here of a document of all, and false if the index is restricted to
+// others.
+func (x *bm25) numberOf(doc int) (number int, isHere bool) {
+	if x.docOf == nil {
+		return doc, true
+	}
+	return slices.BinarySearch(x.docOf, int32(doc))
 }
 
 // bm25Counts is how often each term occurs in each field of a document, and how long the

@@ -76,7 +76,7 @@ type HybridOptions struct {
 	Parts []Indexer
 
 	// Weights say how much each part counts, in the order of Parts. A weight is 0 or more.
-	// Nil means 1 each.
+	// Nil means 1 each, and 0.3 for LSA.
 	Weights []float64
 
 	// Depth is how many of a part's best hits count. Further hits are not found, unless
@@ -89,10 +89,10 @@ type HybridOptions struct {
 	Timeout time.Duration
 }
 
-// Hybrid is the Indexer that combines others, such as Hybrid(BM25, Embedding(e)). It uses
-// the defaults of HybridOptions. A tool's score is the sum over the parts of how far the
-// tool stands out in the part's scores. A tool whose name the query spells out comes first.
-// Ties go by the order of the documents.
+// Hybrid is the Indexer that combines others, such as Hybrid(BM25, Embedding(e)), or
+// Hybrid(BM25, LSA) where there is no embedder. It uses the defaults of HybridOptions. A
+// tool's score is the sum over the parts of how far the tool stands out in the part's scores.
+// A tool whose name the query spells out comes first. Ties go by the order of the documents.
 //
 // Parts are built and searched at the same time. If a part fails, panics or does not answer
 // in time, the hits are those of the others. Hits.Partial then says what failed, and the
@@ -126,6 +126,9 @@ type namer interface {
 	// named returns the tools whose names a query spells out or begins. It ignores Allowed.
 	named(q Query) []bm25Named
 }
+
+// A weighed searcher has a weight of its own in a Hybrid without Weights.
+type weighed interface{ partWeight() float64 }
 
 type hybridPart struct {
 	name     string // in Explain
@@ -170,6 +173,9 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 			}
 			if err == nil {
 				part.name = partName(part.searcher, i)
+				if own, ok := part.searcher.(weighed); ok && o.Weights == nil {
+					part.weight = own.partWeight()
+				}
 			}
 			return part, err
 		})

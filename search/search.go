@@ -14,7 +14,8 @@
 //     letter by letter.
 //   - [Regexp] takes patterns.
 //   - [Embedding] finds what shares no word with the query. [Hybrid] of BM25 and Embedding
-//     finds most.
+//     finds most. Where there is no embedder, Hybrid of BM25 and [LSA] finds more than BM25 for
+//     long requests and for questions in another language than the tools.
 //   - [Retriever] asks a search engine that holds the catalog; [StoreDocuments] fills it.
 //
 // To write a searcher of your own, write an [Indexer]: a function from documents to a

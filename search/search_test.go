@@ -304,6 +304,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 		"Fuzzy":           search.Fuzzy,
 		"Regexp":          search.Regexp,
 		"Similarity":      search.Similarity,
+		"LSA":             search.LSA,
 		"Embedding":       search.Embedding(&wordEmbedder{}),
 		"Hybrid":          search.Hybrid(search.BM25, search.Embedding(&wordEmbedder{})),
 		"Hybrid of a few": search.HybridOptions{Parts: []search.Indexer{search.Keyword, search.BM25}, Depth: 20}.Index,

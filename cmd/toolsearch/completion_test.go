@@ -27,7 +27,7 @@ func TestCompletion(t *testing.T) {
 		{"flags", []string{"eval", "-m"}, "-model -min"},
 		{"flags of one command", []string{"list", "-"}, "-header -timeout -h --"},
 		{"flags after operands", []string{"search", "tools.jsonl", "-j"}, "-json"},
-		{"searchers", []string{"search", "-searcher", "b"}, "bm25"},
+		{"searchers", []string{"search", "-searcher", "b"}, "bm25 bm25+lsa"},
 		{"searchers after two dashes", []string{"search", "--searcher", "reg"}, "regexp"},
 		{"the second searcher", []string{"eval", "-searcher", "bm25,hy"}, "bm25,hybrid"},
 		{"searchers behind =", []string{"search", "-searcher=sim"}, "-searcher=similarity"},

@@ -40,6 +40,8 @@ var searchers = []struct {
 	{"fuzzy", search.Fuzzy, "substrings, then words, then misspellings"},
 	{"regexp", search.Regexp, "names that match a regular expression (RE2)"},
 	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
+	{"lsa", search.LSA, "topics of the catalog, by latent semantic analysis; alone it finds less than bm25"},
+	{"bm25+lsa", search.Hybrid(search.BM25, search.LSA), "bm25 and lsa together; finds more for long requests, and builds slowly"},
 	{"anthropic-bm25", anthropicBM25, "emulated: Claude's own search by words"},
 	{"anthropic-regex", anthropicRegex, "emulated: Claude's own search by a Python pattern"},
 }

@@ -111,6 +111,7 @@ var protocols = []toolsearch.Protocol{
 var indexers = map[string]toolsearch.Indexer{
 	"keyword": toolsearch.Keyword, "regexp": toolsearch.Regexp, "fuzzy": toolsearch.Fuzzy, "similarity": toolsearch.Similarity,
 	"bm25": toolsearch.BM25, "hybrid": toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy),
+	"topics": toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA),
 }
 
 // source returns the random numbers of one purpose. Those of a purpose do not depend on how
@@ -266,7 +267,7 @@ func (p *plan) addSettings(random *rand.Rand) {
 		}
 	}
 	if chance(random, 2) {
-		p.index = pick(random, []string{"keyword", "regexp", "fuzzy", "similarity", "bm25", "hybrid"})
+		p.index = pick(random, []string{"keyword", "regexp", "fuzzy", "similarity", "bm25", "hybrid", "topics"})
 	}
 	if chance(random, 4) {
 		p.fallback = pick(random, []string{"keyword", "regexp", "fuzzy", "similarity", "bm25"})

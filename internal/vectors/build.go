@@ -146,7 +146,7 @@ func (b *build) load(ctx context.Context) {
 		}
 		for i, v := range loaded {
 			if len(v) <= maxDimensions {
-				b.vectors[texts[i]] = normalized(v)
+				b.vectors[texts[i]] = Normalized(v)
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func Embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []st
 		if len(answer) != len(answers[0]) {
 			return nil, fmt.Errorf("the embedder returned vectors of %d and of %d dimensions", len(answers[0]), len(answer))
 		}
-		if vectors[i] = normalized(answer); vectors[i] == nil {
+		if vectors[i] = Normalized(answer); vectors[i] == nil {
 			return nil, fmt.Errorf("the vector of %q has no direction: empty, zero, or with numbers that are none", naming.Cut(texts[i], 60))
 		}
 	}

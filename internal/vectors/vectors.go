@@ -8,9 +8,9 @@ import "math"
 // maxDimensions is the largest number of dimensions of a vector.
 const maxDimensions = 1 << 16
 
-// normalized scales a vector to length 1. It returns nil if the vector has no direction.
+// Normalized scales a vector to length 1. It returns nil if the vector has no direction.
 // The division by the largest number keeps the squares from overflowing.
-func normalized[F float32 | float64](v []F) []float32 {
+func Normalized[F float32 | float64](v []F) []float32 {
 	largest, sum := 0.0, 0.0
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
