@@ -91,7 +91,7 @@ type Run struct {
 	Way      Way         // in which it was recorded
 	Calls    []ModelCall // what was billed
 	Searches int         // of the model
-	Changes  int         // of the list of tools, as LoadEvent.ToolsChanged tells them
+	Changes  int         // of the list of tools, as LoadEvent.ToolsChanged tells them; also since the run before
 
 	// Conversation plays the run again. What the first prompt has besides tools is not known from
 	// a log alone, so System and History are 0, and so is Said. Arguments are not logged and are made up. The
@@ -296,6 +296,8 @@ type runBuilder struct {
 	// since the last call of the model
 	found []string // what was loaded
 	grown int      // tokens by which the list of tools has grown
+
+	changes int // of the list of tools, in this run or since the last
 }
 
 func (b *runBuilder) add(r *record) {
@@ -305,8 +307,8 @@ func (b *runBuilder) add(r *record) {
 	case r.Kind == "load":
 		b.loaded = slices.DeleteFunc(append(b.loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
 		b.found = append(b.found, r.Loaded...)
-		if r.ToolsChanged && b.run != nil {
-			b.run.Changes++
+		if r.ToolsChanged {
+			b.changes++
 			b.grown += r.LoadedTokens
 		}
 	case b.run != nil:
@@ -371,6 +373,7 @@ func (b *runBuilder) settle(next *ModelCall) {
 func (b *runBuilder) end() {
 	if b.run != nil {
 		b.run.Conversation.Steps = claim(b.run.Conversation.Steps)
+		b.run.Changes, b.changes = b.changes, 0
 		b.runs = append(b.runs, *b.run)
 	}
 	b.run, b.found, b.grown = nil, nil, 0

@@ -184,6 +184,7 @@ func TestReadLogOfRuns(t *testing.T) {
 	)
 	runs, err := ReadLog(strings.NewReader(logged(search) + logged(hit) + logged(load) + logged(call) + logged(answer) +
 		logged(`{"event":"load","unloaded":["a"],"tools_changed":true}`) +
+		logged(`{"event":"load","tools_changed":true,"tool_tokens":200}`) +
 		logged(answer) + logged(call) + logged(search) + logged(hit) + logged(search) + logged(call)))
 	require.NoError(t, err)
 	require.Len(t, runs, 3)
@@ -192,6 +193,7 @@ func TestReadLogOfRuns(t *testing.T) {
 	assert.Equal(t, Usage{900, 0, 3000, 35}, runs[0].Billed(&Provider{}))
 	assert.Equal(t, Usage{0, 0, 3900, 35}, runs[0].Billed(&Provider{Cache: CacheNone}))
 	assert.Equal(t, Usage{900, 3000, 0, 35}, runs[0].Billed(&Provider{Written: 1}), "what it wrote is not said")
+	assert.Equal(t, 2, runs[1].Changes, "between the runs")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}}, runs[1].Conversation, "a run that only answers; what was loaded before")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}, Steps: []Step{{Tool: "b"}, {Query: unknownQuery}, {Query: unknownQuery}}}, runs[2].Conversation,
 		"the log ends with a call; a prompt that shrinks; searches that load nothing")
