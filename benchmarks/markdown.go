@@ -43,6 +43,7 @@ To measure again, which takes some minutes and rewrites this file and the plots:
 		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", latency, recall, environment(r.Environment), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
+	writeCosts(&b, r.Costs)
 	return b.Bytes()
 }
 

@@ -40,12 +40,18 @@ func someResults() *Results {
 				Recall1: 0.1 * float64(i+1), Recall5: 0.15*float64(i+1) + 0.01*float64(j), MRR: 0.12 * float64(i+1)})
 		}
 	}
+	for _, tools := range []int{10, 1000} {
+		r.Costs = append(r.Costs,
+			Cost{Catalog: "made", Tools: tools, Tokens: 120 * tools, Model: "cached", Prices: "2026-01-02", Cold: 0.5, Warm: 0.25, Best: "dispatch", From: 7,
+				Ways: []CostOfWay{{"native_deferred", -3, 12}, {"dispatch", -4, 0}, {"tool_search", 20, 100}}},
+			Cost{Catalog: "made", Tools: tools, Tokens: 120 * tools, Model: "plain", Prices: "2026-01-03", Cold: 1, Warm: 1, Best: "all"})
+	}
 	return r
 }
 
 func TestGolden(t *testing.T) {
 	short := someResults() // one size and no questions, so nothing to divide by
-	short.Speed, short.Quality, short.Prepare = short.Speed[:1], nil, nil
+	short.Speed, short.Quality, short.Prepare, short.Costs = short.Speed[:1], nil, nil, nil
 	for name, got := range map[string][]byte{
 		"report.md":         Markdown(someResults(), "latency.svg", "recall.svg"),
 		"short.md":          Markdown(short, "latency.svg", "recall.svg"),

@@ -10,6 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// What conversations cost is the same on every machine, so results.json has it as it is measured here.
+func TestCostsAreUpToDate(t *testing.T) {
+	text, err := os.ReadFile("results.json")
+	require.NoError(t, err)
+	results := &Results{}
+	require.NoError(t, json.Unmarshal(text, results))
+	costs, err := MeasureCosts(t.Context(), func(string) {})
+	require.NoError(t, err)
+	assert.Equal(t, costs, results.Costs, "go run ./cmd/report -from results.json -costs measures them")
+}
+
 // BENCHMARKS.md and the plots in the repository were written from results.json, not by hand.
 func TestReportIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile("results.json")

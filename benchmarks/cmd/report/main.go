@@ -1,7 +1,8 @@
 // Command report measures the searchers and writes BENCHMARKS.md, two plots and results.json.
-// With -from results.json it writes the other files again without measuring.
+// With -from results.json it writes the other files again without measuring, or with -costs measures
+// only what conversations cost, which is the same on every machine.
 //
-//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json]
+//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json [-costs]]
 package main
 
 import (
@@ -30,16 +31,17 @@ func main() {
 	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
 	root := flag.String("root", "..", "folder of the repository, where the files are written")
 	from := flag.String("from", "", "results.json of an earlier run: write its files without measuring")
+	costs := flag.Bool("costs", false, "with -from, measure what conversations cost")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *sizes, *root, *from); err != nil {
+	if err := run(ctx, *sizes, *root, *from, *costs); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, sizes, root, from string) error {
+func run(ctx context.Context, sizes, root, from string, costs bool) error {
 	results := &benchmarks.Results{}
 	if from != "" {
 		text, err := os.ReadFile(from)
@@ -48,6 +50,11 @@ func run(ctx context.Context, sizes, root, from string) error {
 		}
 		if err := json.Unmarshal(text, results); err != nil {
 			return fmt.Errorf("%s: %w", from, err)
+		}
+		if costs {
+			if err := measureCosts(ctx, results); err != nil {
+				return err
+			}
 		}
 	} else if err := measure(ctx, sizes, root, results); err != nil {
 		return err
@@ -73,8 +80,14 @@ func run(ctx context.Context, sizes, root, from string) error {
 	return nil
 }
 
+func progress(what string) { fmt.Fprintln(os.Stderr, what) }
+
+func measureCosts(ctx context.Context, results *benchmarks.Results) (err error) {
+	results.Costs, err = benchmarks.MeasureCosts(ctx, progress)
+	return err
+}
+
 func measure(ctx context.Context, sizes, root string, results *benchmarks.Results) error {
-	progress := func(what string) { fmt.Fprintln(os.Stderr, what) }
 	results.Environment = benchmarks.ThisEnvironment()
 	results.Environment.Load[0] = benchmarks.LoadAverage()
 	for text := range strings.SplitSeq(sizes, ",") {
@@ -91,6 +104,8 @@ func measure(ctx context.Context, sizes, root string, results *benchmarks.Result
 	}
 	results.Environment.Load[1] = benchmarks.LoadAverage()
 	var err error
-	results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress)
-	return err
+	if results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress); err != nil {
+		return err
+	}
+	return measureCosts(ctx, results)
 }
