@@ -94,8 +94,9 @@ type Run struct {
 	Changes  int         // of the list of tools, as LoadEvent.ToolsChanged tells them; also since the run before
 
 	// Conversation plays the run again. What the first prompt has besides tools is not known from
-	// a log alone, so System and History are 0, and so is Said. Arguments are not logged and are made up. The
-	// result of a tool is what the prompt has grown by: a few tokens more than the tool's text.
+	// a log alone, so System and History are 0, and so is Said. Arguments are not logged and are
+	// made up. The result of a tool is what the prompt has grown by: a few tokens more than the
+	// tool's text.
 	Conversation Conversation
 }
 
@@ -124,7 +125,8 @@ const (
 	maxLogBytes   = 64 << 20
 	maxLineBytes  = 1 << 20
 	maxModelCalls = 2_000
-	maxTogether   = 128 // calls of one answer
+	maxTogether   = 128    // calls of one answer
+	maxNames      = 20_000 // that are loaded and unloaded
 )
 
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
@@ -141,8 +143,8 @@ const (
 //
 // A run ends with an answer that calls no tool. What ends without it, at the end of the log, is
 // a run too, whose last calls are left out. A search is taken to be for the tool that is called
-// next of those that it loaded. A log has no more than 64 MiB, 1 MiB a line, and 2,000 calls of
-// the model. An error names the line that is wrong.
+// next of those that it loaded. A log has no more than 64 MiB, 1 MiB a line, 2,000 calls of the
+// model, and 20,000 names that are loaded and unloaded. An error names the line that is wrong.
 func ReadLog(r io.Reader) ([]Run, error) {
 	records, err := readRecords(r)
 	if err != nil {
@@ -189,7 +191,7 @@ type record struct {
 }
 
 func readRecords(r io.Reader) (records []record, err error) {
-	size, line, calls := 0, 0, 0
+	size, line, calls, names := 0, 0, 0, 0
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLineBytes)
 	for scanner.Scan() {
@@ -203,6 +205,9 @@ func readRecords(r io.Reader) (records []record, err error) {
 			if calls++; calls > maxModelCalls {
 				err = fmt.Errorf("more than %d calls of the model", maxModelCalls)
 			}
+		}
+		if names += len(record.Loaded) + len(record.Unloaded); names > maxNames && err == nil {
+			err = fmt.Errorf("more than %d names that are loaded and unloaded", maxNames)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cost: the log: line %d: %w", line, err)
@@ -345,7 +350,7 @@ func (b *runBuilder) settle(next *ModelCall) {
 	}
 	steps := &b.run.Conversation.Steps
 	var after time.Duration
-	if n := len(b.run.Calls); n > 1 && !last.At.IsZero() {
+	if n := len(b.run.Calls); n > 1 && !last.At.IsZero() && !b.run.Calls[n-2].At.IsZero() {
 		after = max(0, last.At.Sub(b.run.Calls[n-2].At))
 	}
 	if len(tools) < len(last.Calls) {

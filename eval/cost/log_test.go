@@ -194,6 +194,9 @@ func TestReadLogOfRuns(t *testing.T) {
 	assert.Equal(t, Usage{0, 0, 3900, 35}, runs[0].Billed(&Provider{Cache: CacheNone}))
 	assert.Equal(t, Usage{900, 3000, 0, 35}, runs[0].Billed(&Provider{Written: 1}), "what it wrote is not said")
 	assert.Equal(t, 2, runs[1].Changes, "between the runs")
+	mixed, err := ReadLog(strings.NewReader(logged(call) + `{"time":"2026-01-02T03:04:05Z","event":` + call + "}\n" + logged(answer)))
+	require.NoError(t, err)
+	assert.Zero(t, mixed[0].Conversation.Steps[1].After, "a line without a time")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}}, runs[1].Conversation, "a run that only answers; what was loaded before")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}, Steps: []Step{{Tool: "b"}, {Query: unknownQuery}, {Query: unknownQuery}}}, runs[2].Conversation,
 		"the log ends with a call; a prompt that shrinks; searches that load nothing")
@@ -215,6 +218,7 @@ func TestReadLogFails(t *testing.T) {
 		{logged(`{"event":"model","prompt_tokens":10,"way":"native_server"}`), `line 1: way is "native_server"`},
 		{logged(`{"event":"model","prompt_tokens":10,"calls":[""]}`), "line 1: a call without a name"},
 		{logged(`{"event":"model","prompt_tokens":10,"calls":["a"` + strings.Repeat(`,"a"`, maxTogether) + `]}`), "line 1: more than 128 calls"},
+		{logged(`{"event":"load","loaded":["a"` + strings.Repeat(`,"a"`, maxNames) + `]}`), "line 1: more than 20000 names"},
 		{`{"time":"now","event":` + ok + "}", "line 1: time"},
 		{strings.Repeat(logged(ok), maxModelCalls+1), "line 2001: more than 2000 calls"},
 		{logged(ok) + strings.Repeat(" ", maxLineBytes+1), "line 2: bufio.Scanner: token too long"},
