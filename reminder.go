@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/eino-toolsearch/toolsearch/internal/tagged"
 	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 )
 
@@ -17,26 +18,24 @@ import (
 // history. A middleware with another tool name writes that name into the tag, so two
 // middlewares in an agent recognize their own.
 
-const reminderClose = "</available-deferred-tools>"
-
 type reminder struct {
 	tool     string // the search tool's name
 	former   string // the search tool's name under another protocol; "" means that reminders of it stay
-	open     string // the opening tag
+	block    tagged.Block
 	text     string // "" means no reminder
 	position ReminderPosition
 }
 
 // newReminder returns the reminder that announces the tools. Without tools its text is "".
 func newReminder(c *Catalog, announced []int, config *Config) reminder {
-	rem := reminder{tool: config.ToolName, open: "<available-deferred-tools>", position: config.Reminder.Position}
+	rem := reminder{tool: config.ToolName, block: tagged.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}, position: config.Reminder.Position}
 	if config.ToolName != config.Protocol.defaultToolName() {
-		rem.open = `<available-deferred-tools tool="` + config.ToolName + `">`
+		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
 	if config.Reminder.Disabled || len(announced) == 0 {
 		return rem
 	}
-	rem.text = rem.open + "\n" + listOfTools(c, announced, config, len(rem.open)+len(reminderClose)+2) + "\n" + reminderClose
+	rem.text = rem.block.Wrap(listOfTools(c, announced, config, rem.block.Frame()))
 	return rem
 }
 
@@ -74,10 +73,7 @@ func (r *reminder) is(v *view) bool {
 	if v.reminder != "" {
 		return v.reminder == r.tool || v.reminder == r.former
 	}
-	if !v.textOnly() || !strings.HasPrefix(v.text, r.open) {
-		return false
-	}
-	return strings.HasSuffix(strings.TrimSpace(v.text), reminderClose)
+	return v.textOnly() && r.block.Is(v.text)
 }
 
 // quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
@@ -86,30 +82,7 @@ func (r *reminder) quoted(v *view) bool {
 	if !v.summary && !strings.Contains(v.text, "<all_user_messages>") {
 		return false
 	}
-	_, after, found := strings.Cut(v.text, r.open)
-	return found && strings.Contains(after, reminderClose)
-}
-
-// unquote removes quoted reminders from a summary. The texts on the two sides of a removed
-// reminder may form a new tag, so it looks again, a few times.
-func (r *reminder) unquote(text string) string {
-	for range 4 {
-		var kept strings.Builder
-		for {
-			before, quoted, found := strings.Cut(text, r.open)
-			_, after, closed := strings.Cut(quoted, reminderClose)
-			if !found || !closed {
-				break
-			}
-			kept.WriteString(strings.TrimRight(before, " -")) // its bullet in a list goes with it
-			text = strings.TrimPrefix(after, "\n")
-		}
-		if kept.Len() == 0 {
-			return text
-		}
-		text = kept.String() + text
-	}
-	return text
+	return r.block.In(v.text)
 }
 
 // note notes what message i is to the reminder.
@@ -140,12 +113,14 @@ func (m *landmarks) note(r *reminder, i int, v *view) {
 	}
 }
 
+// noteSystem looks only at the text: a message may have the reminders of several middlewares, and a
+// store may have dropped its Extra.
 func (m *landmarks) noteSystem(r *reminder, i int, v *view) {
-	_, block := r.splitSystem(v.text)
-	if block == "" {
+	_, end := r.block.Split(v.text)
+	if end == "" {
 		return
 	}
-	m.stale = m.stale || m.system >= 0 || block != r.text || r.position != ReminderInstruction
+	m.stale = m.stale || m.system >= 0 || end != r.text || r.position != ReminderInstruction
 	if m.system < 0 {
 		m.system = i
 	}
@@ -180,26 +155,6 @@ func (r *reminder) place(m *landmarks) int {
 	}
 }
 
-// splitSystem splits a system message into its own text and the block: the reminder and any
-// text appended to it since. Without a reminder the block is "". It looks only at the text: a
-// message may have the reminders of several middlewares, and a store may have dropped its
-// Extra.
-func (r *reminder) splitSystem(text string) (own, block string) {
-	at := strings.LastIndex(text, r.open+"\n")
-	if at < 0 || at > 0 && text[at-1] != '\n' {
-		return text, ""
-	}
-	end := strings.Index(text[at:], reminderClose)
-	if end < 0 {
-		return text, ""
-	}
-	before, behind := strings.TrimSuffix(text[:at], "\n\n"), text[at+end+len(reminderClose):]
-	if before == "" {
-		behind = strings.TrimPrefix(behind, "\n\n")
-	}
-	return before + behind, text[at:]
-}
-
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
 	if r.inPlace(&t.marks) {
@@ -231,16 +186,16 @@ func (r *reminder) ensure(t *transcript) {
 		case isReminder: // stale or repeated
 			v.dropped = true
 		case v.system:
-			own, block := r.splitSystem(v.text)
+			own, end := r.block.Split(v.text)
 			switch {
-			case block == "":
+			case end == "":
 			case own == "":
 				v.dropped = true
 			default:
 				v.setText(own)
 			}
 		case v.user && r.quoted(v):
-			v.setText(r.unquote(v.text))
+			v.setText(r.block.Without(v.text))
 		}
 	}
 	switch {
@@ -254,7 +209,7 @@ func (r *reminder) ensure(t *transcript) {
 
 // intoSystem puts the reminder at the end of a system message.
 func (r *reminder) intoSystem(v *view) {
-	own, _ := r.splitSystem(v.text)
+	own, _ := r.block.Split(v.text)
 	if own != "" {
 		own += "\n\n"
 	}
