@@ -393,7 +393,7 @@ func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Expla
 	}
 	return func(ctx context.Context, err error) string {
 		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
-		problem := naming.OneLine(errorText(err), maxToolError)
+		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
 		return r.scope.prompt.text("tool-failed", "{name}", naming.Shown(toolName), "{problem}", problem)
 	}
 }

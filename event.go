@@ -1,10 +1,7 @@
 package toolsearch
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -12,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/goberror"
 )
 
 // Events tell what a middleware does. Config.OnEvent tells them to the program,
@@ -168,64 +166,28 @@ type (
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e SearchEvent) GobEncode() ([]byte, error) {
-	text := errorText(e.Err)
+	err := e.Err
 	e.Err = nil
-	return encodeEvent(plainSearchEvent(e), text)
+	return goberror.Encode(plainSearchEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *SearchEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = decodeEvent(data, (*plainSearchEvent)(e))
+	e.Err, err = goberror.Decode(data, (*plainSearchEvent)(e))
 	return err
 }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e FailureEvent) GobEncode() ([]byte, error) {
-	text := errorText(e.Err)
+	err := e.Err
 	e.Err = nil
-	return encodeEvent(plainFailureEvent(e), text)
+	return goberror.Encode(plainFailureEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *FailureEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = decodeEvent(data, (*plainFailureEvent)(e))
+	e.Err, err = goberror.Decode(data, (*plainFailureEvent)(e))
 	return err
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	text, failed := foreign.Guard(func() (string, error) { return err.Error(), nil })
-	if failed != nil {
-		return fmt.Sprintf("%T", err)
-	}
-	return text
-}
-
-func encodeEvent(event any, failure string) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := gob.NewEncoder(&b)
-	if err := encoder.Encode(failure); err != nil {
-		return nil, err
-	}
-	err := encoder.Encode(event)
-	return b.Bytes(), err
-}
-
-func decodeEvent(data []byte, event any) (failure, err error) {
-	decoder := gob.NewDecoder(bytes.NewReader(data))
-	var text string
-	if err := decoder.Decode(&text); err != nil {
-		return nil, err
-	}
-	if err := decoder.Decode(event); err != nil {
-		return nil, err
-	}
-	if text != "" {
-		failure = errors.New(text)
-	}
-	return failure, nil
 }
 
 // teller tells events to the program and to the agent's caller.

@@ -17,6 +17,18 @@ func Guard[T any](f func() (T, error)) (result T, err error) {
 	return f()
 }
 
+// ErrorText returns the text of an error: "" for nil, and the error's type if its Error panics.
+func ErrorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	text, failed := Guard(func() (string, error) { return err.Error(), nil })
+	if failed != nil {
+		return fmt.Sprintf("%T", err)
+	}
+	return text
+}
+
 // IsNil reports whether a value is nil. A nil pointer inside a non-nil interface counts as
 // nil.
 func IsNil(value any) bool {
