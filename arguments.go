@@ -211,6 +211,3 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	*m = namedMatch(object.Name)
 	return nil
 }
-
-// listOf reads a list of texts. It returns nil for anything else.
-func listOf(text string) []string { return modeljson.List(text) }

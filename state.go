@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
 // What the model sees, worked out anew before every call:
@@ -209,7 +210,7 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 		}
 		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
 			remembered, _ := t.Extra[rememberedMark].(string)
-			docs = append(docs, r.docsNamed(listOf(remembered))...)
+			docs = append(docs, r.docsNamed(modeljson.List(remembered))...)
 		}
 	}
 	return docs
