@@ -575,34 +575,51 @@ func TestWhatMatchesNothingIsTold(t *testing.T) {
 	assert.Equal(t, []string{`toolsearch: AlwaysLoaded: no tool matches "tag:x"`}, told)
 }
 
-// BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools that has not changed:
-// the same tools, or new values of the same definitions.
+// BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools of five parameters that has
+// not changed: the same tools, or new values of the same definitions, as JSON schemas or as Eino's
+// ParameterInfos.
 func BenchmarkUnchangedSource(b *testing.B) {
 	ctx := context.Background()
-	tools := func() (tools []tool.BaseTool) {
-		for _, info := range testtools.BenchCatalog(10_000) {
-			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
-		}
-		return tools
+	const definition = `{"type":"object","properties":{"owner":{"type":"string","description":"Owner of the repository"},"repo":{"type":"string","description":"Name of the repository"},` +
+		`"labels":{"type":"array","items":{"type":"string"}},"state":{"type":"string","enum":["open","closed","all"]},"page":{"type":"integer","minimum":1}},"required":["owner","repo"],"additionalProperties":false}`
+	kinds := map[string]func() *schema.ParamsOneOf{
+		"schemas": func() *schema.ParamsOneOf {
+			var js jsonschema.Schema
+			require.NoError(b, js.UnmarshalJSON([]byte(definition)))
+			return schema.NewParamsOneOfByJSONSchema(&js)
+		},
+		"parameters": func() *schema.ParamsOneOf {
+			return schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+				"owner": {Type: schema.String, Desc: "Owner of the repository", Required: true}, "repo": {Type: schema.String, Desc: "Name of the repository", Required: true},
+				"labels": {Type: schema.Array, ElemInfo: &schema.ParameterInfo{Type: schema.String}}, "state": {Type: schema.String, Enum: []string{"open", "closed", "all"}}, "page": {Type: schema.Integer},
+			})
+		},
 	}
-	same, others := tools(), [2][]tool.BaseTool{tools(), tools()}
-	for name, answer := range map[string]func(i int) []tool.BaseTool{
-		"same tools": func(int) []tool.BaseTool { return same },
-		"new tools":  func(i int) []tool.BaseTool { return others[i%2] },
-	} {
-		b.Run(name, func(b *testing.B) {
-			i := 0
-			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answer(i), nil }})
-			if err != nil {
-				b.Fatal(err)
+	for kind, parameters := range kinds {
+		tools := func() (tools []tool.BaseTool) {
+			for _, info := range testtools.BenchCatalog(10_000) {
+				info.ParamsOneOf = parameters()
+				tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
 			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); err != nil {
-					b.Fatal(err)
+			return tools
+		}
+		others := [3][]tool.BaseTool{tools(), tools(), tools()}
+		for name, answer := range map[string]func(i int) []tool.BaseTool{
+			"same tools": func(int) []tool.BaseTool { return others[2] },
+			"new tools":  func(i int) []tool.BaseTool { return others[i%2] },
+		} {
+			b.Run(kind+"/"+name, func(b *testing.B) {
+				i := 0
+				middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answer(i), nil }})
+				require.NoError(b, err)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package schemacheck
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/bytedance/sonic"
@@ -76,29 +75,43 @@ func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
 			size += len(name) + 8
 		}
 	}
-	inner := []*jsonschema.Schema{
-		s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
-	}
-	inner = slices.Concat(inner, s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems)
-	for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
-		for name, schema := range named {
-			size += len(name)
-			inner = append(inner, schema)
-		}
-	}
-	if s.Properties != nil {
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			size += len(pair.Key)
-			inner = append(inner, pair.Value)
-		}
-	}
 	*w -= writing(size * depth)
 	if *w < 0 || depth > maxDepth ||
 		!w.allowsValue(s.Const, depth) || !w.allowsValue(s.Default, depth) || !w.allowsValue(s.Enum, depth) ||
 		!w.allowsValue(s.Examples, depth) || !w.allowsValue(s.Extras, depth) {
 		return false
 	}
-	return !slices.ContainsFunc(inner, func(s *jsonschema.Schema) bool { return !w.allows(s, depth+1) })
+	for _, inner := range [...]*jsonschema.Schema{
+		s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
+	} {
+		if !w.allows(inner, depth+1) {
+			return false
+		}
+	}
+	for _, list := range [...][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
+		for _, inner := range list {
+			if !w.allows(inner, depth+1) {
+				return false
+			}
+		}
+	}
+	for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
+		for name, inner := range named {
+			*w -= writing(len(name) * depth)
+			if !w.allows(inner, depth+1) {
+				return false
+			}
+		}
+	}
+	if s.Properties != nil {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			*w -= writing(len(pair.Key) * depth)
+			if !w.allows(pair.Value, depth+1) {
+				return false
+			}
+		}
+	}
+	return *w >= 0
 }
 
 // allowsValue counts a value in a schema. It knows the types that JSON is read into. Values

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -267,14 +268,17 @@ func (w *printer) schema(s *jsonschema.Schema) {
 		w.number(94)
 		w.value(s.Extras)
 	}
-	if s.Type == "" && s.Properties == nil { // it may be a schema of true or false, which has no field
-		text, _ := sonic.ConfigStd.Marshal(s)
-		if len(text) <= len("false") {
-			w.hash.Write(text)
+	if s.Type == "" && s.Properties == nil && hasBoolean {
+		if value := reflect.ValueOf(s).Elem().FieldByIndex(boolean.Index); !value.IsNil() {
+			w.text(strconv.FormatBool(value.Elem().Bool()))
 		}
 	}
 	w.hash.WriteByte('}')
 }
+
+// boolean is the field of a schema that is true or false. It is not exported, and to write the schema
+// out instead took most of the time.
+var boolean, hasBoolean = reflect.TypeFor[jsonschema.Schema]().FieldByName("boolean")
 
 func (w *printer) list(list []string) {
 	w.number(len(list))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -124,7 +125,7 @@ func (a *Answer) SameAs(b *Answer) bool {
 	}
 	a.Print()
 	b.Print()
-	return slices.Equal(a.prints, b.prints)
+	return a.prints != nil && slices.Equal(a.prints, b.prints)
 }
 
 // Print sorts the tools by name and hashes their definitions, the first time. What needs this does it
@@ -137,14 +138,30 @@ func (a *Answer) print() {
 		a.order[i] = i
 	}
 	slices.SortStableFunc(a.order, func(i, j int) int { return strings.Compare(a.seen[i].name, a.seen[j].name) })
-	for i, at := range a.order {
-		seen := &a.seen[at]
-		definition := schema.ToolInfo{Name: seen.name, Desc: cmp.Or(seen.problem, seen.desc), ParamsOneOf: seen.parameters}
-		if a.infos[at] != nil {
-			definition.Extra = a.infos[at].Extra
+	// Most of the time goes by waiting for memory: a schema has 50 fields.
+	blocks := (len(a.tools) + blockSize - 1) / blockSize
+	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), blocks, func(_ context.Context, block int) error {
+		for i := block * blockSize; i < min((block+1)*blockSize, len(a.order)); i++ {
+			a.prints[i] = a.printOf(a.order[i])
 		}
-		a.prints[i] = schemacheck.PrintOf(&definition)
+		return nil
+	})
+	if err != nil {
+		a.prints = nil // the same as no other's
 	}
+}
+
+// blockSize is how many definitions a worker hashes at a time.
+const blockSize = 256
+
+// printOf hashes the definition of a tool as it was read.
+func (a *Answer) printOf(at int) schemacheck.Print {
+	seen := &a.seen[at]
+	definition := schema.ToolInfo{Name: seen.name, Desc: cmp.Or(seen.problem, seen.desc), ParamsOneOf: seen.parameters}
+	if a.infos[at] != nil {
+		definition.Extra = a.infos[at].Extra
+	}
+	return schemacheck.PrintOf(&definition)
 }
 
 // SameTools reports whether two answers with the same definitions have the same tools in the same
