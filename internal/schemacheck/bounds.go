@@ -34,7 +34,7 @@ const (
 	maxSchemaDepth   = 64
 	maxSchemaObjects = 1000 // schemas and all other objects
 	maxSchemaValues  = 1 << 14
-	maxSchemaPaths   = 512 << 10 // bytes, of all objects together
+	maxSchemaPaths   = 512 << 10 // bytes, of all objects and lists together
 	maxReferences    = 500
 	maxOddReferences = 32 // references to anything but a definition; each copies the compiler's state of the schema
 	maxAddresses     = 64 // $id, $anchor and the like
@@ -243,6 +243,7 @@ func (d *document) add(value any, depth, path int) error {
 			}
 		}
 	case []any:
+		d.paths += path
 		for _, inner := range v {
 			if err := d.add(inner, depth+1, path+4); err != nil {
 				return err

@@ -140,6 +140,10 @@ func attacks() []attack {
 		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
 		{"a pattern that Go has no syntax for", property(`{"pattern":"(?=x)y"}`), `{"q":"y"}`, unchecked},
 		{"an address that is not there", property(`{"$ref":"https://example.com/schema"}`), `{"q":"y"}`, unchecked},
+		{"values below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
+			list(5000, func(i int) string { return fmt.Sprint(i) }) + `]}},"$defs":{"a":{}}}`, `{}`, ""},
+		{"lists below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
+			list(5000, func(int) string { return "[]" }) + `]}},"$defs":{"a":{}}}`, `{}`, unchecked},
 		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, unchecked},
 		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
 			`{"and":[{"or":[{"field":1},{"and":[{"field":2}]}]},{"or":[{"field":3},{"and":[]}]}]}`, ""},

@@ -95,13 +95,27 @@ func (k *sketch) collect(value any, at string, base *url.URL) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			k.collect(v[name], below(at, name), base)
+			if hasParts(v[name]) {
+				k.collect(v[name], below(at, name), base)
+			}
 		}
 	case []any:
 		for i, inner := range v {
-			k.collect(inner, below(at, strconv.Itoa(i)), base)
+			if hasParts(inner) {
+				k.collect(inner, below(at, strconv.Itoa(i)), base)
+			}
 		}
 	}
+}
+
+// hasParts reports whether a value is an object or a list. The document bounds the bytes of the paths
+// of these, and a sketch makes the paths of no other values.
+func hasParts(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
@@ -188,67 +202,67 @@ func (k *sketch) schema(value any, at string) *jsonschema.Schema {
 }
 
 func (k *sketch) keyword(s *jsonschema.Schema, name string, value any, at string) {
-	at = below(at, name)
 	switch name {
 	case "$dynamicRef":
 		s.DynamicRef = &jsonschema.DynamicRef{}
 	case "$recursiveRef":
 		s.RecursiveRef = anything
 	case "not":
-		s.Not = k.schema(value, at)
+		s.Not = k.part(value, at, name)
 	case "if":
-		s.If = k.schema(value, at)
+		s.If = k.part(value, at, name)
 	case "then":
-		s.Then = k.schema(value, at)
+		s.Then = k.part(value, at, name)
 	case "else":
-		s.Else = k.schema(value, at)
+		s.Else = k.part(value, at, name)
 	case "allOf":
-		s.AllOf = k.list(value, at)
+		s.AllOf = k.list(value, at, name)
 	case "anyOf":
-		s.AnyOf = k.list(value, at)
+		s.AnyOf = k.list(value, at, name)
 	case "oneOf":
-		s.OneOf = k.list(value, at)
+		s.OneOf = k.list(value, at, name)
 	case "prefixItems":
-		s.PrefixItems = k.list(value, at)
+		s.PrefixItems = k.list(value, at, name)
 	case "items":
 		if _, isList := value.([]any); isList && k.draft < 2020 {
-			s.Items = k.list(value, at)
+			s.Items = k.list(value, at, name)
 		} else {
-			s.Items2020 = k.schema(value, at)
+			s.Items2020 = k.part(value, at, name)
 		}
 	case "additionalItems":
-		s.AdditionalItems = k.schema(value, at)
+		s.AdditionalItems = k.part(value, at, name)
 	case "unevaluatedItems":
-		s.UnevaluatedItems = k.schema(value, at)
+		s.UnevaluatedItems = k.part(value, at, name)
 	case "contains":
-		s.Contains = k.schema(value, at)
+		s.Contains = k.part(value, at, name)
 	case "properties":
-		s.Properties = k.named(value, at)
+		s.Properties = k.named(value, at, name)
 	case "patternProperties":
 		s.PatternProperties = make(map[jsonschema.Regexp]*jsonschema.Schema)
-		for pattern, inner := range k.named(value, at) {
+		for pattern, inner := range k.named(value, at, name) {
 			s.PatternProperties[k.pattern(pattern)] = inner
 		}
 	case "additionalProperties":
 		if _, isBool := value.(bool); !isBool {
-			s.AdditionalProperties = k.schema(value, at)
+			s.AdditionalProperties = k.part(value, at, name)
 		}
 	case "unevaluatedProperties":
-		s.UnevaluatedProperties = k.schema(value, at)
+		s.UnevaluatedProperties = k.part(value, at, name)
 	case "propertyNames":
-		s.PropertyNames = k.schema(value, at)
+		s.PropertyNames = k.part(value, at, name)
 	case "dependentSchemas":
-		s.DependentSchemas = k.named(value, at)
+		s.DependentSchemas = k.named(value, at, name)
 	case "dependentRequired", "dependencies":
 		dependencies, _ := value.(map[string]any)
 		if s.Dependencies == nil {
 			s.Dependencies = make(map[string]any, len(dependencies))
 		}
+		at = below(at, name)
 		for property, dependency := range dependencies {
 			if list, isList := dependency.([]any); isList {
 				s.Dependencies[property] = make([]string, len(list))
 			} else {
-				s.Dependencies[property] = k.schema(dependency, below(at, property))
+				s.Dependencies[property] = k.part(dependency, at, property)
 			}
 		}
 	case "required":
@@ -279,19 +293,29 @@ func (k *sketch) keyword(s *jsonschema.Schema, name string, value any, at string
 	}
 }
 
-func (k *sketch) list(value any, at string) (schemas []*jsonschema.Schema) {
+// part returns the sketch of a part of a schema. The compiler refuses what is no schema.
+func (k *sketch) part(value any, at, name string) *jsonschema.Schema {
+	if _, isBool := value.(bool); !isBool && !hasParts(value) {
+		return anything
+	}
+	return k.schema(value, below(at, name))
+}
+
+func (k *sketch) list(value any, at, name string) (schemas []*jsonschema.Schema) {
 	list, _ := value.([]any)
+	at = below(at, name)
 	for i, inner := range list {
-		schemas = append(schemas, k.schema(inner, below(at, strconv.Itoa(i))))
+		schemas = append(schemas, k.part(inner, at, strconv.Itoa(i)))
 	}
 	return schemas
 }
 
-func (k *sketch) named(value any, at string) map[string]*jsonschema.Schema {
+func (k *sketch) named(value any, at, name string) map[string]*jsonschema.Schema {
 	object, _ := value.(map[string]any)
 	schemas := make(map[string]*jsonschema.Schema, len(object))
+	at = below(at, name)
 	for name, inner := range object {
-		schemas[name] = k.schema(inner, below(at, name))
+		schemas[name] = k.part(inner, at, name)
 	}
 	return schemas
 }
