@@ -130,7 +130,7 @@ func TestReadLog(t *testing.T) {
 		check := report.Checks[0]
 		assert.InEpsilon(t, check.Billed.Input(), check.Computed.Input(), 0.05, "%s: %+v", name, check)
 		assert.GreaterOrEqual(t, check.Computed.Output, check.Billed.Output, "%s: tokens of output, with what the model said", name)
-		assert.InEpsilon(t, check.BilledPrice, check.ComputedPrice, 0.05, "%s: %+v", name, check)
+		assert.InEpsilon(t, check.BilledPrice, check.ComputedPrice, 0.06, "%s: %+v", name, check)
 		assert.InDelta(t, 3100, report.Rows[0].Shape.History, 200, "%s: the history, with the system message and the agent's own tools", name)
 		assert.Equal(t, Shape{History: report.Rows[0].Shape.History, Calls: 8, Loads: 4}, report.Rows[0].Shape, name)
 		assert.Len(t, report.Rows[0].Outcomes, len(Ways(p)), name)

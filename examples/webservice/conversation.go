@@ -21,8 +21,11 @@ import (
 type conversation struct {
 	User     string             `json:"user"`
 	Messages []*schema.Message  `json:"messages"`
-	Loaded   toolsearch.Session `json:"loaded"`
+	Session  toolsearch.Session `json:"session"`
 }
+
+// loaded returns the names of the loaded tools, for the page.
+func (c *conversation) loaded() []string { return append([]string{}, c.Session.Loaded()...) }
 
 // maxMessages is how many messages of a conversation are kept. The Session has the tools that
 // searches in the dropped messages had loaded.

@@ -155,7 +155,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request) {
 			messages = append(messages, eventsOf(message)...)
 		}
 	}
-	writeJSON(w, map[string]any{"messages": messages, "loaded": &c.Loaded})
+	writeJSON(w, map[string]any{"messages": messages, "loaded": c.loaded()})
 }
 
 // load returns the conversation of a request, if it is the user's.
@@ -219,7 +219,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 		s.log.WarnContext(ctx, "an answer failed", "conversation", id, "err", err)
 		out.send(event{"error", map[string]string{"text": "The answer failed. Ask again."}}) // no details: they are for the log
 	}
-	out.send(event{"done", map[string]any{"loaded": &c.Loaded}})
+	out.send(event{"done", map[string]any{"loaded": c.loaded()}})
 }
 
 // take reserves a conversation for one answer at a time.
@@ -243,7 +243,7 @@ func (s *service) leave(id string) {
 // to it.
 func (s *service) ask(ctx context.Context, c *conversation, question string, out *stream) ([]*schema.Message, error) {
 	messages := append(slices.Clip(c.Messages), schema.UserMessage(question))
-	events := s.runner.Run(toolsearch.WithSession(ctx, &c.Loaded), slices.Clip(messages))
+	events := s.runner.Run(toolsearch.WithSession(ctx, &c.Session), slices.Clip(messages))
 	var failure error
 	for e, ok := events.Next(); ok; e, ok = events.Next() { // to the end: the run may still be busy
 		err := e.Err

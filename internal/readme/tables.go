@@ -84,7 +84,7 @@ func addSearchers(searchers table, root string) error {
 		}
 		searchers["`"+name+"`"] = cells(percent, latency)
 	}
-	for _, name := range []string{"`Embedding(e)`", "`Hybrid(BM25, Embedding(e))`", "`Retriever(r)`"} {
+	for _, name := range []string{"`Embedding(e)`", "`Hybrid(BM25, Embedding(e))`", "`Hybrid(BM25, LSA)`", "`Retriever(r)`"} {
 		searchers[name] = cells(notMeasured, notMeasured)
 	}
 	return nil
