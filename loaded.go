@@ -18,9 +18,9 @@ type loadedSet struct {
 	has   docset.Set
 	shown docset.Set // those that a native search result shows to the model
 
-	// The time each tool was last found or called. A greater number is later. A tool that is
-	// only known to be loaded has no time. Nil means that nothing will be evicted.
-	used  map[int]int
+	// The time each document was last found or called. A greater number is later. 0 is the time
+	// of a tool that is only known to be loaded. Nil means that nothing will be evicted.
+	used  []int
 	clock int
 }
 
@@ -63,23 +63,26 @@ func (s *loadedSet) keep(isKept func(doc int) bool) {
 // evict removes the least recently used documents beyond limit. Exempt documents do not
 // count. Busy documents, whose calls have no results yet, count but stay.
 func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
-	if len(s.docs) <= limit {
-		return
-	}
-	counted := slices.DeleteFunc(slices.Clone(s.docs), isExempt)
-	excess := len(counted) - limit
+	excess := len(s.docs) - limit
 	if excess <= 0 {
 		return
 	}
-	counted = slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
+	for _, doc := range s.docs {
+		if isExempt(doc) {
+			excess--
+		}
+	}
+	if excess <= 0 {
+		return
+	}
 	// Few tools are to go: the oldest so far, in one walk, instead of sorting all.
 	evicted := make([]int, 0, excess)
-	for _, doc := range counted {
+	for _, doc := range s.docs {
 		at := len(evicted)
 		for at > 0 && s.used[evicted[at-1]] > s.used[doc] {
 			at--
 		}
-		if at == excess {
+		if at == excess || isExempt(doc) || slices.Contains(busy, doc) {
 			continue
 		}
 		if len(evicted) == excess {
@@ -87,7 +90,7 @@ func (s *loadedSet) evict(limit int, busy []int, isExempt func(doc int) bool) {
 		}
 		evicted = slices.Insert(evicted, at, doc)
 	}
-	s.keep(func(doc int) bool { return !slices.Contains(evicted, doc) })
+	s.drop(evicted)
 }
 
 // apply applies the effect of a meta-tool's result.
@@ -98,9 +101,14 @@ func (s *loadedSet) apply(e effect) {
 
 // drop removes documents.
 func (s *loadedSet) drop(docs []int) {
-	if len(docs) > 0 {
-		s.keep(func(doc int) bool { return !slices.Contains(docs, doc) })
+	if len(docs) == 0 {
+		return
 	}
+	for _, doc := range docs {
+		s.has.Remove(doc)
+		s.shown.Remove(doc)
+	}
+	s.docs = slices.DeleteFunc(s.docs, func(doc int) bool { return !s.has.Has(doc) })
 }
 
 // lists are the tools of a model call.

@@ -33,7 +33,7 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		s.add(r.always...)
 	}
 	if limit > 0 {
-		s.used = make(map[int]int)
+		s.used = make([]int, len(r.scope.docs))
 	}
 	s.add(r.markedIn(given.tools)...)
 	s.add(r.markedIn(given.deferred)...)
