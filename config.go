@@ -88,9 +88,10 @@ type Config struct {
 
 	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of
 	// a group's Tools: for its name, an array without items, or a schema that is not that of an
-	// object. A provider refuses the whole request for such a tool, once the tool is loaded. False
-	// means that New keeps DynamicTools as they are, and tells a FailureEvent. A group's tool and a
-	// tool of a Source is then mended, or left out for its name, and a FailureEvent says so.
+	// object or has anyOf, oneOf, allOf or not at its top. A provider refuses the whole request for
+	// such a tool, once the tool is loaded. False means that New keeps DynamicTools as they are, and
+	// tells a FailureEvent. A group's tool and a tool of a Source is then mended, or left out for its
+	// name or a schema of more than 512 KiB, and a FailureEvent says so.
 	StrictTools bool
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil

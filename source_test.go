@@ -407,12 +407,20 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
 	list := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
 	list.Properties.Set("names", &jsonschema.Schema{Type: "array"})
-	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}))
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word"))
-	checkSaw(t, "the model", o, "tool_search", "tool_search list word")
+	list.Properties.Set("pair", &jsonschema.Schema{Type: "array", PrefixItems: []*jsonschema.Schema{{Type: "string"}}})
+	choice := schemaOf(t, `{"type":"object","properties":{"to":{"type":"string"}},"required":["to"],
+		"anyOf":[{"properties":{"text":{"type":"string"}},"required":["text"]},{"$ref":"#/$defs/file"}],
+		"allOf":[{"properties":{"to":{"type":"number"},"by":{"type":"string"}},"required":["to","by"]}],
+		"not":{"required":["from"]},"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`)
+	long := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 512<<10)+`"]}}}`)
+	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("long", long))
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word,choice,long"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice")
 	if assert.Len(t, s.errs, 1, "the failure events") {
 		assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
 		assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
+		assert.Contains(t, s.errs[0], `"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`)
+		assert.Contains(t, s.errs[0], `"long": the schema of its parameters is longer than 524288 bytes`)
 	}
 	for _, info := range o.last().Tools {
 		definition, err := info.ToJSONSchema()
@@ -421,12 +429,24 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 		require.NoError(t, err)
 		switch info.Name {
 		case "list":
-			assert.JSONEq(t, `{"type":"object","properties":{"names":{"type":"array","items":{"description":"any value"}}}}`, string(text))
+			assert.JSONEq(t, `{"type":"object","properties":{"names":{"type":"array","items":{"description":"any value"}},
+				"pair":{"type":"array","prefixItems":[{"type":"string"}],"items":{"description":"any value"}}}}`, string(text))
+		case "choice":
+			assert.JSONEq(t, `{"type":"object","properties":{"to":{"type":"string"},"by":{"type":"string"},"text":{"type":"string"},"path":{"type":"string"}},
+				"required":["to","by"],"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`, string(text))
 		case "word":
 			assert.JSONEq(t, `{"type":"object"}`, string(text))
 		}
 	}
 	assert.Nil(t, list.Properties.Value("names").Items, "the items of the schema that Source gave")
+	assert.Len(t, choice.AnyOf, 2, "the choice of the schema that Source gave")
+}
+
+func schemaOf(t *testing.T, text string) *jsonschema.Schema {
+	t.Helper()
+	s := &jsonschema.Schema{}
+	require.NoError(t, json.Unmarshal([]byte(text), s))
+	return s
 }
 
 // A tool of a Source whose description is beyond the bound is left out, and the others stay.

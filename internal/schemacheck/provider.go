@@ -1,6 +1,7 @@
 package schemacheck
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
@@ -22,6 +24,10 @@ import (
 // MaxNameBytes is the longest name of a tool that any provider takes.
 const MaxNameBytes = 128
 
+// MaxSchemaBytes is the longest schema of a tool that a remote server may send, as JSON: more than most
+// models' whole context.
+const MaxSchemaBytes = 512 << 10
+
 // validName is what every provider takes for a name.
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
@@ -31,7 +37,9 @@ func IsValidName(name string) bool { return validName.MatchString(name) }
 var (
 	errInvalidName = errors.New("providers take 1 to 64 letters, digits, underscores and hyphens for a name")
 	errNotObject   = errors.New("the schema of its parameters is not that of an object")
+	errComposed    = errors.New("the schema of its parameters has anyOf, oneOf, allOf or not at its top")
 	errNoItems     = errors.New("the schema of its parameters has an array without items")
+	errTooLong     = fmt.Errorf("the schema of its parameters is longer than %d bytes", MaxSchemaBytes)
 	errUnwritable  = fmt.Errorf("the schema of its parameters is wrong, too large, or nested more than %d deep", maxDepth)
 )
 
@@ -47,7 +55,9 @@ func Refusal(info *schema.ToolInfo) error {
 // Mended returns a definition that providers do not refuse for its schema, and what was wrong
 // with the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be
 // mended. An array without items gets items of any kind. A schema of anything but an object
-// becomes the schema of an object, since the arguments of a call always are an object.
+// becomes the schema of an object, since the arguments of a call always are an object. A choice at
+// the top of a schema becomes the properties of all its branches, and what only some of them require
+// is not required: Anthropic and OpenAI take no choice there.
 func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
 	definition, refusal := mended(info)
 	switch {
@@ -62,8 +72,12 @@ func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
 }
 
 func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error) {
-	if _, err := written(info); err != nil {
+	text, err := written(info)
+	switch {
+	case err != nil:
 		return nil, errUnwritable
+	case len(text) > MaxSchemaBytes:
+		return nil, errTooLong
 	}
 	definition, _ = info.ToJSONSchema()
 	if definition == nil {
@@ -83,7 +97,45 @@ func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error
 	default:
 		definition, refusal = &jsonschema.Schema{Type: "object", Description: definition.Description, Definitions: definition.Definitions}, errNotObject
 	}
+	if len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Not != nil {
+		definition = withoutChoice(definition)
+		refusal = cmp.Or(refusal, errComposed)
+	}
 	return definition, refusal
+}
+
+// withoutChoice returns the schema of an object without anyOf, oneOf, allOf and not. It has the
+// properties of all branches, of which the first of a name counts, and requires what the schema and
+// the branches of allOf require.
+func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
+	copied := *s
+	copied.AnyOf, copied.OneOf, copied.AllOf, copied.Not = nil, nil, nil, nil
+	copied.Properties, copied.Required = jsonschema.NewProperties(), slices.Clone(s.Required)
+	for i, branch := range slices.Concat([]*jsonschema.Schema{s}, s.AllOf, s.AnyOf, s.OneOf) {
+		if branch != nil && i > 0 {
+			if name, isLocal := strings.CutPrefix(branch.Ref, "#/$defs/"); isLocal {
+				branch = s.Definitions[name]
+			}
+		}
+		if branch == nil {
+			continue
+		}
+		if branch.Properties != nil {
+			for pair := branch.Properties.Oldest(); pair != nil; pair = pair.Next() {
+				if _, taken := copied.Properties.Get(pair.Key); !taken {
+					copied.Properties.Set(pair.Key, pair.Value)
+				}
+			}
+		}
+		if 0 < i && i <= len(s.AllOf) {
+			for _, name := range branch.Required {
+				if !slices.Contains(copied.Required, name) {
+					copied.Required = append(copied.Required, name)
+				}
+			}
+		}
+	}
+	return &copied
 }
 
 // withItems returns a schema in which every array has items, and whether it differs from s. It
@@ -94,11 +146,11 @@ func withItems(s *jsonschema.Schema) (*jsonschema.Schema, bool) {
 	}
 	copied := *s
 	changed := false
-	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil && len(s.PrefixItems) == 0 {
-		// A schema without a word is written as true, which not all providers take.
+	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil {
+		// OpenAI asks for items beside prefixItems too. A schema without a word is written as true, which not all providers take.
 		copied.Items, changed = &jsonschema.Schema{Description: "any value"}, true
 	}
-	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
+	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.PropertyNames, &copied.ContentSchema, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
 		mended, differs := withItems(*inner)
 		*inner, changed = mended, changed || differs
 	}
