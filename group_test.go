@@ -651,3 +651,27 @@ func TestFairnessBetweenGroups(t *testing.T) {
 	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"search mail"}`))
 	assert.Contains(t, o.last().ToolNames(), "find_mail")
 }
+
+// Groups whose tools cannot be indexed together are indexed one by one, the smallest first: a server
+// whose tools take all the time does not hold the tools of another.
+func TestSmallestGroupIsIndexedFirst(t *testing.T) {
+	s := newServers("evil", "good")
+	s.of["evil"].serve("evil_tool: "+strings.Repeat("Does. ", 1000), "evil_second: Does")
+	var indexed [][]string
+	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		var names []string
+		for _, doc := range docs {
+			names = append(names, doc.Name)
+		}
+		indexed = append(indexed, names)
+		if slices.Contains(names, "evil_tool") {
+			return nil, errors.New("too much")
+		}
+		return toolsearch.Keyword(ctx, docs)
+	}
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, s.config)), selecting("good_tool,evil_tool"))
+	require.NoError(t, o.err)
+	assert.Equal(t, []string{"tool_search", "good_tool"}, o.last().ToolNames())
+	together, alone := []string{"evil_second", "evil_tool", "good_tool"}, []string{"good_tool"}
+	assert.Equal(t, [][]string{together, alone, together}, indexed[len(indexed)-3:], "what was indexed")
+}

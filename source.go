@@ -260,10 +260,13 @@ func (e *editions) start(ctx context.Context, stands []standing, answers []*tool
 // whose tools cannot be compiled costs the others nothing.
 func (e *editions) build(ctx context.Context, b *building) {
 	b.errs = failAll(make([]error, len(b.answers)), b.answers, e.advance(ctx, b.answers))
-	for i, a := range b.answers {
-		alone := make([]*toolsource.Answer, len(b.answers))
-		if alone[i] = a; b.errs[i] != nil && !slices.Equal(alone, b.answers) {
-			b.errs[i] = e.advance(ctx, alone)
+	if len(b.news()) > 1 {
+		for _, i := range b.news() {
+			if b.errs[i] != nil {
+				alone := make([]*toolsource.Answer, len(b.answers))
+				alone[i] = b.answers[i]
+				b.errs[i] = e.advance(ctx, alone)
+			}
 		}
 	}
 	e.mu.Lock()
@@ -275,6 +278,19 @@ func (e *editions) build(ctx context.Context, b *building) {
 	}
 	e.building = nil
 	close(b.done)
+}
+
+// news returns the supplies with new answers, the smallest answer first: should one of them take all
+// the time there is to index it, the smaller ones do not wait for it.
+func (b *building) news() (supplies []int) {
+	size := make([]int, len(b.answers))
+	for i, a := range b.answers {
+		if a != nil {
+			supplies, size[i] = append(supplies, i), a.Size()
+		}
+	}
+	slices.SortStableFunc(supplies, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
+	return supplies
 }
 
 // advance compiles an edition with new answers and makes it current.

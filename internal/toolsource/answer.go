@@ -185,3 +185,13 @@ func (a *Answer) StandIns(b *Answer, keptOfB []int) (tools []tool.BaseTool, kept
 	}
 	return tools, kept
 }
+
+// Size returns about how many bytes the definitions of an answer take.
+func (a *Answer) Size() (size int) {
+	for _, info := range a.infos {
+		if info != nil {
+			size += len(info.Name) + len(info.Desc) + len(schemacheck.JSON(info))
+		}
+	}
+	return size
+}
