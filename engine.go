@@ -257,8 +257,14 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *li
 	if !e.teller.listens() {
 		return
 	}
-	if shown != nil && r.shows(shown.tools) {
-		change.ToolsChanged = true
+	change.ToolsChanged = shown != nil && r.shows(shown.tools)
+	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
+		return
+	}
+	for _, name := range change.Loaded {
+		change.LoadedTokens += r.scope.tokensOf(r.scope.byName[name])
+	}
+	if shown != nil {
 		for _, info := range shown.tools {
 			if info != nil {
 				size, _ := r.measure(info)
@@ -267,12 +273,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *li
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
 	}
-	for _, name := range change.Loaded {
-		change.LoadedTokens += r.scope.tokensOf(r.scope.byName[name])
-	}
-	if len(change.Loaded)+len(change.Unloaded) > 0 || change.ToolsChanged {
-		e.teller.tell(ctx, change)
-	}
+	e.teller.tell(ctx, change)
 }
 
 // note notes the loaded tools in the notebook and in the session, and returns what has changed

@@ -58,8 +58,8 @@ type LoadEvent struct {
 	// refused.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
-	ToolTokens   int // of all definitions in the list of tools; 0 if it did not change
-	ListTokens   int // of the reminder's list of names; 0 if the list of tools did not change
+	ToolTokens   int // of all definitions in the list of tools; 0 where no model call follows
+	ListTokens   int // of the reminder's list of names; 0 without a list, or where no model call follows
 }
 
 // CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change

@@ -106,6 +106,8 @@ func (m *instruments) load(ctx context.Context, e toolsearch.LoadEvent) {
 	m.addTools(ctx, m.unloads, e.Unloaded)
 	if e.ToolsChanged {
 		m.changes.Add(ctx, 1, m.measured)
+	}
+	if e.ToolTokens > 0 {
 		m.tokens.Record(ctx, int64(e.ToolTokens), m.measured)
 	}
 	if len(e.Refused) > 0 { // their names are the model's, and so without number

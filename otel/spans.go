@@ -134,7 +134,7 @@ func (s *spans) load(ctx context.Context, e toolsearch.LoadEvent) {
 	attributes := []attribute.KeyValue{
 		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
 	}
-	if e.ToolsChanged {
+	if e.ToolTokens > 0 {
 		attributes = append(attributes, keyTokens.Int(e.ToolTokens))
 	}
 	s.add(trace.SpanFromContext(ctx), "toolsearch.load", attributes...)
