@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"text/template"
 )
@@ -44,16 +45,20 @@ type run struct {
 
 // A way is a row of the quickstart's closing table.
 type way struct {
-	name     string
-	uncached float64
-	cold     float64
-	warm     float64
+	name                 string
+	uncached, cold, warm cents
+}
+
+// cents is a price as the quickstart prints it, with its percentage.
+type cents struct {
+	value float64
+	text  string
 }
 
 var (
 	catalogLine = regexp.MustCompile(`(?m)^catalog: (\d+) tools`)
 	sawLine     = regexp.MustCompile(`(?m)^  it saw (\d+) tools?`)
-	wayLine     = regexp.MustCompile(`(?m)^  (showing all|Protocol\w+).*?  +(\d+\.\d+)(?: \(\S+ %\))?  +(\d+\.\d+)(?: \(\S+ %\))?  +(\d+\.\d+)(?: \(\S+ %\))?$`)
+	wayLine     = regexp.MustCompile(`(?m)^  (showing all|Protocol\w+).*?  +(\d+\.\d+(?: \(\S+ %\))?)  +(\d+\.\d+(?: \(\S+ %\))?)  +(\d+\.\d+(?: \(\S+ %\))?)$`)
 )
 
 // runQuickstart runs the quickstart and reads its output.
@@ -80,8 +85,10 @@ func runQuickstart(root string) (r run, err error) {
 	}
 	for _, row := range rows {
 		w := way{name: row[1]}
-		for i, field := range []*float64{&w.uncached, &w.cold, &w.warm} {
-			if *field, err = strconv.ParseFloat(row[i+2], 64); err != nil {
+		for i, field := range []*cents{&w.uncached, &w.cold, &w.warm} {
+			value, _, _ := strings.Cut(row[i+2], " ")
+			field.text = row[i+2]
+			if field.value, err = strconv.ParseFloat(value, 64); err != nil {
 				return r, err
 			}
 		}
@@ -178,8 +185,8 @@ func drawPicture(root string) ([]byte, error) {
 	}
 	panels := []panel{
 		beforeAfter("Tools the model sees at a time, at most", quickstart.tools, quickstart.seen),
-		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) float64 { return w.uncached }),
-		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) float64 { return w.warm }),
+		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) cents { return w.uncached }),
+		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) cents { return w.warm }),
 		found,
 	}
 	picture := struct {
@@ -208,18 +215,14 @@ func beforeAfter(title string, before, after int) panel {
 }
 
 // pricePanel shows what each way costs. The first is showing all.
-func pricePanel(title string, ways []way, price func(way) float64) panel {
+func pricePanel(title string, ways []way, price func(way) cents) panel {
 	p := panel{Title: title}
 	most := 0.0
 	for _, w := range ways {
-		most = max(most, price(w))
+		most = max(most, price(w).value)
 	}
 	for i, w := range ways {
-		value := fmt.Sprintf("%.2f", price(w))
-		if i > 0 {
-			value += fmt.Sprintf(" (%+.0f %%)", 100*(price(w)/price(ways[0])-1))
-		}
-		p.Bars = append(p.Bars, bar{w.name, value, fullWidth * price(w) / most, i > 0})
+		p.Bars = append(p.Bars, bar{w.name, price(w).text, fullWidth * price(w).value / most, i > 0})
 	}
 	return p
 }
