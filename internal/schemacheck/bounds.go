@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,8 @@ const (
 	maxOddReferences = 32 // references to anything but a definition; each copies the compiler's state of the schema
 	maxAddresses     = 64 // $id, $anchor and the like
 	maxPatterns      = 200
-	maxPatternSize   = 8000 // instructions, of all patterns together
+	maxPatternSize   = 8000    // instructions, of all patterns together
+	maxParsing       = 1 << 19 // of regexpcost.Parsing, of all patterns together; some 20 ms
 )
 
 var (
@@ -140,6 +142,9 @@ type document struct {
 
 	combined, unnamed int // keywords by which schemas share a value, and by which they share properties
 	unread            int // patterns that cannot be parsed
+
+	parsing int            // the cost of parsing the patterns
+	sizes   map[string]int // instructions of each pattern that can be parsed
 }
 
 // multiplies reports whether the schema may cost too much though its document is within the bounds,
@@ -299,18 +304,30 @@ func (d *document) count(name string, value any) {
 	}
 }
 
-// pattern counts a pattern. A sketch fails on a pattern that cannot be parsed.
+// pattern counts a pattern. It parses each text once, and none when the patterns are beyond a
+// bound. A sketch fails on a pattern that cannot be parsed.
 func (d *document) pattern(text string) {
 	d.patterns++
-	if d.patterns > maxPatterns {
+	if d.patterns > maxPatterns || d.patternSize > maxPatternSize {
 		return
 	}
-	parsed, err := regexpcost.Parse(text)
-	if err != nil {
-		d.unread++
-		return
+	size, known := d.sizes[text]
+	if !known {
+		if d.parsing += regexpcost.Parsing(text); d.parsing > maxParsing {
+			d.patternSize = maxPatternSize + 1
+			return
+		}
+		parsed, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			d.unread++
+			return
+		}
+		if d.sizes == nil {
+			d.sizes = make(map[string]int)
+		}
+		size = regexpcost.Size(parsed)
+		d.sizes[text] = size
 	}
-	size := regexpcost.Size(parsed)
 	if d.patternSize += size; size > regexpcost.Max {
 		d.patternSize = maxPatternSize + 1
 	}

@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
 // The cost of checking arguments against a schema. A state is the schemas that apply to one
@@ -30,6 +28,7 @@ const (
 	regexpUnit  = 32      // instructions of a pattern times bytes of a text, in a step
 	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
 	stringUnit  = 128     // bytes of a string that are compared as fast as a value
+	formatUnit  = 32      // bytes of a string that are checked against a format in a step
 	copyUnit    = 256     // bytes of a string that are copied in a step
 	lookups     = 4       // values of an object that are looked up in a step
 	namesInStep = 4
@@ -42,6 +41,7 @@ type state struct {
 	cost      int64 // of all of them, without the values inside
 	match     int64 // instructions of the patterns that a string is matched against
 	nameMatch int64 // instructions of the patterns that each name is matched against
+	formats   int64 // how many of the schemas demand a format
 	unique    int64 // how many of the schemas demand unique items
 
 	properties map[string]*state
@@ -178,6 +178,9 @@ func (m *machine) state(c counts) (*state, error) {
 		st.match += n * sizeOfPattern(s.Pattern)
 		for pattern := range s.PatternProperties {
 			st.nameMatch += n * sizeOfPattern(pattern)
+		}
+		if s.Format != nil {
+			st.formats += n
 		}
 		if s.UniqueItems {
 			st.unique += n
@@ -351,7 +354,7 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 		c.cost += st.unique * int64(size) * int64(compared) / lookups
 	case string:
 		size += len(v) / stringUnit
-		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit
+		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit + st.formats*int64(len(v))/formatUnit
 	case json.Number:
 		size = numberSize + digits(v)/16
 		c.cost += st.visits * int64(digits(v)+16) / 32 // a schema of integers or with limits parses the number
@@ -367,9 +370,12 @@ type sizedPattern struct {
 
 // patterns compiles the patterns of one schema, each text once: the compiler asks twice.
 type patterns struct {
-	made   map[string]*sizedPattern
-	size   int
-	beyond bool // the patterns are too many or too large
+	sizes map[string]int // of the document
+	made  map[string]*sizedPattern
+}
+
+func newPatterns(d *document) *patterns {
+	return &patterns{sizes: d.sizes, made: make(map[string]*sizedPattern, len(d.sizes))}
 }
 
 // compile is the jsonschema.RegexpEngine. It fails on patterns that Go has no syntax for,
@@ -378,22 +384,13 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if pattern, known := p.made[text]; known {
 		return pattern, nil
 	}
-	parsed, err := regexpcost.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	size := regexpcost.Size(parsed)
-	p.size += size
-	if size > regexpcost.Max || len(p.made) >= maxPatterns || p.size > maxPatternSize {
-		p.beyond = true
-		return nil, errPatterns
+	size, known := p.sizes[text]
+	if !known && text != "" {
+		return nil, errSyntax
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err
-	}
-	if p.made == nil {
-		p.made = make(map[string]*sizedPattern)
 	}
 	p.made[text] = &sizedPattern{pattern, size}
 	return p.made[text], nil

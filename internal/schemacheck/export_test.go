@@ -22,7 +22,7 @@ func Bounds(text string) (sketched, compiled error, wrong bool) {
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(new(patterns).compile)
+	c.UseRegexpEngine(newPatterns(&d).compile)
 	if err := c.AddResource(schemaURL, definition); err != nil {
 		return sketched, err, true
 	}

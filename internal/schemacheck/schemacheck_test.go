@@ -79,6 +79,13 @@ func attacks() []attack {
 	patterns := func(n, size int) string {
 		return `"properties":{` + list(n, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{%d}$"}`, i, i, size) }) + `}}`
 	}
+	classes := func(n, size int, class string) string {
+		return `{"type":"object","patternProperties":{` + list(n, func(i int) string { return fmt.Sprintf(`"^%d%s$":{"type":"string"}`, i, strings.Repeat(class, size)) }) + `}}`
+	}
+	formats := func(n int, format string) string {
+		return draft7 + `"properties":{"q":{"allOf":[` + list(n, func(int) string { return `{"format":"` + format + `"}` }) + `]}}}`
+	}
+	long := func(text string) string { return `{"q":"` + strings.Repeat(text, 1_000_000/len(text)) + `"}` }
 	return []attack{
 		{"names by reference", referred(4000, `{"required":[`+names(20_000)+`]}`), `{}`, unchecked},
 		{"fewer names by fewer references", referred(400, `{"required":[`+names(5000)+`]}`), `{}`, unchecked},
@@ -139,6 +146,22 @@ func attacks() []attack {
 			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, unchecked},
 		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
 		{"a pattern that Go has no syntax for", property(`{"pattern":"(?=x)y"}`), `{"q":"y"}`, unchecked},
+		{"patterns of classes of letters", classes(20, 380, `[\\pL\\pS]`), `{}`, unchecked},
+		{"a few patterns of classes of letters", classes(20, 2, `[\\pL\\pS]`), `{"1éx":1}`, "/1éx: got number, want string"},
+		{"many patterns of a class of letters", classes(110, 1, `\\PL`), `{}`, ""},
+		{"classes of letters in branches that become one class", property(`{"pattern":"` + strings.Repeat(`\\pL|`, 120) + `x"}`), `{"q":"y"}`, ""},
+		{"more of such branches", property(`{"pattern":"` + strings.Repeat(`\\pL|`, 20_000) + `x"}`), `{"q":"y"}`, unchecked},
+		{"a long pattern of classes", property(`{"pattern":"` + strings.Repeat(`\\PL`, 24_000) + `"}`), `{"q":"x"}`, unchecked},
+		{"a long pattern of ranges of any case", property(`{"pattern":"(?i)` + strings.Repeat(`[B-\\x{1e942}]`, 8000) + `"}`), `{"q":"x"}`, unchecked},
+		{"ranges of any case", property(`{"pattern":"(?i)^` + strings.Repeat(`[B-\\x{1e942}]`, 4) + `$"}`), `{"q":"x"}`, "/q: 'x' does not match pattern"},
+		{"a pattern of short repetitions", property(`{"pattern":"` + strings.Repeat(`a{2}`, 8000) + `"}`), `{"q":"x"}`, unchecked},
+		{"ranges of Han", property(`{"pattern":"^[一-龥\\p{Han}]+$"}`), `{"q":"中文x"}`, "/q: '中文x' does not match pattern"},
+		{"a format of pointers by branches", formats(24, "json-pointer"), long("/~0"), unchecked},
+		{"a format of templates by branches", formats(24, "uri-template"), long("é"), unchecked},
+		{"a format of references by branches", formats(24, "uri-reference"), long("é"), unchecked},
+		{"two formats of a long text", formats(2, "uri-reference"), long("é"), ""},
+		{"two formats of long pointers", formats(2, "json-pointer"), long("/~0"), ""},
+		{"formats of a short text", formats(24, "email"), `{"q":"x"}`, "/q: 'x' is not valid email"},
 		{"an address that is not there", property(`{"$ref":"https://example.com/schema"}`), `{"q":"y"}`, unchecked},
 		{"values below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
 			list(5000, func(i int) string { return fmt.Sprint(i) }) + `]}},"$defs":{"a":{}}}`, `{}`, ""},
@@ -226,6 +249,25 @@ func BenchmarkWorst(b *testing.B) {
 			b.Logf("the slowest is %q, and %q takes most memory", slowest.name, largest.name)
 		})
 	}
+}
+
+// The memory for schemas is bounded if their patterns have large classes.
+func TestMemoryOfClasses(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var c schemacheck.Checker
+	for doc := range 100 {
+		problem, err := c.Problem(t.Context(), doc, toolWith(t, `{"type":"object","patternProperties":{`+
+			list(10, func(i int) string { return fmt.Sprintf(`"^%d_%d%s$":false`, doc, i, strings.Repeat(`\\PL`, 12)) })+`}}`), `{}`)
+		require.NoError(t, err)
+		require.Empty(t, problem)
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(80<<20), "bytes kept of 100 schemas of 120 classes")
+	runtime.KeepAlive(&c)
 }
 
 // The report is the same each time, even of very many problems.

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
 // Sketches of schemas. A sketch is what the compiler makes of a schema, as far as the cost of a
@@ -40,6 +38,7 @@ type sketch struct {
 	root      any
 	id        string // the keyword of an address
 	draft     int
+	sizes     map[string]int                // of the patterns that can be parsed
 	made      map[string]*jsonschema.Schema // by JSON pointer
 	bases     map[string]*url.URL           // the addresses of the parts that have one, by JSON pointer
 	addresses map[string]string             // JSON pointers by address, without or with an anchor
@@ -54,7 +53,7 @@ func sketchOf(definition any, d *document) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	k := &sketch{
-		root: definition, id: "$id", draft: 2020, made: make(map[string]*jsonschema.Schema, d.objects),
+		root: definition, id: "$id", draft: 2020, sizes: d.sizes, made: make(map[string]*jsonschema.Schema, d.objects),
 		bases: map[string]*url.URL{"": base}, addresses: map[string]string{schemaURL: ""},
 	}
 	if object, ok := definition.(map[string]any); ok {
@@ -322,12 +321,11 @@ func (k *sketch) named(value any, at, name string) map[string]*jsonschema.Schema
 
 // pattern returns a pattern that has a size and matches nothing.
 func (k *sketch) pattern(text string) jsonschema.Regexp {
-	parsed, err := regexpcost.Parse(text)
-	if err != nil {
+	size, known := k.sizes[text]
+	if !known && text != "" {
 		k.fail(errSyntax)
-		return &sizedPattern{}
 	}
-	return &sizedPattern{size: regexpcost.Size(parsed)}
+	return &sizedPattern{size: size}
 }
 
 func rational(value any) *big.Rat {
