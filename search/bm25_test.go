@@ -433,7 +433,7 @@ func TestBM25Wholes(t *testing.T) {
 // An identifier of a query is no words, unless the query has nothing else.
 func TestBM25Identifiers(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
-		doc("get_walnut", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de"),
+		doc("get_walnut", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de, 12345678 or deadbeef"),
 		doc("close_account", "Of a customer"),
 		doc("run_c", "Compiles"),
 		doc("read_v20", "C or R"),
@@ -447,6 +447,14 @@ func TestBM25Identifiers(t *testing.T) {
 		{"account 9123a4b056c7d890e1f2a3f4", []int{1}, "runs of hexadecimal digits"},
 		{"account 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID"},
 		{"account deadbe3f-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID of few numbers"},
+		{"account 12345678-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID that begins with digits"},
+		{"account deadbeef-a4b0-56c7-d890-e1f2a3f4c0de", []int{1}, "a UUID that begins with letters"},
+		{"account DEADBEEF-A4B0-56C7-D890-E1F2A3F4C0DE.", []int{1}, "a UUID in capitals"},
+		{"account x-12345678-1234-5678-1234-567812345678-20de", []int{1}, "a UUID of digits alone, between hyphens"},
+		{"12345678-a4b0-56c7-d890-e1f2a3f4c0de", []int{0}, "a UUID alone"},
+		{"account 12345678-a4b0-56c7-d890-e1f2a3f4c0de5", []int{0, 1}, "a group of 13 digits is of no UUID"},
+		{"account 12345678-a4b0", []int{1, 0}, "two groups are no UUID"},
+		{"account deadbeef", []int{1, 0}, "letters alone are a word"},
 		{"account d3e4b7c9", []int{1}, "letters and digits in turns"},
 		{"account d b c", []int{1}, "single letters"},
 		{"account, e-mail", []int{1, 4}, "a single letter beside its word"},

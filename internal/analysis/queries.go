@@ -99,6 +99,7 @@ func isOfWord(r rune) bool { return ClassOf(r) != NoLetter && ClassOf(r) != Ideo
 //
 //	a run of letters and digits that changes between the two 4 times    9x8y7z
 //	8 hexadecimal digits or more, both letters and decimal digits       c03f2a1b
+//	a UUID, whatever its first digits are                               deadbeef-a4b0-56c7-d890-e1f2a3f4b5c6
 //	what follows these after hyphens                                    -a4b0-56c7d890e1f2
 //
 // A single letter from A to Z is no word either, but joins its neighbour ("e mail" ~ "email").
@@ -122,7 +123,7 @@ func NextIdentifier(text string, i int) (start, end int) {
 			continue
 		}
 		end := asciiRunEnd(text, i)
-		if !isIdentifier(text[i:end]) {
+		if !isIdentifier(text[i:end]) && !beginsWithUUID(text[i:]) {
 			i = end
 			continue
 		}
@@ -152,14 +153,38 @@ func isIdentifier(run string) bool {
 	switches, isHex := 0, true
 	for i := range len(run) {
 		isDigit := byteClasses[run[i]] == Digit
-		if !isDigit && (run[i]|0x20) > 'f' {
-			isHex = false
-		}
+		isHex = isHex && isHexDigit(run[i])
 		if i > 0 && isDigit != (byteClasses[run[i-1]] == Digit) {
 			switches++
 		}
 	}
 	return switches >= minSwitches || isHex && switches > 0 && len(run) >= minHexDigits
+}
+
+// beginsWithUUID reports whether a text begins with groups of 8, 4, 4, 4 and 12 hexadecimal
+// digits, with hyphens between them (RFC 9562, section 4).
+func beginsWithUUID(text string) bool {
+	const length = len("00000000-0000-0000-0000-000000000000")
+	if len(text) < length || len(text) > length && isASCIIWord(text[length]) {
+		return false
+	}
+	for i := range length {
+		switch i {
+		case 8, 13, 18, 23:
+			if text[i] != '-' {
+				return false
+			}
+		default:
+			if !isHexDigit(text[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isHexDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
 // IsSingleLetter reports whether a term is a letter from A to Z.
