@@ -246,10 +246,7 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
-		lexicon: lexicon.BuiltIn, options: o, all: all, docs: docs, docOf: docOf,
-	}
-	if o.Lexicon != nil {
-		x.lexicon = o.Lexicon.tables
+		lexicon: o.Lexicon.tables(), options: o, all: all, docs: docs, docOf: docOf,
 	}
 	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
 		x.field[i] = Field{

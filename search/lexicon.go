@@ -16,8 +16,18 @@ const (
 )
 
 // A Lexicon says what words of a query stand for: those that are built in, and a company's own,
-// which come first. ParseLexicon reads one. It never changes, and is safe for concurrent use.
-type Lexicon struct{ tables *lexicon.Lexicon }
+// which come first. ParseLexicon reads one. The zero Lexicon has no words of a company. A Lexicon
+// never changes, and is safe for concurrent use.
+type Lexicon struct{ own *lexicon.Lexicon }
+
+// tables returns the lexicon with the words that are built in, which are all that nil and the zero
+// Lexicon have.
+func (l *Lexicon) tables() *lexicon.Lexicon {
+	if l == nil || l.own == nil {
+		return lexicon.BuiltIn
+	}
+	return l.own
+}
 
 // ParseLexicon reads a company's own lexicon. A line that begins with "#" is a comment, and a line
 // "== name" begins a section:
@@ -33,11 +43,11 @@ type Lexicon struct{ tables *lexicon.Lexicon }
 //
 // The error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
-	tables, err := lexicon.Parse(text)
+	own, err := lexicon.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return &Lexicon{tables}, nil
+	return &Lexicon{own}, nil
 }
 
 // A LexiconFinding is a line of a company's own lexicon that does nothing.
@@ -54,7 +64,7 @@ func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding,
 		return nil, err
 	}
 	var findings []LexiconFinding
-	for _, f := range l.tables.Findings(func(term string) bool { _, known := x.ids[term]; return known }) {
+	for _, f := range l.tables().Findings(func(term string) bool { _, known := x.ids[term]; return known }) {
 		findings = append(findings, LexiconFinding(f))
 	}
 	return findings, nil

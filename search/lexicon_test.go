@@ -73,6 +73,26 @@ func TestLexiconOwn(t *testing.T) {
 	assert.Equal(t, []int{4}, bestOf(t, own, search.ParseQuery("天气")), "a word of the lexicon of every index")
 }
 
+// The zero Lexicon has no words of a company: searches find and explain what they do without it.
+func TestLexiconZero(t *testing.T) {
+	docs := []search.Document{doc("remove_directory", ""), doc("get_weather", "Of a city")}
+	zero := &search.Lexicon{}
+	with := bm25Catalog(t, search.BM25Options{Lexicon: zero}, docs...)
+	without := bm25Catalog(t, search.BM25Options{}, docs...)
+	for query, want := range map[string]int{"erase dir": 0, "weather": 1, "天气": 1} {
+		q := search.ParseQuery(query)
+		assert.Equal(t, []int{want}, bestOf(t, with, q), "%q", query)
+		got, err := with.(search.Explainer).Explain(t.Context(), q, want)
+		require.NoError(t, err)
+		same, err := without.(search.Explainer).Explain(t.Context(), q, want)
+		require.NoError(t, err)
+		assert.Equal(t, same, got, "%q", query)
+	}
+	findings, err := zero.Check(t.Context(), docs)
+	require.NoError(t, err)
+	assert.Empty(t, findings)
+}
+
 func TestParseLexiconErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a b":                                       "line 1: a line before the first section",
