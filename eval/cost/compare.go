@@ -1,8 +1,10 @@
 package cost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -92,8 +94,10 @@ type Report struct {
 	Best Way
 	// BestText is the same among the ways that need no native search.
 	BestText Way
-	// BreakEven is the number of tools from which on Best costs less than showing all; 0 means
-	// that it never does in this catalog.
+	// BreakEven is the number of tools from which on Best costs less than showing all, in parts of
+	// the catalog that grow by a tool at a time and have the tools that are called; 0 means that it
+	// never does in this catalog. Where showing all costs Slack more than Best in any part that was
+	// played, larger parts are not played.
 	BreakEven int
 	// Advice says it in a sentence or two.
 	Advice string
@@ -106,17 +110,15 @@ const Slack = 0.05
 // allows, and recommends one. It fails if there are no tools that a script can call, or if ctx is
 // done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
-	return compare(ctx, p, len(tools), func(n int) (part, error) {
-		some := part{tools: spread(tools, n)}
-		for _, shape := range shapes {
-			c := Script(some.tools, shape)
-			if len(c.Steps) == 0 {
-				return part{}, fmt.Errorf("cost: none of %d tools can be called with example arguments, or no calls are asked for", n)
-			}
-			some.conversations = append(some.conversations, scenario{shape, c})
+	var scenarios []scenario
+	for _, shape := range shapes {
+		c := Script(tools, shape)
+		if len(c.Steps) == 0 {
+			return nil, fmt.Errorf("cost: no tool of the catalog's %d can be called with example arguments, or no calls are asked for", len(tools))
 		}
-		return some, nil
-	})
+		scenarios = append(scenarios, scenario{shape, c})
+	}
+	return compare(ctx, tools, p, scenarios)
 }
 
 // A Check is what a run was billed, beside what is computed for the same run in the same way. How
@@ -133,24 +135,11 @@ type Check struct {
 // thought besides its calls is taken from the log. CompareLog fails if the catalog has none of the
 // tools that the runs call.
 func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
-	needed := make(map[string]bool) // by the runs
+	var recorded []scenario
 	for _, run := range runs {
-		for _, name := range run.Conversation.Loaded {
-			needed[name] = true
-		}
-		for _, step := range run.Conversation.Steps {
-			needed[step.Tool] = true
-		}
+		recorded = append(recorded, scenario{Conversation: run.Conversation})
 	}
-	var called, others []*schema.ToolInfo
-	for _, info := range tools {
-		if needed[info.Name] {
-			called = append(called, info)
-		} else {
-			others = append(others, info)
-		}
-	}
-	if len(called) == 0 {
+	if least, _ := nested(tools, recorded); least == 0 {
 		return nil, fmt.Errorf("cost: the log calls none of the catalog's %d tools", len(tools))
 	}
 	var scenarios []scenario
@@ -165,12 +154,7 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 		}
 		scenarios, checks = append(scenarios, s), append(checks, check)
 	}
-	report, err := compare(ctx, p, len(tools), func(n int) (part, error) {
-		if n == len(tools) {
-			return part{tools, scenarios}, nil
-		}
-		return part{slices.Concat(called, spread(others, max(0, n-len(called)))), scenarios}, nil
-	})
+	report, err := compare(ctx, tools, p, scenarios)
 	if err != nil {
 		return nil, err
 	}
@@ -212,47 +196,36 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, p *Provider) (s
 	return s, check, err
 }
 
-// A part is some tools of a catalog, and conversations that call them.
-type part struct {
-	tools         []*schema.ToolInfo
-	conversations []scenario
-}
-
 type scenario struct {
 	Shape
 	Conversation
 }
 
-// compare compares conversations over a catalog of n tools, of which partOf returns as many as it is
-// asked for.
-func compare(ctx context.Context, p *Provider, n int, partOf func(n int) (part, error)) (*Report, error) {
-	all, err := partOf(n)
-	if err != nil {
-		return nil, err
-	}
-	report := &Report{Provider: *p, Tools: n, Ways: Ways(p)}
-	for _, info := range all.tools {
+// compare compares conversations over a catalog.
+func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenarios []scenario) (report *Report, err error) {
+	report = &Report{Provider: *p, Tools: len(tools), Ways: Ways(p)}
+	for _, info := range tools {
 		report.Tokens += definitionTokens(info)
 	}
-	if report.Rows, err = all.play(ctx, p, report.Ways); err != nil {
+	if report.Rows, err = play(ctx, tools, p, report.Ways, scenarios); err != nil {
 		return nil, err
 	}
 	report.Best = report.choose(func(Way) bool { return true })
 	native, hasNative := p.native()
 	report.BestText = report.choose(func(w Way) bool { return w.All || !hasNative || w.Protocol != native })
-	if report.BreakEven, err = breakEven(ctx, p, n, partOf, report.Best); err != nil {
+	if report.BreakEven, err = report.breakEven(ctx, tools, scenarios); err != nil {
 		return nil, err
 	}
 	report.Advice = report.advice()
 	return report, nil
 }
 
-// play plays the conversations in every way.
-func (t *part) play(ctx context.Context, p *Provider, ways []Way) (rows []Row, err error) {
-	for _, c := range t.conversations {
+// play plays conversations over tools in every way.
+func play(ctx context.Context, tools []*schema.ToolInfo, p *Provider, ways []Way, scenarios []scenario) (rows []Row, err error) {
+	for _, c := range scenarios {
 		row := Row{Shape: c.Shape}
 		for _, way := range ways {
-			o, err := outcome(ctx, t.tools, p, way, c.Conversation)
+			o, err := outcome(ctx, tools, p, way, c.Conversation)
 			if err != nil {
 				return nil, err
 			}
@@ -308,40 +281,80 @@ func (r *Report) choose(isAllowed func(Way) bool) Way {
 	return Way{All: true}
 }
 
-// breakEven returns the smallest number of tools, of n, for which a way costs less than showing
-// all. The more tools, the more hiding them saves, so it is searched by halves.
-func breakEven(ctx context.Context, p *Provider, n int, partOf func(n int) (part, error), way Way) (int, error) {
-	if way.All {
+// breakEven finds BreakEven, in parts of the catalog that grow, each within the next.
+//
+// The more tools, the more it costs to show them all. What Best costs goes up and down a little,
+// by what its searches find among more tools. So the number is searched by halves, and then each
+// part above it is played until showing all costs clearly more than Best ever cost.
+func (r *Report) breakEven(ctx context.Context, tools []*schema.ToolInfo, scenarios []scenario) (int, error) {
+	if r.Best.All {
 		return 0, nil
 	}
+	least, partOf := nested(tools, scenarios)
+	most := r.Price(r.Best) // that Best cost
 	var failed error
-	ways := []Way{{All: true}, way}
-	least := 1 + sort.Search(n, func(i int) bool {
-		some, err := partOf(i + 1)
-		var rows []Row
-		if err == nil {
-			rows, err = some.play(ctx, p, ways)
-		}
+	prices := func(n int) (all, best float64) {
+		ways := []Way{{All: true}, r.Best}
+		rows, err := play(ctx, partOf(n), &r.Provider, ways, scenarios)
 		if err != nil {
 			failed = err
-			return true
 		}
 		played := Report{Rows: rows}
-		return played.Price(way) < played.Price(ways[0])
-	})
-	if least > n {
-		least = 0
+		all, best = played.Price(ways[0]), played.Price(r.Best)
+		most = max(most, best)
+		return all, best
 	}
-	return least, failed
+	from := least + sort.Search(len(tools)-least+1, func(i int) bool {
+		all, best := prices(least + i)
+		return failed != nil || best < all
+	})
+	for n := from; n <= len(tools) && failed == nil; n++ {
+		all, best := prices(n)
+		if best >= all {
+			from = n + 1
+		}
+		if all > most*(1+Slack) {
+			break
+		}
+	}
+	if from > len(tools) {
+		from = 0
+	}
+	return from, failed
 }
 
-// spread returns n of the tools, from all parts of the list.
-func spread(tools []*schema.ToolInfo, n int) []*schema.ToolInfo {
-	some := make([]*schema.ToolInfo, n)
-	for i := range some {
-		some[i] = tools[i*len(tools)/n]
+// nested returns parts of a catalog. partOf returns the part of n tools, in the catalog's order:
+// first the least tools that the conversations call, and then others from everywhere in the list.
+// A part has all tools of a smaller part, so that two parts differ in nothing but their size.
+func nested(tools []*schema.ToolInfo, scenarios []scenario) (least int, partOf func(n int) []*schema.ToolInfo) {
+	isCalled := make(map[string]bool)
+	for _, s := range scenarios {
+		for _, name := range s.Loaded {
+			isCalled[name] = true
+		}
+		for _, step := range s.Steps {
+			isCalled[step.Tool] = true
+		}
 	}
-	return some
+	var called, others []int // places in the list
+	for i, info := range tools {
+		if isCalled[info.Name] {
+			called = append(called, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	// Numbers in the order of their reversed bits halve the list again and again.
+	slices.SortFunc(others, func(a, b int) int { return cmp.Compare(bits.Reverse(uint(a)), bits.Reverse(uint(b))) })
+	order := slices.Concat(called, others)
+	return len(called), func(n int) []*schema.ToolInfo {
+		places := slices.Sorted(slices.Values(order[:n]))
+		part := make([]*schema.ToolInfo, n)
+		for i, place := range places {
+			part[i] = tools[place]
+		}
+		return part
+	}
 }
 
 var goNames = map[toolsearch.Protocol]string{

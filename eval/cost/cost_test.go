@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	orderedmap "github.com/wk8/go-ordered-map/v2"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
@@ -30,6 +32,12 @@ func quickstart(t *testing.T) (infos []*schema.ToolInfo) {
 		infos = append(infos, info)
 	}
 	return infos
+}
+
+// some returns n of the tools, from everywhere in the list.
+func some(tools []*schema.ToolInfo, n int) []*schema.ToolInfo {
+	_, partOf := nested(tools, nil)
+	return partOf(n)
 }
 
 func provider(t *testing.T, name string) *Provider {
@@ -278,7 +286,7 @@ func TestReplayFails(t *testing.T) {
 	_, err = Compare(ctx, Tools(2, 50), provider(t, "openai"), Shapes)
 	assert.ErrorIs(t, err, context.Canceled)
 	_, err = Compare(t.Context(), nil, provider(t, "openai"), Shapes)
-	assert.ErrorContains(t, err, "none of 0 tools")
+	assert.ErrorContains(t, err, "no tool of the catalog's 0")
 }
 
 func TestScript(t *testing.T) {
@@ -319,7 +327,7 @@ func TestSizes(t *testing.T) {
 }
 
 // A recommendation costs at most 5 % more than the best way on the scripted conversations, and
-// from the break-even on less than showing all.
+// from the break-even on, in every part of the catalog, less than showing all.
 func TestRecommendation(t *testing.T) {
 	shapes := []Shape{{1000, 4, 1, 20}, {8_000, 4, 2, 20}}
 	catalogs := map[string][]*schema.ToolInfo{"quickstart": quickstart(t), "small": Tools(8, 60), "large": Tools(40, 150)}
@@ -340,16 +348,56 @@ func TestRecommendation(t *testing.T) {
 			}
 			assert.Contains(t, r.Advice, goNames[r.Best.Protocol])
 			require.Positive(t, r.BreakEven, "%s, %s", name, p.Name)
-			for n, pays := range map[int]bool{r.BreakEven: true, r.BreakEven - 1: false} {
-				if n == 0 {
-					continue
-				}
-				some, err := Compare(t.Context(), spread(tools, n), &p, shapes)
+			var scenarios []scenario
+			for _, shape := range shapes {
+				scenarios = append(scenarios, scenario{shape, Script(tools, shape)})
+			}
+			least, partOf := nested(tools, scenarios)
+			for n := max(least, r.BreakEven-3); n <= len(tools); n++ {
+				rows, err := play(t.Context(), partOf(n), &p, []Way{{All: true}, r.Best}, scenarios)
 				require.NoError(t, err)
-				assert.Equal(t, pays, some.Price(r.Best) < some.Price(Way{All: true}), "%s, %s: %d tools", name, p.Name, n)
+				part := Report{Rows: rows}
+				pays := part.Price(r.Best) < part.Price(Way{All: true})
+				switch {
+				case n >= r.BreakEven:
+					assert.True(t, pays, "%s, %s: %d tools, of which hiding pays from %d on", name, p.Name, n, r.BreakEven)
+				case n == r.BreakEven-1:
+					assert.False(t, pays, "%s, %s: %d tools", name, p.Name, n)
+				}
 			}
 		}
 	}
+}
+
+// A catalog most of whose tools no example can call is priced by the tools that can be called.
+func TestCompareWithFewCallableTools(t *testing.T) {
+	tools := Tools(40, 3_000)
+	for _, info := range tools[:28] {
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{
+			Type: "object", Required: []string{"id"},
+			Properties: orderedmap.New[string, *jsonschema.Schema](orderedmap.WithInitialData(
+				orderedmap.Pair[string, *jsonschema.Schema]{Key: "id", Value: &jsonschema.Schema{Type: "string", Pattern: "^[0-9]{4}$"}})),
+		})
+	}
+	_, ok := argumentsFor(tools[0])
+	require.False(t, ok, "a tool that no example can call")
+	r, err := Compare(t.Context(), tools, provider(t, "none"), Shapes[:1])
+	require.NoError(t, err)
+	assert.False(t, r.Best.All)
+	assert.Positive(t, r.BreakEven)
+}
+
+// Parts have the tools that are called, and each has all tools of the parts before it.
+func TestNested(t *testing.T) {
+	tools := Tools(37, 40)
+	scenarios := []scenario{{Conversation: Conversation{Loaded: []string{tools[30].Name}, Steps: []Step{{Tool: tools[4].Name}, {Tool: "own"}}}}}
+	least, partOf := nested(tools, scenarios)
+	assert.Equal(t, 2, least)
+	assert.Equal(t, []*schema.ToolInfo{tools[4], tools[30]}, partOf(2))
+	for n := least; n < len(tools); n++ {
+		assert.Subset(t, partOf(n+1), partOf(n))
+	}
+	assert.Equal(t, tools, partOf(len(tools)), "in the catalog's order")
 }
 
 func TestProviders(t *testing.T) {

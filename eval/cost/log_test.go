@@ -88,7 +88,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 
 // What a program logs gives the conversation that it played, and a bill like its provider's.
 func TestReadLog(t *testing.T) {
-	tools := spread(quickstart(t), 60)
+	tools := some(quickstart(t), 60)
 	c := Script(tools, Shape{History: 3000, Calls: 7, Loads: 3, Result: 120})
 	c.System = 100
 	clock := &schema.ToolInfo{Name: "clock", Desc: "The time"}
