@@ -111,15 +111,20 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	copied := *s
 	copied.AnyOf, copied.OneOf, copied.AllOf, copied.Not = nil, nil, nil, nil
 	copied.Properties, copied.Required = jsonschema.NewProperties(), slices.Clone(s.Required)
+	read, required := make(map[*jsonschema.Schema]bool), make(map[string]bool)
+	for _, name := range s.Required {
+		required[name] = true
+	}
 	for i, branch := range slices.Concat([]*jsonschema.Schema{s}, s.AllOf, s.AnyOf, s.OneOf) {
 		if branch != nil && i > 0 {
 			if name, isLocal := strings.CutPrefix(branch.Ref, "#/$defs/"); isLocal {
 				branch = s.Definitions[name]
 			}
 		}
-		if branch == nil {
+		if branch == nil || read[branch] { // many may refer to the same
 			continue
 		}
+		read[branch] = true
 		if branch.Properties != nil {
 			for pair := branch.Properties.Oldest(); pair != nil; pair = pair.Next() {
 				if _, taken := copied.Properties.Get(pair.Key); !taken {
@@ -129,7 +134,8 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 		}
 		if 0 < i && i <= len(s.AllOf) {
 			for _, name := range branch.Required {
-				if !slices.Contains(copied.Required, name) {
+				if !required[name] {
+					required[name] = true
 					copied.Required = append(copied.Required, name)
 				}
 			}
