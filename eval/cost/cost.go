@@ -1,7 +1,7 @@
 // Package cost tells what a conversation costs, the provider's prompt cache included.
 //
 // Hiding tools makes every request smaller, but a bill counts more than size. Providers bill the
-// part of a prompt that they have just read at a tenth to a half, and a prompt is the tools, then
+// part of a prompt that they have just read at a fiftieth to a fifth, and a prompt is the tools, then
 // the system message, then the messages. A tool list that grows ends the shared part before the
 // messages, so that every load bills the whole history anew. Which way to show tools is
 // cheapest depends on the provider, the catalog, the length of the history and the number of
