@@ -14,7 +14,6 @@ import (
 	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	orderedmap "github.com/wk8/go-ordered-map/v2"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
@@ -373,11 +372,9 @@ func TestRecommendation(t *testing.T) {
 func TestCompareWithFewCallableTools(t *testing.T) {
 	tools := Tools(40, 3_000)
 	for _, info := range tools[:28] {
-		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{
-			Type: "object", Required: []string{"id"},
-			Properties: orderedmap.New[string, *jsonschema.Schema](orderedmap.WithInitialData(
-				orderedmap.Pair[string, *jsonschema.Schema]{Key: "id", Value: &jsonschema.Schema{Type: "string", Pattern: "^[0-9]{4}$"}})),
-		})
+		parameters := &jsonschema.Schema{Type: "object", Required: []string{"id"}, Properties: jsonschema.NewProperties()}
+		parameters.Properties.Set("id", &jsonschema.Schema{Type: "string", Pattern: "^[0-9]{4}$"})
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(parameters)
 	}
 	_, ok := argumentsFor(tools[0])
 	require.False(t, ok, "a tool that no example can call")
