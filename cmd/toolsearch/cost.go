@@ -291,7 +291,7 @@ func (c *command) printCost(r *cost.Report) error {
 	if err := c.printChecks(r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 400))
+	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 800))
 	return err
 }
 

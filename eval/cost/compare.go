@@ -91,6 +91,7 @@ type Report struct {
 
 	// Best is the way to take. It costs at most 5 % more than the cheapest of Ways over all
 	// conversations together, cold and warm: of the ways that cost so little, Best is the first.
+	// For a conversation alone another way may be cheaper: Advice names it if Best costs Slack more.
 	Best Way
 	// BestText is the same among the ways that need no native search.
 	BestText Way
@@ -263,22 +264,19 @@ func (r *Report) Price(way Way) (sum float64) {
 
 // choose returns the first of the ways that cost at most Slack more than the cheapest.
 func (r *Report) choose(isAllowed func(Way) bool) Way {
-	var allowed []Way
-	least := -1.0
-	for _, way := range r.Ways {
-		if isAllowed(way) {
-			allowed = append(allowed, way)
-			if price := r.Price(way); least < 0 || price < least {
-				least = price
-			}
-		}
-	}
+	allowed := slices.DeleteFunc(slices.Clone(r.Ways), func(way Way) bool { return !isAllowed(way) })
+	least := r.Price(r.cheapest(allowed))
 	for _, way := range allowed {
 		if r.Price(way) <= least*(1+Slack) {
 			return way
 		}
 	}
 	return Way{All: true}
+}
+
+// cheapest returns the cheapest of some ways.
+func (r *Report) cheapest(ways []Way) Way {
+	return slices.MinFunc(ways, func(a, b Way) int { return cmp.Compare(r.Price(a), r.Price(b)) })
 }
 
 // breakEven finds BreakEven, in parts of the catalog that grow, each within the next.
@@ -366,25 +364,72 @@ var goNames = map[toolsearch.Protocol]string{
 
 // advice says which way to take.
 func (r *Report) advice() string {
-	with := fmt.Sprintf("With %s and these %d tools: ", r.Provider.Model, r.Tools)
-	if r.Best.All {
-		return with + "show them all; hiding them does not pay in these conversations."
+	exceptions := r.exceptions()
+	these := fmt.Sprintf("these %d tools", r.Tools)
+	if r.Tools == 1 {
+		these = "this tool"
 	}
 	var b strings.Builder
-	b.WriteString(with + goNames[r.Best.Protocol])
-	if r.Best != r.BestText {
-		fmt.Fprintf(&b, " if the model's adapter is %s", r.Provider.With)
-	}
-	if r.BreakEven > 0 {
+	fmt.Fprintf(&b, "With %s and %s: ", r.Provider.Model, these)
+	b.WriteString(r.advised(r.Best))
+	switch {
+	case r.Best.All && exceptions == "":
+		b.WriteString("; hiding does not pay in these conversations")
+	case r.BreakEven == 1:
+		b.WriteString(", from 1 tool on")
+	case r.BreakEven > 1:
 		fmt.Fprintf(&b, ", from %d tools on", r.BreakEven)
 	}
 	b.WriteString(".")
-	switch {
-	case r.Best == r.BestText:
-	case r.BestText.All:
-		b.WriteString(" With another adapter: show them all.")
-	default:
-		fmt.Fprintf(&b, " With another adapter: %s.", goNames[r.BestText.Protocol])
+	if r.Best != r.BestText {
+		fmt.Fprintf(&b, " With another adapter: %s.", r.advised(r.BestText))
+	}
+	b.WriteString(exceptions)
+	return b.String()
+}
+
+// advised returns the words for a way, with the adapter that it needs.
+func (r *Report) advised(way Way) string {
+	if way.All && r.Tools == 1 {
+		return "show it"
+	}
+	if way.All {
+		return "show them all"
+	}
+	if native, ok := r.Provider.native(); ok && way.Protocol == native {
+		return fmt.Sprintf("%s if the model's adapter is %s", goNames[way.Protocol], r.Provider.With)
+	}
+	return goNames[way.Protocol]
+}
+
+// maxExceptions is how many conversations a sentence of the advice names.
+const maxExceptions = 3
+
+// exceptions returns a sentence for each way that is to be taken instead of Best for some
+// conversations, because Best costs Slack more there than the cheapest way.
+func (r *Report) exceptions() string {
+	shapes := make(map[Way][]string)
+	for _, row := range r.Rows {
+		alone := Report{Ways: r.Ways, Rows: []Row{row}}
+		way, shape := alone.choose(func(Way) bool { return true }), "("+row.Shape.String()+")"
+		if alone.Price(r.Best) > alone.Price(alone.cheapest(r.Ways))*(1+Slack) && !slices.Contains(shapes[way], shape) {
+			shapes[way] = append(shapes[way], shape)
+		}
+	}
+	var b strings.Builder
+	for _, way := range r.Ways {
+		list := shapes[way]
+		if len(list) == 0 {
+			continue
+		}
+		if more := len(list) - maxExceptions; more > 0 {
+			list = append(list[:maxExceptions:maxExceptions], fmt.Sprintf("%d more", more))
+		}
+		named := list[0]
+		if last := len(list) - 1; last > 0 {
+			named = strings.Join(list[:last], ", ") + " and " + list[last]
+		}
+		fmt.Fprintf(&b, " For conversations like %s: %s.", named, r.advised(way))
 	}
 	return b.String()
 }

@@ -397,6 +397,40 @@ func TestNested(t *testing.T) {
 	assert.Equal(t, tools, partOf(len(tools)), "in the catalog's order")
 }
 
+// The advice names another way for conversations for which the recommended way is too dear.
+func TestAdvice(t *testing.T) {
+	all, dispatch, add := Way{All: true}, Way{Protocol: toolsearch.ProtocolDispatch}, Way{Protocol: toolsearch.ProtocolSearchAdd}
+	native := Way{Protocol: toolsearch.ProtocolNativeReferences}
+	row := func(history int, prices ...float64) Row {
+		r := Row{Shape: Shape{History: history, Calls: 10, Loads: 1}}
+		for i, way := range []Way{all, native, dispatch, add} {
+			r.Outcomes = append(r.Outcomes, Outcome{Way: way, ColdPrice: prices[i]})
+		}
+		return r
+	}
+	with := func(tools int, best, text Way, from int, rows ...Row) *Report {
+		return &Report{Provider: *provider(t, "anthropic"), Tools: tools, Ways: []Way{all, native, dispatch, add}, Best: best, BestText: text, BreakEven: from, Rows: rows}
+	}
+	const model = "With claude-sonnet-5-5 and "
+	for _, test := range []struct {
+		report *Report
+		want   string
+	}{
+		{with(30, dispatch, dispatch, 12, row(1, 20, 20, 10.5, 10)), "these 30 tools: ProtocolDispatch, from 12 tools on."},
+		{with(30, dispatch, dispatch, 12, row(1, 20, 20, 10.6, 10), row(2, 20, 20, 10, 20), row(1, 20, 20, 11, 10)),
+			"these 30 tools: ProtocolDispatch, from 12 tools on. For conversations like (1, 10, 1): ProtocolSearchAdd."},
+		{with(30, native, dispatch, 12, row(1, 20, 20, 20, 9), row(2, 10, 20, 20, 20), row(3, 20, 20, 20, 9)),
+			"these 30 tools: ProtocolNativeReferences if the model's adapter is claude, from 12 tools on. With another adapter: ProtocolDispatch." +
+				" For conversations like (2, 10, 1): show them all. For conversations like (1, 10, 1) and (3, 10, 1): ProtocolSearchAdd."},
+		{with(30, all, all, 0, row(1, 20, 9, 20, 20), row(2, 20, 9, 20, 20), row(3, 20, 9, 20, 20), row(4, 20, 9, 20, 20), row(5, 20, 9, 20, 20)),
+			"these 30 tools: show them all. For conversations like (1, 10, 1), (2, 10, 1), (3, 10, 1) and 2 more: ProtocolNativeReferences if the model's adapter is claude."},
+		{with(30, native, all, 1), "these 30 tools: ProtocolNativeReferences if the model's adapter is claude, from 1 tool on. With another adapter: show them all."},
+		{with(1, all, all, 0), "this tool: show it; hiding does not pay in these conversations."},
+	} {
+		assert.Equal(t, model+test.want, test.report.advice())
+	}
+}
+
 func TestProviders(t *testing.T) {
 	var names []string
 	for _, p := range Providers() {

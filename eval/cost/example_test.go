@@ -98,7 +98,7 @@ func ExampleReadLog() {
 	// Output:
 	// get_weather, found by "select:get_weather"
 	// tokens of input, as billed: 3300
-	// With deepseek-flash and these 3 tools: show them all; hiding them does not pay in these conversations.
+	// With deepseek-flash and these 3 tools: show them all; hiding does not pay in these conversations.
 }
 
 // billed is a model that tells its usage, as your provider's does.
