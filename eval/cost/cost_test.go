@@ -267,6 +267,10 @@ func TestReplayAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, preselected.Searches)
 	assert.Zero(t, preselected.Changes)
+	unselected, err := Replay(t.Context(), tools, toolsearch.Config{}, WireChat, c)
+	require.NoError(t, err)
+	assert.Equal(t, unselected.Earlier, preselected.Earlier, "the turn before asked for something else")
+	assert.Greater(t, len(preselected.Requests[0].Tools), len(preselected.Earlier[0].Tools))
 
 	c.AtOnce = true
 	list, err := Replay(t.Context(), tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)

@@ -49,7 +49,7 @@ type Step struct {
 
 // A Replayed is a conversation that was played.
 type Replayed struct {
-	Earlier  []Request // the last request of the turn before, for a cache that is warm
+	Earlier  []Request // the last request of the turn before, for a cache that is warm; Preselect selected nothing for it
 	Requests []Request // of the run, one for each model call
 
 	Searches int // calls of the protocol's own tools, but for call_tool
@@ -120,7 +120,17 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 		return nil, errors.New("cost: the model was never called")
 	}
 	m.requests[len(m.requests)-1].Output += c.Said
-	return m.replayed(), nil
+	played := m.replayed()
+	if config.Preselect != 0 {
+		// What this question selects was not shown in the turn before.
+		config.Preselect = 0
+		before, err := Replay(ctx, tools, config, wire, c)
+		if err != nil {
+			return nil, err
+		}
+		played.Earlier = before.Earlier
+	}
+	return played, nil
 }
 
 const defaultQuestion = "Do what is next."

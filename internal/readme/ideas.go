@@ -104,14 +104,6 @@ func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Prov
 	if err != nil {
 		return prices{}, err
 	}
-	if config.Preselect != 0 { // the user's message before this one has selected other tools
-		config.Preselect = 0
-		before, err := cost.Replay(ctx, tools, config, p.Wire, c)
-		if err != nil {
-			return prices{}, err
-		}
-		played.Earlier = before.Earlier
-	}
 	if i.requests != nil {
 		i.requests(played.Earlier)
 		i.requests(played.Requests)
