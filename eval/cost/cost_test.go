@@ -512,6 +512,22 @@ func TestReadBody(t *testing.T) {
 	r, err := ReadBody([]byte(`{"messages":[{"role":"user","content":"q"}],"cache_control":{"type":"ephemeral"}}`))
 	require.NoError(t, err)
 	assert.Equal(t, []int{len(r.Prompt())}, r.Marks, "a breakpoint of the whole request")
+
+	const (
+		tool  = `{"name":"a","input_schema":{"properties":{"cache_control":{"type":"object"},"x":{"default":{"cache_control":{"type":"ephemeral"}}}}}}`
+		call  = `{"role":"assistant","content":[{"type":"tool_use","input":{"cache_control":{"type":"ephemeral"},"content":[{"cache_control":{"type":"ephemeral"}}]}}]}`
+		other = `{"name":"b","cache_control":null}`
+	)
+	r, err = ReadBody([]byte(`{"tools":[` + tool + `,` + other + `],"messages":[` + call + `],"cache_control":null}`))
+	require.NoError(t, err)
+	assert.Empty(t, r.Marks, "a name in a schema and in arguments")
+	assert.Equal(t, tool+"\n"+other+"\n"+call+"\n", string(r.Prompt()), "a name in a schema and in arguments")
+
+	const mark = `"cache_control" : {"type":"ephemeral"}`
+	r, err = ReadBody([]byte(`{"tools":[{` + mark + ` , "name":"a"},{` + mark + `}],"messages":[{"content":[{` + mark + `,` + mark + `,"text":"b",` + mark + `}]}]}`))
+	require.NoError(t, err)
+	assert.Len(t, r.Marks, 3, "one for each element")
+	assert.Equal(t, `{ "name":"a"}`+"\n{}\n"+`{"content":[{"text":"b"}]}`+"\n", string(r.Prompt()), "a breakpoint in any place of an object")
 }
 
 // ProtocolDispatch gives a definition again when it is found again. A name in its place would save

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/cloudwego/eino/components/model"
@@ -260,7 +259,7 @@ func ReadBody(body []byte) (Request, error) {
 	if b.system < 0 {
 		b.system = b.at
 	}
-	if fields.CacheControl != nil {
+	if isBreakpoint(fields.CacheControl) {
 		b.marks = append(b.marks, b.at)
 	}
 	all := b.text.Bytes()
@@ -322,8 +321,53 @@ func referencesIn(message json.RawMessage) (names []string) {
 	return names
 }
 
-// cacheControl matches a breakpoint. Within a text its quotes would be escaped.
-var cacheControl = regexp.MustCompile(`,"cache_control":\{[^{}]*\}|"cache_control":\{[^{}]*\},`)
+// breakpoints returns where an element has breakpoints: the first byte of each and the byte after
+// it, with a comma, ascending. A breakpoint stands in the element itself or in a block of its
+// content. In a schema or in arguments, cache_control is a name like any other.
+func breakpoints(element []byte) (places [][2]int) {
+	decoder := json.NewDecoder(bytes.NewReader(element))
+	var read func()
+	read = func() {
+		token, _ := decoder.Token() // what is read is JSON already
+		switch token {
+		case json.Delim('['):
+			for decoder.More() {
+				read()
+			}
+			_, _ = decoder.Token()
+		case json.Delim('{'):
+			isFirst := true // of the members that stay
+			for decoder.More() {
+				from := int(decoder.InputOffset())
+				key, _ := decoder.Token()
+				if key == "content" {
+					isFirst = false
+					read()
+					continue
+				}
+				var value json.RawMessage
+				_ = decoder.Decode(&value)
+				if key != "cache_control" || !isBreakpoint(value) {
+					isFirst = false
+					continue
+				}
+				to := int(decoder.InputOffset())
+				if isFirst && decoder.More() {
+					to += bytes.IndexByte(element[to:], ',') + 1
+				}
+				places = append(places, [2]int{from, to})
+			}
+			_, _ = decoder.Token()
+		}
+	}
+	read()
+	return places
+}
+
+func isBreakpoint(cacheControl json.RawMessage) bool {
+	var fields struct{ Type string }
+	return json.Unmarshal(cacheControl, &fields) == nil && fields.Type == "ephemeral"
+}
 
 // A bodyReader puts elements together, without their breakpoints: a breakpoint moves on from
 // request to request, and the provider does not count it as a change.
@@ -335,21 +379,20 @@ type bodyReader struct {
 
 // add adds an element and the definitions it refers to, which are part of it.
 func (b *bodyReader) add(element json.RawMessage, found ...json.RawMessage) {
-	before := len(element)
-	for {
-		at := cacheControl.FindIndex(element)
-		if at == nil {
-			break
-		}
-		element = slices.Concat(element[:at[0]], element[at[1]:])
+	places := breakpoints(element)
+	var unmarked []byte
+	at := 0
+	for _, place := range places {
+		unmarked = append(unmarked, element[at:max(at, place[0])]...)
+		at = place[1]
 	}
-	isMarked := len(element) < before
+	element = append(unmarked, element[at:]...)
 	for _, line := range append([]json.RawMessage{element}, found...) {
 		b.text.Write(line)
 		b.text.WriteByte('\n')
 		b.at += len(line) + 1
 	}
-	if isMarked {
+	if len(places) > 0 {
 		b.marks = append(b.marks, b.at)
 	}
 }
