@@ -132,7 +132,7 @@ const (
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
 // slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
 // events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It passes
-// over all other lines. The lines of several conversations, or of an agent's sub-agents, must be
+// over all other lines, also those that are no JSON objects, which other programs print. The lines of several conversations, or of an agent's sub-agents, must be
 // told apart before.
 //
 //	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
@@ -224,15 +224,12 @@ func readRecords(r io.Reader) (records []record, err error) {
 
 // readRecord reads a line. ok is false for a line of something else.
 func readRecord(line []byte) (r record, ok bool, err error) {
-	if len(strings.TrimSpace(string(line))) == 0 {
-		return r, false, nil
-	}
 	var outer struct {
 		Time  json.RawMessage `json:"time"`
 		Event json.RawMessage `json:"event"`
 	}
-	if err := json.Unmarshal(line, &outer); err != nil {
-		return r, false, err
+	if json.Unmarshal(line, &outer) != nil {
+		return r, false, nil
 	}
 	var kind struct {
 		Event string `json:"event"`

@@ -109,7 +109,7 @@ func TestReadLog(t *testing.T) {
 	} {
 		name, p := fmt.Sprintf("%s, %v", test.provider, test.way), provider(t, test.provider)
 		log := recordLog(t, tools, test.way, p, c, clock)
-		runs, err := ReadLog(strings.NewReader("{\"msg\":\"ready\"}\n\n" + log))
+		runs, err := ReadLog(strings.NewReader("{\"msg\":\"ready\"}\n\nlistening on :8080\n{\n[]\nnull\n" + log))
 		require.NoError(t, err, name)
 		require.Len(t, runs, 1, name)
 		assert.Equal(t, test.way, runs[0].Way, name)
@@ -208,9 +208,8 @@ func TestReadLogFails(t *testing.T) {
 		{"", "no call of a model"},
 		{`{"event":"started"}`, "no call of a model"},
 		{`{"event":{"event":"catalog","tools":"many"}}`, "no call of a model"},
-		{logged(ok) + "{", "line 2: unexpected end"},
-		{logged(ok) + "[]", "line 2: json"},
-		{logged(ok) + "\n" + logged(`{"event":"load","loaded":"a"}`), "line 3: json"},
+		{"ready\n{\n[]\n", "no call of a model"},
+		{logged(ok) + "ready\n" + logged(`{"event":"load","loaded":"a"}`), "line 3: json"},
 		{logged(`{"event":"load","loaded_tokens":-1}`), "line 1: loaded_tokens is -1"},
 		{logged(`{"event":"model"}`), "line 1: the call of the model has no prompt_tokens"},
 		{logged(`{"event":"model","prompt_tokens":10,"cached_tokens":6,"written_tokens":5}`), "line 1: of 10 prompt_tokens"},
