@@ -678,7 +678,7 @@ func TestUncheckedArgumentsAreTold(t *testing.T) {
 }
 
 func testUnchecked[M adk.MessageType](t *testing.T, w way) {
-	required := make([]string, 30_000)
+	required := make([]string, 15_000)
 	for i := range required {
 		required[i] = fmt.Sprintf("parameter_%d", i)
 	}
