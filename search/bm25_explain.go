@@ -42,7 +42,8 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 		}
 	}
 	s.touch(int32(doc))
-	sum, share, tier := s.sums(x, int32(doc))
+	sum, share := s.sums(x, int32(doc))
+	tier := s.tier(x, int32(doc))
 	if best := s.inSentence(int32(doc)); best > 0 {
 		e.Parts = append(e.Parts, Contribution{Score: best, Detail: "the sentence in which it scores most counts more"})
 	}
@@ -117,7 +118,7 @@ func (s *bm25Scratch) reason(term bm25Term) string {
 		text += " " + strconv.Quote(s.analyzer.Terms[term.from])
 	}
 	if term.line > 0 {
-		text += fmt.Sprintf(" (line %d of the own lexicon)", term.line)
+		text += fmt.Sprintf(" (line %d of your lexicon)", term.line)
 	}
 	return text
 }

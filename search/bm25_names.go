@@ -14,9 +14,11 @@ import (
 
 // The tools that a query names, as package byname has it. There is no index of names. A tool that
 // a query names has all of the query's terms. So the posting lists of these terms are intersected.
-// Of the remaining tools, only the names that may begin with the query's first letters are
-// compared: where "get" is a stop word, the terms of "get issue" leave every tool that speaks of
-// issues.
+// Of the remaining tools, only those whose names may begin with the query's first letters are
+// candidates: where "get" is a stop word, the terms of "get issue" leave every tool that speaks of
+// issues. In a large catalog thousands of tools may have a name of these words. So a search
+// compares the name of a candidate only if the tool's score, with the bonus for a name, is among
+// the best so far.
 
 // maxNameTokens is how many words of a query are looked up as names.
 const maxNameTokens = 8
@@ -25,6 +27,12 @@ const maxNameTokens = 8
 type bm25Named struct {
 	doc  int32
 	tier byname.Tier
+}
+
+// bm25Candidate is a tool that has all terms of a name in the query, and may have the name.
+type bm25Candidate struct {
+	doc  int32
+	name int32 // in the scratch's names
 }
 
 // hasBareName reports whether one of the tool's names consists of stop words only. No term
@@ -46,45 +54,72 @@ func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 	return false
 }
 
-// findNamed finds the tools that the text names, either as a whole or by a word that is
+// findNamed finds the tools that the text may name, either as a whole or by a word that is
 // written like a name. readText must have read the text.
 func (s *bm25Scratch) findNamed(x *bm25, text string) {
-	s.query.named = s.query.named[:0]
-	if s.name.Read(text) {
-		s.addNamed(x, s.texts)
+	s.query.candidates, s.names = s.query.candidates[:0], s.names[:0]
+	if name, reads := s.readName(text); reads {
+		s.addNamed(x, name, s.texts)
 	}
-	tokens, found := 0, len(s.query.named)
+	tokens, found := 0, len(s.query.candidates)
 	for token := range strings.FieldsSeq(text) {
-		if tokens < maxNameTokens && len(token) < len(text) && strings.Contains(strings.Trim(token, "_"), "_") && s.name.Read(token) {
+		if tokens == maxNameTokens || len(token) == len(text) || !strings.Contains(strings.Trim(token, "_"), "_") {
+			continue
+		}
+		if name, reads := s.readName(token); reads {
 			tokens++
-			s.name.MustEnd() // a prefix is not enough here
+			name.MustEnd() // a prefix is not enough here
 			s.spare = s.analyzer.Append(s.spare[:0], token)
-			s.addNamed(x, s.spare)
+			s.addNamed(x, name, s.spare)
 		}
 	}
-	if len(s.query.named) == found {
-		return
+	if len(s.query.candidates) > found {
+		slices.SortFunc(s.query.candidates, func(a, b bm25Candidate) int { return int(a.doc - b.doc) })
 	}
-	slices.SortFunc(s.query.named, func(a, b bm25Named) int { return cmp.Or(cmp.Compare(a.doc, b.doc), cmp.Compare(b.tier, a.tier)) })
-	s.query.named = slices.CompactFunc(s.query.named, func(a, b bm25Named) bool { return a.doc == b.doc })
 }
 
-func (x *bm25) named(q Query) []bm25Named {
+// readName adds a text to s.names, unless it cannot be a name.
+func (s *bm25Scratch) readName(text string) (name *byname.Query, reads bool) {
+	s.names = slices.Grow(s.names, 1)[:len(s.names)+1]
+	name = &s.names[len(s.names)-1]
+	if !name.Read(text) {
+		s.names = s.names[:len(s.names)-1]
+		return nil, false
+	}
+	return name, true
+}
+
+// tier returns how the query names a tool.
+func (s *bm25Scratch) tier(x *bm25, doc int32) (best byname.Tier) {
+	at, _ := slices.BinarySearchFunc(s.query.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
+	for ; at < len(s.query.candidates) && s.query.candidates[at].doc == doc; at++ {
+		best = max(best, s.names[s.query.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
+	}
+	return best
+}
+
+func (x *bm25) named(q Query) (named []bm25Named) {
 	s := x.scratch.Get().(*bm25Scratch)
 	defer x.scratch.Put(s)
 	s.read(x, q)
-	named := slices.Clone(s.query.named)
-	for i := range named {
-		named[i].doc = int32(documentAt(x.docOf, int(named[i].doc)))
+	for i, may := range s.query.candidates {
+		if i > 0 && s.query.candidates[i-1].doc == may.doc {
+			continue
+		}
+		if tier := s.tier(x, may.doc); tier > byname.NotNamed {
+			named = append(named, bm25Named{int32(documentAt(x.docOf, int(may.doc))), tier})
+		}
 	}
 	return named
 }
 
-// addNamed adds the tools that have all terms and whose names match s.name.
-func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
+// addNamed adds the tools that have all terms and may have the name.
+func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 	if len(terms) == 0 {
 		for _, doc := range x.nameless {
-			s.addIfNamed(x, doc)
+			if name.MayBe(x.heads[doc]) {
+				s.query.candidates = append(s.query.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
+			}
 		}
 		return
 	}
@@ -95,7 +130,7 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < near.MinPart {
 				return
 			}
-			s.name.CutShort()
+			name.CutShort()
 			continue
 		}
 		s.lists = append(s.lists, x.list(id))
@@ -107,13 +142,15 @@ func (s *bm25Scratch) addNamed(x *bm25, terms []int32) {
 	s.having = s.having.Sized(len(x.docs))
 	candidates := s.candidates[:0]
 	for _, p := range s.lists[0] {
-		candidates = append(candidates, p.doc())
+		if name.MayBe(x.heads[p.doc()]) {
+			candidates = append(candidates, p.doc())
+		}
 	}
 	for _, list := range s.lists[1:] {
 		candidates = s.intersect(candidates, list)
 	}
 	for _, doc := range candidates {
-		s.addIfNamed(x, doc)
+		s.query.candidates = append(s.query.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
 	}
 	s.candidates = candidates
 }
@@ -139,13 +176,4 @@ func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
 		}
 	}
 	return kept
-}
-
-func (s *bm25Scratch) addIfNamed(x *bm25, doc int32) {
-	if !s.name.MayBe(x.heads[doc]) {
-		return
-	}
-	if tier := s.name.Tier(x.docs[doc].Name, x.docs[doc].Aliases); tier > byname.NotNamed {
-		s.query.named = append(s.query.named, bm25Named{doc, tier})
-	}
 }

@@ -13,9 +13,9 @@ import (
 // bm25Query is a query as a search or an explanation uses it. It belongs to a scratch and
 // is valid until the scratch is used again.
 type bm25Query struct {
-	terms     []bm25Term   // the terms of a group are neighbours
-	sentences [][]bm25Span // of the words of each sentence; empty for a single sentence
-	named     []bm25Named  // by document
+	terms      []bm25Term      // the terms of a group are neighbours
+	sentences  [][]bm25Span    // of the words of each sentence; empty for a single sentence
+	candidates []bm25Candidate // tools that it may name, by document
 }
 
 // noTerm is in the place of a term that no tool has.
@@ -117,18 +117,18 @@ func (s *bm25Scratch) readText(x *bm25, text string) {
 	for _, n := range s.texts {
 		s.counts[n].all++
 	}
-	for _, n := range s.plain {
-		s.counts[n].plain++
+	for _, n := range s.outside {
+		s.counts[n].outside++
 	}
 	for _, w := range s.analyzer.Wholes {
 		s.counts[w.Term].all++
-		s.counts[w.Term].plain++
+		s.counts[w.Term].outside++
 	}
 }
 
-// cut sets texts, plain and ends.
+// cut sets texts, outside and ends.
 func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
-	s.texts, s.plain, s.ends = s.texts[:0], s.plain[:0], s.ends[:0]
+	s.texts, s.outside, s.ends = s.texts[:0], s.outside[:0], s.ends[:0]
 	s.analyzer.Wholes, s.meanings, s.meant = s.analyzer.Wholes[:0], s.meanings[:0], 0
 	for i := 0; i < len(text); {
 		start, end := analysis.NextValue(text, i)
@@ -136,7 +136,7 @@ func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, 
 			stop := min(start, analysis.SentenceEnd(text, i))
 			from := len(s.texts)
 			s.texts = appendTerms(s.texts, text[i:stop])
-			s.plain = append(s.plain, s.texts[from:]...)
+			s.outside = append(s.outside, s.texts[from:]...)
 			s.readChinese(x, text[i:stop], 1)
 			if i = stop; i < start && len(s.ends) < maxSentences-1 {
 				s.ends = append(s.ends, len(s.texts))
@@ -147,6 +147,8 @@ func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, 
 		i = end
 	}
 	s.ends = append(s.ends, len(s.texts))
+	// Neighbours of a query are joined anyway, hyphen or not.
+	s.analyzer.Wholes = slices.DeleteFunc(s.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
 }
 
 // appendWords adds the terms of a text without its identifiers.
@@ -161,9 +163,9 @@ func (s *bm25Scratch) appendWords(terms []int32, text string) []int32 {
 
 // bm25Counted is how often a query has a term.
 type bm25Counted struct {
-	all, plain int32    // plain: outside values
-	span       bm25Span // of its terms
-	sentence   int32    // 1 + the last sentence found to have the term
+	all, outside int32    // outside: not in a value
+	span         bm25Span // of its terms
+	sentence     int32    // 1 + the last sentence found to have the term
 }
 
 // repeatWeights are the weights of terms that a query has that often. They spare most calls of
@@ -183,7 +185,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 	default:
 		weight = math.Pow(float64(count.all), repeatPower)
 	}
-	if count.plain == 0 && len(s.plain) > 0 {
+	if count.outside == 0 && len(s.outside) > 0 {
 		weight *= valueWeight
 	}
 	return weight * s.words[n].weight
@@ -225,15 +227,15 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight})
 		}
 		word := s.word(x, n)
-		s.addStandIns(word.forms, n, weight, group)
-		s.addStandIns(word.others, n, 1, group)
-		isSplit, isValue := false, s.counts[n].plain == 0 && len(s.plain) > 0
+		s.addSubstitutes(word.forms, n, weight, group)
+		s.addSubstitutes(word.synonyms, n, 1, group)
+		isSplit, isValue := false, s.counts[n].outside == 0 && len(s.outside) > 0
 		if word.id == noTerm && len(word.forms) == 0 && !isValue && unknown < maxNearWords {
 			unknown++
 			isSplit = s.addNear(x, n, weight, group)
 		}
 		if len(s.texts) <= maxRelatedQuery && !isSplit {
-			s.addStandIns(word.related, n, weight, group)
+			s.addSubstitutes(word.related, n, weight, group)
 		}
 		if to := int32(len(s.query.terms)); to > from {
 			s.counts[n].span = bm25Span{from, to}
@@ -242,7 +244,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, w := range wholes { // of stop words only
 		s.addWhole(x, w.Term, w.From)
 	}
-	s.addMeanings(4 * len(s.texts))
+	s.addMeanings((analysis.MaxParts + 2) * len(s.texts))
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {
@@ -254,7 +256,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			id, known = x.ids[string(s.joined[:last])]
 		}
 		if known {
-			s.addTerm(bm25Term{id: id, group: int32(2*len(s.texts) + i), weight: joinedWeight, from: noTerm, reason: joined})
+			s.addTerm(bm25Term{id: id, group: int32(analysis.MaxParts*len(s.texts) + i), weight: joinedWeight, from: noTerm, reason: joined})
 		}
 	}
 	for _, n := range s.texts {
@@ -275,11 +277,11 @@ func (s *bm25Scratch) weigh(x *bm25) {
 // addWhole adds a whole at a place in the query, and its synonyms. It reports whether a tool has
 // the whole.
 func (s *bm25Scratch) addWhole(x *bm25, n int32, at int) bool {
-	word, group := s.word(x, n), 3*len(s.texts)+at
+	word, group := s.word(x, n), (analysis.MaxParts+1)*len(s.texts)+at
 	if word.id != noTerm {
 		s.addTerm(bm25Term{id: word.id, group: int32(group), weight: s.weightOf(n)})
 	}
-	s.addStandIns(word.others, n, 1, group)
+	s.addSubstitutes(word.synonyms, n, 1, group)
 	return word.id != noTerm
 }
 

@@ -35,7 +35,7 @@ type bm25Scratch struct {
 	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
 	counts      []bm25Counted   // the analyzer's number -> how often the query has it
 	texts       []int32         // the query, in the analyzer's numbers
-	plain       []int32         // the part of texts outside values
+	outside     []int32         // the part of texts that is not in a value
 	ends        []int           // of the sentences in texts
 	spans       []bm25Span
 	taken       docset.Set // terms of the query
@@ -43,7 +43,7 @@ type bm25Scratch struct {
 	wantedTerms []int32
 	having      docset.Set // documents
 	joined      []byte
-	name        byname.Query
+	names       []byname.Query // that the query may be or have
 	lists       [][]bm25Posting
 	candidates  []int32
 	spare       []int32
@@ -52,7 +52,7 @@ type bm25Scratch struct {
 }
 
 type bm25Cell struct {
-	tick         uint32 // the group that last scored this tool; a tick after the last group is its tier
+	tick         uint32 // the group that last scored this tool; a tick after the last group if it is a candidate
 	score, share float32
 }
 
@@ -73,7 +73,14 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 		if allowed != nil && !allowed(documentAt(x.docOf, int(doc))) {
 			continue
 		}
-		if score := x.total(s.sums(x, doc)) + lifts.at(doc); score > 0 {
+		sum, share := s.sums(x, doc)
+		score := x.total(sum, share, byname.NotNamed) + lifts.at(doc)
+		// Whether the query names a tool is found out only if the tool may be among the best, or
+		// matches by its name alone.
+		if s.cells[doc].tick > s.tick && (score <= 0 || best.Wants(score+exactBonus+roundingError, doc)) {
+			score = x.total(sum, share, s.tier(x, doc)) + lifts.at(doc)
+		}
+		if score > 0 {
 			total++
 			best.Add(score, doc)
 		}
@@ -102,18 +109,17 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
 	}
-	s.tick++                              // of tools that have no term, but a namespace whose description has one
-	for _, named := range s.query.named { // a name of stop words has no terms
-		s.touch(named.doc).tick = s.tick + uint32(named.tier)
+	s.tick++                               // of tools that have no term, but a namespace whose description has one
+	for _, c := range s.query.candidates { // a name of stop words has no terms
+		s.touch(c.doc).tick = s.tick + 1
 	}
 	return ctx.Err()
 }
 
 // sums returns what a touched tool's score is made of.
-func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64, tier byname.Tier) {
+func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64) {
 	cell := &s.cells[doc]
-	tier = byname.Tier(max(cell.tick, s.tick) - s.tick)
-	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc]), tier
+	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc])
 }
 
 // lift returns what tools get for the descriptions of their namespaces, and touches these tools.
@@ -141,7 +147,7 @@ func (x *bm25) eachSum(ctx context.Context, q Query, f func(doc int32, sum float
 		return err
 	}
 	for _, doc := range s.touched {
-		sum, _, _ := s.sums(x, doc)
+		sum, _ := s.sums(x, doc)
 		f(doc, sum)
 	}
 	return nil
@@ -151,8 +157,8 @@ func (x *bm25) eachSum(ctx context.Context, q Query, f func(doc int32, sum float
 // during the query.
 func (s *bm25Scratch) begin(groups int) {
 	s.touched = s.touched[:0]
-	s.tick += uint32(byname.Exact) // after the tiers of the last query
-	if s.tick > math.MaxUint32-uint32(groups)-uint32(byname.Exact) {
+	s.tick++ // after the candidates of the last query
+	if s.tick > math.MaxUint32-uint32(groups)-1 {
 		s.tick = 0
 		clear(s.cells)
 		clear(s.parts)
@@ -203,6 +209,8 @@ func shareOf(weight, idf float32) float32 { return float32(min(weight, 1) * idf)
 const (
 	prefixBonus = 5e5
 	exactBonus  = 2 * prefixBonus
+
+	roundingError = 1e-6 // more than any of a sum with a bonus
 )
 
 var tierBonus = [...]float64{byname.NotNamed: 0, byname.Prefix: prefixBonus, byname.Exact: exactBonus}

@@ -161,6 +161,30 @@ func TestBM25Names(t *testing.T) {
 	}
 }
 
+// Where many tools have the name that a query spells out, the best of them are found, and as many
+// tools match as without a limit.
+func TestBM25NamesOfMany(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 8))
+	var docs []search.Document
+	for i := range 300 {
+		name := []string{"mcp__s%d__get_issue", "mcp__s%d__get_issue_log", "mcp__s%d__issue_getter", "s%d"}[random.IntN(4)]
+		docs = append(docs, doc(fmt.Sprintf(name, i), strings.Repeat("issue ", random.IntN(9))+"log"))
+	}
+	docs = append(docs, doc("get_all", "")) // of stop words alone
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	for _, query := range []string{"get issue", "get iss", "call get_issue and get_issue_log", "issue", "get issue log", "get_all mcp__s1__get_issue"} {
+		q := search.ParseQuery(query)
+		all, err := s.Search(t.Context(), q)
+		require.NoError(t, err)
+		for _, q.Limit = range []int{1, 2, 5, 20, 200} {
+			some, err := s.Search(t.Context(), q)
+			require.NoError(t, err)
+			assert.Equal(t, all.Hits[:min(q.Limit, len(all.Hits))], some.Hits, "%q: %d hits", query, q.Limit)
+			assert.Equal(t, len(all.Hits), max(some.Total, len(some.Hits)), "%q: how many match, at %d hits", query, q.Limit)
+		}
+	}
+}
+
 // An index that several workers build at the same time has the same hits and scores as an index of
 // a single worker.
 func TestBM25Workers(t *testing.T) {
@@ -396,7 +420,8 @@ func TestBM25Values(t *testing.T) {
 	assert.Equal(t, []int{2}, bestOf(t, s, search.ParseQuery("use cashew.nuts")), "a name with a dot")
 }
 
-// A word in camel case, or with digits, meets the same word in small letters.
+// A word in camel case, with digits or with a hyphen after a single letter meets the same word in
+// small letters.
 func TestBM25Wholes(t *testing.T) {
 	s := bm25Catalog(t, search.BM25Options{},
 		doc("mongodb_find", "Reads"),
@@ -410,6 +435,8 @@ func TestBM25Wholes(t *testing.T) {
 		doc("WhoIs", "Of a domain"),
 		doc("createNote", "Writes"),
 		doc("create_note", "Writes"),
+		doc("post", "Sends an e-mail"),
+		doc("mail", "Posts"),
 	)
 	tests := []struct {
 		query string
@@ -423,6 +450,7 @@ func TestBM25Wholes(t *testing.T) {
 		{"s3 pages upload", []int{6, 7}, "a letter and a digit"},
 		{"whois domain", []int{8}, "a word of stop words"},
 		{"createNote", []int{9, 10}, "a name in camel case"},
+		{"emails", []int{11, 12}, "a single letter and a hyphen in a description"},
 	}
 	for _, tt := range tests {
 		got := bestOf(t, s, search.ParseQuery(tt.query))
@@ -608,6 +636,9 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 			e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(query), hit.Doc)
 			require.NoError(t, err)
 			assert.Equal(t, hit.Score, e.Score, "%s: the explained score of %d", query, hit.Doc)
+			if query == "planet" {
+				assert.Contains(t, e.String(), "in namespace: the query fits the description of the namespace", "the explanation of %d", hit.Doc)
+			}
 		}
 	}
 	allowed := search.ParseQuery("planet")

@@ -288,7 +288,7 @@ func (x *embeddingIndex) vector(row int) []float32 {
 	return x.matrix[row*x.dimensions : (row+1)*x.dimensions]
 }
 
-// score is the cosine, or 0 for a cosine that is no match.
+// score is the cosine, or 0 for a cosine that is not a match.
 func (x *embeddingIndex) score(vector []float32, doc int) (score, cosine float64) {
 	if row := int(x.row[doc]); row >= 0 {
 		cosine = float64(vectors.Dot(vector, x.vector(row)))

@@ -113,6 +113,10 @@ type HybridOptions struct {
 //
 // Result.Total is the number of tools that any part has among its best 1000.
 //
+// A part that returns less than a limit asks for, as Fuzzy does, is asked again without a limit. A
+// searcher of your own around BM25 or LSA has the weight 1, and does not tell the Hybrid the tools
+// that a query names; the Hybrid then indexes the names itself.
+//
 // The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
 // parts with Query.Allowed. It is a Rebuilder, which rebuilds the parts that are Rebuilders and
 // builds the others anew.

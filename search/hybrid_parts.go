@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/standout"
 )
 
 // The answers of the parts of a hybrid, and what they add to a tool's score.
@@ -16,69 +16,24 @@ import (
 type partHits struct {
 	hits    []Hit // the hits that count, best first
 	weight  float64
-	partial error // a failure in part: there are hits all the same
+	partial error // a partial failure: there are hits
 	err     error
 
-	// These are computed from the best hits without the tools that the query names. The
-	// scores of named tools may stand apart; they count as the highest of the others.
-	highest float64
-	among   spread // of the hits
-	in      spread // of the catalog; all tools but the hits score 0
+	scale standout.Scale // of the best hits without the tools that the query names, whose scores may stand apart
 }
 
 // adds is what the part adds to a tool that it gave this score.
-func (p *partHits) adds(score float64) float64 {
-	score = min(score, p.highest)
-	return float64(p.weight * (soft(p.among.standard(score)) + soft(p.in.standard(score))) / 2)
-}
+func (p *partHits) adds(score float64) float64 { return float64(p.weight * p.scale.Amount(score)) }
 
-// soft is ln(1 + e^z), written so that it does not overflow.
-func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
-
-// measure works out the means and deviations.
+// measure makes the scale.
 func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
 	var scores []float64
 	for _, hit := range hits {
 		if !named[hit.Doc] {
 			scores = append(scores, hit.Score)
-			p.highest = max(p.highest, hit.Score)
 		}
 	}
-	p.among = spreadOf(scores, len(scores))
-	p.in = spreadOf(scores, docs)
-}
-
-// spread is a mean and the standard deviation from it.
-type spread struct{ mean, deviation float64 }
-
-// spreadOf is the spread of n scores. The scores that are not given are 0.
-func spreadOf(scores []float64, n int) spread {
-	if len(scores) == 0 {
-		return spread{}
-	}
-	sum, squares := 0.0, 0.0
-	for _, score := range scores {
-		sum += score
-	}
-	mean := sum / float64(n)
-	for _, score := range scores {
-		squares += float64((score - mean) * (score - mean))
-	}
-	squares += float64(float64(n-len(scores)) * float64(mean*mean))
-	s := spread{mean, math.Sqrt(squares / float64(n))}
-	if s.deviation < 1e-9*mean { // equal but for rounding
-		s.deviation = 0
-	}
-	return s
-}
-
-// standard is how far a score is above the mean, in standard deviations. It is 0 if all
-// scores are equal.
-func (s spread) standard(score float64) float64 {
-	if s.deviation == 0 {
-		return 0
-	}
-	return (score - s.mean) / s.deviation
+	p.scale = standout.Of(scores, docs)
 }
 
 // ask searches all parts at the same time. It fails if no part answers. partial says which
@@ -117,7 +72,18 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
 	ctx, cancel := foreign.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	hits, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
+	ask := func() (Hits, error) {
+		return foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
+	}
+	hits, err := ask()
+	if err == nil && len(hits.Hits) < min(q.Limit, hits.Total) {
+		// A limit made the part return less than it was asked for, as Fuzzy does. A query that does
+		// not allow every tool has no limit, and has to rank as this query does.
+		q.Limit = 0
+		if all, err := ask(); err == nil {
+			hits = all
+		}
+	}
 	if err != nil {
 		return Hits{}, fmt.Errorf("%s: %w", part.name, err)
 	}
@@ -220,8 +186,9 @@ func (p *partHits) explain(text, name string, doc int) Contribution {
 	}
 	for i, hit := range p.hits {
 		if hit.Doc == doc {
+			among, in := p.scale.Deviations(hit.Score)
 			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
-				i+1, len(p.hits), hit.Score, p.among.standard(min(hit.Score, p.highest)), p.in.standard(min(hit.Score, p.highest)), p.weight) + detail}
+				i+1, len(p.hits), hit.Score, among, in, p.weight) + detail}
 		}
 	}
 	return Contribution{Term: text, Field: name, Detail: "not among its hits" + detail}

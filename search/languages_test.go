@@ -81,14 +81,16 @@ func TestLanguagesExplained(t *testing.T) {
 	german := []search.Document{
 		doc("t1", "Erstellt die Rechnung für den Kunden"),
 		doc("t2", "Verfolgt ein Paket mit der Post"),
+		doc("t3", "Sagt dem Kunden ab"),
 	}
-	english := []search.Document{doc("t1", "Erstellt Rechnung Kunden"), doc("t2", "Verfolgt Paket Post")}
+	english := []search.Document{doc("t1", "Erstellt Rechnung Kunden"), doc("t2", "Verfolgt Paket Post"), doc("t3", "Sagt Kunden ab")}
 	for _, tt := range []struct {
 		query, reason string
 		want          int
 	}{
 		{"Rechnungen", `another form of "rechnungen"`, 0},
 		{"Paketverfolgung", `a part of "paketverfolgung"`, 1},
+		{"Absagen", `a part of "absagen"`, 2},
 	} {
 		s := bm25Catalog(t, search.BM25Options{}, german...)
 		q := search.ParseQuery(tt.query)
@@ -114,4 +116,49 @@ func TestLanguagesFunctionWords(t *testing.T) {
 		doc("t3", "Ruft an"),
 	)
 	assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("die Nachricht der Woche")))
+}
+
+// A question that asks how many there are finds the tool that counts, and a question that asks how
+// much something is finds the tool that tells the amount.
+func TestLanguagesCounts(t *testing.T) {
+	const count, amount, list = 0, 1, 2
+	for _, tt := range []struct {
+		tools     [3]string
+		questions map[string]int
+	}{
+		{[3]string{"Counts the orders of a customer", "Returns the amount of an order", "Lists orders"}, map[string]int{
+			"how many orders are there": count, "what is the amount of the order": amount, "list the orders": list}},
+		{[3]string{"Ermittelt die Anzahl der Bestellungen eines Kunden", "Zeigt den Betrag von Bestellungen", "Listet Bestellungen auf"}, map[string]int{
+			"wie viele Bestellungen gibt es": count, "wieviele Bestellungen sind offen": count, "wie hoch ist der Betrag der Bestellung": amount, "wie viel Betrag haben Bestellungen": amount, "Bestellungen auflisten": list}},
+		{[3]string{"Cuenta los pedidos de un cliente", "Devuelve el importe de un pedido", "Lista pedidos"}, map[string]int{
+			"¿cuántos pedidos hay?": count, "¿cuántas órdenes de pedidos hay?": count, "¿cuál es el importe del pedido?": amount, "¿cuánto es el importe de un pedido?": amount, "listar los pedidos": list}},
+		{[3]string{"Compte les commandes d'un client", "Affiche le montant d'une commande", "Liste les commandes"}, map[string]int{
+			"combien de commandes avons-nous": count, "quel est le montant de la commande": amount, "à combien est le montant de la commande": amount, "lister les commandes": list}},
+		{[3]string{"Подсчитывает количество заказов клиента", "Показывает сумму заказа", "Выводит список заказов"}, map[string]int{
+			"сколько заказов у нас": count, "какая сумма заказа": amount, "сколько сумма заказа": amount, "список заказов": list}},
+		{[3]string{"顧客の注文の件数を数える", "注文の金額を表示する", "注文を一覧表示する"}, map[string]int{
+			"注文は何件ありますか": count, "注文はいくつある？": count, "注文の金額はいくらですか": amount, "注文の一覧": list}},
+		{[3]string{"고객의 주문 건수를 집계합니다", "주문의 금액을 표시합니다", "주문 목록을 표시합니다"}, map[string]int{
+			"주문이 몇 건 있어?": count, "얼마나 많은 주문이 있어?": count, "주문 금액이 얼마야?": amount, "주문 목록": list}},
+		{[3]string{"统计客户的订单个数", "查询订单的金额", "列出订单"}, map[string]int{
+			"一共有多少订单": count, "订单有几个": count, "有几个订单": count, "订单数量": count, "订单有多少": count,
+			"订单金额是多少": amount, "订单的金额多少": amount, "订单的金额有多少呢": amount, "有哪些订单": list}},
+		{[3]string{"Counts the orders of a customer", "Returns the amount of an order", "Lists orders"}, map[string]int{
+			"一共有多少订单": count, "有几个订单": count, "有几笔订单": count, "订单数量": count, "订单有多少": count, "多少个订单": count, "多少订单": count,
+			"订单金额是多少": amount, "订单的金额多少": amount, "订单的金额有多少呢": amount, "多少金额的订单": amount, "有哪些订单": list}},
+		{[3]string{"Counts the tickets that were sold", "Returns the price of a ticket", "Lists tickets"}, map[string]int{
+			"有多少张票": count, "一张票多少钱": amount, "多少钱一张票": amount, "票价是多少钱": amount, "列出票": list}},
+	} {
+		var docs []search.Document
+		for i, description := range tt.tools {
+			docs = append(docs, doc(fmt.Sprintf("t%d", 1+i), description))
+		}
+		s := bm25Catalog(t, search.BM25Options{}, docs...)
+		for question, want := range tt.questions {
+			got := bestOf(t, s, search.ParseQuery(question))
+			if assert.NotEmpty(t, got, question) {
+				assert.Equal(t, want, got[0], "%s: %q", question, tt.tools)
+			}
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package search
 
-import "context"
+import (
+	"context"
 
-import "github.com/eino-toolsearch/toolsearch/internal/lexicon"
+	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
+)
 
 // The public side of a company's own lexicon. Package internal/lexicon reads it, and has the
 // lexicon of every index.

@@ -50,14 +50,14 @@ func TestLexiconOwn(t *testing.T) {
 		query, line string
 		want        int
 	}{
-		{"K8s", "line 3 of the own lexicon", 0},
-		{"k8s", "line 3 of the own lexicon", 0},
-		{"falcon", "line 5 of the own lexicon", 1},
-		{"bonus", "line 7 of the own lexicon", 2},
-		{"PTO", "line 9 of the own lexicon", 3},
-		{"my PTO please", "line 9 of the own lexicon", 3},
-		{"查看采购单", "line 10 of the own lexicon", 1},
-		{"採購單", "line 10 of the own lexicon", 1},
+		{"K8s", "line 3 of your lexicon", 0},
+		{"k8s", "line 3 of your lexicon", 0},
+		{"falcon", "line 5 of your lexicon", 1},
+		{"bonus", "line 7 of your lexicon", 2},
+		{"PTO", "line 9 of your lexicon", 3},
+		{"my PTO please", "line 9 of your lexicon", 3},
+		{"查看采购单", "line 10 of your lexicon", 1},
+		{"採購單", "line 10 of your lexicon", 1},
 	} {
 		q := search.ParseQuery(tt.query)
 		got := bestOf(t, own, q)
@@ -150,6 +150,10 @@ func TestBM25Chinese(t *testing.T) {
 		1: doc("w2", "预订机票"),
 		2: doc("w3", "删除文件"),
 	}
+	orders := []search.Document{
+		0: doc("o1", "取消订单"),
+		1: doc("o2", "列出订单"),
+	}
 	mixed := []search.Document{
 		0: doc("get_weather", "Conditions in a city"),
 		1: doc("查天气", "查询某个城市的天气"),
@@ -172,6 +176,7 @@ func TestBM25Chinese(t *testing.T) {
 		{chinese, "weather", []int{0}, "an English word"},
 		{chinese, "delete files", []int{2}, "English words"},
 		{chinese, "天氣", []int{0}, "traditional characters, where tools have the simplified ones"},
+		{orders, "有哪些订单", []int{1, 0}, "a Chinese word with the same meaning"},
 		{mixed, "天气", []int{1, 0}, "a Chinese word comes before its meaning"},
 		{mixed, "weather", []int{0, 1}, "an English word comes before its Chinese word"},
 	}
@@ -199,4 +204,14 @@ func TestBM25ExplainsWhy(t *testing.T) {
 	e, err := s.Explain(t.Context(), search.ParseQuery("weather"), 1)
 	require.NoError(t, err)
 	assert.Contains(t, e.String(), `in the lexicon for "weather"`)
+	s = bm25Catalog(t, search.BM25Options{}, doc("o1", "列出订单")).(search.Explainer)
+	e, err = s.Explain(t.Context(), search.ParseQuery("哪些"), 0)
+	require.NoError(t, err)
+	assert.Contains(t, e.String(), `a synonym of "哪些"`)
+	s = bm25Catalog(t, search.BM25Options{}, doc("order_count", "")).(search.Explainer)
+	for query, want := range map[string]string{"how many": `a synonym of "mani"`, "多少": `in the lexicon for "多少"`} {
+		e, err = s.Explain(t.Context(), search.ParseQuery(query), 0)
+		require.NoError(t, err)
+		assert.Contains(t, e.String(), want, "%q", query)
+	}
 }

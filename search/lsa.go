@@ -216,7 +216,7 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	})
 }
 
-// score is the cosine, or 0 for a cosine that is no match.
+// score is the cosine, or 0 for a cosine that is not a match.
 func (x *lsa) score(vector []float32, doc int) (score, cosine float64) {
 	if cosine = float64(vectors.Dot(vector, x.tool(doc))); cosine > minLSAScore {
 		return cosine, cosine

@@ -49,7 +49,7 @@ const (
 //   - "+word" in the text: the tool's name or description contains the word, ignoring case, as
 //     Keyword finds it. Or any field of the tool (name, description, parameters, namespace,
 //     aliases, hint, tags) has the stemmed word, as BM25 reads words. A stop word counts
-//     only in the first way. Of several required words each has to hold.
+//     only in the first way. Every required word must match.
 //   - A namespace, as an argument or in front of the text ("github: create issue"): the tool
 //     is of that namespace. Case is ignored, and "-" equals "_". In front of the text a
 //     namespace counts only if the request may see a tool of it and no argument was given.

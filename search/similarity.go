@@ -47,9 +47,9 @@ type SimilarityOptions struct {
 // by letter: SimilarityOptions with all defaults.
 //
 // The text is the tool's name, description and hint, without empty ones, joined by spaces. The
-// score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus 0.12 for each word
-// of the query that the text contains. A score of 0.05 or less is no match. Ties go by the
-// order of the documents.
+// score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus 0.12 for each word of
+// the query that the text contains. A score of 0.05 or less is not a match. Ties go by the order of
+// the documents.
 //
 // The query is read up to 1024 code points, a text up to 4096. Memory is a few times the size
 // of the texts. The time of a query is proportional to the number of documents.

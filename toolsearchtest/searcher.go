@@ -73,7 +73,7 @@ var clauses = []clause{
 	{"context", "returns soon after ctx is done, with ctx's error", checkContext},
 	{"unchanged", "It may keep docs and must not change them", checkUnchanged},
 	{"total", "Total is how many documents matched before the limit", checkTotal},
-	{"required", "Of several required words each has to hold", checkRequired},
+	{"required", "Every required word must match", checkRequired},
 	{"namespace-text", `A namespace, as an argument or in front of the text ("github: create issue"): the tool is of that namespace`, checkNamespaceText},
 	{"namespace-argument", "Namespace arguments and filters hold for every searcher", checkNamespaceArgument},
 	{"explain", "explains the score of one document for a query, whose limit does not count", checkExplain},

@@ -36,11 +36,14 @@ type Analyzer struct {
 	spare      []int32
 }
 
-// A Whole is a word that camel case or digits cut into several words, as one term. Makers of
-// tools write "MongoDB" and "mongodb", "YouTube" and "youtube", "S3" and "s3".
+// A Whole is a word that camel case, digits or the hyphen after a single letter cut into several
+// words, as one term. Makers of tools write "MongoDB" and "mongodb", "YouTube" and "youtube", "S3"
+// and "s3", "e-mail" and "email".
 type Whole struct {
 	Term     int32
 	From, To int // its words, in the terms that were appended
+
+	IsHyphenated bool // by the hyphen
 }
 
 // NoTerm is in the place of the number of a term where there is none.
@@ -56,6 +59,10 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	start, from, words := 0, 0, 0 // of the words before i without anything between them
 	for i := 0; i < len(text); {
 		class, end := WordAt(text, i)
+		if words == 1 && text[i] == '-' && joinsLetter(text, start, i) {
+			i = end
+			continue
+		}
 		if class == NoLetter || class == Ideograph {
 			if words > 1 {
 				z.appendWhole(text[start:i], from, len(terms))
@@ -84,6 +91,17 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	return terms
 }
 
+// joinsLetter reports whether the hyphen at i is between a single letter from A to Z, at start, and
+// a word: "e-mail".
+func joinsLetter(text string, start, i int) bool {
+	isLetter := func(class Class) bool { return class == Lower || class == Upper }
+	if i != start+1 || !isLetter(byteClasses[text[start]]) || i+1 == len(text) {
+		return false
+	}
+	class, _ := ClassAt(text, i+1)
+	return isLetter(class)
+}
+
 // The lengths of the longest words that count whole. Longer words are names of functions, which
 // nobody writes in another way, or with a digit, something and its number.
 const (
@@ -96,8 +114,12 @@ func (z *Analyzer) appendWhole(word string, from, to int) {
 	if len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
 		return
 	}
+	isHyphenated := len(word) > 1 && word[1] == '-'
+	if isHyphenated {
+		word = word[:1] + word[2:]
+	}
 	if n := z.Number(word, Lower); n != NoTerm {
-		z.Wholes = append(z.Wholes, Whole{n, from, to})
+		z.Wholes = append(z.Wholes, Whole{n, from, to, isHyphenated})
 	}
 }
 
@@ -130,7 +152,11 @@ func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
 // Term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is
 // stemmed too, since its forms are terms: "gets" is no stop word.
 func (z *Analyzer) Term(word string) string {
-	if n := z.Number(word, Lower); n != NoTerm {
+	class, _ := ClassAt(word, 0)
+	if class != Ideograph {
+		class = Lower
+	}
+	if n := z.Number(Simplify(word), class); n != NoTerm {
 		return z.Terms[n]
 	}
 	return english.Stem(word, true)

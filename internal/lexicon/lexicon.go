@@ -101,9 +101,13 @@ func (l *Lexicon) readSynonyms() map[string][]Synonym {
 			}
 		}
 	}
-	many := z.Term("many") // "how many issues" asks for their count
-	for _, count := range []string{"count", "number", "total"} {
-		all[many] = append(all[many], Synonym{count, synonymWeight, 0})
+	for _, line := range l.lines("counts") {
+		asking, counting, _ := strings.Cut(line, ":")
+		for _, word := range z.TermsOf(asking) {
+			for _, other := range z.TermsOf(counting) {
+				all[word] = append(all[word], Synonym{other, synonymWeight, 0})
+			}
+		}
 	}
 	return all
 }
@@ -140,6 +144,7 @@ type Meanings struct {
 	Lines   []int            // by number: of the company's own lexicon, or 0
 	lengths map[pair][]int   // how Chinese words begin -> their lengths in bytes, the longest first
 	singles map[pair]int32   // Chinese words of one character, as such a beginning -> number
+	amounts map[string]bool  // English words for what is measured and not counted
 	others  bool             // whether there are words that are not Chinese
 }
 
@@ -147,7 +152,7 @@ type Meanings struct {
 type pair uint64
 
 func (l *Lexicon) readMeanings() Meanings {
-	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int), singles: make(map[pair]int32)}, analysis.New()
+	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int), singles: make(map[pair]int32), amounts: make(map[string]bool)}, analysis.New()
 	for number, line := range l.lines("meanings") {
 		word, english, _ := strings.Cut(line, "\t")
 		isChinese := analysis.HanEnd(word, 0) == len(word)
@@ -167,6 +172,11 @@ func (l *Lexicon) readMeanings() Meanings {
 			all.singles[begins] = all.Numbers[word]
 		case !slices.Contains(all.lengths[begins], len(word)):
 			all.lengths[begins] = append(all.lengths[begins], len(word))
+		}
+	}
+	for _, line := range l.lines("amounts") {
+		for word := range strings.FieldsSeq(line) {
+			all.amounts[word] = true
 		}
 	}
 	for _, lengths := range all.lengths {
@@ -201,6 +211,31 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 		return first, number
 	}
 	return first, analysis.NoTerm
+}
+
+// AsksForAmount reports whether the word at a place in a run of characters is 多少, and asks how much
+// something is instead of how many there are: before or after the name of an amount (多少费用,
+// 金额有多少), and after 是 at the end of the run. before is the number of the word that the run has
+// before it, or analysis.NoTerm.
+func (w Meanings) AsksForAmount(run string, at int, before int32) bool {
+	rest, asks := strings.CutPrefix(run[at:], "多少")
+	if length, _ := w.Cut(run[at:]); !asks || length != len("多少") { // 多少钱 is a word of its own
+		return false
+	}
+	if rest = strings.TrimLeft(rest, "呢啊呀"); rest != "" {
+		_, next := w.Cut(rest)
+		return w.isAmount(next)
+	}
+	return w.isAmount(before) || strings.HasSuffix(run[:at], "是")
+}
+
+// isAmount reports whether the best meaning of a word is something that is measured and not counted.
+func (w Meanings) isAmount(number int32) bool {
+	if number == analysis.NoTerm {
+		return false
+	}
+	best, _, _ := strings.Cut(w.English[number], "; ")
+	return w.amounts[best]
 }
 
 func (l *Lexicon) readChinese() map[string][]Synonym {

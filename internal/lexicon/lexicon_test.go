@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
 // linesOf returns the lines of each section of the lexicon, without its comments.
@@ -34,7 +36,7 @@ func linesOf(t *testing.T) map[string][]string {
 func TestFormat(t *testing.T) {
 	english := regexp.MustCompile(`^[a-z0-9]+( [a-z0-9]+)*$`)
 	sections := linesOf(t)
-	for _, section := range []string{"spellings", "synonyms", "thesaurus", "meanings"} {
+	for _, section := range []string{"spellings", "synonyms", "counts", "amounts", "thesaurus", "meanings"} {
 		assert.NotEmpty(t, sections[section], "the section %q", section)
 	}
 	for _, section := range []string{"spellings", "synonyms"} {
@@ -50,6 +52,18 @@ func TestFormat(t *testing.T) {
 		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(words))), len(words), "different words in %q", line)
 		assert.False(t, heads[words[0]], "a second line for %q", words[0])
 		heads[words[0]] = true
+	}
+	for _, line := range sections["counts"] {
+		asking, counting, found := strings.Cut(line, ":")
+		assert.True(t, found, "%q has words that ask and words that count", line)
+		for _, word := range strings.Fields(asking + counting) {
+			z := analysis.New()
+			terms := z.Append(nil, word)
+			assert.Equal(t, z.Term(word), z.Terms[terms[len(terms)-1]], "%q is one term, or a pair after its characters", word)
+		}
+	}
+	for _, line := range sections["amounts"] {
+		assert.Regexp(t, english, line)
 	}
 	seen := map[string]bool{}
 	for _, line := range sections["meanings"] {

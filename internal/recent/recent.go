@@ -1,4 +1,4 @@
-// Package recent is a cache of the values that were used last.
+// Package recent remembers: the values that were used last, and texts that were told.
 package recent
 
 import (

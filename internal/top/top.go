@@ -42,6 +42,13 @@ func (t *Heap) Wants(score float64, number int32) bool {
 
 // Add keeps the tool if it is among the best so far.
 func (t *Heap) Add(score float64, number int32) {
+	if len(t.Items) < t.limit || t.limit > 0 && score >= t.Items[0].Score {
+		t.add(score, number)
+	}
+}
+
+// add is apart from Add so that Add is inlined: most tools of a long list are not kept.
+func (t *Heap) add(score float64, number int32) {
 	s := Scored{score, number}
 	if len(t.Items) < t.limit {
 		t.Items = append(t.Items, s)
