@@ -87,6 +87,12 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
 }
 
+// Bounds on a stand-in. A dynamic tool of the program may have a name that is longer than others.
+const (
+	maxProblemBytes = 1 << 10 // what schemacheck tells of a call
+	maxToolName     = 4 * naming.MaxBytes
+)
+
 func standInOf(object map[string]any) *standIn {
 	unknown, isUnknown := object["unknown_tool"].(string)
 	unloaded, isUnloaded := object["unloaded_tool"].(string)
@@ -94,12 +100,15 @@ func standInOf(object map[string]any) *standIn {
 	if object["query"] != nil || !isUnknown && !isUnloaded && !isMisused {
 		return nil
 	}
-	s := &standIn{UnknownTool: naming.Cut(unknown, naming.MaxBytes), UnloadedTool: unloaded, MisusedTool: misused}
-	s.Problem, _ = object["problem"].(string)
+	// A model can write a stand-in too, of any length.
+	short := func(name string) string { return naming.Cut(name, naming.MaxBytes) }
+	s := &standIn{UnknownTool: short(unknown), UnloadedTool: naming.Cut(unloaded, maxToolName), MisusedTool: naming.Cut(misused, maxToolName)}
+	problem, _ := object["problem"].(string)
+	s.Problem = naming.Cut(problem, maxProblemBytes)
 	if list, ok := object["suggestions"].([]any); ok {
 		for _, element := range list[:min(len(list), maxSuggestions)] {
 			if name, ok := element.(string); ok {
-				s.Suggestions = append(s.Suggestions, name)
+				s.Suggestions = append(s.Suggestions, short(name))
 			}
 		}
 	}
@@ -210,4 +219,51 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	_ = sonic.ConfigStd.Unmarshal(text, &object)
 	*m = namedMatch(object.Name)
 	return nil
+}
+
+// saying returns an answer with only a message.
+func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
+
+func answerOf(r *Result) searchAnswer {
+	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
+}
+
+// help is the part that any answer may add: names that were not found, similar names, and what
+// to do. Empty keys are left out.
+type help struct {
+	NotFound    []string `json:"not_found,omitempty"`
+	Suggestions []string `json:"suggestions,omitempty"`
+	Message     string   `json:"message,omitempty"`
+}
+
+func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} }
+
+// searchAnswer is the answer of tool_search by default.
+type searchAnswer struct {
+	Matches []string `json:"matches"`
+	help
+
+	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
+}
+
+func (a searchAnswer) String() string {
+	if a.Matches == nil {
+		a.Matches = []string{}
+	}
+	return toJSON(a)
+}
+
+func matchNames(matches []Match) []string {
+	names := make([]string, len(matches))
+	for i, m := range matches {
+		names[i] = m.Info.Name
+	}
+	return names
+}
+
+// definition is the part of a tool's definition that a model needs to call the tool.
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
 }

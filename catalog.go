@@ -12,12 +12,16 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/partcache"
+	"github.com/eino-toolsearch/toolsearch/internal/prompt"
+	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -27,7 +31,8 @@ import (
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
 // The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
-// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool.
+// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. At the end of this
+// file stands who may see which tool.
 
 // A Catalog is a set of tools compiled for search. It never changes after it is built and is
 // safe for concurrent use.
@@ -35,7 +40,7 @@ type Catalog struct {
 	docs     []search.Document
 	byName   map[string]int   // name -> index into docs
 	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
-	prompt   *prompt
+	prompt   *prompt.Texts
 
 	searcher    search.Searcher
 	fallback    search.Searcher    // nil means none
@@ -132,8 +137,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation, wantParameters bool) {
 	folded := naming.Fold(info.Name)
 	c.byFolded[folded] = append(c.byFolded[folded], i)
-	if shown := naming.Fold(naming.Shown(info.Name)); shown != folded {
-		c.byFolded[shown] = append(c.byFolded[shown], i)
+	if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
+		c.byFolded[safe] = append(c.byFolded[safe], i)
 	}
 	c.docs[i] = search.DocumentOf(info, annotate)
 	if wantParameters {
@@ -158,8 +163,8 @@ func (c *Catalog) index(ctx context.Context, index search.Indexer, last search.S
 	return searcher, err
 }
 
-// takesPatterns reports whether a searcher takes a text for a pattern. Users do not speak in
-// patterns.
+// takesPatterns reports whether a searcher reads a text as a pattern. Such a searcher cannot rank a
+// user's message.
 func takesPatterns(s search.Searcher) bool {
 	reader, ok := s.(search.QueryReader)
 	if !ok {
@@ -260,4 +265,96 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 		return search.Explanation{Parts: []search.Contribution{why}}, ctx.Err()
 	}
 	return explainer.Explain(ctx, q, doc)
+}
+
+// Who may see which tool: filters made of lists, what a Filter lets a run have, and searchers of that
+// part of the catalog.
+
+// FilterTools returns a Config.Filter that passes the tools of the servers and the listed
+// tools: a tool passes if it is in either list. A server is a namespace, such as "github" or
+// "github:*". A tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue",
+// "get_weather" or "tag:read". Tools of the tags pass in any case: with "human", a user may ask a
+// human whatever else the user may do. Empty lists and no tags pass nothing: a user without
+// permissions has no tools. For no filter at all leave Config.Filter nil.
+//
+// Config.Annotate sets namespaces and tags. A malformed pattern matches nothing. If an entry is
+// malformed, or no tool of the whole catalog matches it, a FailureEvent says so, once for each
+// catalog. A Filter of your own that calls this one has to pass its context on for that.
+func FilterTools(servers, tools []string, tags ...string) func(ctx context.Context, doc Document) bool {
+	filter := toolpattern.NewFilter(servers, tags, tools)
+	return func(ctx context.Context, doc Document) bool {
+		return filter.Passes(ctx, patternTool(&doc))
+	}
+}
+
+// patternTool returns what patterns match of a document.
+func patternTool(doc *Document) *toolpattern.Tool {
+	return &toolpattern.Tool{Name: doc.Name, Namespace: doc.Namespace, Tags: doc.Tags}
+}
+
+// hasMatch reports whether the catalog has a tool that a pattern matches.
+func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
+	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
+}
+
+// allowed asks a Filter which tools a run may have, and reports list entries that match no tool.
+// told remembers what was reported before.
+func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, told *recent.Set, teller *teller) docset.Set {
+	if !teller.listens() {
+		allowed, _ := c.allowedBy(ctx, filter)
+		return allowed
+	}
+	watched, watch := toolpattern.NewWatch(ctx)
+	allowed, passed := c.allowedBy(watched, filter)
+	if count := len(c.docs); count > 0 && passed == 0 {
+		teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
+	}
+	if !told.IsNew(watch.Texts()) {
+		return allowed
+	}
+	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
+		if err := toolsource.Problems("Filter: no tool matches", idle); told.IsNew(err.Error()) {
+			teller.fail(ctx, "Filter", err)
+		}
+	}
+	return allowed
+}
+
+// allowedBy asks a Filter about every tool, and counts those that pass. A tool on which the
+// Filter panics does not pass.
+func (c *Catalog) allowedBy(ctx context.Context, filter func(context.Context, Document) bool) (allowed docset.Set, passed int) {
+	allowed = docset.New(len(c.docs))
+	for i := range c.docs {
+		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i]), nil })
+		if passes && err == nil {
+			allowed.Add(i)
+			passed++
+		}
+	}
+	return allowed, passed
+}
+
+// restricted returns a searcher of the documents alone, or s itself if they are all documents. It
+// returns nil if s is not a Restricter. What a request may not see must not count in its rankings
+// either: the frequency of a word, a word that only a hidden tool has.
+func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (Searcher, error) {
+	from, ok := s.(Restricter)
+	switch {
+	case !ok:
+		return nil, nil
+	case docs.Len() == len(c.docs):
+		return s, nil
+	}
+	return c.restrictions.Of(ctx, from, docs, restrict)
+}
+
+func restrict(ctx context.Context, from Restricter, docs []int) (Searcher, error) {
+	s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
+	if err == nil && foreign.IsNil(s) {
+		err = errors.New("there is no Searcher")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: restricting %T: %w", from, err)
+	}
+	return s, nil
 }

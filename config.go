@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -76,22 +78,24 @@ type Config struct {
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
 	// SourceTimeout is the longest that a run waits for Source and the Sources of all groups to
-	// answer, and then for the index of changed answers. After that the last good answers stay,
-	// and a FailureEvent says so. A Source that has a good answer already is waited for at most
-	// 200 ms. If it takes longer, its last good answer stays for this run, and a later run takes
-	// the late answer; the first late answer is told. Either way the Source's context ends after
-	// SourceTimeout, not with the run, and a Source that took too long is not asked again for as
-	// long as that, unless its answer comes. Only one run waits for a new index. Other runs that
-	// start meanwhile go on with the last good catalog, or wait if a Source has no good answer
-	// yet. Zero means DefaultSourceTimeout.
+	// answer, and then for the index of changed answers. After that the last good answers stay, and
+	// a FailureEvent says so. A Source that has a good answer already is waited for at most 200 ms.
+	// If it takes longer, its last good answer stays for this run, and a later run takes the late
+	// answer; a FailureEvent reports the first late answer. Either way the Source's context ends
+	// after SourceTimeout, not with the run, and a Source that took too long is not asked again
+	// until SourceTimeout has passed or its answer has arrived. Only one run waits for a new index.
+	// Other runs that start meanwhile go on with the last good catalog, or wait if a Source has no
+	// good answer yet. Zero means DefaultSourceTimeout.
 	SourceTimeout time.Duration
 
 	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of
-	// a group's Tools: for its name, an array without items, or a schema that is not that of an
-	// object or has anyOf, oneOf, allOf or not at its top. A provider refuses the whole request for
-	// such a tool, once the tool is loaded. False means that New keeps DynamicTools as they are, and
-	// tells a FailureEvent. A group's tool and a tool of a Source is then mended, or left out for its
-	// name or a schema of more than 512 KiB, and a FailureEvent says so.
+	// a group's Tools: for its name, an array without items, a type that JSON Schema does not have, the name
+	// of a parameter (Anthropic takes letters, digits, "_", "." and "-"), or a schema that is not
+	// that of an object or has anyOf, oneOf, allOf or not at its top. A provider refuses the whole
+	// request for such a tool, once the tool is loaded. False means that New keeps DynamicTools as
+	// they are, and tells a FailureEvent. A group's tool and a tool of a Source is then mended, or left
+	// out for its name or a schema of more than 512 KiB, or kept with its parameter's name, and a
+	// FailureEvent says so.
 	StrictTools bool
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil
@@ -151,13 +155,15 @@ type Config struct {
 
 	// SearchTimeout is the longest that the searches of one message of the model take together.
 	// After that the model gets what was found until then, and is told to ask for less. It also
-	// bounds Preselect. Keyword alone is too quick to be bounded. Zero means
+	// bounds Preselect. With Keyword alone there is no bound, since it is quick. Zero means
 	// DefaultSearchTimeout.
 	SearchTimeout time.Duration
 
 	// MaxAnswerTokens is the largest size of an answer of a meta-tool, in tokens of 4 bytes. An
 	// answer stays in the history for good. It says how many tools did not fit; they are not
-	// loaded. A definition in an answer is shortened to fit. Zero means DefaultMaxAnswerTokens.
+	// loaded. A definition in an answer is shortened to fit; native protocols send definitions whole,
+	// so the best match alone may be larger than this, and an answer does not say what is left out.
+	// Zero means DefaultMaxAnswerTokens.
 	MaxAnswerTokens int
 
 	// WHAT IS SHOWN WHEN
@@ -180,12 +186,12 @@ type Config struct {
 	// brings them back. A model that searches natively keeps what it found. Zero means no limit.
 	MaxLoaded int
 
-	// Preselect is the number of tools that are loaded before the model answers: the best tools
-	// for the user's last message. It is for models that do not search on their own. Index ranks
-	// the tools, or BM25 if Index is nil or reads patterns. With an embedder, an Index of
-	// Hybrid(BM25, Embedding(e)) finds most. If the searcher fails, no tool is loaded and a
-	// FailureEvent says so. ProtocolDispatch does not show loaded tools, nor these. PreselectAuto
-	// means a good number. Zero means none.
+	// Preselect is the number of tools that are loaded before the model answers: the best tools for
+	// the user's last message. It is for models that do not search on their own. Index ranks the
+	// tools, or BM25 if Index is nil or reads patterns. With an embedder, an Index of Hybrid(BM25,
+	// Embedding(e)) finds most. If the searcher fails, no tool is loaded and a FailureEvent says
+	// so. ProtocolDispatch does not show loaded tools, so it shows none of these.
+	// PreselectAuto means a good number. Zero means none.
 	Preselect int
 
 	// Unloaded says what happens to a call of a tool that is not loaded. Zero means
@@ -305,6 +311,14 @@ const (
 	ReminderInstruction
 )
 
+// Language is the language of what the middleware tells the model.
+type Language int
+
+const (
+	English Language = iota
+	Chinese
+)
+
 // UnloadedPolicy says what happens to a call of a dynamic tool that is not loaded.
 type UnloadedPolicy int
 
@@ -337,8 +351,8 @@ const (
 	// ToolErrorsExplain makes the error the result of the call, which the model reads: up to 2 KiB
 	// of the error's text. A stream that breaks off ends with it. A panic counts as an error. A
 	// FailureEvent tells the error. Interrupts and the end of a cancelled run stay errors, and so
-	// does context.Canceled. The other tools of the agent are not concerned. Handlers of the agent
-	// after this middleware see the error, and handlers before it see the result.
+	// does context.Canceled. Errors of the agent's other tools stay as they are. Handlers of the
+	// agent after this middleware see the error, and handlers before it see the result.
 	ToolErrorsExplain
 )
 
@@ -442,7 +456,7 @@ func checkedGroups(groups []Group) ([]Group, error) {
 			return fail("no Name; set the name of the server, team or skill")
 		case len(g.Name) > naming.MaxBytes:
 			return fail("a Name of %d bytes; shorten it to %d", len(g.Name), naming.MaxBytes)
-		case naming.Shown(g.Name) != g.Name || !utf8.ValidString(g.Name) || strings.Contains(g.Name, ":"):
+		case naming.Safe(g.Name) != g.Name || !utf8.ValidString(g.Name) || strings.Contains(g.Name, ":"):
 			return fail("its Name has a colon, an angle bracket, a character that is not visible, or a space at an end; remove it")
 		}
 		folded := naming.Fold(g.Name)
@@ -504,10 +518,26 @@ func (config *Config) perNamespace() int {
 	return config.MaxPerNamespace
 }
 
+//go:embed prompt/en.md
+var englishTexts string
+
+//go:embed prompt/zh.md
+var chineseTexts string
+
 // prompt returns the texts that the model reads.
-func (config *Config) prompt() (*prompt, error) {
+func (config *Config) prompt() (*prompt.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
-	return newPrompt(config.Language, config.Protocol.String(), !config.Reminder.Disabled, config.Texts,
-		"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
-		"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap))
+	source := prompt.Source{
+		Markdown: englishTexts, Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
+		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
+			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap)},
+	}
+	if config.Language == Chinese {
+		source.Markdown = chineseTexts
+	}
+	texts, err := source.Read()
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: Texts: %w", err)
+	}
+	return texts, nil
 }

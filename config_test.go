@@ -492,6 +492,28 @@ func TestNilParameter(t *testing.T) {
 	}
 }
 
+// A name that Anthropic refuses and a type that JSON Schema does not have are told of DynamicTools, which stay as they
+// are.
+func TestOddParameters(t *testing.T) {
+	var told []error
+	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}, OnEvent: onFailure(func(err error) { told = append(told, err) })}
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), selecting("odd"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
+	definition, err := o.last().Tools[1].ToJSONSchema()
+	require.NoError(t, err)
+	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
+	if assert.Len(t, told, 1, "the failure events") {
+		assert.ErrorContains(t, told[0], `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
+	}
+	config.StrictTools = true
+	_, err = toolsearch.New(t.Context(), &config)
+	assert.ErrorContains(t, err, "providers refuse")
+
+	config.DynamicTools = []tool.BaseTool{withSchema("odd", schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
+	_, err = toolsearch.New(t.Context(), &config)
+	assert.ErrorContains(t, err, `a parameter has the name "xxx`)
+}
+
 var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
 
 // The doc comment of every field says what its zero value means.

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"go/ast"
 	godoc "go/doc"
+	"go/importer"
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"go/types"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -30,8 +33,8 @@ var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearch
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
 
-// readPackage parses the files of a folder that are not tests.
-func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
+// parseFiles parses the files of a folder that are not tests.
+func parseFiles(t *testing.T, dir string) (*token.FileSet, []*ast.File) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
@@ -44,6 +47,13 @@ func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 		require.NoError(t, err)
 		files = append(files, file)
 	}
+	return fset, files
+}
+
+// readPackage reads the docs of a folder.
+func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
+	t.Helper()
+	fset, files := parseFiles(t, dir)
 	pkg, err := godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir)
 	require.NoError(t, err)
 	return fset, pkg
@@ -365,4 +375,67 @@ func TestDirectionOfImports(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Greater(t, arrows, 100, "the imports that were checked")
+}
+
+// In each table of docs/architecture.md, a file uses only files above it and files of its own line.
+func TestFilesUseFilesAbove(t *testing.T) {
+	architecture, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	for dir, heading := range map[string]string{".": "\n## The root package", "search": "\n## Package search"} {
+		_, section, found := strings.Cut(string(architecture), heading)
+		require.True(t, found, heading)
+		section, _, _ = strings.Cut(section, "\n## ")
+		lines := make(map[string]int) // file -> its line of the table
+		for i, line := range strings.Split(section, "\n") {
+			files, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+			for _, file := range regexp.MustCompile("`([a-z0-9_]+[.]go)`").FindAllStringSubmatch(files, -1) {
+				if strings.HasPrefix(line, "|") {
+					lines[file[1]] = i
+				}
+			}
+		}
+		uses := usesOfFiles(t, dir)
+		assert.ElementsMatch(t, slices.Collect(maps.Keys(uses)), slices.Collect(maps.Keys(lines)), "the files of %s and those of the table", dir)
+		for file, used := range uses {
+			for name, other := range used {
+				assert.LessOrEqual(t, lines[other], lines[file], "%s of %s uses %s of %s", file, dir, name, other)
+			}
+		}
+	}
+}
+
+// usesOfFiles returns what each file of a package uses of its other files: names, and their files.
+func usesOfFiles(t *testing.T, dir string) map[string]map[string]string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	cmd.Dir = dir
+	list, err := cmd.Output()
+	require.NoError(t, err)
+	exports := make(map[string]string)
+	for line := range strings.Lines(string(list)) {
+		path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
+		exports[path] = export
+	}
+	fset, files := parseFiles(t, dir)
+	uses := make(map[string]map[string]string)
+	for _, file := range files {
+		uses[filepath.Base(fset.Position(file.Package).Filename)] = make(map[string]string)
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	pkg, err := (&types.Config{Importer: importer.ForCompiler(fset, "gc", open)}).Check(dir, fset, files, info)
+	require.NoError(t, err)
+	for ident, object := range info.Uses {
+		variable, isVariable := object.(*types.Var)
+		isField := isVariable && variable.IsField()
+		isMethod := object.Parent() == nil && !isVariable
+		if object.Pkg() != pkg || object.Parent() != pkg.Scope() && !isField && !isMethod {
+			continue
+		}
+		user, used := fset.Position(ident.Pos()).Filename, fset.Position(object.Pos()).Filename
+		if user != used {
+			uses[filepath.Base(user)][ident.Name] = filepath.Base(used)
+		}
+	}
+	return uses
 }

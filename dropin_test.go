@@ -292,7 +292,8 @@ func TestMigrating(t *testing.T) {
 	require.NoError(t, err)
 	before, rest, begins := strings.Cut(string(page), migratingBegin)
 	table, after, ends := strings.Cut(rest, migratingEnd)
-	require.True(t, begins && ends, "%s has no place for the table", migratingPage)
+	require.True(t, begins, "%s has no place for the table", migratingPage)
+	require.True(t, ends, "the place for the table in %s has no end", migratingPage)
 	want := migratingTable()
 	if *updateMigrating {
 		require.NoError(t, os.WriteFile(migratingPage, []byte(before+migratingBegin+want+migratingEnd+after), 0o600))

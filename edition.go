@@ -13,7 +13,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
@@ -39,7 +41,7 @@ type edition struct {
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 	unbounded    []string           // tools with schemas that calls are not checked against, and why
 
-	filters seenTexts // what was looked for and told of the lists of FilterTools
+	filters recent.Set // what was looked for and told of the lists of FilterTools
 }
 
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
@@ -62,7 +64,7 @@ type supply struct {
 	standing // guarded by editions.mu
 }
 
-// standing is what became of the answers of a supply's Source.
+// standing is the state of a supply's Source: its accepted answer and its last refusal.
 type standing struct {
 	answer  *toolsource.Answer // the current edition has tools of it; nil before the first good answer
 	kept    []int              // these tools, as in lot
@@ -77,8 +79,9 @@ type refusal struct {
 	end    time.Time
 }
 
-// fix reads the definitions of a supply's tools that do not change. What providers refuse is told.
-// In a group, as in the answer of a Source, it is also mended, or left out.
+// fix reads the definitions of a supply's tools that do not change. A FailureEvent reports
+// definitions that providers refuse. Those of a group are also mended or left out, as a Source's
+// are.
 func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error {
 	infos, err := toolsource.Definitions(ctx, s.where(), s.Tools)
 	if err != nil {
@@ -92,9 +95,9 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 	case len(refused) == 0:
 		return nil
 	case config.StrictTools:
-		return toolsource.Problems(s.field("Tools")+": providers refuse", refused)
+		return toolsource.Problems(s.field(partTools)+": providers refuse", refused)
 	case s.Name == "":
-		teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": providers refuse", refused)))
+		teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": providers refuse", refused)))
 		return nil
 	}
 	var tools []tool.BaseTool
@@ -108,7 +111,7 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 		}
 	}
 	s.Tools, s.fixed = tools, mended
-	teller.tell(ctx, s.failure("Tools", toolsource.Problems(s.field("Tools")+": left out or mended:", refused)))
+	teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": left out or mended:", refused)))
 	return nil
 }
 
@@ -127,7 +130,7 @@ func checkNames(config *Config, supplies []*supply) error {
 			}
 			if other, taken := first[info.Name]; taken {
 				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, tool %d of %s has it too; %s",
-					s.where(), i, info.Name, other.tool, other.supply.field("Tools"), usePrefix)
+					s.where(), i, info.Name, other.tool, other.supply.field(partTools), usePrefix)
 			}
 			first[info.Name] = place{s, i}
 		}
@@ -146,24 +149,37 @@ func (s *supply) where() string {
 	return fmt.Sprintf("group %q: ", s.Name)
 }
 
-// field names a field of a group in texts. part is "Tools" or "Source".
-func (s *supply) field(part string) string {
+// part is where in a supply tools are from.
+type part int
+
+const (
+	partTools part = iota
+	partSource
+)
+
+// partOf returns the name of the field of the Config, or of a group, that the part is.
+func (s *supply) partOf(p part) string {
 	switch {
-	case s.Name != "":
-		return fmt.Sprintf("%s of group %q", part, s.Name)
-	case part == "Tools":
+	case p == partSource:
+		return "Source"
+	case s.Name == "":
 		return "DynamicTools"
 	default:
-		return part
+		return "Tools"
 	}
 }
 
-// failure tells of a failure of a supply. part is "Tools" or "Source".
-func (s *supply) failure(part string, err error) FailureEvent {
-	if s.Name == "" && part == "Tools" {
-		part = "DynamicTools"
+// field names that field in texts, with the group.
+func (s *supply) field(p part) string {
+	if s.Name == "" {
+		return s.partOf(p)
 	}
-	return FailureEvent{Part: part, Group: s.Name, Err: err}
+	return fmt.Sprintf("%s of group %q", s.partOf(p), s.Name)
+}
+
+// failure tells of a failure of a supply.
+func (s *supply) failure(p part, err error) FailureEvent {
+	return FailureEvent{Part: s.partOf(p), Group: s.Name, Err: err}
 }
 
 // compile compiles lots. defers means that the mode takes deferred definitions. last is the catalog of
@@ -202,7 +218,9 @@ func compile(ctx context.Context, config *Config, lots []lot, defers bool, last 
 	}
 	ed.put(ed.tools, 0, tools)
 	if defers {
-		ed.deferred = deferredCopies(catalog, names.search)
+		for i := range catalog.docs {
+			ed.deferred = append(ed.deferred, marks.Deferred(catalog.docs[i].Info, names.search))
+		}
 	}
 	for i := range catalog.docs {
 		if toolpattern.Any(patterns, patternTool(&catalog.docs[i])) {
@@ -239,16 +257,16 @@ func (ed *edition) put(list []tool.BaseTool, from int, tools []tool.BaseTool) {
 	}
 }
 
-// origin returns the supply of a document, and the field of a group that the tool is from.
-func (ed *edition) origin(doc int) (s *supply, part string) {
+// origin returns where a document is from.
+func (ed *edition) origin(doc int) (*supply, part) {
 	i := len(ed.lots) - 1
 	for ed.lots[i].start > doc {
 		i--
 	}
 	if l := &ed.lots[i]; doc < l.start+len(l.fixed) {
-		return l.supply, "Tools"
+		return l.supply, partTools
 	}
-	return ed.lots[i].supply, "Source"
+	return ed.lots[i].supply, partSource
 }
 
 func (ed *edition) idleError() error {
@@ -297,6 +315,11 @@ func (l *lot) admit(metas *metaNames, taken map[string]bool) {
 				err = refusal
 			} else if refusal != nil {
 				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, naming.Quoted(name), refusal))
+			}
+			if info != nil {
+				if odd := schemacheck.OddParameter(info); odd != nil {
+					l.left = append(l.left, fmt.Sprintf("tool %d, %s: kept: %v", at, naming.Quoted(name), odd))
+				}
 			}
 		}
 		if err != nil {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
@@ -52,7 +54,7 @@ func newEngine(ctx context.Context, config *Config, teller *teller, wordless boo
 	return e, nil
 }
 
-func (e *engine) addMetaTools(prompt *prompt) {
+func (e *engine) addMetaTools(prompt *prompt.Texts) {
 	facts := e.mode.facts()
 	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * e.config.MaxAnswerTokens, defines: facts.searchTool}
 	for _, t := range h.metaTools(e.config.Protocol) {
@@ -126,7 +128,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		edition: edition, config: e.config, mode: e.mode, teller: e.teller,
 		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
 	}
-	if r.session == nil && e.config.Protocol == ProtocolDispatch {
+	if r.session == nil && e.mode.facts().constantList {
 		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
@@ -134,7 +136,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.names = edition.names
 	for _, name := range own {
-		r.noteOther(name)
+		r.noteForeign(name)
 		e.yield(ctx, r, name)
 	}
 	if r.scope.allowed != nil {
@@ -164,7 +166,7 @@ func (e *engine) announce(r *run) {
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
 func (e *engine) hidesNone(r *run) bool {
-	counted := len(r.tools) // those that count towards MaxLoaded
+	counted := len(r.tools) // tools that count towards MaxLoaded
 	for _, doc := range r.always {
 		if r.scope.sees(doc) {
 			counted--
@@ -212,7 +214,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		if t == nil {
 			continue
 		}
-		r.noteOther(t.Name)
+		r.noteForeign(t.Name)
 		doc, dynamic := r.owns(t.Name)
 		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
 			later = append(later, t.Name)
@@ -251,21 +253,21 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	return given, nil
 }
 
-// report tells what has changed since the last model call. shown is what the model sees now; nil
+// report tells what has changed since the last model call. next is what the model sees now; nil
 // means that no call follows.
-func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *lists) {
+func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lists) {
 	if !e.teller.listens() {
 		return
 	}
-	change.ToolsChanged = shown != nil && r.shows(shown.tools)
+	change.ToolsChanged = next != nil && r.noteList(next.tools)
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
 	for _, name := range change.Loaded {
 		change.LoadedTokens += r.scope.tokensOf(r.scope.byName[name])
 	}
-	if shown != nil {
-		for _, info := range shown.tools {
+	if next != nil {
+		for _, info := range next.tools {
 			if info != nil {
 				size, _ := r.measure(info)
 				change.ToolTokens += size
@@ -278,27 +280,27 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, shown *li
 
 // note notes the loaded tools in the notebook and in the session, and returns what has changed
 // since the last model call, for those who listen.
-func (e *engine) note(r *run, loaded *loadedSet) (change LoadEvent) {
-	before := r.notebook.setLoaded(slices.Clone(loaded.has))
+func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
+	before := r.notebook.setLoaded(slices.Clone(loaded.Members))
 	isTold := before != nil && e.teller.listens()
 	if r.session == nil && !isTold {
 		return change
 	}
 	var added, gone []string
-	for _, doc := range loaded.docs {
+	for _, doc := range loaded.Docs {
 		if (before == nil || !before.Has(doc)) && !r.isAlways(doc) {
 			added = append(added, r.scope.docs[doc].Name)
 		}
 	}
 	for doc := range before.All() {
-		if !loaded.has.Has(doc) {
+		if !loaded.Has(doc) {
 			gone = append(gone, r.scope.docs[doc].Name)
 		}
 	}
 	if r.session != nil {
 		for name := range r.notebook.sharedNames() { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.byName[name]
-			if known && r.scope.sees(doc) && !loaded.has.Has(doc) && (before == nil || !before.Has(doc)) {
+			if known && r.scope.sees(doc) && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
 			}
 		}
@@ -395,7 +397,7 @@ func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Expla
 	return func(ctx context.Context, err error) string {
 		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
 		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
-		return r.scope.prompt.text("tool-failed", "{name}", naming.Shown(toolName), "{problem}", problem)
+		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
 	}
 }
 
@@ -411,7 +413,7 @@ func modeOf(p Protocol, wordless bool) mode {
 	case ProtocolNativeServer:
 		return serverMode{}
 	default:
-		return textMode{}
+		return textMode{constantList: p == ProtocolDispatch}
 	}
 }
 

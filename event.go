@@ -52,10 +52,10 @@ type LoadEvent struct {
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 
-	// ToolsChanged means that the list of tools differs from that of the model call before. At the
-	// first call of a run only a Session (WithSession) knows the call before, which was in another
-	// run: without a Session that saw it, ToolsChanged is false there. It is false if tools are
-	// refused.
+	// ToolsChanged means that the list of tools differs from the list at the previous model call.
+	// At the first call of a run only a Session (WithSession) knows the call before, which was in
+	// another run: without a Session that saw it, ToolsChanged is false there. It is false if tools
+	// are refused.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
 	ToolTokens   int // of all definitions in the list of tools; 0 where no model call follows
@@ -160,20 +160,20 @@ func init() {
 }
 
 type (
-	plainSearchEvent  SearchEvent
-	plainFailureEvent FailureEvent
+	gobSearchEvent  SearchEvent
+	gobFailureEvent FailureEvent
 )
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e SearchEvent) GobEncode() ([]byte, error) {
 	err := e.Err
 	e.Err = nil
-	return goberror.Encode(plainSearchEvent(e), err)
+	return goberror.Encode(gobSearchEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *SearchEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = goberror.Decode(data, (*plainSearchEvent)(e))
+	e.Err, err = goberror.Decode(data, (*gobSearchEvent)(e))
 	return err
 }
 
@@ -181,12 +181,12 @@ func (e *SearchEvent) GobDecode(data []byte) (err error) {
 func (e FailureEvent) GobEncode() ([]byte, error) {
 	err := e.Err
 	e.Err = nil
-	return goberror.Encode(plainFailureEvent(e), err)
+	return goberror.Encode(gobFailureEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *FailureEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = goberror.Decode(data, (*plainFailureEvent)(e))
+	e.Err, err = goberror.Decode(data, (*gobFailureEvent)(e))
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -379,12 +381,28 @@ func TestEventsLogThemselves(t *testing.T) {
 		{toolsearch.FailureEvent{Part: "Source", Group: "mail", Err: secret},
 			`{"event":"failure","part":"Source","group":"mail","error_type":"*errors.errorString"}`},
 	} {
+		checkDocumentedKeys(t, tt.want)
 		var out bytes.Buffer
 		slog.New(slog.NewJSONHandler(&out, nil)).Info("told", "e", tt.event)
 		var line struct{ E json.RawMessage }
 		require.NoError(t, json.Unmarshal(out.Bytes(), &line))
 		assert.JSONEq(t, tt.want, string(line.E))
 	}
+}
+
+// checkDocumentedKeys checks the keys of a logged event, as JSON, against the table of
+// docs/operating.md.
+func checkDocumentedKeys(t *testing.T, event string) {
+	t.Helper()
+	var values map[string]any
+	require.NoError(t, json.Unmarshal([]byte(event), &values))
+	page, err := os.ReadFile("docs/operating.md")
+	require.NoError(t, err)
+	_, row, found := strings.Cut(string(page), fmt.Sprintf("\n| `%s` | ", values["event"]))
+	require.True(t, found, "docs/operating.md has the keys of the event %q", values["event"])
+	row, _, _ = strings.Cut(row, " |\n")
+	delete(values, "event")
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(values)), strings.Split(strings.ReplaceAll(row, "`", ""), ", "))
 }
 
 // Events survive encoding/gob, by which Eino keeps them in a checkpoint.

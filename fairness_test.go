@@ -20,6 +20,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A result is shared between namespaces. The bound that docs/security.md promises: of a result
@@ -79,39 +80,96 @@ func TestFairnessBound(t *testing.T) {
 		if most == places {
 			config.MaxPerNamespace = -1
 		}
-		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"does"}`))
-		require.NoError(t, o.err)
-		returned := answerOf(t, o.result(t, "call_1")).Matches
-		assert.LessOrEqual(t, len(returned), places, "seed %d", seed)
+		var ranking []int
 		for doc, score := range scores {
-			rank, better := 1, map[string]int{}
-			for other, s := range scores {
-				if s < score || s == score && other >= doc || s == 0 {
-					continue
-				}
-				if of[other] == of[doc] {
-					rank++
-				} else {
-					better[of[other]]++
-				}
-			}
-			ahead := rank
-			for _, n := range better {
-				ahead += min(n, most)
-			}
-			crowds := 0 // those that are cut
-			for _, n := range better {
-				if n > most {
-					crowds++
-				}
-			}
-			if name, _, _ := strings.Cut(specs[doc], ":"); score > 0 && rank <= most && ahead <= places && crowds <= 10 {
-				guaranteed++
-				assert.Contains(t, returned, name, "seed %d: rank %d of its namespace, %d ahead, %d places, %d for a namespace", seed, rank, ahead, places, most)
+			if score > 0 {
+				ranking = append(ranking, doc)
 			}
 		}
+		slices.SortStableFunc(ranking, func(a, b int) int { return int(scores[b] - scores[a]) })
+		guaranteed += checkBound(t, config, "does", ranking, func(doc int) (name, namespace string) {
+			name, _, _ = strings.Cut(specs[doc], ":")
+			return name, of[doc]
+		})
 	}
 	assert.Greater(t, guaranteed, 2*rounds, "tools that the bound guarantees")
+}
+
+// checkBound searches through an agent, and checks that the result has the tools that the bound
+// guarantees. ranking is all that matches, best first. It returns the number of these tools.
+func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []int, toolOf func(doc int) (name, namespace string)) (guaranteed int) {
+	t.Helper()
+	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(fmt.Sprintf(`{"query":%q}`, query)))
+	require.NoError(t, o.err)
+	places, most := config.MaxResults, config.MaxPerNamespace
+	if most < 0 {
+		most = places
+	}
+	returned := answerOf(t, o.result(t, "call_1")).Matches
+	require.LessOrEqual(t, len(returned), places)
+	before := make(map[string]int) // better tools by namespace
+	for _, doc := range ranking {
+		name, namespace := toolOf(doc)
+		rank, ahead, crowds := before[namespace]+1, 0, 0
+		for other, n := range before {
+			if other != namespace {
+				ahead += min(n, most)
+				if n > most {
+					crowds++ // it is cut
+				}
+			}
+		}
+		if rank <= most && rank+ahead <= places && crowds <= 10 {
+			guaranteed++
+			require.Contains(t, returned, name, "rank %d of its namespace, %d of others ahead, %d places, %d for a namespace", rank, ahead, places, most)
+		}
+		before[namespace]++
+	}
+	return guaranteed
+}
+
+// The bound holds for every searcher of this library that runs in the process.
+func TestFairnessBoundOfSearchers(t *testing.T) {
+	words := strings.Fields("create delete list update issue mail user file report weather order payment team page event")
+	for name, index := range map[string]toolsearch.Indexer{
+		"Keyword": toolsearch.Keyword, "BM25": toolsearch.BM25, "Fuzzy": toolsearch.FuzzyOptions{MaxHits: -1}.Index,
+		"Similarity": toolsearch.Similarity, "LSA": toolsearch.LSA,
+		"BM25 and LSA": toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA), "BM25 and Fuzzy": toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy),
+	} {
+		t.Run(name, func(t *testing.T) {
+			guaranteed, rounds := 0, testtools.Rounds(60, 10)
+			for seed := range uint64(rounds) {
+				random := rand.New(rand.NewPCG(seed, 2))
+				word := func() string { return words[random.IntN(len(words))] }
+				var specs []string
+				for i := range 5 + random.IntN(60) {
+					n := int(6 * random.Float64() * random.Float64())
+					specs = append(specs, fmt.Sprintf("s%d__%s_%s_%d: %s %s %s", n, word(), word(), i, word(), word(), word()))
+				}
+				places := 1 + random.IntN(10)
+				config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Index: index, MaxResults: places, MaxPerNamespace: 1 + random.IntN(places)}
+				var docs []toolsearch.Document
+				for i, dynamic := range config.DynamicTools {
+					info := mustInfo(t, dynamic)
+					docs = append(docs, search.DocumentOf(info, toolsearch.Annotate))
+					docs[i].Parameters = search.ParametersOf(info)
+				}
+				searcher, err := index(t.Context(), docs)
+				require.NoError(t, err)
+				query := toolsearch.ParseQuery(word() + " " + word())
+				hits, err := searcher.Search(t.Context(), query)
+				require.NoError(t, err)
+				var ranking []int
+				for _, hit := range hits.Hits {
+					ranking = append(ranking, hit.Doc)
+				}
+				guaranteed += checkBound(t, config, query.Text, ranking, func(doc int) (name, namespace string) {
+					return docs[doc].Name, docs[doc].Namespace
+				})
+			}
+			assert.Greater(t, guaranteed, rounds, "tools that the bound guarantees")
+		})
+	}
 }
 
 // attack is a way in which a server tries to be found in place of the others.

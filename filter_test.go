@@ -37,6 +37,15 @@ var protocols = []struct {
 	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
 }
 
+// A tool of the agent's own is suggested though a tool that the user may not see has its name.
+func TestOwnToolsAreSuggested(t *testing.T) {
+	agentConfig := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: toolsWithSecrets(), Filter: hideSecrets}))
+	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("get_secret_weather: The agent's own")...)
+	o := converse(context.Background(), t, way{}, agentConfig, calling("get_secret_wether"))
+	require.NoError(t, o.err)
+	assert.Contains(t, o.result(t, "call_1"), `"suggestions":["get_secret_weather"`)
+}
+
 // isSecret reports whether some users may not have a tool.
 func isSecret(name string) bool { return strings.Contains(name, "secret") }
 

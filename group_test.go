@@ -303,20 +303,21 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 	var told []toolsearch.FailureEvent
 	list := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})}}}
 	config := toolsearch.Config{
-		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list)}},
+		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if failure, ok := e.(toolsearch.FailureEvent); ok {
 				told = append(told, failure)
 			}
 		},
 	}
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), selecting("bad name,read,list"))
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), selecting("bad name,read,list,odd"))
 	require.NoError(t, o.err)
-	checkSaw(t, "the model", o, "tool_search", "tool_search read list")
+	checkSaw(t, "the model", o, "tool_search", "tool_search read list odd")
 	if assert.Len(t, told, 1) {
 		assert.Equal(t, "files", told[0].Group)
 		assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name"`)
 		assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
+		assert.ErrorContains(t, told[0].Err, `tool 3, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!"`)
 	}
 }
 

@@ -183,8 +183,10 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 				}
 				assert.True(t, answered, "%s, call %d: whether the call has its result", about, i+1)
 			}
-			made := slices.ContainsFunc(o.events, func(m message) bool { return slices.Contains(m.Calls, odd) })
-			assert.True(t, made || !utf8.ValidString(odd.Arguments), "%s: whether the caller sees the call as it was made", about)
+			if utf8.ValidString(odd.Arguments) {
+				made := slices.ContainsFunc(o.events, func(m message) bool { return slices.Contains(m.Calls, odd) })
+				assert.True(t, made, "%s: whether the caller sees the call as it was made", about)
+			}
 		}
 	}
 }
@@ -253,6 +255,58 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 			assert.Contains(t, selected.Message, fmt.Sprintf("%d more did not fit", 150-len(selected.Matches)), p.name)
 			loaded := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
 			assert.ElementsMatch(t, sortedSet(append(answerOf(t, o.result(t, "call_1")).Matches, selected.Matches...)), loaded, "%s: the loaded tools", p.name)
+		}
+	}
+}
+
+// What JSON writes longer, definitions that a model gets as they are, lists of names to add or remove, and
+// stand-ins that a model writes itself have the same budget.
+func TestAnswersFitTheirBudgetOnTheWire(t *testing.T) {
+	t.Run("message", func(t *testing.T) { testWireBudget[*schema.Message](t, way{}) })
+	t.Run("agentic", func(t *testing.T) { testWireBudget[*schema.AgenticMessage](t, way{agentic: true}) })
+}
+
+func testWireBudget[M adk.MessageType](t *testing.T, w way) {
+	const budget = 4 * 3000
+	brackets := strings.Repeat("<", 50_000)
+	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 30_000)+`"]}}}`)
+	var tools []tool.BaseTool
+	var names []string
+	for i := range 200 {
+		name := fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50))
+		names = append(names, name)
+		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i], ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}}})
+	}
+	list := strings.Join(names, `","`)
+	for _, p := range protocols {
+		config := p.config
+		config.DynamicTools, config.MaxAnswerTokens, config.MaxResultsCap = tools, budget/4, 300
+		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
+			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
+			toolsearchtest.CallTool(p.search, `{"query":"select:tool_199`+brackets[:50]+`","regex_pattern":"tool_199"}`),
+			toolsearchtest.CallTool("add_tool", `{"tool_names":["`+list+`"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["`+list+`"]}`),
+			toolsearchtest.CallTool("call_tool", `{"name":"`+names[199]+`","arguments":{"a":7}}`),
+			toolsearchtest.CallTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), toolsearchtest.CallTool(p.search, `{"misused_tool":"`+names[199]+`","problem":"`+brackets+`"}`),
+			toolsearchtest.CallTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), toolsearchtest.CallTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`))
+		if !assert.NoError(t, o.err, p.name) {
+			continue
+		}
+		for _, m := range o.last().Messages {
+			if m.Role != toolsearchtest.Tool {
+				continue
+			}
+			assert.LessOrEqual(t, len(m.Text), budget+1500, "%s, %s: bytes of the answer %.300s", p.name, m.CallID, m.Text)
+			assert.LessOrEqual(t, len(m.Found), 1, "%s, %s: definitions of more than twice the budget", p.name, m.CallID)
+		}
+		if p.config.Protocol == toolsearch.ProtocolSearchAdd {
+			var added struct {
+				Added   []string
+				Message string
+			}
+			require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_3")), &added))
+			assert.Contains(t, added.Message, fmt.Sprintf("%d more did not fit", len(names)-len(added.Added)))
+			assert.Contains(t, o.requests[3].ToolNames(), added.Added[len(added.Added)-1])
+			assert.NotContains(t, o.requests[3].ToolNames(), names[len(added.Added)])
 		}
 	}
 }

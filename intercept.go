@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
@@ -86,7 +87,7 @@ func (k *callable) isLoaded(doc int) bool {
 func (k *callable) foundDeferred(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	return slices.ContainsFunc(k.deferred, func(t *schema.ToolInfo) bool {
-		return t != nil && t.Name == name && isMarked(t, k.run.names.search)
+		return t != nil && t.Name == name && marks.IsLoaded(t, k.run.names.search)
 	})
 }
 
@@ -101,7 +102,7 @@ func (k *callable) near(name string) []string {
 		if t == nil || len(agentTools) == maxAgentTools {
 			continue
 		}
-		if _, dynamic := c.byName[t.Name]; !dynamic {
+		if doc, dynamic := c.byName[t.Name]; (!dynamic || !c.sees(doc)) && !slices.Contains(agentTools, t.Name) {
 			agentTools = append(agentTools, t.Name)
 		}
 	}
@@ -117,7 +118,7 @@ func (k *callable) near(name string) []string {
 func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 	c, names := k.run.scope, &k.run.names
 	misuse := func(key string) *standIn {
-		return &standIn{MisusedTool: names.call, Problem: c.prompt.text(key)}
+		return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)}
 	}
 	doc, dynamic := k.dispatched(d.Name)
 	switch {
@@ -225,10 +226,10 @@ func (t *transcript) rename(a *answer, name string) {
 	}
 }
 
-// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A
-// call stays in a history as the model made it, and providers refuse the whole request for a
-// name or for arguments that they do not take, in this request and in every later one. isTool
-// reports whether a tool has a name: its name is the program's affair.
+// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A call
+// stays in a history as the model made it, and providers refuse the whole request for a name or for
+// arguments that they do not take, in this request and in every later one. isTool reports whether a
+// tool has a name: a tool's name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
 	for _, round := range t.rounds {
 		if round.caller < 0 {

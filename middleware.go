@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
 )
 
@@ -139,7 +140,7 @@ func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _
 	return &lastWord[M]{inner: inner, m: m}, nil
 }
 
-// explainer is that of the engine. A nil call has none.
+// explainer returns the engine's explainer for a call, or nil for a nil call.
 func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) toolerror.Explainer {
 	if call == nil {
 		return nil
@@ -154,7 +155,7 @@ func (m *middleware[M]) WrapInvokableToolCall(ctx context.Context, endpoint adk.
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		return toolerror.Call(ctx, explain, toolerror.Plain, func() (string, error) { return endpoint(ctx, arguments, opts...) })
+		return toolerror.Call(ctx, explain, toolerror.Text, func() (string, error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
@@ -165,7 +166,7 @@ func (m *middleware[M]) WrapStreamableToolCall(ctx context.Context, endpoint adk
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		return toolerror.Stream(ctx, explain, toolerror.Plain, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
+		return toolerror.Stream(ctx, explain, toolerror.Text, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
@@ -191,8 +192,8 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endp
 	}, nil
 }
 
-// read reads messages in one walk: their views, their rounds and their landmarks. names are
-// those of the middleware's meta-tools. A nil reminder means that landmarks are not noted. The
+// read reads messages in one walk: their views, their rounds and their landmarks. names are the
+// names of the middleware's meta-tools. A nil reminder means that landmarks are not noted. The
 // caller releases the transcript.
 func read[M message](c codec[M], messages []M, names *metaNames, reminder *reminder) *transcript {
 	t := newTranscript(len(messages))
@@ -311,7 +312,7 @@ func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M,
 	add(given.ToolSearchTool)
 	add(found...)
 	for _, t := range given.DeferredTools {
-		if t != nil && t.Extra[loadedMark] != nil { // loaded by any middleware
+		if marks.IsLoadedByAny(t) { // loaded by any middleware
 			add(t)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
 
 // Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
@@ -24,12 +26,18 @@ import (
 // stays there. Adapters refuse a definition that comes twice: a tool is never in both places,
 // and a search does not show tools of the ordinary list again.
 
+// lists are the tools of a model call.
+type lists struct {
+	tools    []*schema.ToolInfo // the ordinary tool list
+	deferred []*schema.ToolInfo // the tools that the model searches by itself
+}
+
 // mode is a way to give the catalog to the model.
 type mode interface {
 	facts() modeFacts
 
 	// lists returns the tool lists of a model call, in which the loaded tools are callable.
-	lists(r *run, given lists, loaded *loadedSet) lists
+	lists(r *run, given lists, loaded *loadset.Set) lists
 
 	// called marks the tools in the lists that a model's message calls.
 	called(r *run, given lists, docs []int) lists
@@ -48,6 +56,7 @@ type modeFacts struct {
 	searchTool    bool // the search tool is the model's own search tool
 	defers        bool // tools that are not loaded are deferred
 	onWire        bool // results are texts in the history, and native in the model's input
+	constantList  bool // the tool list never changes
 	server        bool // the provider searches, and we do not see what it finds
 }
 
@@ -57,13 +66,13 @@ func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSear
 // fitter puts search results into the form that a model takes.
 type fitter struct {
 	run         *run
-	loaded      *loadedSet
+	loaded      *loadset.Set
 	given       map[string]bool // names of the tools whose definitions the model has
 	otherSearch string          // the name of another middleware's native search tool
 }
 
 // newFitter returns a fitter for a model that is given these tools.
-func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
+func newFitter(r *run, given []*schema.ToolInfo, loaded *loadset.Set) *fitter {
 	f := &fitter{run: r, loaded: loaded, given: make(map[string]bool, len(given))}
 	for _, t := range given {
 		if t != nil {
@@ -75,7 +84,7 @@ func newFitter(r *run, given []*schema.ToolInfo, loaded *loadedSet) *fitter {
 
 // fitResults puts the results of the search tool into the form that the model takes. given are
 // the options of the model call.
-func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) {
+func fitResults(r *run, t *transcript, given *model.Options, loaded *loadset.Set) {
 	if !t.native && !r.mode.facts().onWire {
 		return
 	}
@@ -86,13 +95,13 @@ func fitResults(r *run, t *transcript, given *model.Options, loaded *loadedSet) 
 	t.rewriteResults(r.names.isLoaderName, f.fit)
 }
 
-// shownOnWire returns the loaded tools that native results will show to the model once
+// foundOnWire returns the loaded tools that native results will show to the model once
 // fitResults has run. tools is the model's tool list.
-func shownOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadedSet) docset.Set {
+func foundOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadset.Set) docset.Set {
 	shown := docset.New(len(r.scope.docs))
 	f := newFitter(r, nil, loaded)
 	for _, t := range tools {
-		if isMarked(t, r.names.search) {
+		if marks.IsLoaded(t, r.names.search) {
 			f.given[t.Name] = true
 		}
 	}
@@ -143,7 +152,7 @@ func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(re
 // fit returns a result in the form the model takes. Results of other middlewares stay.
 func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	switch {
-	case f.isOthers(result, call):
+	case f.isForeign(result, call):
 		return result, false
 	case result.native && result.name == "" && (call == nil || !f.run.names.isLoaderName(call.name)): // a store lost what it belongs to
 		return result.asText(f.permitted(result.found)), true
@@ -151,9 +160,9 @@ func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
 	return f.run.mode.fit(f, result, call)
 }
 
-// isOthers reports whether a result belongs to the search tool of another middleware in the
+// isForeign reports whether a result belongs to the search tool of another middleware in the
 // same run.
-func (f *fitter) isOthers(result resultView, call *callView) bool {
+func (f *fitter) isForeign(result resultView, call *callView) bool {
 	name := result.name
 	if name == "" && call != nil {
 		name = call.name
@@ -161,7 +170,7 @@ func (f *fitter) isOthers(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.otherSearch || slices.Contains(f.run.names.others, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	return name == f.otherSearch || slices.Contains(f.run.names.foreign, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}
@@ -184,7 +193,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	permitted := f.permitted(found)
 	var fresh []*schema.ToolInfo
 	for _, t := range permitted {
-		if !f.given[t.Name] && f.loaded.has.Has(c.byName[t.Name]) {
+		if !f.given[t.Name] && f.loaded.Has(c.byName[t.Name]) {
 			f.given[t.Name] = true
 			fresh = append(fresh, t)
 		}
@@ -224,4 +233,97 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 	r.native, r.found = false, nil
 	r.text = searchAnswer{Matches: names}.String()
 	return r
+}
+
+// textMode is the mode in which the middleware searches. It works with every model that calls tools.
+type textMode struct {
+	constantList bool // the protocol is ProtocolDispatch
+}
+
+func (m textMode) facts() modeFacts { return modeFacts{constantList: m.constantList} }
+
+func (textMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+	return lists{visible(r, given.tools, loaded), foreignDeferred(r, given.deferred)}
+}
+
+// called adds the tools to the list, since the call may be gone from the history before the
+// next model call.
+func (m textMode) called(r *run, given lists, docs []int) lists {
+	if !m.constantList {
+		given.tools = withLoaded(r, given.tools, docs)
+	}
+	return given
+}
+
+func (textMode) keeps(*run, *resultView, *callView) bool { return false }
+
+// fit turns native results, which a run in another mode left, into texts.
+func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+	if !result.native {
+		return result, false
+	}
+	return result.asText(f.permitted(result.found)), true
+}
+
+// foreignDeferred returns the deferred tools of other middlewares. A resumed run may have
+// deferred tools of ours, from a native protocol.
+func foreignDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		if _, own := r.owns(t.Name); !own && !marks.IsOurs(t, r.names.search) {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// visible returns the tool list for the model: the tools that are not dynamic, and the loaded
+// tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
+func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
+	docs := r.scope.docs
+	list := make([]*schema.ToolInfo, 0, 8)
+	placed := docset.New(len(docs))
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		doc, dynamic := r.owns(t.Name)
+		switch {
+		case dynamic && marks.IsLoaded(t, r.names.search) && loaded.Has(doc) && placed.Add(doc):
+			if info := docs[doc].Info; !isCopyOf(t, info) {
+				t = marks.Loaded(info, r.names.search) // the catalog changed
+			}
+			list = append(list, t)
+		case dynamic || marks.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
+		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another
+		case r.hidesNone && r.names.has(t.Name):
+		default:
+			list = append(list, t)
+		}
+	}
+	for _, doc := range loaded.Docs {
+		if !placed.Has(doc) {
+			list = append(list, marks.Loaded(docs[doc].Info, r.names.search))
+		}
+	}
+	return list
+}
+
+// withLoaded returns the tool list with more tools, or tools itself if it has them all.
+func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo {
+	list := slices.Clip(tools)
+	for _, doc := range docs {
+		if info := r.scope.docs[doc].Info; !containsName(list, info.Name) {
+			list = append(list, marks.Loaded(info, r.names.search))
+		}
+	}
+	return list
+}
+
+// isCopyOf reports whether a marked copy is still a copy of info. After a checkpoint the parameters
+// are another pointer, and the copy is made anew.
+func isCopyOf(copied, info *schema.ToolInfo) bool {
+	return copied.Desc == info.Desc && copied.ParamsOneOf == info.ParamsOneOf
 }

@@ -6,10 +6,13 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
 
-// The modes in which the model gets the catalog as deferred tools: of ProtocolNativeDeferred
-// and, at the end, of ProtocolNativeServer.
+// The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
+// as its own search tool.
 
 // deferredMode gives the model tool_search as its own search tool.
 type deferredMode struct {
@@ -20,7 +23,7 @@ func (m deferredMode) facts() modeFacts {
 	return modeFacts{modelSearches: true, searchTool: true, defers: true, onWire: m.onWire}
 }
 
-func (deferredMode) lists(r *run, given lists, loaded *loadedSet) lists {
+func (deferredMode) lists(r *run, given lists, loaded *loadset.Set) lists {
 	return deferredLists(r, given, loaded)
 }
 
@@ -28,14 +31,14 @@ func (deferredMode) lists(r *run, given lists, loaded *loadedSet) lists {
 func (deferredMode) called(r *run, given lists, docs []int) lists {
 	list := given.deferred
 	for i, t := range given.deferred {
-		if t == nil || isMarked(t, r.names.search) {
+		if t == nil || marks.IsLoaded(t, r.names.search) {
 			continue
 		}
 		if doc, ok := r.scope.byName[t.Name]; ok && slices.Contains(docs, doc) {
 			if &list[0] == &given.deferred[0] {
 				list = slices.Clone(list)
 			}
-			list[i] = marked(t, r.names.search)
+			list[i] = marks.Loaded(t, r.names.search)
 		}
 	}
 	given.deferred = list
@@ -69,7 +72,7 @@ func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultV
 // deferredLists splits the tools of a model call into the ordinary list, without the search
 // tool, and the deferred list. Loaded tools in the deferred list have the mark. Like visible
 // it is idempotent. Deferred tools of other middlewares stay.
-func deferredLists(r *run, given lists, loaded *loadedSet) lists {
+func deferredLists(r *run, given lists, loaded *loadset.Set) lists {
 	moved := ordinaryOnes(r, given.tools, loaded)
 	next := lists{tools: make([]*schema.ToolInfo, 0, 8), deferred: make([]*schema.ToolInfo, 0, len(r.scope.docs))}
 	for _, t := range visible(r, given.tools, moved) {
@@ -77,12 +80,12 @@ func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 			next.tools = append(next.tools, t)
 		}
 	}
-	next.deferred = append(next.deferred, othersDeferred(r, given.deferred)...)
+	next.deferred = append(next.deferred, foreignDeferred(r, given.deferred)...)
 	for doc := range r.scope.docs {
 		switch info := r.scope.docs[doc].Info; {
-		case moved.has.Has(doc) || !r.scope.sees(doc):
-		case loaded.has.Has(doc):
-			next.deferred = append(next.deferred, marked(info, r.names.search))
+		case moved.Has(doc) || !r.scope.sees(doc):
+		case loaded.Has(doc):
+			next.deferred = append(next.deferred, marks.Loaded(info, r.names.search))
 		default:
 			next.deferred = append(next.deferred, r.deferred[doc])
 		}
@@ -90,13 +93,16 @@ func deferredLists(r *run, given lists, loaded *loadedSet) lists {
 	return next
 }
 
-// ordinaryOnes returns the loaded tools that belong in the ordinary list: those that no native
-// result shows, those that are in it already, and those that always are.
-func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadedSet) *loadedSet {
-	moved := newLoadedSet(r.scope.Catalog)
-	for _, doc := range loaded.docs {
-		if !loaded.shown.Has(doc) || r.hidesNone || r.isAlways(doc) || containsMarked(tools, r.scope.docs[doc].Name, r.names.search) {
-			moved.add(doc)
+// ordinaryOnes returns the loaded tools that belong in the ordinary list: tools that no native
+// result shows, tools that are in it already, and those of AlwaysLoaded.
+func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) *loadset.Set {
+	moved := loadset.New(len(r.scope.docs))
+	for _, doc := range loaded.Docs {
+		isListed := func(t *schema.ToolInfo) bool {
+			return marks.IsLoaded(t, r.names.search) && t.Name == r.scope.docs[doc].Name
+		}
+		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || slices.ContainsFunc(tools, isListed) {
+			moved.Add(doc)
 		}
 	}
 	return moved
@@ -121,7 +127,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
-	answer, matches, err := t.search(ctx, text, t.definitionSize)
+	answer, matches, err := t.search(ctx, text, wholeSize)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +149,3 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
 	}}}, nil
 }
-
-// serverMode leaves the search to the model's provider. We do not see what it finds, so no
-// policy for tools that are not loaded applies.
-type serverMode struct{ textMode }
-
-func (serverMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, defers: true, server: true}
-}
-
-func (serverMode) lists(r *run, given lists, loaded *loadedSet) lists {
-	return deferredLists(r, given, loaded)
-}
-
-func (serverMode) called(_ *run, given lists, _ []int) lists { return given }

@@ -1,10 +1,12 @@
 package toolsearch
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
 
 // The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
@@ -16,9 +18,9 @@ func (referencesMode) facts() modeFacts {
 	return modeFacts{modelSearches: true, onWire: true}
 }
 
-func (referencesMode) lists(r *run, given lists, loaded *loadedSet) lists {
+func (referencesMode) lists(r *run, given lists, loaded *loadset.Set) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
-	return lists{remember(r, tools, loaded), othersDeferred(r, given.deferred)}
+	return lists{remember(r, tools, loaded), foreignDeferred(r, given.deferred)}
 }
 
 // called changes nothing: a called tool is in the history or remembered.
@@ -32,21 +34,15 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 
 // remember returns tools with the names of the loaded tools noted in the search tool's
 // definition.
-func remember(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	remembered := toJSON(r.namesOf(loaded.docs))
+func remember(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
+	names := toJSON(r.namesOf(loaded.Docs))
 	for i, t := range tools {
 		if t == nil || t.Name != r.names.search {
 			continue
 		}
-		if noted, _ := t.Extra[rememberedMark].(string); noted != remembered {
-			copied := *t
-			copied.Extra = maps.Clone(t.Extra)
-			if copied.Extra == nil {
-				copied.Extra = make(map[string]any, 1)
-			}
-			copied.Extra[rememberedMark] = remembered
+		if noted := marks.Remembering(t, names); noted != t {
 			tools = slices.Clone(tools)
-			tools[i] = &copied
+			tools[i] = noted
 		}
 		break
 	}

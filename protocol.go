@@ -5,10 +5,13 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
+
+// The protocols between model and middleware, and the names of their tools.
 
 // Protocol says which meta-tools the model sees and what their results look like, or how the
 // model searches by itself. A conversation may go on under another protocol: every protocol
@@ -92,8 +95,8 @@ type metaNames struct {
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
 	allProtocols         bool     // results of the other protocols' tools count as its own
-	taken                []string // names of those tools that dynamic tools have
-	others               []string // names of those tools that other tools of the agent have
+	taken                []string // default names of loaders that dynamic tools have
+	foreign              []string // default names of loaders that the agent's other tools have
 }
 
 // names returns the names of the meta-tools for a Config.ToolName. If that is not the default,
@@ -138,7 +141,7 @@ func (n *metaNames) has(name string) bool {
 
 // isLoader reports whether texts of the tool of that name may load or unload tools.
 func (n *metaNames) isLoader(name string) bool {
-	return n.isLoaderName(name) && !slices.Contains(n.others, name)
+	return n.isLoaderName(name) && !slices.Contains(n.foreign, name)
 }
 
 // isLoaderName is isLoader for native results, which another tool of the agent does not have.
@@ -204,4 +207,9 @@ func (p Protocol) String() string {
 		return fmt.Sprintf("Protocol(%d)", int(p))
 	}
 	return names[p]
+}
+
+// containsName reports whether a tool of a list has that name.
+func containsName(tools []*schema.ToolInfo, name string) bool {
+	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name })
 }

@@ -53,7 +53,7 @@ func listOfTools(c *Catalog, announced []int, config *Config, frame int) string 
 		OnlyNamespaces: config.Protocol == ProtocolSearchAdd, // searching is separate from loading
 		Describe:       config.Reminder.Describe,
 		Budget:         toollist.Unlimited,
-		Phrase:         c.prompt.text,
+		Phrase:         c.prompt.Text,
 	}
 	for i, doc := range announced {
 		d := &c.docs[doc]

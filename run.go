@@ -14,7 +14,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
+
+// A run of an agent, and its notebook.
 
 // A run is the state of the middleware for a run of an agent, from its start or resumption to
 // its end: the edition that was current, the part of it that this request may see, a session
@@ -43,11 +46,11 @@ func (r *run) owns(name string) (doc int, ok bool) {
 	return doc, ok && !r.yielded[name]
 }
 
-// noteOther notes a tool of the agent that is not the middleware's, if it has a loader's name.
-func (r *run) noteOther(name string) {
+// noteForeign notes a tool of the agent that is not the middleware's and has the name of a loader.
+func (r *run) noteForeign(name string) {
 	_, dynamic := r.scope.byName[name]
-	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.others, name) {
-		r.names.others = append(slices.Clip(r.names.others), name)
+	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.foreign, name) {
+		r.names.foreign = append(slices.Clip(r.names.foreign), name)
 	}
 }
 
@@ -75,7 +78,7 @@ type notebook struct {
 	loaded   docset.Set              // the tools loaded at the last model call; nil means no call yet
 	shared   map[string]bool         // the names the session had then, as far as this run knows
 	ordinary map[string]bool         // native protocols: the names in the ordinary tool list
-	shown    []shownTool             // the tool list of the last model call, if somebody listens; nil means no call yet
+	lastList []listedTool            // the tool list of the last model call, if somebody listens; nil means no call yet
 }
 
 // expect notes the calls of meta-tools.
@@ -154,9 +157,9 @@ func (n *notebook) setLoaded(loaded docset.Set) (before docset.Set) {
 	return before
 }
 
-// wasLoaded reports whether the tool was loaded at the last model call, and whether there was
-// such a call: a resumed run may begin with the tools. The calls of one round may run at the
-// same time, so none goes by what another does.
+// wasLoaded reports whether the tool was loaded at the last model call, and whether there was such
+// a call: a resumed run may begin with the tools. The calls of one round may run at the same time,
+// so a call does not depend on what the others have loaded.
 func (r *run) wasLoaded(doc int) (loaded, known bool) {
 	r.notebook.mu.Lock()
 	defer r.notebook.mu.Unlock()
@@ -164,8 +167,8 @@ func (r *run) wasLoaded(doc int) (loaded, known bool) {
 	return seen != nil && seen.Has(doc), seen != nil
 }
 
-// share notes what the session has, and returns what it had at the last model call and has no
-// more: another agent has unloaded these names.
+// share notes what the session has, and returns the names that it has lost since the last model
+// call: another agent has unloaded them.
 func (n *notebook) share(names []string) (unloaded []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -186,9 +189,9 @@ func (n *notebook) sharedNames() map[string]bool {
 	return maps.Clone(n.shared)
 }
 
-// shareChanges notes what the session is to have besides what it had, and to have no more. It
-// returns the additions that the session does not have: a name that another agent unloads
-// meanwhile is not put back.
+// shareChanges records the names to add to the session and to remove from it. It returns the
+// additions that the session does not have: a name that another agent unloads meanwhile is not put
+// back.
 func (n *notebook) shareChanges(added, gone []string) (fresh []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -207,25 +210,25 @@ func (n *notebook) shareChanges(added, gone []string) (fresh []string) {
 	return fresh
 }
 
-// shownTool tells a definition in a tool list from others.
-type shownTool struct {
+// listedTool tells a definition in a tool list from others.
+type listedTool struct {
 	name, desc string
 	parameters *schema.ParamsOneOf
 }
 
-// shows notes the tool list of a model call, and reports whether it differs from that of the call
+// noteList notes the tool list of a model call, and reports whether it differs from that of the call
 // before. What came before the first call of a run is known if there is a session.
-func (r *run) shows(tools []*schema.ToolInfo) (changed bool) {
-	changed, isFirst := r.notebook.shows(tools)
+func (r *run) noteList(tools []*schema.ToolInfo) (changed bool) {
+	changed, isFirst := r.notebook.noteList(tools)
 	if r.session != nil && (changed || isFirst) {
-		changed = r.session.shows(r.hashes(tools)) || changed
+		changed = r.session.noteList(r.hashes(tools)) || changed
 	}
 	return changed
 }
 
 // hashes returns what a session keeps of a tool list. Agents that share a session are told apart
 // by the names of the tools that are not of the catalog.
-func (r *run) hashes(tools []*schema.ToolInfo) shownList {
+func (r *run) hashes(tools []*schema.ToolInfo) listHash {
 	agent, list := crc32.NewIEEE(), crc32.NewIEEE()
 	for _, t := range tools {
 		if t == nil {
@@ -237,30 +240,30 @@ func (r *run) hashes(tools []*schema.ToolInfo) shownList {
 		_, hash := r.measure(t)
 		fmt.Fprintf(list, "%q %08x", t.Name, hash)
 	}
-	return shownList{agent.Sum32(), list.Sum32()}
+	return listHash{agent.Sum32(), list.Sum32()}
 }
 
 // measure estimates the tokens of a definition in a list, and hashes it.
 func (r *run) measure(info *schema.ToolInfo) (size int, hash uint32) {
-	if doc, ok := r.scope.byName[info.Name]; ok && isMarked(info, r.names.search) {
+	if doc, ok := r.scope.byName[info.Name]; ok && marks.IsLoaded(info, r.names.search) {
 		return r.scope.measure(doc)
 	}
 	return measure(info)
 }
 
-// shows notes the tool list of a model call, and reports whether it differs from that of the call
+// noteList notes the tool list of a model call, and reports whether it differs from that of the call
 // before, or has none before it.
-func (n *notebook) shows(tools []*schema.ToolInfo) (changed, isFirst bool) {
-	now := make([]shownTool, 0, len(tools))
+func (n *notebook) noteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
+	now := make([]listedTool, 0, len(tools))
 	for _, t := range tools {
 		if t != nil {
-			now = append(now, shownTool{t.Name, t.Desc, t.ParamsOneOf})
+			now = append(now, listedTool{t.Name, t.Desc, t.ParamsOneOf})
 		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	before := n.shown
-	n.shown = now
+	before := n.lastList
+	n.lastList = now
 	return before != nil && !slices.Equal(before, now), before == nil
 }
 

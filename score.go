@@ -22,7 +22,7 @@ func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 }
 
 // BM25 is the recommended searcher. It finds tools by the words of their names, descriptions,
-// parameters and annotations, in English and Chinese.
+// parameters and annotations, in English, Chinese and six more languages.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) { return search.BM25(ctx, docs) }
 
 // Regexp finds tools whose name matches a regular expression.

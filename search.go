@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/fair"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -31,7 +31,7 @@ type trace struct {
 	answered answerer           // the last searcher that found anything
 	failure  error              // a searcher's failure that the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
-	near     int                // tools of Result.Total that a fallback left out, since others are nearer
+	near     int                // matches of a fallback that were not returned, since others are nearer
 }
 
 // An answerer is one of a catalog's searchers.
@@ -116,8 +116,10 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	}
 	result.Matches = interleave(lists)
 	c.help(result, blank, missed)
-	if trace.wrong != nil { // probably the reason for no match
-		result.Message = c.prompt.of(trace.wrong)
+	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
+		if result.Message = wrong.Message; wrong.Key != "" {
+			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
+		}
 	}
 	return result, trace, ended
 }
@@ -128,7 +130,7 @@ func (c scope) findInTime(ctx, limited context.Context, queries []string, namesp
 	result, trace, err := c.find(limited, queries, namespace, limit)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		trace.failure, err = cmp.Or(trace.failure, err), nil
-		result.Message = c.prompt.text("search-timeout")
+		result.Message = c.prompt.Text("search-timeout")
 	}
 	return result, trace, err
 }
@@ -199,7 +201,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		return nil, 0, nil
 	}
 	// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
-	keyword := plainSearcher{c.narrower.Keyword()}
+	keyword := commonReader{c.narrower.Keyword()}
 	a, err := c.ask(ctx, keyword, text, namespace, limit)
 	if err == nil && len(a.matches) > 0 {
 		t.answered = answerer{keyword, "keyword"}
@@ -208,8 +210,8 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	return a.matches, a.total, err
 }
 
-// plainSearcher hides a searcher's own way to read a text: the text is read by the common rule.
-type plainSearcher struct{ search.Searcher }
+// commonReader hides a searcher's own way to read a text: the text is read by the common rule.
+type commonReader struct{ search.Searcher }
 
 // An asked is a query and a searcher's answer.
 type asked struct {
@@ -235,9 +237,9 @@ func failed(err *error) {
 	}
 }
 
-// preselect returns the best documents for a user's words. It reads them by the common rule,
-// and no word is required. If the searcher fails, there are none: preselecting is a guess, and
-// a worse searcher would guess worse.
+// preselect returns the best documents for a user's words. It reads them by the common rule, and no
+// word is required. If the searcher fails, nothing is preselected. There is no fallback, since
+// preselecting is a guess already.
 func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
 	q := c.narrower.Read(nil, text, "", c.filter())
 	q.Required, q.Limit = nil, limit
@@ -253,98 +255,42 @@ func (c scope) preselect(ctx context.Context, text string, limit int) (docs []in
 	return docs, err
 }
 
-// maxShareAsks is how often a searcher is asked again on behalf of other namespaces. Each time
-// at least one more namespace has its share.
-const maxShareAsks = 10
-
-// share takes places of a result from namespaces that have more than their share, and gives
-// them to the best matching tools of other namespaces. A server whose tools repeat every word
-// that a user may say cannot hide all other servers. A tool that is given a place comes after
-// the tools that keep theirs.
+// share takes places of a result from namespaces that have more than their share.
 func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
 	places, most := len(a.matches), c.perNamespace
 	if most == 0 {
 		most = places - 1
 	}
-	if most < 1 || most >= places || a.total <= places || !c.isCrowded(a.matches, most) {
+	if most < 1 || most >= places || a.total <= places {
 		return a.matches
 	}
-	return c.shared(ctx, s, a, most)
+	rule := fair.Rule[Match]{
+		Most: most, Docs: len(c.docs),
+		Doc:       func(m Match) int { return c.byName[m.Info.Name] },
+		Namespace: func(doc int) string { return c.docs[doc].Namespace },
+	}
+	if !rule.IsCrowded(a.matches) {
+		return a.matches
+	}
+	return rule.Share(a.matches, c.askOpen(ctx, s, a))
 }
 
-// shared is share for a crowded result.
-func (c scope) shared(ctx context.Context, s search.Searcher, a asked, most int) []Match {
-	places := len(a.matches)
-	chosen := docset.New(len(c.docs))
-	of := make(map[string]int) // places by namespace; tools without one have no limit
-	free := places
-	take := func(m Match) bool {
-		doc := c.byName[m.Info.Name]
-		namespace := c.docs[doc].Namespace
-		if free == 0 || namespace != "" && of[namespace] >= most || !chosen.Add(doc) {
-			return false
-		}
-		of[namespace]++
-		free--
-		return true
-	}
-	kept := make([]bool, places)
-	for i, m := range a.matches {
-		kept[i] = take(m)
-	}
-	var others []Match
-	for range maxShareAsks {
-		q, known, full := a.query, slices.Clone(chosen), maps.Clone(of) // a searcher may keep what it is given
-		q.Limit = places
-		q.Allowed = func(doc int) bool {
-			namespace := c.docs[doc].Namespace
-			return a.query.Allows(doc) && !known.Has(doc) && (namespace == "" || full[namespace] < most)
-		}
+// askOpen returns a function that repeats the search among open documents. If the search fails, it
+// returns nothing.
+func (c scope) askOpen(ctx context.Context, s search.Searcher, a asked) func(isOpen func(doc int) bool) []Match {
+	return func(isOpen func(doc int) bool) []Match {
+		q := a.query
+		q.Limit = len(a.matches)
+		q.Allowed = func(doc int) bool { return a.query.Allows(doc) && isOpen(doc) }
 		more, err := c.count(ctx, s, q)
-		if err != nil || len(more.matches) == 0 {
-			break
+		if err != nil {
+			return nil
 		}
-		for _, m := range more.matches {
-			if take(m) {
-				others = append(others, m)
-			}
-		}
-		if free == 0 {
-			break
-		}
+		return more.matches
 	}
-	// Places that no other tool takes stay.
-	shared := make([]Match, 0, places)
-	for i, m := range a.matches {
-		if kept[i] {
-			shared = append(shared, m)
-		} else if free > 0 {
-			free--
-			shared = append(shared, m)
-		}
-	}
-	return append(shared, others...)
 }
 
-// isCrowded reports whether one namespace has more than that many of the matches.
-func (c scope) isCrowded(matches []Match, most int) bool {
-	namespaceOf := func(m Match) string { return c.docs[c.byName[m.Info.Name]].Namespace }
-	if most == len(matches)-1 {
-		first := namespaceOf(matches[0])
-		return first != "" && !slices.ContainsFunc(matches, func(m Match) bool { return namespaceOf(m) != first })
-	}
-	of := make(map[string]int)
-	for _, m := range matches {
-		if namespace := namespaceOf(m); namespace != "" {
-			if of[namespace]++; of[namespace] > most {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// count asks one searcher. The scope holds besides what q allows: a Restricter is asked as if
+// count asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
 // the scope were the catalog, any other searcher through q.Allowed. If the searcher does not keep
 // to q.Allowed, count asks again without a limit.
 func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a asked, err error) {
@@ -450,17 +396,17 @@ func interleave(lists [][]Match) []Match {
 func (c scope) help(result *Result, blank bool, missed []string) {
 	switch {
 	case blank:
-		result.Message = c.prompt.text("empty-query")
+		result.Message = c.prompt.Text("empty-query")
 	case len(result.NotFound) > 0:
 		result.Suggestions = c.near(result.NotFound, result.Matches)
 		if len(result.Suggestions) > 0 {
-			result.Message = c.prompt.text("not-found-near")
+			result.Message = c.prompt.Text("not-found-near")
 		} else {
-			result.Message = c.prompt.text("not-found")
+			result.Message = c.prompt.Text("not-found")
 		}
 	case len(result.Matches) == 0:
 		result.Suggestions = c.near(missed, nil)
-		result.Message = c.prompt.text("no-match")
+		result.Message = c.prompt.Text("no-match")
 	}
 }
 

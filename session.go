@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// A conversation's loaded tools. They are for callers that do not keep the messages that show
-// them, and for agents that work on one conversation without sharing its messages.
+// A conversation's loaded tools. A Session serves callers that do not store the messages of tools,
+// and agents that work on one conversation without sharing its messages.
 
 // A Session is the loaded tools of one conversation. WithSession shares it with every agent that
 // runs within the context: sub-agents, agents called as tools, the steps of plan-execute, the
@@ -22,22 +22,22 @@ import (
 // If somebody listens to events, a Session also has a hash of each agent's last list of tools, by
 // which LoadEvent.ToolsChanged compares the first list of a run with that of the run before.
 //
-// A Session marshals as a JSON list of names, or as {"loaded": names, "shown": hashes} once it has
+// A Session marshals as a JSON list of names, or as {"loaded": names, "lists": hashes} once it has
 // hashes. It reads both. It is safe for concurrent use. Its zero value is an empty session.
 type Session struct {
 	mu     sync.Mutex
 	names  []string // in the order of their first loading
 	loaded map[string]bool
-	shown  []shownList // the last list of each agent, the latest last
+	lists  []listHash // the last list of each agent, the latest last
 }
 
-// A shownList is an agent, which is known by its own tools, and its list of tools, as hashes.
-type shownList struct{ agent, list uint32 }
+// A listHash is an agent, which is known by its own tools, and its list of tools, as hashes.
+type listHash struct{ agent, list uint32 }
 
 // Bounds of a session. What is oldest is forgotten first.
 const (
 	maxSessionNames = 10_000
-	maxShownLists   = 16
+	maxListHashes   = 16
 )
 
 // NewSession returns a session in which the named tools are loaded, in that order. It keeps
@@ -59,20 +59,20 @@ func (s *Session) Loaded() []string {
 // storedSession is a session with hashes, as JSON.
 type storedSession struct {
 	Loaded *[]string `json:"loaded"`
-	Shown  []string  `json:"shown"` // the hashes of an agent and its list, in hex
+	Lists  []string  `json:"lists"` // the hashes of an agent and its list, in hex
 }
 
 // MarshalJSON implements json.Marshaler. It writes a list of names, or an object with the list.
 func (s *Session) MarshalJSON() ([]byte, error) {
 	s.mu.Lock()
-	names, shown := append([]string{}, s.names...), slices.Clone(s.shown)
+	names, lists := append([]string{}, s.names...), slices.Clone(s.lists)
 	s.mu.Unlock()
-	if len(shown) == 0 {
+	if len(lists) == 0 {
 		return json.Marshal(names)
 	}
 	stored := storedSession{Loaded: &names}
-	for _, l := range shown {
-		stored.Shown = append(stored.Shown, fmt.Sprintf("%08x%08x", l.agent, l.list))
+	for _, l := range lists {
+		stored.Lists = append(stored.Lists, fmt.Sprintf("%08x%08x", l.agent, l.list))
 	}
 	return json.Marshal(stored)
 }
@@ -80,40 +80,40 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler. It replaces all that the session has.
 func (s *Session) UnmarshalJSON(text []byte) error {
 	var names []string
-	var shown []shownList
+	var lists []listHash
 	if err := json.Unmarshal(text, &names); err != nil {
 		var stored storedSession
 		if json.Unmarshal(text, &stored) != nil || stored.Loaded == nil {
 			return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
 		}
 		names = *stored.Loaded
-		for _, hashes := range stored.Shown {
+		for _, hashes := range stored.Lists {
 			hash, err := strconv.ParseUint(hashes, 16, 64)
 			if err != nil {
 				return fmt.Errorf("toolsearch: a session is a list of names, and of hashes of 16 digits: %w", err)
 			}
-			shown = append(shown, shownList{uint32(hash >> 32), uint32(hash)})
+			lists = append(lists, listHash{uint32(hash >> 32), uint32(hash)})
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names, s.loaded = nil, nil
 	s.updateLocked(names, nil)
-	s.shown = shown[max(0, len(shown)-maxShownLists):]
+	s.lists = lists[max(0, len(lists)-maxListHashes):]
 	return nil
 }
 
-// shows notes the list that an agent shows, and reports whether the list it showed last is known
-// and differs.
-func (s *Session) shows(now shownList) (changed bool) {
+// noteList notes the tool list of an agent, and reports whether the agent's last list is known and
+// differs.
+func (s *Session) noteList(now listHash) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = slices.DeleteFunc(s.shown, func(before shownList) bool {
+	s.lists = slices.DeleteFunc(s.lists, func(before listHash) bool {
 		changed = changed || before.agent == now.agent && before.list != now.list
 		return before.agent == now.agent
 	})
-	s.shown = append(s.shown, now)
-	s.shown = s.shown[max(0, len(s.shown)-maxShownLists):]
+	s.lists = append(s.lists, now)
+	s.lists = s.lists[max(0, len(s.lists)-maxListHashes):]
 	return changed
 }
 

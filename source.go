@@ -109,7 +109,7 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	}
 	for i, s := range e.supplies {
 		if err := failures[i]; err != nil {
-			e.teller.tell(ctx, s.failure("Source", fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field("Source"), err, len(tools))))
+			e.teller.tell(ctx, s.failure(partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field(partSource), err, len(tools))))
 		}
 	}
 	return last, tools, nil
@@ -228,7 +228,7 @@ func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
 	}
 	if !isSame {
 		var tools []tool.BaseTool
-		tools, s.kept = a.StandIns(current, s.kept)
+		tools, s.kept = a.Refreshed(current, s.kept)
 		e.tools = slices.Clone(e.tools) // runs have the list
 		e.last.put(e.tools, e.last.lots[i].start+len(s.fixed), tools)
 	}
@@ -239,7 +239,8 @@ func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
 	return true
 }
 
-// start starts to compile answers. It returns nil if the situation is no longer as it stands.
+// start starts to compile answers. It returns nil if another build has started or stands is out of
+// date.
 func (e *editions) start(ctx context.Context, stands []standing, answers []*toolsource.Answer) *building {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -343,7 +344,7 @@ func (e *editions) publish(next *edition, answers []*toolsource.Answer, took tim
 			newer.Print()
 			l.answer.Print()
 			var tools []tool.BaseTool
-			tools, l.kept = newer.StandIns(l.answer, l.kept)
+			tools, l.kept = newer.Refreshed(l.answer, l.kept)
 			next.put(next.tools, l.start+len(l.fixed), tools)
 			l.answer = newer
 			e.mu.Lock()
@@ -366,7 +367,7 @@ func (e *editions) publish(next *edition, answers []*toolsource.Answer, took tim
 			now.kept = l.kept
 		}
 		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.told)) {
-			left = append(left, l.failure("Source", toolsource.Problems(l.field("Source")+": left out or mended:", l.left)))
+			left = append(left, l.failure(partSource, toolsource.Problems(l.field(partSource)+": left out or mended:", l.left)))
 		}
 		l.told = l.left
 	}

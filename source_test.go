@@ -412,14 +412,18 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 		"anyOf":[{"properties":{"text":{"type":"string"}},"required":["text"]},{"$ref":"#/$defs/file"}],
 		"allOf":[{"properties":{"to":{"type":"number"},"by":{"type":"string"}},"required":["to","by"]}],
 		"not":{"required":["from"]},"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`)
+	odd := schemaOf(t, oddSchema)
+	odd.Properties.Value("number").Extras = map[string]any{"type": 7}
 	long := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 512<<10)+`"]}}}`)
-	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("long", long))
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word,choice,long"))
-	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice")
+	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("odd", odd), withSchema("long", long))
+	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word,choice,odd,long"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice odd")
 	if assert.Len(t, s.errs, 1, "the failure events") {
 		assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
 		assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
 		assert.Contains(t, s.errs[0], `"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`)
+		assert.Contains(t, s.errs[0], `"odd": mended: the schema of its parameters has a type that JSON Schema does not have`)
+		assert.Contains(t, s.errs[0], `"odd": kept: a parameter has the name "bad name!", which Anthropic refuses`)
 		assert.Contains(t, s.errs[0], `"long": the schema of its parameters is longer than 524288 bytes`)
 	}
 	for _, info := range o.last().Tools {
@@ -434,6 +438,9 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 		case "choice":
 			assert.JSONEq(t, `{"type":"object","properties":{"to":{"type":"string"},"by":{"type":"string"},"text":{"type":"string"},"path":{"type":"string"}},
 				"required":["to","by"],"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`, string(text))
+		case "odd":
+			assert.JSONEq(t, `{"type":"object","properties":{"bad name!":{"type":"string"},"foo":{"description":"any value"},"number":{"title":"n"},
+				"list":{"type":"array","items":{"title":"t","properties":{"any":{"description":"any value"}}}}}}`, string(text))
 		case "word":
 			assert.JSONEq(t, `{"type":"object"}`, string(text))
 		}
@@ -441,6 +448,10 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	assert.Nil(t, list.Properties.Value("names").Items, "the items of the schema that Source gave")
 	assert.Len(t, choice.AnyOf, 2, "the choice of the schema that Source gave")
 }
+
+// oddSchema has types that JSON Schema does not have, and a parameter whose name Anthropic refuses.
+const oddSchema = `{"type":"object","properties":{"bad name!":{"type":"string"},"foo":{"type":"foo"},"number":{"title":"n"},
+	"list":{"type":"array","items":{"title":"t","type":["object","foo"],"properties":{"any":{"type":"any"}}}}}}`
 
 func schemaOf(t *testing.T, text string) *jsonschema.Schema {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
@@ -19,40 +21,39 @@ import (
 // A dynamic tool is loaded when a search result in the history names it, when the history has
 // a call of it, when the session has it, or when the tool list has our copy of its definition.
 // The mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the
-// history does not. Loading is cumulative.
+// history does not (internal/marks). Loading is cumulative.
 
 // derive works out the loaded tools, in the order of their first loading: tools of the tool
 // list come before tools that only the history loads. Before a model call it also uses the
 // session and the run's notebook. On the last word it does not need them: the lists already
 // have their tools, and only the history may have been changed once more.
-func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*loadedSet, error) {
-	s := newLoadedSet(r.scope.Catalog)
-	limit := 0
+func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*loadset.Set, error) {
+	s, limit := loadset.New(len(r.scope.docs)), 0
 	if !isLastWord {
-		limit = r.config.MaxLoaded
-		s.add(r.always...)
+		if limit = r.config.MaxLoaded; limit > 0 {
+			s = loadset.NewEvictable(len(r.scope.docs))
+		}
+		s.Add(r.always...)
 	}
-	if limit > 0 {
-		s.used = make([]int, len(r.scope.docs))
-	}
-	s.add(r.markedIn(given.tools)...)
-	s.add(r.markedIn(given.deferred)...)
-	listed := slices.Clone(s.has)
+	s.Add(r.markedIn(given.tools)...)
+	s.Add(r.markedIn(given.deferred)...)
+	listed := slices.Clone(s.Members)
 	var busy []int
 	if isLastWord {
 		r.replay(t, s, 0, listed)
 	} else {
 		if r.session != nil {
 			shared := r.session.Loaded()
-			s.drop(r.docsNamed(r.notebook.share(shared)))
-			s.add(r.docsNamed(shared)...)
+			s.Drop(r.docsNamed(r.notebook.share(shared)))
+			s.Add(r.docsNamed(shared)...)
 		}
-		busy = r.replay(t, s, limit, slices.Clone(s.has))
+		busy = r.replay(t, s, limit, slices.Clone(s.Members))
 		restore(t, &r.names) // a result that now has another tool's name shows nothing
 		for _, e := range r.notebook.take() {
-			s.apply(effect{r.docsNamed(e.loads), r.docsNamed(e.unloads)})
+			s.Use(r.docsNamed(e.loads)...)
+			s.Drop(r.docsNamed(e.unloads))
 		}
-		s.add(r.always...) // no call unloads these
+		s.Add(r.always...) // no call unloads these
 	}
 	if question := r.question(t); question != "" && !isLastWord {
 		limited, cancel := context.WithTimeout(ctx, r.config.SearchTimeout)
@@ -64,22 +65,22 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		if err != nil {
 			r.teller.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
 		}
-		s.use(docs...)
+		s.Use(docs...)
 	}
 	if r.mode.facts().onWire {
-		s.shown = shownOnWire(r, t, given.tools, s)
+		s.ByResult = foundOnWire(r, t, given.tools, s)
 	}
 	r.restrict(s, limit, busy)
 	if isLastWord && r.config.MaxLoaded > 0 { // the history must not reload evicted tools
-		s.keep(func(doc int) bool { return listed.Has(doc) || s.shown.Has(doc) })
+		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) })
 	}
 	return s, nil
 }
 
 // replay applies the history to the loaded tools, round by round. It returns the dynamic tools
-// whose calls have no results yet. The tool list and the session already know of the unloading
-// in all rounds but the last: it does not unload the tools that these have.
-func (r *run) replay(t *transcript, s *loadedSet, limit int, settled docset.Set) (busy []int) {
+// whose calls have no results yet. The tool list and the session reflect the unloading in all
+// rounds but the last. So only the last round may unload a tool that is in one of them.
+func (r *run) replay(t *transcript, s *loadset.Set, limit int, settled docset.Set) (busy []int) {
 	r.reader.mu.RLock()
 	defer r.reader.mu.RUnlock()
 	for n, round := range t.rounds {
@@ -94,8 +95,8 @@ func (r *run) replay(t *transcript, s *loadedSet, limit int, settled docset.Set)
 			}
 			for i := range t.views[round.caller].calls {
 				call := &t.views[round.caller].calls[i]
-				if doc, ok := r.calledDoc(call); ok && (r.reader.countCalls || s.has.Has(doc)) {
-					s.use(doc)
+				if doc, ok := r.calledDoc(call); ok && (r.reader.countCalls || s.Has(doc)) {
+					s.Use(doc)
 				}
 			}
 		}
@@ -114,7 +115,7 @@ func (r *run) replay(t *transcript, s *loadedSet, limit int, settled docset.Set)
 	return busy
 }
 
-func (r *run) replayResult(s *loadedSet, result *resultView, call *callView, settled docset.Set) {
+func (r *run) replayResult(s *loadset.Set, result *resultView, call *callView, settled docset.Set) {
 	var e effect
 	if result.native {
 		for _, info := range result.found {
@@ -123,25 +124,25 @@ func (r *run) replayResult(s *loadedSet, result *resultView, call *callView, set
 			}
 			if doc, ok := r.scope.byName[info.Name]; ok {
 				e.loads = append(e.loads, doc)
-				s.use(doc) // one at a time: the last counts as used last
+				s.Use(doc) // one at a time: the last counts as used last
 			}
 		}
 	} else {
 		e = r.reader.effectOfLocked(result.text)
-		s.use(e.loads...)
+		s.Use(e.loads...)
 		if settled == nil {
-			s.drop(e.unloads)
+			s.Drop(e.unloads)
 		} else {
 			for _, doc := range e.unloads {
 				if !settled.Has(doc) {
-					s.drop([]int{doc})
+					s.Drop([]int{doc})
 				}
 			}
 		}
 	}
 	if len(e.loads) > 0 && r.mode.keeps(r, result, call) {
 		for _, doc := range e.loads {
-			s.shown.Add(doc)
+			s.ByResult.Add(doc)
 		}
 	}
 }
@@ -175,12 +176,12 @@ func (r *run) busyIn(t *transcript, round round) (docs []int) {
 // restrict removes the tools that the request may not see, and the least recently used tools
 // beyond limit. A limit of 0 means no limit. A tool shown by a native result stays callable by
 // that result, and so stays loaded.
-func (r *run) restrict(s *loadedSet, limit int, busy []int) {
+func (r *run) restrict(s *loadset.Set, limit int, busy []int) {
 	if r.scope.allowed != nil {
-		s.keep(r.scope.sees)
+		s.Keep(r.scope.sees)
 	}
 	if limit > 0 && !r.hidesNone {
-		s.evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.shown.Has(doc) })
+		s.Evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.ByResult.Has(doc) })
 	}
 }
 
@@ -203,14 +204,16 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 // markedIn returns the tools that the marks in a list name.
 func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 	for _, t := range tools {
-		if isMarked(t, r.names.search) {
+		if marks.IsLoaded(t, r.names.search) {
 			if doc, ok := r.scope.byName[t.Name]; ok {
 				docs = append(docs, doc)
 			}
 		}
-		if t != nil && t.Name == r.names.search && len(t.Extra) > 0 {
-			remembered, _ := t.Extra[rememberedMark].(string)
-			docs = append(docs, r.docsNamed(modeljson.List(remembered))...)
+		if t == nil || t.Name != r.names.search {
+			continue
+		}
+		if names := marks.Remembered(t); names != "" {
+			docs = append(docs, r.docsNamed(modeljson.List(names))...)
 		}
 	}
 	return docs
@@ -236,22 +239,22 @@ func (r *run) namesOf(docs []int) []string {
 
 // inList returns the loaded tools that belong in the tool list: all of them, unless the run
 // hides no tool or the protocol never changes the list.
-func (r *run) inList(s *loadedSet) *loadedSet {
-	if !r.hidesNone && r.config.Protocol != ProtocolDispatch {
+func (r *run) inList(s *loadset.Set) *loadset.Set {
+	if !r.hidesNone && !r.mode.facts().constantList {
 		return s
 	}
-	constant := newLoadedSet(r.scope.Catalog)
+	constant := loadset.New(len(r.scope.docs))
 	if r.hidesNone {
 		for doc := range r.scope.docs {
 			if r.scope.sees(doc) {
-				constant.add(doc)
+				constant.Add(doc)
 			}
 		}
 		return constant
 	}
 	for _, doc := range r.always {
 		if r.scope.sees(doc) {
-			constant.add(doc)
+			constant.Add(doc)
 		}
 	}
 	return constant
@@ -270,47 +273,4 @@ func doubled(r *run, tools []*schema.ToolInfo) string {
 		metas = append(metas, t.Name)
 	}
 	return ""
-}
-
-// visible returns the tool list for the model: the tools that are not dynamic, and the loaded
-// tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
-func visible(r *run, tools []*schema.ToolInfo, loaded *loadedSet) []*schema.ToolInfo {
-	docs := r.scope.docs
-	list := make([]*schema.ToolInfo, 0, 8)
-	placed := docset.New(len(docs))
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		doc, dynamic := r.owns(t.Name)
-		switch {
-		case dynamic && isMarked(t, r.names.search) && loaded.has.Has(doc) && placed.Add(doc):
-			if info := docs[doc].Info; !sameDefinition(t, info) {
-				t = marked(info, r.names.search) // the catalog changed
-			}
-			list = append(list, t)
-		case dynamic || isMarked(t, r.names.search): // not loaded, or gone from the catalog
-		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another
-		case r.hidesNone && r.names.has(t.Name):
-		default:
-			list = append(list, t)
-		}
-	}
-	for _, doc := range loaded.docs {
-		if !placed.Has(doc) {
-			list = append(list, marked(docs[doc].Info, r.names.search))
-		}
-	}
-	return list
-}
-
-// withLoaded returns the tool list with more tools, or tools itself if it has them all.
-func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo {
-	list := slices.Clip(tools)
-	for _, doc := range docs {
-		if info := r.scope.docs[doc].Info; !containsName(list, info.Name) {
-			list = append(list, marked(info, r.names.search))
-		}
-	}
-	return list
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The common part of all meta-tools and their answers as JSON; tool_search itself, that of
+// The common part of all meta-tools and their answers as JSON; then tool_search, that of
 // ProtocolRegexp, and the two tools of ProtocolDispatch. Arguments and results are read in
 // arguments.go.
 
 // host is the surroundings of a meta-tool.
 type host struct {
 	names   metaNames
-	prompt  *prompt
+	prompt  *prompt.Texts
 	run     func(ctx context.Context) (*run, error) // the run of a call
 	budget  int                                     // the largest answer, in bytes
 	defines bool                                    // the model gets the definitions of what tool_search finds
@@ -55,7 +56,7 @@ func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool
 func (h *host) toolInfo(name, description string, parameters map[string]*schema.ParameterInfo) *schema.ToolInfo {
 	return &schema.ToolInfo{
 		Name:        name,
-		Desc:        h.prompt.text(description),
+		Desc:        h.prompt.Text(description),
 		ParamsOneOf: schema.NewParamsOneOfByParams(parameters),
 	}
 }
@@ -65,9 +66,9 @@ func (h *host) toolInfo(name, description string, parameters map[string]*schema.
 // text or a list.
 func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	return map[string]*schema.ParameterInfo{
-		"query":       {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
-		"queries":     {Type: schema.Array, ElemInfo: &schema.ParameterInfo{Type: schema.String}, Desc: h.prompt.text("queries")},
-		"max_results": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
+		"query":       {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
+		"queries":     {Type: schema.Array, ElemInfo: &schema.ParameterInfo{Type: schema.String}, Desc: h.prompt.Text("queries")},
+		"max_results": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
 }
 
@@ -79,7 +80,7 @@ func (h *host) searchTool() *metaTool {
 		run: func(ctx context.Context, arguments string) (string, error) {
 			var sizeOf func(*schema.ToolInfo) int
 			if h.defines {
-				sizeOf = h.definitionSize
+				sizeOf = wholeSize
 			}
 			answer, _, err := h.search(ctx, arguments, sizeOf)
 			if err != nil {
@@ -125,7 +126,7 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 		return h.answerFor(ctx, r.stand), true
 	}
 	if r.unreadable {
-		return saying(h.prompt.text("bad-arguments")), true
+		return saying(h.prompt.Text("bad-arguments")), true
 	}
 	return searchAnswer{}, false
 }
@@ -169,24 +170,32 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 	return result, trace, err
 }
 
-// fit leaves out what does not fit an answer. The best match always stays.
+// fit leaves out the matches that do not fit an answer. The best match always stays.
 func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
 	result.NotFound = h.fitNames(result.NotFound)
 	if sizeOf == nil {
-		const longest = len(`"",`) + 6*naming.MaxBytes // JSON writes some characters as six
+		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
 		if len(result.Matches)*longest <= h.budget {
 			return
 		}
 		sizeOf = func(info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
 	}
-	size := 0
+	size, found := 0, len(result.Matches)
+	fitting := result.Matches[:0:0]
 	for i, m := range result.Matches {
-		if size += sizeOf(m.Info); size > h.budget && i > 0 {
-			leftOut := h.prompt.text("left-out", "{count}", strconv.Itoa(len(result.Matches)-i))
-			result.Matches = result.Matches[:i]
-			result.Message = strings.TrimSpace(result.Message + " " + leftOut)
-			return
+		switch taken := sizeOf(m.Info); {
+		case i == 0: // a giant does not hide the others
+			size = min(taken, h.budget/2)
+		case size+taken > h.budget:
+			continue
+		default:
+			size += taken
 		}
+		fitting = append(fitting, m)
+	}
+	if len(fitting) < found {
+		leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(found-len(fitting)))
+		result.Matches, result.Message = fitting, strings.TrimSpace(result.Message+" "+leftOut)
 	}
 }
 
@@ -202,46 +211,6 @@ func (h *host) fitNames(names []string) []string {
 	return names
 }
 
-func matchNames(matches []Match) []string {
-	names := make([]string, len(matches))
-	for i, m := range matches {
-		names[i] = m.Info.Name
-	}
-	return names
-}
-
-// saying returns an answer with only a message.
-func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
-
-func answerOf(r *Result) searchAnswer {
-	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
-}
-
-// help is the part that any answer may add: names that were not found, similar names, and what
-// to do. Empty keys are left out.
-type help struct {
-	NotFound    []string `json:"not_found,omitempty"`
-	Suggestions []string `json:"suggestions,omitempty"`
-	Message     string   `json:"message,omitempty"`
-}
-
-func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} }
-
-// searchAnswer is the answer of tool_search by default.
-type searchAnswer struct {
-	Matches []string `json:"matches"`
-	help
-
-	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
-}
-
-func (a searchAnswer) String() string {
-	if a.Matches == nil {
-		a.Matches = []string{}
-	}
-	return toJSON(a)
-}
-
 // answerFor answers a stand-in.
 func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	switch {
@@ -249,21 +218,14 @@ func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 		return h.misuse(ctx, s)
 	case s.UnloadedTool != "":
 		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
-		return saying(h.prompt.text("unloaded-tool", "{name}", naming.Shown(s.UnloadedTool), "{search}", search))
+		return saying(h.prompt.Text("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search))
 	case len(s.Suggestions) > 0:
 		return searchAnswer{help: help{[]string{s.UnknownTool}, s.Suggestions,
-			h.prompt.text("unknown-tool-near", "{name}", naming.Shown(s.UnknownTool))}}
+			h.prompt.Text("unknown-tool-near", "{name}", naming.Safe(s.UnknownTool))}}
 	default:
 		return searchAnswer{help: help{[]string{s.UnknownTool}, nil,
-			h.prompt.text("unknown-tool", "{name}", naming.Shown(s.UnknownTool))}}
+			h.prompt.Text("unknown-tool", "{name}", naming.Safe(s.UnknownTool))}}
 	}
-}
-
-// definition is the part of a tool's definition that a model needs to call the tool.
-type definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
 }
 
 // definitionOf returns a definition that fits an answer. The parameters take at most half of the
@@ -273,8 +235,20 @@ func (h *host) definitionOf(info *schema.ToolInfo) definition {
 	if len(d.Parameters) > h.budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
-	d.Description = naming.Cut(info.Desc, min(search.MaxDescriptionBytes, max(h.budget-len(d.Parameters), 0)/2))
+	left := max(h.budget-len(d.Parameters), 0)
+	d.Description = naming.Cut(info.Desc, min(search.MaxDescriptionBytes, left/2))
+	if len(toJSON(d.Description)) > left {
+		d.Description = naming.Cut(d.Description, left/maxEscaped)
+	}
 	return d
+}
+
+// maxEscaped is the most bytes that JSON writes for one.
+const maxEscaped = 6
+
+// wholeSize is the size of a definition that a model gets as the tool has it.
+func wholeSize(info *schema.ToolInfo) int {
+	return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
 }
 
 func (h *host) definitionSize(info *schema.ToolInfo) int {
@@ -290,8 +264,9 @@ func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
 		return answer
 	}
 	if doc, ok := r.scope.byName[s.MisusedTool]; ok && r.scope.sees(doc) {
-		answer.Message = h.prompt.text("bad-tool-arguments", "{name}", naming.Shown(s.MisusedTool), "{problem}", s.Problem)
-		tool := h.definitionOf(r.scope.docs[doc].Info)
+		answer.Message = h.prompt.Text("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
+		rest := &host{budget: h.budget - len(toJSON(answer.Message))}
+		tool := rest.definitionOf(r.scope.docs[doc].Info)
 		answer.Tool = &tool
 	}
 	return answer
@@ -308,7 +283,7 @@ func (h *host) regexpTool() *metaTool {
 	return &metaTool{
 		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"regex_pattern": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+			"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
@@ -366,11 +341,11 @@ func (h *host) dispatchTool() *metaTool {
 	return &metaTool{
 		typeName: "CallTool",
 		info: h.toolInfo(h.names.call, "call-description", map[string]*schema.ParameterInfo{
-			"name":      {Type: schema.String, Desc: h.prompt.text("call-name"), Required: true},
-			"arguments": {Type: schema.Object, Desc: h.prompt.text("call-arguments")},
+			"name":      {Type: schema.String, Desc: h.prompt.Text("call-name"), Required: true},
+			"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 		}),
 		run: func(context.Context, string) (string, error) {
-			return saying(h.prompt.text("bad-dispatch")).String(), nil
+			return saying(h.prompt.Text("bad-dispatch")).String(), nil
 		},
 	}
 }

@@ -46,8 +46,8 @@ func (h *host) rankedTool() *metaTool {
 	return &metaTool{
 		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
-			"limit": {Type: schema.Integer, Desc: h.prompt.text("max-results")},
+			"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
+			"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "query", "q", "keywords")
@@ -93,15 +93,15 @@ func (h *host) rankedText(r rankedTools) string {
 	}
 	var b strings.Builder
 	if len(r.Matches) > 0 {
-		b.WriteString(h.prompt.text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Candidates)) + "\n")
+		b.WriteString(h.prompt.Text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Candidates)) + "\n")
 	}
 	for _, t := range r.Matches {
-		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, naming.Shown(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
+		fmt.Fprintf(&b, "%d. %s (%s)\n", t.Rank, naming.Safe(t.Name), strconv.FormatFloat(t.Score, 'f', -1, 64))
 		if t.Description != "" {
 			b.WriteString("   " + t.Description + "\n")
 		}
 		if t.WhenToUse != "" {
-			b.WriteString("   " + h.prompt.text("when-to-use", "{hint}", t.WhenToUse) + "\n")
+			b.WriteString("   " + h.prompt.Text("when-to-use", "{hint}", t.WhenToUse) + "\n")
 		}
 		b.WriteString("   " + t.Usage + "\n")
 	}
@@ -117,14 +117,14 @@ const maxUsageParameters = 12
 // usageOf returns a usage hint: the tool's name and parameters. Optional parameters end in a
 // question mark.
 func usageOf(info *schema.ToolInfo) string {
-	usage := naming.Shown(info.Name) + "("
+	usage := naming.Safe(info.Name) + "("
 	definition, err := foreign.Guard(info.ToJSONSchema)
 	if err != nil || definition == nil || definition.Properties == nil {
 		return usage + ")"
 	}
 	var required, optional []string
 	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		if name := naming.Shown(pair.Key); slices.Contains(definition.Required, pair.Key) {
+		if name := naming.Safe(pair.Key); slices.Contains(definition.Required, pair.Key) {
 			required = append(required, name)
 		} else {
 			optional = append(optional, name+"?")

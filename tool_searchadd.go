@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -36,7 +37,7 @@ func (h *host) searchOnlyTool() *metaTool {
 	return &metaTool{
 		typeName: searchType,
 		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query": {Type: schema.String, Desc: h.prompt.text("query"), Required: true},
+			"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
@@ -62,7 +63,7 @@ func (h *host) searchOnlyTool() *metaTool {
 				if answer.Found > len(result.Matches) {
 					key = "found-more"
 				}
-				answer.Message = h.prompt.text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
+				answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 			}
 			return toJSON(answer), nil
 		},
@@ -96,7 +97,7 @@ func (h *host) showAllTool() *metaTool {
 				answer.Tools = append(answer.Tools, name)
 			}
 			if len(answer.Tools) < answer.Total {
-				answer.Message = h.prompt.text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
+				answer.Message = h.prompt.Text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
 			}
 			return toJSON(answer), nil
 		},
@@ -114,9 +115,9 @@ type addedTools struct {
 
 func (h *host) addTool() *metaTool {
 	return h.namesTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
-		matches, missing := r.scope.selectEach(names)
-		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
-		for _, name := range matchNames(matches) {
+		selected := h.selected(r, names)
+		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound}
+		for _, name := range matchNames(selected.Matches) {
 			if loaded, _ := r.wasLoaded(r.scope.byName[name]); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
 			} else {
@@ -124,16 +125,17 @@ func (h *host) addTool() *metaTool {
 			}
 		}
 		switch {
-		case len(missing) > 0:
-			answer.Message = h.prompt.text("not-found")
-			if answer.Suggestions = r.scope.near(missing, matches); len(answer.Suggestions) > 0 {
-				answer.Message = h.prompt.text("not-found-near")
+		case len(answer.NotFound) > 0:
+			answer.Message = h.prompt.Text("not-found")
+			if answer.Suggestions = r.scope.near(answer.NotFound, selected.Matches); len(answer.Suggestions) > 0 {
+				answer.Message = h.prompt.Text("not-found-near")
 			}
-		case len(matches) == 0:
-			answer.Message = h.prompt.text("no-names")
+		case len(selected.Matches) == 0:
+			answer.Message = h.prompt.Text("no-names")
 		default:
-			answer.Message = h.prompt.text("added")
+			answer.Message = h.prompt.Text("added")
 		}
+		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		// In the order in which readResult reads the answer: eviction depends on the order.
 		r.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
@@ -149,9 +151,9 @@ type removedTools struct {
 
 func (h *host) removeTool() *metaTool {
 	return h.namesTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
-		matches, missing := r.scope.selectEach(names)
-		answer := removedTools{Removed: []string{}, NotFound: append([]string{}, h.fitNames(missing)...)}
-		for _, name := range matchNames(matches) {
+		selected := h.selected(r, names)
+		answer := removedTools{Removed: []string{}, NotFound: selected.NotFound}
+		for _, name := range matchNames(selected.Matches) {
 			doc := r.scope.byName[name]
 			loaded, known := r.wasLoaded(doc)
 			if (loaded || !known) && !r.isAlways(doc) {
@@ -162,12 +164,13 @@ func (h *host) removeTool() *metaTool {
 		}
 		switch {
 		case len(answer.NotFound) > 0:
-			answer.Message = h.prompt.text("not-removed")
+			answer.Message = h.prompt.Text("not-removed")
 		case len(answer.Removed) == 0:
-			answer.Message = h.prompt.text("no-names")
+			answer.Message = h.prompt.Text("no-names")
 		default:
-			answer.Message = h.prompt.text("removed")
+			answer.Message = h.prompt.Text("removed")
 		}
+		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		r.note(ctx, nameEffect{unloads: answer.Removed})
 		return toJSON(answer)
 	})
@@ -179,14 +182,14 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 		typeName: typeName,
 		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
 			"tool_names": {
-				Type: schema.Array, Desc: h.prompt.text("tool-names"), Required: true,
+				Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
 				ElemInfo: &schema.ParameterInfo{Type: schema.String},
 			},
 		}),
 		run: func(ctx context.Context, arguments string) (string, error) {
 			names, ok := readNames(arguments)
 			if !ok {
-				return toJSON(map[string]string{"error": h.prompt.text("bad-names")}), nil
+				return toJSON(map[string]string{"error": h.prompt.Text("bad-names")}), nil
 			}
 			r, err := h.run(ctx)
 			if err != nil {
@@ -195,6 +198,14 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 			return run(ctx, r, names), nil
 		},
 	}
+}
+
+// selected looks up names, and leaves out what does not fit the answer.
+func (h *host) selected(r *run, names []string) *Result {
+	matches, missing := r.scope.selectEach(names)
+	selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
+	h.fit(selected, nil)
+	return selected
 }
 
 // selectEach looks up names. Each element may also be several names in a single text.

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -130,8 +129,8 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 // providers would refuse its schema, and whether that is another one. Whoever approved the one has
 // approved the other, which says nothing more.
 func (d *Definition) mended() (mended Definition, differs bool) {
-	s := &jsonschema.Schema{}
-	if json.Unmarshal([]byte(d.Parameters), s) != nil {
+	s, err := schemacheck.Read([]byte(d.Parameters))
+	if err != nil {
 		return Definition{}, false
 	}
 	info, refusal := schemacheck.Mended(&schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})

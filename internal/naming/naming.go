@@ -175,8 +175,8 @@ func ShortLine(text string, limit int) string {
 	return strings.TrimSpace(CutWords(line, limit-len("…"))) + "…"
 }
 
-// Shown returns a tool's name as texts show it.
-func Shown(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
+// Safe returns a tool's name as a text may show it.
+func Safe(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)) }
 
 // Quoted returns a tool's name as errors show it.
 func Quoted(name string) string { return strconv.Quote(Cut(name, MaxBytes)) }

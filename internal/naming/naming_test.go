@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -61,9 +62,7 @@ func TestEditsOfRandomWords(t *testing.T) {
 		a, b := word(), word()
 		want := plainEdits(a, b)
 		for most := range 9 {
-			if got := naming.Edits([]byte(a), []byte(b), most); got != min(want, most+1) {
-				t.Fatalf("%q to %q within %d takes %d edits, want %d", a, b, most, got, min(want, most+1))
-			}
+			require.Equal(t, min(want, most+1), naming.Edits([]byte(a), []byte(b), most), "edits from %q to %q within %d", a, b, most)
 		}
 	}
 }
@@ -82,8 +81,10 @@ func TestSimilarity(t *testing.T) {
 		exact := naming.Similarity(a, b)
 		for _, floor := range []float64{-1, 0, 0.3, 0.6, 0.7, 0.75, 1, 2} {
 			got := naming.SimilarityAbove(a, b, floor)
-			if exact >= floor && got != exact || exact < floor && got >= floor {
-				t.Fatalf("%q is %v like %q, above %v it is %v", string(a), exact, string(b), floor, got)
+			if exact >= floor {
+				require.InDelta(t, exact, got, 0, "%q and %q, above %v", string(a), string(b), floor)
+			} else {
+				require.Less(t, got, floor, "%q and %q", string(a), string(b))
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// Names with the prefix of a namespace, as long as providers take them.
+
 const (
 	maxPrefixed = 64 // letters of a tool's name, that every provider takes
 	hashLetters = 8

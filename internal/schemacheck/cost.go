@@ -21,7 +21,7 @@ import (
 // A step is about 0.5 µs and 600 bytes.
 
 const (
-	maxCost     = 100_000 // steps of one check
+	maxCost     = 50_000 // steps of one check
 	maxStates   = 4096
 	maxWork     = 1 << 15 // of computing the states of a schema; a unit is under 1 µs
 	shortList   = 20      // the validator compares each item with each other in a list of up to this length
@@ -32,6 +32,8 @@ const (
 	copyUnit    = 256     // bytes of a string that are copied in a step
 	lookups     = 4       // values of an object that are looked up in a step
 	namesInStep = 4
+	nameCost    = 3  // of each name that is checked by itself; the validator begins anew for it
+	formatCost  = 3  // of each string that is checked against a format
 	depthUnit   = 16 // of a value; each problem records its whole path
 )
 
@@ -43,6 +45,9 @@ type state struct {
 	nameMatch int64 // instructions of the patterns that each name is matched against
 	formats   int64 // how many of the schemas demand a format
 	unique    int64 // how many of the schemas demand unique items
+	named     int64 // how many of the schemas demand something of the names
+	sorted    int64 // how many of the schemas demand something of the properties not named, whose names are sorted
+	uneval    bool  // the validator records every item for each schema, as it does every property
 
 	properties map[string]*state
 	other      *state // of properties not named
@@ -59,7 +64,7 @@ type machine struct {
 	height map[*jsonschema.Schema]int
 	rank   map[*jsonschema.Schema]int // a schema ranks above those that apply to the same value through it
 	work   int
-	uneval bool // the validator records every property for each schema
+	uneval bool // the validator records every property and item for each schema
 }
 
 // statesOf returns the state of the arguments, and the shells of all schemas.
@@ -182,11 +187,17 @@ func (m *machine) state(c counts) (*state, error) {
 		if s.Format != nil {
 			st.formats += n
 		}
+		if s.PropertyNames != nil {
+			st.named += n
+		}
+		if _, demands := s.AdditionalProperties.(*jsonschema.Schema); demands {
+			st.sorted += n
+		}
 		if s.UniqueItems {
 			st.unique += n
 		}
 	}
-	if m.uneval {
+	if st.uneval = m.uneval; st.uneval {
 		st.visits *= 4
 	}
 	if st.cost += st.visits; st.cost > maxCost {
@@ -331,7 +342,7 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 	size = 1
 	switch v := value.(type) {
 	case map[string]any:
-		c.cost += st.visits * int64(len(v)) / lookups
+		c.cost += st.visits*int64(len(v))/lookups + (st.named*nameCost+st.sorted)*int64(len(v))
 		for name, inner := range v {
 			c.cost += st.nameMatch * int64(len(name)+16) / regexpUnit
 			if st.names != nil {
@@ -344,6 +355,9 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 			size += len(name)/stringUnit + c.add(next, inner, depth+1)
 		}
 	case []any:
+		if st.uneval {
+			c.cost += st.visits * int64(len(v)) / lookups
+		}
 		for _, inner := range v {
 			size += c.add(st.items, inner, depth+1)
 		}
@@ -354,7 +368,7 @@ func (c *check) add(st *state, value any, depth int) (size int) {
 		c.cost += st.unique * int64(size) * int64(compared) / lookups
 	case string:
 		size += len(v) / stringUnit
-		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit + st.formats*int64(len(v))/formatUnit
+		c.cost += st.visits*int64(len(v))/copyUnit + st.match*int64(len(v)+16)/regexpUnit + st.formats*(formatCost+int64(len(v))/formatUnit)
 	case json.Number:
 		size = numberSize + digits(v)/16
 		c.cost += st.visits * int64(digits(v)+16) / 32 // a schema of integers or with limits parses the number

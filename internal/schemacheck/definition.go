@@ -2,6 +2,7 @@ package schemacheck
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/bytedance/sonic"
@@ -14,6 +15,15 @@ import (
 // The definitions of tools as JSON.
 
 const anyObject = `{"type":"object","properties":{}}`
+
+var errReading = errors.New("a type of a JSON schema is null")
+
+// Read reads a schema. The schema's own reader panics on a type of null.
+func Read(text []byte) (*jsonschema.Schema, error) {
+	s, wrong := &jsonschema.Schema{}, errReading
+	_, _ = foreign.Guard(func() (any, error) { wrong = json.Unmarshal(text, s); return nil, nil })
+	return s, wrong
+}
 
 // JSON is the JSON schema of a tool's parameters. If the schema is wrong, or too large to be
 // written in a reasonable time, the result allows any object.

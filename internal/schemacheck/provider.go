@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // What providers refuse in the definition of a tool. A provider that refuses a single definition
@@ -28,8 +30,15 @@ const MaxNameBytes = 128
 // models' whole context.
 const MaxSchemaBytes = 512 << 10
 
-// validName is what every provider takes for a name.
-var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// validName is what every provider takes for a name of a tool, and validParameter what every provider
+// takes for a name of a parameter at the top of a schema: Anthropic refuses any other.
+var (
+	validName      = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+)
+
+// types are the values of "type" that JSON Schema has.
+var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // IsValidName reports whether every provider takes the name of a tool.
 func IsValidName(name string) bool { return validName.MatchString(name) }
@@ -39,6 +48,7 @@ var (
 	errNotObject   = errors.New("the schema of its parameters is not that of an object")
 	errComposed    = errors.New("the schema of its parameters has anyOf, oneOf, allOf or not at its top")
 	errNoItems     = errors.New("the schema of its parameters has an array without items")
+	errNoType      = errors.New("the schema of its parameters has a type that JSON Schema does not have")
 	errTooLong     = fmt.Errorf("the schema of its parameters is longer than %d bytes", MaxSchemaBytes)
 	errUnwritable  = fmt.Errorf("the schema of its parameters is wrong, too large, or nested more than %d deep", maxDepth)
 )
@@ -48,16 +58,42 @@ func Refusal(info *schema.ToolInfo) error {
 	if !IsValidName(info.Name) {
 		return errInvalidName
 	}
-	_, refusal := mended(info)
-	return refusal
+	mended, refusal := Mended(info)
+	if mended == nil {
+		return refusal
+	}
+	switch odd := OddParameter(mended); {
+	case refusal == nil:
+		return odd
+	case odd == nil:
+		return refusal
+	default:
+		return fmt.Errorf("%w; %w", refusal, odd)
+	}
+}
+
+// OddParameter returns why Anthropic refuses the name of one of a tool's parameters, or nil. Nothing
+// mends that: the tool knows its parameter by no other name. The other providers take it.
+func OddParameter(info *schema.ToolInfo) error {
+	definition, err := foreign.Guard(info.ToJSONSchema)
+	if err != nil || definition == nil || definition.Properties == nil {
+		return nil
+	}
+	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		if !validParameter.MatchString(pair.Key) {
+			return fmt.Errorf("a parameter has the name %s, which Anthropic refuses: it takes 1 to 64 letters, digits, underscores, dots and hyphens", naming.Quoted(pair.Key))
+		}
+	}
+	return nil
 }
 
 // Mended returns a definition that providers do not refuse for its schema, and what was wrong
 // with the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be
-// mended. An array without items gets items of any kind. A schema of anything but an object
-// becomes the schema of an object, since the arguments of a call always are an object. A choice at
-// the top of a schema becomes the properties of all its branches, and what only some of them require
-// is not required: Anthropic and OpenAI take no choice there.
+// mended. An array without items gets items of any kind, and a type that JSON Schema does not have is
+// left out, so that any value may stand there. A schema of anything but an object becomes the schema
+// of an object, since the arguments of a call always are an object. A choice at the top of a schema
+// becomes the properties of all its branches, and what only some of them require is not required:
+// Anthropic and OpenAI take no choice there.
 func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
 	definition, refusal := mended(info)
 	switch {
@@ -83,10 +119,8 @@ func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error
 	if definition == nil {
 		return nil, nil
 	}
-	definition, changed := withItems(definition)
-	if changed {
-		refusal = errNoItems
-	}
+	description := definition.Description
+	definition, refusal = mendedParts(definition)
 	composed := len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Ref != ""
 	switch {
 	case definition.Type == "object":
@@ -95,7 +129,7 @@ func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error
 		copied.Type, copied.TypeEnhanced = "object", nil
 		definition, refusal = &copied, errNotObject
 	default:
-		definition, refusal = &jsonschema.Schema{Type: "object", Description: definition.Description, Definitions: definition.Definitions}, errNotObject
+		definition, refusal = &jsonschema.Schema{Type: "object", Description: description, Definitions: definition.Definitions}, errNotObject
 	}
 	if len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Not != nil {
 		definition = withoutChoice(definition)
@@ -144,72 +178,83 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	return &copied
 }
 
-// withItems returns a schema in which every array has items, and whether it differs from s. It
-// copies the schemas that it changes.
-func withItems(s *jsonschema.Schema) (*jsonschema.Schema, bool) {
+// mendedParts returns a schema in which every array has items and every type is one of JSON Schema,
+// and what was wrong; nil means that s is as it was. It copies the schemas that it changes.
+func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error) {
 	if s == nil {
-		return nil, false
+		return nil, nil
 	}
 	copied := *s
-	changed := false
+	if s.Type != "" && !isType(s.Type) || slices.ContainsFunc(s.TypeEnhanced, func(name string) bool { return !isType(name) }) {
+		copied.Type, copied.TypeEnhanced, refusal = "", nil, errNoType
+	}
+	if _, twice := s.Extras["type"]; twice { // such as a number, which Type does not take
+		copied.Extras, refusal = maps.Clone(s.Extras), errNoType
+		delete(copied.Extras, "type")
+	}
+	if refusal != nil && reflect.DeepEqual(copied, jsonschema.Schema{}) {
+		copied.Description = anyValue // a schema without a word is written as true, which not all providers take
+	}
 	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil {
-		// OpenAI asks for items beside prefixItems too. A schema without a word is written as true, which not all providers take.
-		copied.Items, changed = &jsonschema.Schema{Description: "any value"}, true
+		// OpenAI asks for items beside prefixItems too.
+		copied.Items, refusal = &jsonschema.Schema{Description: anyValue}, cmp.Or(refusal, errNoItems)
 	}
 	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.PropertyNames, &copied.ContentSchema, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
-		mended, differs := withItems(*inner)
-		*inner, changed = mended, changed || differs
+		mended, wrong := mendedParts(*inner)
+		*inner, refusal = mended, cmp.Or(refusal, wrong)
 	}
 	for _, list := range [...]*[]*jsonschema.Schema{&copied.AllOf, &copied.AnyOf, &copied.OneOf, &copied.PrefixItems} {
-		mended, differs := listWithItems(*list)
-		*list, changed = mended, changed || differs
+		mended, wrong := mendedList(*list)
+		*list, refusal = mended, cmp.Or(refusal, wrong)
 	}
 	for _, named := range [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&copied.Definitions), &copied.PatternProperties, &copied.DependentSchemas} {
-		mended, differs := namedWithItems(*named)
-		*named, changed = mended, changed || differs
+		mended, wrong := mendedNamed(*named)
+		*named, refusal = mended, cmp.Or(refusal, wrong)
 	}
 	if s.Properties != nil {
 		properties := jsonschema.NewProperties()
-		differs := false
+		var wrongOne error
 		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			mended, differ := withItems(pair.Value)
+			mended, wrong := mendedParts(pair.Value)
 			properties.Set(pair.Key, mended)
-			differs = differs || differ
+			wrongOne = cmp.Or(wrongOne, wrong)
 		}
-		if differs {
-			copied.Properties, changed = properties, true
+		if wrongOne != nil {
+			copied.Properties, refusal = properties, cmp.Or(refusal, wrongOne)
 		}
 	}
-	if !changed {
-		return s, false
+	if refusal == nil {
+		return s, nil
 	}
-	return &copied, true
+	return &copied, refusal
 }
 
-func listWithItems(list []*jsonschema.Schema) ([]*jsonschema.Schema, bool) {
+const anyValue = "any value"
+
+func isType(name string) bool { return slices.Contains(types, name) }
+
+func mendedList(list []*jsonschema.Schema) (_ []*jsonschema.Schema, refusal error) {
 	mended := make([]*jsonschema.Schema, len(list))
-	changed := false
 	for i, s := range list {
-		inner, differs := withItems(s)
-		mended[i], changed = inner, changed || differs
+		inner, wrong := mendedParts(s)
+		mended[i], refusal = inner, cmp.Or(refusal, wrong)
 	}
-	if !changed {
-		return list, false
+	if refusal == nil {
+		return list, nil
 	}
-	return mended, true
+	return mended, refusal
 }
 
-func namedWithItems(named map[string]*jsonschema.Schema) (map[string]*jsonschema.Schema, bool) {
+func mendedNamed(named map[string]*jsonschema.Schema) (_ map[string]*jsonschema.Schema, refusal error) {
 	mended := make(map[string]*jsonschema.Schema, len(named))
-	changed := false
-	for name, s := range named {
-		inner, differs := withItems(s)
-		mended[name], changed = inner, changed || differs
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		inner, wrong := mendedParts(named[name])
+		mended[name], refusal = inner, cmp.Or(refusal, wrong)
 	}
-	if !changed {
-		return named, false
+	if refusal == nil {
+		return named, nil
 	}
-	return mended, true
+	return mended, refusal
 }
 
 // A Print is equal for equal definitions of tools. It holds within a program alone.

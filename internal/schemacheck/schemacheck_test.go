@@ -30,6 +30,9 @@ func toolWith(t testing.TB, definition string) *schema.ToolInfo {
 			parameters.Extras = map[string]any{keyword: value}
 		}
 	}
+	if strings.Contains(definition, `"unevaluatedItems"`) { // nor this, inside either
+		parameters = &jsonschema.Schema{Extras: all}
+	}
 	return &schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}
 }
 
@@ -85,6 +88,12 @@ func attacks() []attack {
 	formats := func(n int, format string) string {
 		return draft7 + `"properties":{"q":{"allOf":[` + list(n, func(int) string { return `{"format":"` + format + `"}` }) + `]}}}`
 	}
+	objectOf := func(n int) string {
+		return `{` + list(n, func(i int) string { return fmt.Sprintf(`"q%d":1`, i) }) + `}`
+	}
+	itemsOf := func(n int, item string) string {
+		return `{"q":[` + list(n, func(int) string { return item }) + `]}`
+	}
 	long := func(text string) string { return `{"q":"` + strings.Repeat(text, 1_000_000/len(text)) + `"}` }
 	return []attack{
 		{"names by reference", referred(4000, `{"required":[`+names(20_000)+`]}`), `{}`, unchecked},
@@ -123,6 +132,14 @@ func attacks() []attack {
 		{"what no schema has looked at", `{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":true}}`, i) }) + `],"unevaluatedProperties":false}`,
 			`{` + list(10_000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, unchecked},
 		{"what few schemas have looked at", `{"type":"object","allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "/b: false schema"},
+		{"many names against a pattern", `{"type":"object","propertyNames":{"pattern":"^x"}}`, objectOf(32_000), unchecked},
+		{"names against a pattern", `{"type":"object","propertyNames":{"pattern":"^x"}}`, objectOf(5000), "invalid propertyName 'q0'"},
+		{"many names against two schemas", `{"type":"object","allOf":[{"propertyNames":{"maxLength":1}},{"propertyNames":{"enum":["a"]}}]}`, objectOf(10_000), unchecked},
+		{"many names that are not allowed", `{"type":"object","allOf":[` + list(5, func(int) string { return `{"additionalProperties":false}` }) + `]}`, objectOf(32_000), "additional properties 'q0', 'q1', 'q10', 'q100', 'q1000'"},
+		{"items that no schema has looked at", property(`{"unevaluatedItems":{"type":"integer"},"allOf":[` + list(900, func(int) string { return `{"title":"x"}` }) + `]}`), itemsOf(16_000, "1"), unchecked},
+		{"items that few schemas have looked at", property(`{"unevaluatedItems":{"type":"integer"},"allOf":[{"title":"x"}]}`), itemsOf(100, `"x"`), "/q/0: got string, want integer"},
+		{"many short texts of a format", draft7 + `"properties":{"q":{"items":{"format":"duration"}}}}`, itemsOf(32_000, `"P1Y2M3DT4H5M6S"`), unchecked},
+		{"short texts of a format", draft7 + `"properties":{"q":{"items":{"format":"duration"}}}}`, itemsOf(3000, `"P1Y2M3DT4H5M6S"`), ""},
 		{"thousands of properties", `{"type":"object","properties":{` + list(4000, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, unchecked},
 		{"thousands of properties of any type", `{"type":"object","properties":{` + list(5000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`, `{}`, unchecked},
 		{"hundreds of properties", `{"type":"object","properties":{` + list(500, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, "/p1: got number, want string"},
@@ -136,12 +153,12 @@ func attacks() []attack {
 		{"states without end", `{"type":"object","allOf":[{"$ref":"#/$defs/t0"}],"$defs":{` + list(60, func(i int) string {
 			return fmt.Sprintf(`"t%d":{"properties":{"a":{"$ref":"#/$defs/t%d"},"b":{"allOf":[{"$ref":"#/$defs/t%d"},{"$ref":"#/$defs/t0"}]}}}`, i, (i+1)%60, (i+1)%60)
 		}) + `}}`, `{"b":{"b":{}}}`, unchecked},
-		{"many visits by reference", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(14, func(i int) string {
+		{"many visits by reference", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(13, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
-		}) + `,"a14":{"type":"object"}}}`, `{}`, ""},
-		{"many visits that go wrong", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(14, func(i int) string {
+		}) + `,"a13":{"type":"object"}}}`, `{}`, ""},
+		{"many visits that go wrong", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(13, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
-		}) + `,"a14":{"required":["x"]}}}`, `{}`, "missing property 'x'"},
+		}) + `,"a13":{"required":["x"]}}}`, `{}`, "missing property 'x'"},
 		{"properties that share a schema", `{"type":"object","allOf":[{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) +
 			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, unchecked},
 		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
@@ -159,8 +176,8 @@ func attacks() []attack {
 		{"a format of pointers by branches", formats(24, "json-pointer"), long("/~0"), unchecked},
 		{"a format of templates by branches", formats(24, "uri-template"), long("é"), unchecked},
 		{"a format of references by branches", formats(24, "uri-reference"), long("é"), unchecked},
-		{"two formats of a long text", formats(2, "uri-reference"), long("é"), ""},
-		{"two formats of long pointers", formats(2, "json-pointer"), long("/~0"), ""},
+		{"a format of a long text", formats(1, "uri-reference"), long("é"), ""},
+		{"a format of long pointers", formats(1, "json-pointer"), long("/~0"), ""},
 		{"formats of a short text", formats(24, "email"), `{"q":"x"}`, "/q: 'x' is not valid email"},
 		{"an address that is not there", property(`{"$ref":"https://example.com/schema"}`), `{"q":"y"}`, unchecked},
 		{"values below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
@@ -308,10 +325,10 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 			assert.Equal(t, "value must be 'slow'", problem)
 		}()
 	}
-	done := make(chan struct{})
+	done, other := make(chan struct{}), toolWith(t, `{"required":["a"]}`)
 	go func() {
 		defer close(done)
-		problem, err := c.Problem(t.Context(), 1, toolWith(t, `{"required":["a"]}`), `{}`)
+		problem, err := c.Problem(t.Context(), 1, other, `{}`)
 		assert.NoError(t, err)
 		assert.Equal(t, "missing property 'a'", problem)
 	}()

@@ -32,7 +32,7 @@ func TestSketchAgreesWithTheCompiler(t *testing.T) {
 		}
 		keywords := []string{ // X is a schema, R a reference
 			`"required":["a","b"]`, `"properties":{"a":X,"b":X,"c/d":X}`, `"items":X`, `"additionalProperties":X`, `"prefixItems":[X]`, `"contains":X`,
-			`"unevaluatedProperties":X`, `"allOf":[X,X]`, `"allOf":[` + strings.TrimSuffix(strings.Repeat(`{"$ref":"R"},`, 1+r.IntN(12)), ",") + `]`,
+			`"unevaluatedProperties":X`, `"unevaluatedItems":X`, `"allOf":[X,X]`, `"allOf":[` + strings.TrimSuffix(strings.Repeat(`{"$ref":"R"},`, 1+r.IntN(12)), ",") + `]`,
 			`"anyOf":[X,X]`, `"not":X`, `"if":X,"then":X,"else":X`, `"patternProperties":{"^[ab]":X,"c":X}`, `"$ref":"R"`, `"dependentSchemas":{"a":X}`,
 			`"dependentRequired":{"a":["b"]}`, `"propertyNames":X`, `"pattern":"^a"`, `"uniqueItems":true`, `"oneOf":[X,X,X]`, `"const":{"$ref":"x"}`,
 		}

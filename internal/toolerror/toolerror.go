@@ -80,8 +80,8 @@ func Stream[T any](ctx context.Context, explain Explainer, resultOf func(text st
 	return reader, nil
 }
 
-// Plain makes a plain result of a text.
-func Plain(text string) string { return text }
+// Text makes a result of a text.
+func Text(text string) string { return text }
 
 // Enhanced makes an enhanced result of a text.
 func Enhanced(text string) *schema.ToolResult {

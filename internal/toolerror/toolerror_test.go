@@ -39,7 +39,7 @@ func TestCall(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			result, err := toolerror.Call(c.ctx, explain, toolerror.Plain, c.call)
+			result, err := toolerror.Call(c.ctx, explain, toolerror.Text, c.call)
 			assert.ErrorIs(t, err, c.wantErr)
 			assert.Equal(t, c.want, result)
 		})
@@ -48,7 +48,7 @@ func TestCall(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	read := func(call func() (*schema.StreamReader[string], error)) (chunks []string) {
-		stream, err := toolerror.Stream(context.Background(), explain, toolerror.Plain, call)
+		stream, err := toolerror.Stream(context.Background(), explain, toolerror.Text, call)
 		require.NoError(t, err)
 		defer stream.Close()
 		for {

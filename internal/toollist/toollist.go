@@ -166,7 +166,7 @@ func (l *List) names(describe int) string {
 	b.WriteString(l.Phrase("reminder"))
 	for i := range l.Tools {
 		t := &l.Tools[i]
-		b.WriteString("\n" + naming.Shown(t.Name))
+		b.WriteString("\n" + naming.Safe(t.Name))
 		if text := naming.ShortLine(t.Description, describe); text != "" {
 			b.WriteString(": " + text)
 		}
@@ -217,13 +217,13 @@ func (l *List) grouped(groups []group, limit int) string {
 		}
 		b.WriteByte('\n')
 		if prefix != "" {
-			b.WriteString(naming.Shown(prefix) + "*: ")
+			b.WriteString(naming.Safe(prefix) + "*: ")
 		}
 		for i, tool := range g.tools {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(naming.Shown(strings.TrimPrefix(l.Tools[tool].Name, prefix)))
+			b.WriteString(naming.Safe(strings.TrimPrefix(l.Tools[tool].Name, prefix)))
 		}
 	}
 	return b.String()
@@ -244,7 +244,7 @@ func (l *List) title(g *group) string {
 	if g.namespace == "" {
 		return l.Phrase("reminder-no-namespace", "{count}", strconv.Itoa(len(g.tools)))
 	}
-	return fmt.Sprintf("%s (%d)", naming.Shown(g.namespace), len(g.tools))
+	return fmt.Sprintf("%s (%d)", naming.Safe(g.namespace), len(g.tools))
 }
 
 // summary returns at most limit bytes of the description of a namespace.

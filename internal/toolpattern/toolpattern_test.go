@@ -60,9 +60,7 @@ func TestPatternsAreGlobs(t *testing.T) {
 	for range 20_000 {
 		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
 		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
-		if got := matches(t, pattern, toolpattern.Tool{Name: name}); got != want {
-			t.Fatalf("%q matches %q: %v, want %v", pattern, name, got, want)
-		}
+		require.Equal(t, want, matches(t, pattern, toolpattern.Tool{Name: name}), "whether %q matches %q", pattern, name)
 		if want {
 			matched++
 		}

@@ -170,9 +170,9 @@ func (a *Answer) SameTools(b *Answer) bool {
 	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
 }
 
-// StandIns returns the tools in the places of those that are kept of another answer with the same
+// Refreshed returns the tools in the places of those that are kept of another answer with the same
 // definitions.
-func (a *Answer) StandIns(b *Answer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
+func (a *Answer) Refreshed(b *Answer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
 	a.Print()
 	b.Print()
 	at := make([]int, len(a.order))

@@ -63,7 +63,7 @@ func TestAnswersAreCompared(t *testing.T) {
 	assert.False(t, reconnected.Repeats(a), "other tools")
 	assert.True(t, reconnected.SameAs(a), "with the same definitions in another order")
 	assert.False(t, reconnected.SameTools(a))
-	replaced, kept := reconnected.StandIns(a, []int{0})
+	replaced, kept := reconnected.Refreshed(a, []int{0})
 	assert.Equal(t, again[1:], replaced, "for the tool b")
 	assert.Equal(t, []int{1}, kept)
 

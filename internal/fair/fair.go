@@ -1,0 +1,88 @@
+// Package fair shares the places of a result among namespaces. A server whose tools repeat every
+// word that a user may say cannot hide all other servers.
+package fair
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+)
+
+// A Rule says how many places of a result one namespace may have. T is an item of a result.
+type Rule[T any] struct {
+	Most      int                  // places for one namespace, at least 1
+	Docs      int                  // number of documents
+	Doc       func(item T) int     // its document
+	Namespace func(doc int) string // "" means none: such documents have no limit
+}
+
+// IsCrowded reports whether one namespace has more places than it may.
+func (r *Rule[T]) IsCrowded(items []T) bool {
+	if r.Most == len(items)-1 { // the usual case, without a map
+		first := r.Namespace(r.Doc(items[0]))
+		return first != "" && !slices.ContainsFunc(items, func(item T) bool { return r.Namespace(r.Doc(item)) != first })
+	}
+	of := make(map[string]int)
+	for _, item := range items {
+		if namespace := r.Namespace(r.Doc(item)); namespace != "" {
+			if of[namespace]++; of[namespace] > r.Most {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxAsks is how often Share asks for more. Each time at least one more namespace has its share.
+const maxAsks = 10
+
+// Share takes places of a crowded result from namespaces that have more than their share, and
+// gives them to the best items of others. more returns the best items whose documents are open,
+// best first; it may keep the function. An item that is given a place comes after the items that
+// keep theirs. Places that no other item takes stay.
+func (r *Rule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
+	chosen := docset.New(r.Docs)
+	of := make(map[string]int) // places by namespace
+	free := len(items)
+	take := func(item T) bool {
+		doc := r.Doc(item)
+		namespace := r.Namespace(doc)
+		if free == 0 || namespace != "" && of[namespace] >= r.Most || !chosen.Add(doc) {
+			return false
+		}
+		of[namespace]++
+		free--
+		return true
+	}
+	kept := make([]bool, len(items))
+	for i, item := range items {
+		kept[i] = take(item)
+	}
+	var others []T
+	for asked := 0; asked < maxAsks && free > 0; asked++ {
+		known, full := slices.Clone(chosen), maps.Clone(of)
+		found := more(func(doc int) bool {
+			namespace := r.Namespace(doc)
+			return !known.Has(doc) && (namespace == "" || full[namespace] < r.Most)
+		})
+		if len(found) == 0 {
+			break
+		}
+		for _, item := range found {
+			if take(item) {
+				others = append(others, item)
+			}
+		}
+	}
+	shared := make([]T, 0, len(items))
+	for i, item := range items {
+		if kept[i] {
+			shared = append(shared, item)
+		} else if free > 0 {
+			free--
+			shared = append(shared, item)
+		}
+	}
+	return append(shared, others...)
+}

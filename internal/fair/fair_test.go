@@ -1,0 +1,84 @@
+package fair_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/fair"
+)
+
+// ruleOf returns the rule for documents that are numbered in the order of their scores.
+func ruleOf(namespaces []string, most int) *fair.Rule[int] {
+	return &fair.Rule[int]{
+		Most: most, Docs: len(namespaces),
+		Doc:       func(doc int) int { return doc },
+		Namespace: func(doc int) string { return namespaces[doc] },
+	}
+}
+
+// open returns what a searcher returns that ranks documents by their numbers.
+func open(docs, limit int) func(isOpen func(doc int) bool) []int {
+	return func(isOpen func(doc int) bool) (found []int) {
+		for doc := 0; doc < docs && len(found) < limit; doc++ {
+			if isOpen(doc) {
+				found = append(found, doc)
+			}
+		}
+		return found
+	}
+}
+
+func TestShare(t *testing.T) {
+	namespaces := []string{"flood", "flood", "flood", "flood", "a", "flood", "b", ""}
+	rule := ruleOf(namespaces, 2)
+	require.True(t, rule.IsCrowded([]int{0, 1, 2, 3}))
+	assert.Equal(t, []int{0, 1, 4, 6}, rule.Share([]int{0, 1, 2, 3}, open(len(namespaces), 4)))
+}
+
+// Places that no other document takes stay with the namespace that had them.
+func TestShareLeavesNoPlaceEmpty(t *testing.T) {
+	namespaces := []string{"flood", "flood", "flood", "a"}
+	assert.Equal(t, []int{0, 1, 3}, ruleOf(namespaces, 1).Share([]int{0, 1, 2}, open(len(namespaces), 3)))
+}
+
+// A result has as many places as before, each document once, and no namespace has more than its
+// share while a document of another namespace is left out that has not.
+func TestShareIsFair(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		namespaces := make([]string, 2+r.IntN(20))
+		for doc := range namespaces {
+			namespaces[doc] = []string{"", "a", "b", "c", "c", "c"}[r.IntN(6)]
+		}
+		places, most := 1+r.IntN(len(namespaces)), 1+r.IntN(3)
+		items := make([]int, places)
+		for i := range items {
+			items[i] = i
+		}
+		rule := ruleOf(namespaces, most)
+		if !rule.IsCrowded(items) {
+			continue
+		}
+		shared := rule.Share(items, open(len(namespaces), places))
+		require.Len(t, shared, places)
+		of := make(map[string]int)
+		for i, doc := range shared {
+			require.NotContains(t, shared[:i], doc)
+			of[namespaces[doc]]++
+		}
+		for doc, namespace := range namespaces {
+			if namespace != "" && of[namespace] >= most || slices.Contains(shared, doc) {
+				continue
+			}
+			for other, places := range of {
+				if other != "" {
+					require.LessOrEqual(t, places, most, "%q has too many places while document %d is left out: %v of %q", other, doc, shared, namespaces)
+				}
+			}
+		}
+	}
+}

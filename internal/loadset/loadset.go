@@ -1,0 +1,112 @@
+// Package loadset keeps the loaded tools of a conversation: in the order of their first loading,
+// with what is needed to evict the least recently used.
+package loadset
+
+import (
+	"slices"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+)
+
+// A Set is the loaded tools, as documents of a catalog, in the order of their first loading.
+type Set struct {
+	Docs     []int
+	Members  docset.Set // the same documents
+	ByResult docset.Set // those that a native search result shows to the model
+
+	// The time each document was last found or called. A greater number is later. 0 is the time
+	// of a tool that is only known to be loaded. Nil means that nothing will be evicted.
+	used  []int
+	clock int
+}
+
+// New returns an empty set for a catalog of n documents.
+func New(n int) *Set { return &Set{Members: docset.New(n), ByResult: docset.New(n)} }
+
+// NewEvictable returns an empty set that notes the use of documents, for Evict.
+func NewEvictable(n int) *Set {
+	s := New(n)
+	s.used = make([]int, n)
+	return s
+}
+
+// Has reports whether the document is loaded.
+func (s *Set) Has(doc int) bool { return s.Members.Has(doc) }
+
+// Add loads documents that are known to be loaded.
+func (s *Set) Add(docs ...int) {
+	for _, doc := range docs {
+		if s.Members.Add(doc) {
+			s.Docs = append(s.Docs, doc)
+		}
+	}
+}
+
+// Use loads documents that were found or called together, the best first. The best will be
+// evicted last.
+func (s *Set) Use(docs ...int) {
+	s.clock += len(docs)
+	for i, doc := range docs {
+		s.Add(doc)
+		if s.used != nil {
+			s.used[doc] = s.clock - i
+		}
+	}
+}
+
+// Keep removes the documents that isKept rejects.
+func (s *Set) Keep(isKept func(doc int) bool) {
+	s.Docs = slices.DeleteFunc(s.Docs, func(doc int) bool {
+		if isKept(doc) {
+			return false
+		}
+		s.Members.Remove(doc)
+		s.ByResult.Remove(doc)
+		return true
+	})
+}
+
+// Drop removes documents.
+func (s *Set) Drop(docs []int) {
+	if len(docs) == 0 {
+		return
+	}
+	for _, doc := range docs {
+		s.Members.Remove(doc)
+		s.ByResult.Remove(doc)
+	}
+	s.Docs = slices.DeleteFunc(s.Docs, func(doc int) bool { return !s.Members.Has(doc) })
+}
+
+// Evict removes the least recently used documents beyond limit from a set made by NewEvictable.
+// Exempt documents do not count. Busy documents, whose calls have no results yet, count but stay.
+func (s *Set) Evict(limit int, busy []int, isExempt func(doc int) bool) {
+	excess := len(s.Docs) - limit
+	if excess <= 0 {
+		return
+	}
+	for _, doc := range s.Docs {
+		if isExempt(doc) {
+			excess--
+		}
+	}
+	if excess <= 0 {
+		return
+	}
+	// Few tools are to go: the oldest so far, in one walk, instead of sorting all.
+	evicted := make([]int, 0, excess)
+	for _, doc := range s.Docs {
+		at := len(evicted)
+		for at > 0 && s.used[evicted[at-1]] > s.used[doc] {
+			at--
+		}
+		if at == excess || isExempt(doc) || slices.Contains(busy, doc) {
+			continue
+		}
+		if len(evicted) == excess {
+			evicted = evicted[:excess-1]
+		}
+		evicted = slices.Insert(evicted, at, doc)
+	}
+	s.Drop(evicted)
+}

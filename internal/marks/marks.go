@@ -1,0 +1,68 @@
+// Package marks makes a middleware's own copies of tool definitions, with marks in their Extra.
+// The marks keep what a run knew when the history is lost: they survive trimming, summaries and
+// checkpoints. Their values are strings, since a checkpoint encodes Extra with gob, and gob rejects
+// unknown types. The values name the search tool, since an agent can have several middlewares.
+package marks
+
+import (
+	"maps"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// The keys of the marks. Histories and checkpoints have them, so they do not change.
+const (
+	loaded     = "_toolsearch_loaded"
+	deferred   = "_toolsearch_deferred"
+	remembered = "_toolsearch_remembered"
+)
+
+// Loaded returns a copy of a definition, marked as loaded by a search tool.
+func Loaded(info *schema.ToolInfo, searchTool string) *schema.ToolInfo {
+	return with(info, loaded, searchTool)
+}
+
+// IsLoaded reports whether t is such a copy. t may be nil.
+func IsLoaded(t *schema.ToolInfo, searchTool string) bool {
+	return t != nil && len(t.Extra) > 0 && t.Extra[loaded] == searchTool
+}
+
+// IsLoadedByAny reports whether t is such a copy of any search tool. t may be nil.
+func IsLoadedByAny(t *schema.ToolInfo) bool { return t != nil && t.Extra[loaded] != nil }
+
+// Deferred returns a copy of a definition, marked as deferred for a search tool. After a checkpoint
+// the mark distinguishes a tool that is gone from the catalog from a tool that another middleware
+// defers.
+func Deferred(info *schema.ToolInfo, searchTool string) *schema.ToolInfo {
+	return with(info, deferred, searchTool)
+}
+
+// IsOurs reports whether the middleware with that search tool put t into a list.
+func IsOurs(t *schema.ToolInfo, searchTool string) bool {
+	return IsLoaded(t, searchTool) || t != nil && len(t.Extra) > 0 && t.Extra[deferred] == searchTool
+}
+
+// Remembering returns the definition of a search tool with a note of the loaded tools: of those
+// that are not in the tool list. It returns t itself if t has that note.
+func Remembering(t *schema.ToolInfo, names string) *schema.ToolInfo {
+	if Remembered(t) == names {
+		return t
+	}
+	return with(t, remembered, names)
+}
+
+// Remembered returns the note of Remembering; "" means none.
+func Remembered(t *schema.ToolInfo) string {
+	names, _ := t.Extra[remembered].(string)
+	return names
+}
+
+func with(info *schema.ToolInfo, key, value string) *schema.ToolInfo {
+	copied := *info
+	copied.Extra = maps.Clone(info.Extra)
+	if copied.Extra == nil {
+		copied.Extra = make(map[string]any, 1)
+	}
+	copied.Extra[key] = value
+	return &copied
+}
