@@ -147,6 +147,7 @@ func TestCatalogErrors(t *testing.T) {
 		{"empty name", "{\"name\": \"\"}\n", `eval: f:1: a tool without a name`},
 		{"wrong type", "\n{\"name\": \"a\", \"description\": 5}\n", `eval: f:2: "description": want a string, not a JSON number`},
 		{"wrong schema", "{\"name\": \"a\", \"parameters\": {\"properties\": 5}}\n", `eval: f:1: tool "a": parameters: `},
+		{"a type of null", "{\"name\": \"a\", \"parameters\": {\"properties\": {\"x\": {\"type\": null}}}}\n", `eval: f:1: tool "a": parameters: a type of a JSON schema is null`},
 		{"no schema", "{\"name\": \"a\", \"parameters\": 2}\n", `eval: f:1: tool "a": parameters: want a JSON schema, which is an object, not a JSON number`},
 		{"servers", `{"mcpServers": {"a": {"command": "b"}}}`, `eval: f:1: this lists MCP servers, not tools`},
 		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -178,11 +178,11 @@ func (r *catalogReader) tool(t toolfile.Tool) error {
 	r.first[name] = t.Offset
 	info := &schema.ToolInfo{Name: name, Desc: description}
 	if parameters := t.Schema(); parameters != nil {
-		var s jsonschema.Schema
-		if err := json.Unmarshal(parameters, &s); err != nil {
+		s, err := schemacheck.Read(parameters)
+		if err != nil {
 			return r.at(t.Offset, "tool %q: parameters: %s", name, schemaProblem(parameters, err))
 		}
-		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&s)
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
 	}
 	if server != "" {
 		r.catalog.servers[name] = server

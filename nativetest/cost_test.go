@@ -142,13 +142,15 @@ func TestNoBreakpoints(t *testing.T) {
 // agreement is how far eval/cost's own form of a request may be from an adapter's.
 const agreement = 0.04
 
-// checkCost compares the sizes of requests with a file.
+// checkCost compares the sizes of requests, and of the longest beginning that each shares with one
+// before it, with a file.
 func checkCost(t *testing.T, name string, requests []cost.Request, usages []cost.Usage) {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7s %7s %7s %9s | %7s %7s %7s\n", "bytes:", "tools", "system", "messages", "cached", "written", "plain")
+	fmt.Fprintf(&b, "%7s %7s %7s %9s %7s | %7s %7s %7s\n", "bytes:", "tools", "system", "messages", "shared", "cached", "written", "plain")
 	for i, r := range requests {
-		fmt.Fprintf(&b, "%7d %7d %7d %9d | %7d %7d %7d\n", i, len(r.Tools), len(r.System), len(r.Messages), usages[i].Cached, usages[i].Written, usages[i].Plain)
+		fmt.Fprintf(&b, "%7d %7d %7d %9d %7d | %7d %7d %7d\n", i, len(r.Tools), len(r.System), len(r.Messages), r.Shared(requests[:i]),
+			usages[i].Cached, usages[i].Written, usages[i].Plain)
 	}
 	path := filepath.Join("testdata", "cost", name+".golden")
 	if *update {

@@ -16,10 +16,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/eino-contrib/jsonschema"
-
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -209,7 +208,8 @@ func (c *command) usable(tools []definition) []definition {
 		case taken[d.Name]:
 			left = append(left, "a second "+d.Name)
 			continue
-		case d.Schema != nil && json.Unmarshal(d.Schema, new(jsonschema.Schema)) != nil:
+		}
+		if _, err := schemacheck.Read(d.Schema); d.Schema != nil && err != nil {
 			left = append(left, "the parameters of "+d.Name+", which are no JSON schema")
 			d.Schema = nil
 		}

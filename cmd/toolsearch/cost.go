@@ -180,7 +180,9 @@ type costRun struct {
 	History      int       `json:"history"`
 	Calls        int       `json:"calls"`
 	Loads        int       `json:"loads"`
-	Cache        string    `json:"cache"` // cold, warm or none
+	Cache        string    `json:"cache"`                      // cold, warm or none
+	Take         string    `json:"take"`                       // the way that the advice says to take
+	TakeText     string    `json:"take_without_native_search"` // the same with another adapter
 	Ways         []costWay `json:"ways"`
 }
 
@@ -206,14 +208,24 @@ func costRuns(r *cost.Report) (runs []costRun) {
 	}
 	for _, row := range r.Rows {
 		for _, state := range states {
-			run := costRun{Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads, Cache: state}
+			run := costRun{
+				Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
+				Cache: state, Take: row.Cold.String(), TakeText: row.ColdText.String(),
+			}
+			if state == "warm" {
+				run.Take, run.TakeText = row.Warm.String(), row.WarmText.String()
+			}
 			for _, o := range row.Outcomes {
 				usage, price, all := o.Cold, o.ColdPrice, row.Outcomes[0].ColdPrice
 				if state == "warm" {
 					usage, price, all = o.Warm, o.WarmPrice, row.Outcomes[0].WarmPrice
 				}
+				percent := 0.0
+				if all > 0 { // not a provider that is free
+					percent = 100 * (price/all - 1)
+				}
 				run.Ways = append(run.Ways, costWay{
-					o.Way.String(), price, 100 * (price/max(all, 1e-12) - 1), o.Calls, o.Searches, o.Changes,
+					o.Way.String(), price, percent, o.Calls, o.Searches, o.Changes,
 					usage.Cached, usage.Written, usage.Plain, usage.Output,
 				})
 			}
@@ -242,7 +254,11 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 	}
 	b, c := cost.Sum(billed), cost.Sum(computed)
 	add := func(measure string, billed, computed float64) {
-		checks = append(checks, costCheck{measure, billed, computed, 100 * (computed - billed) / max(billed, 1e-12)})
+		percent := 0.0 // of nothing there are none
+		if billed > 0 {
+			percent = 100 * (computed - billed) / billed
+		}
+		checks = append(checks, costCheck{measure, billed, computed, percent})
 	}
 	add("input", float64(b.Input()), float64(c.Input()))
 	add("cached", float64(b.Cached), float64(c.Cached))
@@ -291,7 +307,7 @@ func (c *command) printCost(r *cost.Report) error {
 	if err := c.printChecks(r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 800))
+	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 4000))
 	return err
 }
 
@@ -349,7 +365,7 @@ func drawCost(r *cost.Report) ([]byte, error) {
 		Title  string
 		Height int
 		Panels []costPanel
-	}{Title: fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, r.Provider.Model, r.Provider.Date), Height: 40}
+	}{Title: fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, oneLine(r.Provider.Model, 64), r.Provider.Date), Height: 40}
 	for _, run := range costRuns(r) {
 		panel := costPanel{Title: run.Conversation + " (history, calls, loads), cache: " + run.Cache, Y: picture.Height + 14}
 		most := 0.0
@@ -363,7 +379,7 @@ func drawCost(r *cost.Report) ([]byte, error) {
 				value = fmt.Sprintf("%+.0f %%", w.Percent)
 			}
 			panel.Bars = append(panel.Bars, costBar{w.Way, value, picture.Height, picture.Height + 12,
-				fullWidth * w.Dollars / max(most, 1e-12), w.Way == r.Best.String()})
+				fullWidth * w.Dollars / max(most, 1e-12), w.Way == run.Take})
 			picture.Height += barHeight
 		}
 		picture.Height += gap

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eino-contrib/jsonschema"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -96,10 +97,23 @@ func (d *definition) schemaProblem() string {
 	case kind != "object":
 		return fmt.Sprintf("the schema's type is %s, not object", oneLine(string(object["type"]), 40))
 	}
-	if json.Unmarshal(d.Schema, new(jsonschema.Schema)) != nil {
+	if _, err := schemacheck.Read(d.Schema); err != nil {
 		return "a part of the schema is of the wrong kind"
 	}
 	return ""
+}
+
+// refusal says what the library finds wrong with a schema that has no schemaProblem. "" means nothing.
+func (d *definition) refusal() string {
+	parameters, err := schemacheck.Read(d.Schema)
+	if d.Schema == nil || err != nil {
+		return ""
+	}
+	err = schemacheck.Refusal(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
+	if err == nil {
+		return ""
+	}
+	return oneLine(err.Error(), 200)
 }
 
 // Bounds on how much of a schema is read. The library's own reader has the same bounds.
@@ -159,8 +173,10 @@ func catalogOf(tools []definition) (*eval.Catalog, map[string]int, error) {
 		}
 		first[d.Name] = i
 		line := map[string]any{"name": d.Name, "description": d.Description, "server": d.Server}
-		if d.Schema != nil && json.Unmarshal(d.Schema, new(jsonschema.Schema)) == nil {
-			line["parameters"] = d.Schema
+		if d.Schema != nil {
+			if _, err := schemacheck.Read(d.Schema); err == nil {
+				line["parameters"] = d.Schema
+			}
 		}
 		if err := encoder.Encode(line); err != nil {
 			return nil, nil, err

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -18,8 +17,7 @@ func documentsOf(tools []definition) (docs []search.Document, wrong map[int]erro
 		d := &tools[i]
 		info := &schema.ToolInfo{Name: d.Name, Desc: d.Description}
 		if d.Schema != nil {
-			s := &jsonschema.Schema{}
-			if err := json.Unmarshal(d.Schema, s); err != nil {
+			if s, err := schemacheck.Read(d.Schema); err != nil {
 				wrong[i] = errors.New("its schema cannot be read")
 			} else {
 				info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)

@@ -167,6 +167,9 @@ func (r *report) inspectTool(d *definition, label string, first map[string]bool)
 	if text == "" && len(bare) > 0 {
 		text = "an array without items: " + oneLine(strings.Join(bare, ", "), 100)
 	}
+	if text == "" {
+		text = d.refusal()
+	}
 	if text != "" {
 		r.add(kindSchema, text, label)
 		t.Refused = true

@@ -217,3 +217,31 @@ func TestInspectEverything(t *testing.T) {
 	}
 	assert.Equal(t, 1, found, "tools named echo in\n%s", stdout)
 }
+
+// A type of null, on which the reader of schemas panics, ends no command.
+func TestTypeOfNull(t *testing.T) {
+	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},{"name":"b","description":"Does"}]`
+	code, stdout, _ := runWith(t, tools, "inspect", "-")
+	assert.Equal(t, toFix, code)
+	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
+	code, _, stderr := runWith(t, tools, "list", "-")
+	assert.Equal(t, 0, code)
+	assert.Contains(t, stderr, "the parameters of a, which are no JSON schema")
+}
+
+// What New and the middleware tell of a definition, inspect tells too.
+func TestInspectRefusals(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"any"}}}`:     "a type that JSON Schema does not have",
+		`{"type":"object","properties":{"filter[id]":{}}}`:        "which Anthropic refuses",
+		`{"type":"object","anyOf":[{"required":["a"]}]}`:          "anyOf, oneOf, allOf or not at its top",
+		`{"type":"object","properties":{"a":{"type":"integer"}}}`: "",
+	} {
+		_, stdout, _ := runWith(t, `[{"name":"a","description":"Does it","inputSchema":`+schema+`}]`, "inspect", "-")
+		if want == "" {
+			assert.NotContains(t, stdout, "refuse", schema)
+		} else {
+			assert.Contains(t, stdout, want, schema)
+		}
+	}
+}

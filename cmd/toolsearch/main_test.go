@@ -10,6 +10,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,11 @@ func TestCommands(t *testing.T) {
 		{"cost-prices", []string{"cost", "-prices", answer, tools}, "", failed},
 		{"cost-own-prices", []string{"cost", "-prices", "-", "-provider", "mine", "-shape", "100,3,1", tools}, `[{"name": "mine", "model": "my\u001b[31m model",
 			"input": 3, "cached": 1, "output": 9, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, found},
+		{"cost-free", []string{"cost", "-prices", "-", "-provider", "mine", "-shape", "100,3,1", tools}, `[{"name": "mine", "model": "m",
+			"input": 0, "cached": 0, "output": 0, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "my machine"}]`, found},
+		{"cost-no-price", []string{"cost", "-prices", "-", "-provider", "mine", tools}, `[{"name": "mine", "model": "m",
+			"input": 1, "output": 2, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, failed},
+		{"cost-too-long", []string{"cost", "-made", "5000,10000"}, "", failed},
 		{"cost-wrong-shape", []string{"cost", "-shape", "1000,5,5", tools}, "", failed},
 		{"cost-no-numbers", []string{"cost", "-shape", "many", tools}, "", failed},
 		{"cost-wrong-made", []string{"cost", "-made", "0,10"}, "", failed},
@@ -435,9 +441,31 @@ func TestCostPicture(t *testing.T) {
 		assert.Contains(t, pictures[0], want)
 	}
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", filepath.Join(path, "none"), tools}, strings.NewReader(""), &stdout, &stderr)
+	code := run(t.Context(), []string{"cost", "-made", "60,120", "-shape", "2000,6,1", "-shape", "8000,6,2", "-svg", path}, strings.NewReader(""), &stdout, &stderr)
+	require.Equal(t, found, code, stderr.String())
+	picture, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>native_references<`).FindAll(picture, -1), 3, "what to take")
+	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>all<`).FindAll(picture, -1), 1, "what to take where another way is cheaper")
+	code, _, failure := call(t, `[{"name": "mine", "model": "<my\u001b[31m model>", "input": 3, "cached": 1, "output": 9, "cache": "automatic",
+		"wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, "cost", "-prices", "-", "-provider", "mine", "-shape", "500,3,1", "-svg", path, tools)
+	require.Equal(t, found, code, failure)
+	picture, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.NoError(t, xml.Unmarshal(picture, new(struct{})), "whether it is XML with a foreign name")
+	code = run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", filepath.Join(path, "none"), tools}, strings.NewReader(""), &stdout, &stderr)
 	assert.Equal(t, failed, code)
 	assert.Contains(t, stderr.String(), "none")
+}
+
+func TestCostOfALiveServer(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(fakeServer, "good")
+	code, stdout, stderr := call(t, "", "cost", "-shape", "500,3,1", "--", self)
+	assert.Equal(t, found, code, "exit status; stderr %s", stderr)
+	assert.Contains(t, stdout, "tools: 3, about ")
+	assert.Contains(t, stdout, "these 3 tools: show them all")
 }
 
 // The README shows what the command prints.

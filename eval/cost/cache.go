@@ -70,7 +70,7 @@ func (c *cache) use(r *Request) Usage {
 	end := len(bytes) // of what is kept of this request
 	if p.Cache == CacheMarked {
 		if end = 0; len(r.Marks) > 0 {
-			end = min(r.Marks[len(r.Marks)-1], len(bytes))
+			end = max(0, min(r.Marks[len(r.Marks)-1], len(bytes)))
 		}
 	}
 	if toKeep := prompt.tokens(end); toKeep >= p.MinTokens && p.Written > 0 {
@@ -101,7 +101,7 @@ func (c *cache) keep(r *Request, prompt *counted) {
 		places = []int{len(prompt.bytes)}
 	}
 	for _, place := range places {
-		if place <= len(prompt.bytes) && prompt.tokens(place) >= c.provider.MinTokens {
+		if 0 <= place && place <= len(prompt.bytes) && prompt.tokens(place) >= c.provider.MinTokens {
 			c.kept = append(c.kept, kept{prompt, place, r.At})
 		}
 	}

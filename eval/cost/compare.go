@@ -3,11 +3,11 @@ package cost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -78,6 +78,12 @@ type Outcome struct {
 type Row struct {
 	Shape    Shape     // of the conversation
 	Outcomes []Outcome // as the report's Ways
+
+	// Cold and Warm are the ways to take for this conversation, as Advice says it. Each costs at
+	// most Slack more than the cheapest of the outcomes there.
+	Cold, Warm Way
+	// ColdText and WarmText are the same among the ways that need no native search.
+	ColdText, WarmText Way
 }
 
 // A Report compares ways to show tools.
@@ -89,37 +95,73 @@ type Report struct {
 	Rows     []Row    // one for each shape, or for each run of a log
 	Checks   []Check  // of CompareLog, one for each run
 
-	// Best is the way to take. It costs at most 5 % more than the cheapest of Ways over all
-	// conversations together, cold and warm: of the ways that cost so little, Best is the first.
-	// For a conversation alone another way may be cheaper: Advice names it if Best costs Slack more.
+	// Best is the way to take. It costs at most Slack more than the cheapest of Ways over all
+	// conversations together, cold and warm: of the ways that cost so little, Best is the one that
+	// costs so little in most of them, and of these the first. For some conversations another way
+	// may be cheaper: their rows have it.
 	Best Way
-	// BestText is the same among the ways that need no native search.
+	// BestText is the way to take without native search. It is Best if nothing that is advised needs
+	// native search.
 	BestText Way
 	// BreakEven is the number of tools from which on Best costs less than showing all, in parts of
 	// the catalog that grow by a tool at a time and have the tools that are called; 0 means that it
 	// never does in this catalog. Where showing all costs Slack more than Best in any part that was
 	// played, larger parts are not played.
 	BreakEven int
-	// Advice says it in a sentence or two.
+	// Advice says it in words: Best, BreakEven, BestText, and for which conversations which other
+	// way is to be taken. They are told by what they have in common, such as the tokens of their
+	// history and a warm cache. Following it costs at most Slack more than the cheapest way, in each
+	// of the conversations, cold and warm. Conversations that have nothing in common are named,
+	// but no more than 12 of them in a sentence: Rows have them all.
 	Advice string
 }
 
-// Slack is how much more than the cheapest way a recommendation may cost, if it is simpler.
-const Slack = 0.05
-
 // Compare plays conversations of the given shapes over tools, in every way that the provider
-// allows, and recommends one. It fails if there are no tools that a script can call, or if ctx is
-// done.
+// allows, and recommends one. Where fewer tools can be called with example arguments than a shape
+// has Loads, the row's shape has those that are called, and of rows that are then the same there is
+// one. Compare fails if no tool can be called, if a shape has fewer than two calls, no load, or as
+// many loads as calls, if a number is negative or the conversations are too long to play, if a
+// price of the provider or a rule of its cache is wrong, or if ctx is done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
+	if err := checkInput(tools, p); err != nil {
+		return nil, err
+	}
+	if len(shapes) == 0 {
+		return nil, errors.New("cost: no conversations")
+	}
 	var scenarios []scenario
+	seen := make(map[Shape]bool)
 	for _, shape := range shapes {
+		if err := shape.check(); err != nil {
+			return nil, fmt.Errorf("cost: %w", err)
+		}
 		c := Script(tools, shape)
 		if len(c.Steps) == 0 {
-			return nil, fmt.Errorf("cost: no tool of the catalog's %d can be called with example arguments, or no calls are asked for", len(tools))
+			return nil, fmt.Errorf("cost: no tool of the catalog's %d can be called with example arguments", len(tools))
 		}
-		scenarios = append(scenarios, scenario{shape, c})
+		called := make(map[string]bool)
+		for _, step := range c.Steps {
+			called[step.Tool] = true
+		}
+		if shape.Loads = len(called); !seen[shape] {
+			seen[shape] = true
+			scenarios = append(scenarios, scenario{shape, c})
+		}
 	}
-	return compare(ctx, tools, p, scenarios)
+	return compare(ctx, tools, p, scenarios, nil)
+}
+
+func checkInput(tools []*schema.ToolInfo, p *Provider) error {
+	if p == nil {
+		return errors.New("cost: no provider")
+	}
+	if err := p.check(); err != nil {
+		return fmt.Errorf("cost: the provider: %w", err)
+	}
+	if i := slices.Index(tools, nil); i >= 0 {
+		return fmt.Errorf("cost: tool %d is nil", i+1)
+	}
+	return nil
 }
 
 // A Check is what a run was billed, beside what is computed for the same run in the same way. How
@@ -136,6 +178,9 @@ type Check struct {
 // thought besides its calls is taken from the log. CompareLog fails if the catalog has none of the
 // tools that the runs call.
 func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
+	if err := checkInput(tools, p); err != nil {
+		return nil, err
+	}
 	var recorded []scenario
 	for _, run := range runs {
 		recorded = append(recorded, scenario{Conversation: run.Conversation})
@@ -145,37 +190,29 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	}
 	var scenarios []scenario
 	var checks []Check
+	definitions := tokensOf(tools)
 	for i, run := range runs {
 		if len(run.Calls) == 0 {
 			return nil, fmt.Errorf("cost: run %d of the log has no call of a model", i+1)
 		}
-		s, check, err := run.fit(ctx, tools, p)
+		s, check, err := run.fit(ctx, tools, definitions, p)
 		if err != nil {
 			return nil, err
 		}
 		scenarios, checks = append(scenarios, s), append(checks, check)
 	}
-	report, err := compare(ctx, tools, p, scenarios)
-	if err != nil {
-		return nil, err
-	}
-	report.Checks = checks
-	return report, nil
+	return compare(ctx, tools, p, scenarios, checks)
 }
 
 // fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
-func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, p *Provider) (s scenario, check Check, err error) {
+// definitions is the tokens of the tools.
+func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider) (s scenario, check Check, err error) {
 	s.Conversation = r.Conversation
 	s.Steps = slices.Clone(s.Steps)
 	for i := range s.Steps {
 		s.Steps[i].Result = max(0, s.Steps[i].Result-framing(p.Wire))
 	}
-	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
-	if err != nil {
-		return s, check, fmt.Errorf("%v: %w", r.Way, err)
-	}
-	s.Conversation.History = max(0, r.Calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
-	s.Shape = Shape{History: s.Conversation.History, Calls: 1}
+	s.Calls = 1
 	called := make(map[string]bool)
 	for _, step := range s.Steps {
 		if step.Tool != "" && !step.Together {
@@ -185,6 +222,18 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, p *Provider) (s
 			called[step.Tool] = true
 			s.Loads++
 		}
+	}
+	if err := s.check(definitions); err != nil {
+		return s, check, err
+	}
+	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
+	if err != nil {
+		return s, check, fmt.Errorf("%v: %w", r.Way, err)
+	}
+	s.Conversation.History = max(0, r.Calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
+	s.Shape.History = s.Conversation.History
+	if err := s.check(definitions); err != nil {
+		return s, check, err
 	}
 	o, err := outcome(ctx, tools, p, r.Way, s.Conversation)
 	check = Check{Way: r.Way, Billed: r.Billed(p), Computed: o.Cold}
@@ -197,27 +246,51 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, p *Provider) (s
 	return s, check, err
 }
 
+// maxPlayed bounds the tokens of a conversation's requests if every tool is shown: they are in
+// memory together.
+const maxPlayed = 100_000_000
+
 type scenario struct {
 	Shape
 	Conversation
 }
 
-// compare compares conversations over a catalog.
-func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenarios []scenario) (report *Report, err error) {
-	report = &Report{Provider: *p, Tools: len(tools), Ways: Ways(p)}
+// check fails if the conversation is too long to be played over tools of so many tokens.
+func (s *scenario) check(definitions int) error {
+	prompt, err := s.Conversation.check()
+	if err != nil {
+		return fmt.Errorf("cost: %w", err)
+	}
+	if (definitions+prompt)*s.Calls > maxPlayed {
+		return fmt.Errorf("cost: %d requests of up to %d tokens are too many to play: want at most %d tokens together",
+			s.Calls, definitions+prompt, maxPlayed)
+	}
+	return nil
+}
+
+func tokensOf(tools []*schema.ToolInfo) (sum int) {
 	for _, info := range tools {
-		report.Tokens += definitionTokens(info)
+		sum += definitionTokens(info)
+	}
+	return sum
+}
+
+// compare compares conversations over a catalog. checks are those of a log, or nil.
+func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenarios []scenario, checks []Check) (report *Report, err error) {
+	report = &Report{Provider: *p, Tools: len(tools), Tokens: tokensOf(tools), Ways: Ways(p), Checks: checks}
+	for _, s := range scenarios {
+		if err := s.check(report.Tokens); err != nil {
+			return nil, err
+		}
 	}
 	if report.Rows, err = play(ctx, tools, p, report.Ways, scenarios); err != nil {
 		return nil, err
 	}
-	report.Best = report.choose(func(Way) bool { return true })
-	native, hasNative := p.native()
-	report.BestText = report.choose(func(w Way) bool { return w.All || !hasNative || w.Protocol != native })
+	all, text := report.advise()
 	if report.BreakEven, err = report.breakEven(ctx, tools, scenarios); err != nil {
 		return nil, err
 	}
-	report.Advice = report.advice()
+	report.Advice = report.advice(all, text)
 	return report, nil
 }
 
@@ -250,7 +323,8 @@ func outcome(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way
 	return o, nil
 }
 
-// Price returns what a way costs over all conversations together, cold and warm, in US dollars.
+// Price returns what a way costs over all conversations together, cold and warm, in US dollars. It
+// is 0 for a way that is not among Ways.
 func (r *Report) Price(way Way) (sum float64) {
 	for _, row := range r.Rows {
 		for _, o := range row.Outcomes {
@@ -260,23 +334,6 @@ func (r *Report) Price(way Way) (sum float64) {
 		}
 	}
 	return sum
-}
-
-// choose returns the first of the ways that cost at most Slack more than the cheapest.
-func (r *Report) choose(isAllowed func(Way) bool) Way {
-	allowed := slices.DeleteFunc(slices.Clone(r.Ways), func(way Way) bool { return !isAllowed(way) })
-	least := r.Price(r.cheapest(allowed))
-	for _, way := range allowed {
-		if r.Price(way) <= least*(1+Slack) {
-			return way
-		}
-	}
-	return Way{All: true}
-}
-
-// cheapest returns the cheapest of some ways.
-func (r *Report) cheapest(ways []Way) Way {
-	return slices.MinFunc(ways, func(a, b Way) int { return cmp.Compare(r.Price(a), r.Price(b)) })
 }
 
 // breakEven finds BreakEven, in parts of the catalog that grow, each within the next.
@@ -353,83 +410,4 @@ func nested(tools []*schema.ToolInfo, scenarios []scenario) (least int, partOf f
 		}
 		return part
 	}
-}
-
-var goNames = map[toolsearch.Protocol]string{
-	toolsearch.ProtocolToolSearch: "ProtocolToolSearch",
-	toolsearch.ProtocolSearchAdd:  "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
-	toolsearch.ProtocolDispatch: "ProtocolDispatch", toolsearch.ProtocolNativeDeferred: "ProtocolNativeDeferred",
-	toolsearch.ProtocolNativeReferences: "ProtocolNativeReferences",
-}
-
-// advice says which way to take.
-func (r *Report) advice() string {
-	exceptions := r.exceptions()
-	these := fmt.Sprintf("these %d tools", r.Tools)
-	if r.Tools == 1 {
-		these = "this tool"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "With %s and %s: ", r.Provider.Model, these)
-	b.WriteString(r.advised(r.Best))
-	switch {
-	case r.Best.All && exceptions == "":
-		b.WriteString("; hiding does not pay in these conversations")
-	case r.BreakEven == 1:
-		b.WriteString(", from 1 tool on")
-	case r.BreakEven > 1:
-		fmt.Fprintf(&b, ", from %d tools on", r.BreakEven)
-	}
-	b.WriteString(".")
-	if r.Best != r.BestText {
-		fmt.Fprintf(&b, " With another adapter: %s.", r.advised(r.BestText))
-	}
-	b.WriteString(exceptions)
-	return b.String()
-}
-
-// advised returns the words for a way, with the adapter that it needs.
-func (r *Report) advised(way Way) string {
-	if way.All && r.Tools == 1 {
-		return "show it"
-	}
-	if way.All {
-		return "show them all"
-	}
-	if native, ok := r.Provider.native(); ok && way.Protocol == native {
-		return fmt.Sprintf("%s if the model's adapter is %s", goNames[way.Protocol], r.Provider.With)
-	}
-	return goNames[way.Protocol]
-}
-
-// maxExceptions is how many conversations a sentence of the advice names.
-const maxExceptions = 3
-
-// exceptions returns a sentence for each way that is to be taken instead of Best for some
-// conversations, because Best costs Slack more there than the cheapest way.
-func (r *Report) exceptions() string {
-	shapes := make(map[Way][]string)
-	for _, row := range r.Rows {
-		alone := Report{Ways: r.Ways, Rows: []Row{row}}
-		way, shape := alone.choose(func(Way) bool { return true }), "("+row.Shape.String()+")"
-		if alone.Price(r.Best) > alone.Price(alone.cheapest(r.Ways))*(1+Slack) && !slices.Contains(shapes[way], shape) {
-			shapes[way] = append(shapes[way], shape)
-		}
-	}
-	var b strings.Builder
-	for _, way := range r.Ways {
-		list := shapes[way]
-		if len(list) == 0 {
-			continue
-		}
-		if more := len(list) - maxExceptions; more > 0 {
-			list = append(list[:maxExceptions:maxExceptions], fmt.Sprintf("%d more", more))
-		}
-		named := list[0]
-		if last := len(list) - 1; last > 0 {
-			named = strings.Join(list[:last], ", ") + " and " + list[last]
-		}
-		fmt.Fprintf(&b, " For conversations like %s: %s.", named, r.advised(way))
-	}
-	return b.String()
 }

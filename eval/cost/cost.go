@@ -24,6 +24,8 @@
 // thinking. A provider may keep a prompt for a shorter or longer time than it says, and some send
 // a request to a machine that has not seen the prompt, so real bills are a little higher where
 // tools do not change: compare with the cached tokens in your model's usage.
+//
+// All functions are safe for concurrent use, as long as nobody changes what they are given.
 package cost
 
 import (
@@ -35,8 +37,7 @@ import (
 
 // Tokens estimates how many tokens a text is, without a vocabulary. For the tools of a catalog
 // together the estimate is within 10 % of OpenAI's o200k_base, mostly within 5 %, and for prose
-// within 10 %. Other
-// providers' tokens differ by a factor that is much the same for all requests.
+// within 10 %. Other providers' tokens differ by a factor that is much the same for all requests.
 func Tokens(text string) int { return tokens.Of(text) }
 
 // A Request is what one model call sends, in the order in which providers cache it: the tools,
@@ -56,6 +57,16 @@ type Request struct {
 
 // Prompt returns the tools, the system message and the messages in one.
 func (r *Request) Prompt() []byte { return bytes.Join([][]byte{r.Tools, r.System, r.Messages}, nil) }
+
+// Shared returns the length of the longest beginning, in bytes of Prompt, that a request has in
+// common with one of earlier requests. It ends between characters.
+func (r *Request) Shared(earlier []Request) (length int) {
+	prompt := r.Prompt()
+	for i := range earlier {
+		length = max(length, commonPrefix(prompt, earlier[i].Prompt()))
+	}
+	return length
+}
 
 // Usage is what a provider bills, in tokens.
 type Usage struct {

@@ -125,15 +125,16 @@ const (
 	maxLogBytes   = 64 << 20
 	maxLineBytes  = 1 << 20
 	maxModelCalls = 2_000
-	maxTogether   = 128    // calls of one answer
-	maxNames      = 20_000 // that are loaded and unloaded
+	maxTogether   = 128         // calls of one answer
+	maxNames      = 20_000      // that are loaded and unloaded
+	maxLogged     = 100_000_000 // tokens of a line
 )
 
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
 // slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
 // events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It passes
-// over all other lines, also those that are no JSON objects, which other programs print. The lines of several conversations, or of an agent's sub-agents, must be
-// told apart before.
+// over all other lines, also those that are no JSON objects, which other programs print. The lines
+// of several conversations, or of an agent's sub-agents, must be told apart before.
 //
 //	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
 //		logger.InfoContext(ctx, "toolsearch", "event", e)
@@ -250,7 +251,7 @@ func readRecord(line []byte) (r record, ok bool, err error) {
 
 // check reports what is wrong with a record.
 func (r *record) check() error {
-	if r.LoadedTokens < 0 {
+	if r.LoadedTokens < 0 || r.LoadedTokens > maxLogged {
 		return fmt.Errorf("loaded_tokens is %d", r.LoadedTokens)
 	}
 	if r.Kind != "model" {
@@ -266,6 +267,8 @@ func (r *record) check() error {
 	case r.Cached < 0 || r.Written < 0 || r.Output < 0 || r.Cached > r.Prompt || r.Written > r.Prompt-r.Cached:
 		return fmt.Errorf("of %d prompt_tokens, cached_tokens are %d and written_tokens %d, and output_tokens are %d",
 			r.Prompt, r.Cached, r.Written, r.Output)
+	case max(r.Prompt, r.Output) > maxLogged:
+		return fmt.Errorf("prompt_tokens are %d and output_tokens %d; want at most %d", r.Prompt, r.Output, maxLogged)
 	case len(r.Calls) > maxTogether:
 		return fmt.Errorf("more than %d calls", maxTogether)
 	case slices.Contains(r.Calls, ""):

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -40,7 +40,7 @@ type Provider struct {
 	Model string `json:"model"` // the model that has these prices
 
 	Input   float64 `json:"input"`             // price of input that is not in the cache
-	Cached  float64 `json:"cached,omitempty"`  // price of input that is
+	Cached  float64 `json:"cached"`            // price of input that is
 	Written float64 `json:"written,omitempty"` // price of input that is put into the cache; 0 means Input
 	Output  float64 `json:"output"`            // price of what the model answers
 
@@ -87,56 +87,89 @@ func Providers() []Provider {
 
 const maxPriceBytes = 1 << 20
 
-// ReadProviders reads a table of providers: a JSON list of objects with the keys of Provider. A
-// key it does not know is an error, since a price that is misspelled would be zero.
+// maxPrice is far above every price, and low enough that sums of prices are finite.
+const maxPrice = 1e6
+
+// ReadProviders reads a table of providers: a JSON list of objects with the keys of Provider, of at
+// most 1 MiB. A key it does not know is an error, and so is a price that is missing, since the
+// price would be zero. Only a provider with CacheNone needs no price of cached input.
 func ReadProviders(r io.Reader) ([]Provider, error) {
-	var list []Provider
-	decoder := json.NewDecoder(io.LimitReader(r, maxPriceBytes))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&list); err != nil {
+	data, err := io.ReadAll(io.LimitReader(r, maxPriceBytes+1))
+	if err != nil {
 		return nil, fmt.Errorf("cost: prices: %w", err)
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("cost: prices: no providers")
+	if len(data) > maxPriceBytes {
+		return nil, errors.New("cost: prices: more than 1 MiB")
 	}
-	seen := make(map[string]bool, len(list))
-	for i := range list {
-		p := &list[i]
-		if err := p.check(); err != nil {
+	var lines []json.RawMessage
+	if err := json.Unmarshal(data, &lines); err != nil {
+		return nil, fmt.Errorf("cost: prices: want a list of providers: %w", err)
+	}
+	if len(lines) == 0 {
+		return nil, errors.New("cost: prices: no providers")
+	}
+	var list []Provider
+	for i, line := range lines {
+		p, err := readProvider(line)
+		if err != nil {
 			return nil, fmt.Errorf("cost: prices: provider %d, %q: %w", i+1, p.Name, err)
 		}
-		if seen[p.Name] {
+		if _, isThere := Named(list, p.Name); isThere {
 			return nil, fmt.Errorf("cost: prices: two providers are named %q", p.Name)
 		}
-		seen[p.Name] = true
+		list = append(list, p)
 	}
 	return list, nil
 }
 
-// check reports what is wrong with a line of the table.
-func (p *Provider) check() error {
-	for _, price := range []float64{p.Input, p.Cached, p.Written, p.Output} {
-		if price < 0 || math.IsInf(price, 0) {
-			return fmt.Errorf("a price of %v", price)
-		}
+// readProvider reads a line of the table.
+func readProvider(line []byte) (p Provider, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		return p, err
 	}
-	_, err := time.Parse(time.DateOnly, p.Date)
-	_, known := p.native()
+	var given struct{ Input, Cached, Output *float64 }
+	if err := json.Unmarshal(line, &given); err != nil {
+		return p, err
+	}
+	if given.Input == nil || given.Output == nil || given.Cached == nil && p.Cache != CacheNone {
+		return p, errors.New("want a price of input, of output, and of cached input if there is a cache")
+	}
+	_, err = time.Parse(time.DateOnly, p.Date)
 	switch {
 	case p.Name == "":
-		return fmt.Errorf("no name")
+		return p, errors.New("no name")
+	case err != nil:
+		return p, fmt.Errorf("date %q: want YYYY-MM-DD", p.Date)
+	case strings.TrimSpace(p.Source) == "":
+		return p, errors.New("no source")
+	}
+	return p, p.check()
+}
+
+// check reports what is wrong with a provider's prices and with the rules of its cache.
+func (p *Provider) check() error {
+	for _, price := range []float64{p.Input, p.Cached, p.Written, p.Output} {
+		if !(price >= 0 && price <= maxPrice) { // also NaN
+			return fmt.Errorf("a price of %v; want 0 to %.0f", price, float64(maxPrice))
+		}
+	}
+	_, known := p.native()
+	switch {
 	case p.Cache != CacheNone && p.Cache != CacheAutomatic && p.Cache != CacheMarked:
 		return fmt.Errorf("cache is %q; want %s, %s or %s", p.Cache, CacheNone, CacheAutomatic, CacheMarked)
-	case p.Wire != WireMessages && p.Wire != WireChat:
-		return fmt.Errorf("wire is %q; want %s or %s", p.Wire, WireMessages, WireChat)
 	case p.MinTokens < 0 || p.Block < 0 || p.TTL < 0:
 		return fmt.Errorf("min_tokens %d, block %d and ttl %v must not be negative", p.MinTokens, p.Block, time.Duration(p.TTL))
 	case p.Native != "" && !known:
 		return fmt.Errorf("native is %q; want %v or %v", p.Native, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolNativeDeferred)
-	case err != nil:
-		return fmt.Errorf("date %q: want YYYY-MM-DD", p.Date)
-	case strings.TrimSpace(p.Source) == "":
-		return fmt.Errorf("no source")
+	}
+	return checkWire(p.Wire)
+}
+
+func checkWire(wire string) error {
+	if wire != WireMessages && wire != WireChat {
+		return fmt.Errorf("wire is %q; want %s or %s", wire, WireMessages, WireChat)
 	}
 	return nil
 }

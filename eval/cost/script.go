@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -26,11 +27,22 @@ type Shape struct {
 
 // String names a shape as tables do: "20k, 10, 3".
 func (s Shape) String() string {
-	history := fmt.Sprint(s.History)
-	if s.History >= 1000 && s.History%1000 == 0 {
-		history = fmt.Sprintf("%dk", s.History/1000)
+	return fmt.Sprintf("%s, %d, %d", shortened(s.History), s.Calls, s.Loads)
+}
+
+// check reports what is wrong with a shape.
+func (s Shape) check() error {
+	switch {
+	case s.Calls < 2 || s.Loads < 1 || s.Loads >= s.Calls:
+		return fmt.Errorf("the conversation (%v): want 2 calls of the model or more, and 1 load or more but fewer than calls", s)
+	case s.Calls > maxSteps:
+		return fmt.Errorf("the conversation (%v): more than %d calls of the model", s, maxSteps)
 	}
-	return fmt.Sprintf("%s, %d, %d", history, s.Calls, s.Loads)
+	c := Conversation{History: s.History, Steps: slices.Repeat([]Step{{Result: s.Result}}, s.Calls-1)}
+	if _, err := c.check(); err != nil {
+		return fmt.Errorf("the conversation (%v): %w", s, err)
+	}
+	return nil
 }
 
 // Shapes are the conversations that the documentation measures: a question, an assistant's
@@ -46,9 +58,12 @@ var Shapes = []Shape{
 // Script makes a conversation of a shape over tools. It calls tools from all parts of the list,
 // with arguments made from their schemas, and searches for them by the words of their names. It
 // leaves out tools whose schemas ask for more than an example of each type. Without any other
-// tool the conversation has no steps.
+// tool the conversation has no steps, nor has that of a shape for which Compare fails.
 func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 	c := Conversation{History: s.History}
+	if s.check() != nil {
+		return c
+	}
 	var steps []Step
 	for i := range s.Loads {
 		from, to := i*len(tools)/s.Loads, (i+1)*len(tools)/s.Loads
@@ -139,9 +154,9 @@ func example(s map[string]any, depth int) any {
 }
 
 // Tools makes a catalog of n tools of about size tokens each, for questions about catalogs that
-// are not there yet.
+// are not there yet. No tool is smaller than a name and a parameter need.
 func Tools(n, size int) []*schema.ToolInfo {
-	list := make([]*schema.ToolInfo, n)
+	list := make([]*schema.ToolInfo, max(0, n))
 	for i := range list {
 		info := &schema.ToolInfo{Name: fmt.Sprintf("service_%d__action_%d", i/10, i%10), ParamsOneOf: schema.NewParamsOneOfByParams(
 			map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "What it is about", Required: true}})}

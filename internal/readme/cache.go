@@ -81,6 +81,32 @@ func bills(ctx context.Context) (table, error) {
 	return rows, nil
 }
 
+// protocolBills returns what each protocol costs in one of the conversations.
+func protocolBills(ctx context.Context) (table, error) {
+	tools, err := quickstartTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shape := cost.Shape{History: 20_000, Calls: 10, Loads: 3}
+	all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
+	if err != nil {
+		return nil, err
+	}
+	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
+	for name, protocol := range map[string]toolsearch.Protocol{
+		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
+		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
+		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences,
+	} {
+		ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
+		if err != nil {
+			return nil, err
+		}
+		rows[name] = []string{ours.over(all).String()}
+	}
+	return rows, nil
+}
+
 func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) {
 	for _, t := range services.Tools() {
 		info, err := t.Info(ctx)

@@ -130,6 +130,16 @@ func (r results) recall(searcher string) (percent string, err error) {
 	return "", fmt.Errorf("benchmarks/results.json has no recall of %s", searcher)
 }
 
+// ranking returns the size of the repository's own set.
+func (r results) ranking() (tools, questions int) {
+	for _, q := range r.Quality {
+		if q.Set == "ranking" {
+			return q.Tools, q.Queries
+		}
+	}
+	return 0, 0
+}
+
 // latency is the median query over 1,000 tools, as BENCHMARKS.md writes it.
 func (r results) latency(searcher string) (string, error) {
 	for _, s := range r.Speed {
@@ -171,7 +181,8 @@ func drawPicture(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := panel{Title: "Questions whose tool is among the first five found (180 tools, 200 questions)"}
+	tools, questions := r.ranking()
+	found := panel{Title: fmt.Sprintf("Questions whose tool is among the first five found (%d tools, %d questions)", tools, questions)}
 	for _, s := range []struct{ label, searcher string }{{"Eino's own search", "Eino"}, {"toolsearch, BM25", "BM25"}} {
 		percent, err := r.recall(s.searcher)
 		if err != nil {

@@ -91,6 +91,7 @@ func TestNumbers(t *testing.T) {
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md", "README.md", "README.zh.md"}, found["bills"])
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["advice"])
 	assert.Equal(t, readmes, found["searchers"])
+	assert.Equal(t, readmes, found["protocol-bills"])
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["protocols"])
 	for _, table := range []string{"settings", "ideas", "ideas-400"} {
 		assert.Equal(t, []string{"docs/settings.md"}, found[table], table)

@@ -54,6 +54,9 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 	if tables["bills"], err = bills(ctx); err != nil {
 		return nil, err
 	}
+	if tables["protocol-bills"], err = protocolBills(ctx); err != nil {
+		return nil, err
+	}
 	if tables["advice"], err = advice(ctx); err != nil {
 		return nil, err
 	}

@@ -727,7 +727,7 @@ const costs = {
   },
 
   show() {
-    const { provider, tools, tokens: size, runs, best, advice } = this.report;
+    const { provider, tools, tokens: size, runs, advice } = this.report;
     const pick = h("select", { class: "pick", "aria-label": "Provider", onchange: () => {
       this.provider = pick.value;
       this.load().catch((error) => warn(error.message));
@@ -736,13 +736,13 @@ const costs = {
       h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)),
       h("h2", { class: "advice" }, advice),
       h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them. Tokens here are a closer estimate than the bytes/4 of the view Tokens.`),
-      h("div", { class: "runs" }, runs.map((run) => this.run(run, best))));
+      h("div", { class: "runs" }, runs.map((run) => this.run(run))));
   },
 
-  run(run, best) {
+  run(run) {
     const most = Math.max(...run.ways.map((way) => way.dollars)) || 1;
     const title = [`${whole.format(run.history)} tokens of history`, count(run.calls, "call"), count(run.loads, "load"), run.cache === "none" ? "no cache" : `${run.cache} cache`].join(", ");
-    return h("section", {}, h("h3", {}, title), h("ul", {}, run.ways.map((way, i) => h("li", { class: way.way === best ? "best" : undefined },
+    return h("section", {}, h("h3", {}, title), h("ul", {}, run.ways.map((way, i) => h("li", { class: way.way === run.take ? "best" : undefined },
       h("span", { class: "cut" }, way.way), h("span", { class: "share" }, width(h("i"), (100 * way.dollars) / most)),
       h("span", { class: `num ${i === 0 ? "" : way.percent <= -0.5 ? "up" : way.percent >= 0.5 ? "down" : ""}` },
         i === 0 ? `$${way.dollars.toFixed(4)}` : `${way.percent < 0 ? "−" : "+"}${Math.abs(way.percent).toFixed(0)} %`)))));
