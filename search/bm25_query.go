@@ -244,7 +244,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, w := range wholes { // of stop words only
 		s.addWhole(x, w.Term, w.From)
 	}
-	s.addMeanings((analysis.MaxParts + 2) * len(s.texts))
+	s.addMeanings(x, (analysis.MaxParts+2)*len(s.texts))
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {

@@ -47,8 +47,9 @@ type bm25Scratch struct {
 	lists       [][]bm25Posting
 	candidates  []int32
 	spare       []int32
-	meanings    []bm25Meaning
-	meant       int32 // groups of meanings
+	meanings    []bm25Meaning // by group
+	meaningAt   []int32       // term -> 1 + the place in meanings where it has most weight; nil until a query has meanings
+	meant       int32         // groups of meanings
 }
 
 type bm25Cell struct {

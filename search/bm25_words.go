@@ -291,7 +291,7 @@ func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, number int32, weight f
 // bm25Meanings are the terms of the index that a Chinese word means. Each stands in a group of
 // the word's.
 type bm25Meanings struct {
-	terms  []bm25Term
+	terms  []bm25Term // by group, and in a group the best first
 	groups int
 }
 
@@ -334,6 +334,9 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Mean
 	if class == analysis.Ideograph && x.isIdeographic {
 		s.appendSameMeaning(of, x, words.English[number], bm25Term{weight: weight * sameMeaning, from: from, reason: synonymous, line: int32(words.Lines[number])})
 	}
+	slices.SortFunc(of.terms, func(a, b bm25Term) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
+	})
 	return of
 }
 
@@ -368,27 +371,30 @@ func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
 	return !slices.ContainsFunc(s.spare, func(n int32) bool { return s.id(x, n) == noTerm })
 }
 
-// addMeanings adds the meanings to the terms of the query, each where it has most weight.
-func (s *bm25Scratch) addMeanings(firstGroup int) {
-	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
-		if a.term.id != b.term.id { // as for most, so nothing else is compared
-			return int(a.term.id - b.term.id)
+// addMeanings adds the meanings to the terms of the query, in the order of their groups. A term that
+// several words mean is added where it has most weight, or first.
+func (s *bm25Scratch) addMeanings(x *bm25, firstGroup int) {
+	if len(s.meanings) > 0 && s.meaningAt == nil {
+		s.meaningAt = make([]int32, len(x.terms))
+	}
+	for i := range s.meanings {
+		term := &s.meanings[i].term
+		if at := s.meaningAt[term.id]; at == 0 || term.weight > s.meanings[at-1].term.weight {
+			s.meaningAt[term.id] = int32(i) + 1
 		}
-		return cmp.Or(cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.group, b.term.group))
-	})
-	s.meanings = slices.CompactFunc(s.meanings, func(a, b bm25Meaning) bool { return a.term.id == b.term.id })
-	slices.SortFunc(s.meanings, func(a, b bm25Meaning) int {
-		if a.term.group != b.term.group {
-			return int(a.term.group - b.term.group)
-		}
-		return cmp.Or(cmp.Compare(b.term.weight, a.term.weight), cmp.Compare(a.term.id, b.term.id))
-	})
+	}
 	for i := range s.meanings {
 		m := &s.meanings[i]
+		if s.meaningAt[m.term.id] != int32(i)+1 {
+			continue
+		}
 		m.span.from = int32(len(s.query.terms))
 		m.term.group += int32(firstGroup)
 		s.addTerm(m.term)
 		m.span.to = int32(len(s.query.terms))
+	}
+	for i := range s.meanings {
+		s.meaningAt[s.meanings[i].term.id] = 0
 	}
 }
 

@@ -24,6 +24,11 @@ func NextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
+		if isCommonHan(r) { // neither a quote nor of a value
+			before = r
+			i += size
+			continue
+		}
 		if closing, opens := quotes[r]; opens {
 			if end := quoteEnd(text, i, i+size, closing, before); end > 0 {
 				return i, end

@@ -305,16 +305,37 @@ func ClassOf(r rune) Class {
 var byteClasses = func() (classes [256]Class) {
 	for c := range classes {
 		if classes[c] = wide; c < utf8.RuneSelf {
-			classes[c] = unicodeClassOf(rune(c))
+			classes[c] = lookedUpClassOf(rune(c))
 		}
 	}
 	return classes
 }()
 
+// pageClasses spare the pages with the punctuation of Chinese texts the look-ups.
+var pageClasses = func() (pages [256]*[256]Class) {
+	for _, page := range []rune{0x20, 0x30, 0xff} {
+		classes := new([256]Class)
+		for low := range classes {
+			classes[low] = lookedUpClassOf(page<<8 | rune(low))
+		}
+		pages[page] = classes
+	}
+	return pages
+}()
+
+// unicodeClassOf returns the class of a character that is not in byteClasses.
 func unicodeClassOf(r rune) Class {
-	switch {
-	case isCommonHan(r):
+	if isCommonHan(r) {
 		return Ideograph
+	}
+	if page := pageClasses[byte(r>>8)]; page != nil && r <= 0xffff {
+		return page[byte(r)]
+	}
+	return lookedUpClassOf(r)
+}
+
+func lookedUpClassOf(r rune) Class {
+	switch {
 	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return Ideograph
 	case unicode.IsLower(r):

@@ -219,7 +219,10 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 // before it, or analysis.NoTerm.
 func (w Meanings) AsksForAmount(run string, at int, before int32) bool {
 	rest, asks := strings.CutPrefix(run[at:], "多少")
-	if length, _ := w.Cut(run[at:]); !asks || length != len("多少") { // 多少钱 is a word of its own
+	if !asks {
+		return false
+	}
+	if length, _ := w.Cut(run[at:]); length != len("多少") { // 多少钱 is a word of its own
 		return false
 	}
 	if rest = strings.TrimLeft(rest, "呢啊呀"); rest != "" {
