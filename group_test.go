@@ -653,6 +653,30 @@ func TestFairnessBetweenGroups(t *testing.T) {
 	assert.Contains(t, o.last().ToolNames(), "find_mail")
 }
 
+// Of two equal tools, a long task preselects the tool of the group whose other tools the task speaks
+// of as well.
+func TestTaskPreselectsByGroup(t *testing.T) {
+	config := toolsearch.Config{Index: toolsearch.BM25, Preselect: 1, Groups: []toolsearch.Group{
+		{Name: "archive", Tools: testtools.EchoTools("find_red: Find a record", "draw_circle: Draw a circle")},
+		{Name: "travel", Tools: testtools.EchoTools("find_green: Find a record", "book_hotel: Book a hotel room", "rent_car: Rent a car at an airport")},
+	}}
+	const task = "Find my record. I need a hotel with breakfast near the airport and the beach, sunscreen, a passport, " +
+		"a ferry to the museum, umbrellas, currency, vaccines, luggage, postcards, souvenirs, restaurants, festivals, mountains, guidebooks, taxis and embassies."
+	inAllWays(t,
+		func(t *testing.T, w way) { testTaskPreselects[*schema.Message](t, w, config, task) },
+		func(t *testing.T, w way) { testTaskPreselects[*schema.AgenticMessage](t, w, config, task) })
+}
+
+func testTaskPreselects[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, task string) {
+	t.Helper()
+	agent := with(newMiddleware[M](t, config))
+	scripted := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+	agent.Model = scripted
+	_, err := runAgent(context.Background(), newAgent(t, agent), w, []message{{Role: toolsearchtest.User, Text: task}})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"tool_search", "find_green"}, scripted.Requests()[0].ToolNames())
+}
+
 // Groups whose tools cannot be indexed together are indexed one by one, the smallest first: a server
 // whose tools take all the time does not hold the tools of another.
 func TestSmallestGroupIsIndexedFirst(t *testing.T) {

@@ -58,11 +58,14 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	if err != nil {
 		return Explanation{}, err
 	}
-	lift := lifts.at(int32(doc))
-	if lift > 0 {
+	own := x.total(sum, share, byname.NotNamed)
+	if lift := lifts.ofDescription(int32(doc)); lift > 0 {
 		e.Parts = append(e.Parts, Contribution{Field: "namespace", Score: lift, Detail: "the query fits the description of the namespace"})
 	}
-	e.Score = x.total(sum, share, tier) + lift
+	if lift := lifts.ofOthers(int32(doc), own); lift > 0 {
+		e.Parts = append(e.Parts, Contribution{Field: "namespace", Score: lift, Detail: fmt.Sprintf("the query fits other tools of %q", x.docs[doc].Namespace)})
+	}
+	e.Score = x.total(sum, share, tier) + lifts.at(int32(doc), own)
 	return e, nil
 }
 

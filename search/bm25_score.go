@@ -75,11 +75,13 @@ func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
 			continue
 		}
 		sum, share := s.sums(x, doc)
-		score := x.total(sum, share, byname.NotNamed) + lifts.at(doc)
+		own := x.total(sum, share, byname.NotNamed)
+		lift := lifts.at(doc, own)
+		score := own + lift
 		// Whether the query names a tool is found out only if the tool may be among the best, or
 		// matches by its name alone.
 		if s.cells[doc].tick > s.tick && (score <= 0 || best.Wants(score+exactBonus+roundingError, doc)) {
-			score = x.total(sum, share, s.tier(x, doc)) + lifts.at(doc)
+			score = x.total(sum, share, s.tier(x, doc)) + lift
 		}
 		if score > 0 {
 			total++
@@ -123,20 +125,37 @@ func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64) {
 	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc])
 }
 
-// lift returns what tools get for the descriptions of their namespaces, and touches these tools.
+// lift returns what tools get for their namespaces. It touches the tools of a namespace whose
+// description fits the query.
 func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (lifts, error) {
-	l, err := x.namespaces.lifts(ctx, q)
-	for namespace, lift := range l.by {
+	l, err := x.namespaces.lifts(ctx, q, s.evidence(x))
+	for namespace, lift := range l.byDescription {
 		if lift <= 0 {
 			continue
 		}
-		for _, doc := range x.namespaces.tools[namespace] {
+		for _, doc := range l.tools[namespace] {
 			if s.cells[doc].tick <= s.first {
 				s.touch(doc).tick = s.tick
 			}
 		}
 	}
 	return l, err
+}
+
+// evidence returns the sum of the scores of each namespace's tools, or nil if they are no evidence.
+func (s *bm25Scratch) evidence(x *bm25) []float64 {
+	n := x.namespaces
+	if n == nil || len(n.tools) == 1 || len(s.texts) <= evidenceLength {
+		return nil
+	}
+	sums := make([]float64, len(n.tools))
+	for _, doc := range s.touched {
+		if namespace := n.of[doc]; namespace != noNamespace {
+			sum, share := s.sums(x, doc)
+			sums[namespace] += x.total(sum, share, byname.NotNamed)
+		}
+	}
+	return sums
 }
 
 // eachSum calls f with every document that has a term of the query, and with what the terms score

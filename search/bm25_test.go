@@ -603,6 +603,47 @@ func FuzzBM25(f *testing.F) {
 	})
 }
 
+// In a long request, a tool whose namespace has other tools that the request speaks of comes before
+// an equal tool of another namespace. In a short query it does not.
+func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
+	of := func(namespace, name, text string) search.Document {
+		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}}
+	}
+	docs := []search.Document{
+		0: of("alpha", "find_red", "Find a record"),
+		1: of("alpha", "draw_circle", "Draw a circle"),
+		2: of("beta", "find_green", "Find a record"),
+		3: of("beta", "book_hotel", "Book a hotel room for some nights"),
+		4: of("beta", "rent_car", "Rent a car at an airport"),
+		5: of("lonely", "find_blue", "Find a record"),
+		6: of("", "find_white", "Find a record"),
+	}
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	const short = "find record hotel airport"
+	long := short + " " + strings.Join(strings.Fields(`breakfast luggage passport beach sunscreen museum ferry
+		taxi umbrella guidebook restaurant currency vaccine embassy festival mountain postcard souvenir`), " ")
+	assert.Equal(t, []int{3, 0, 2, 5, 6, 4}, bestOf(t, s, search.ParseQuery(short)))
+	assert.Equal(t, []int{3, 2, 4, 0, 5, 6}, bestOf(t, s, search.ParseQuery(long)))
+
+	hits, err := find(t.Context(), s, search.ParseQuery(long))
+	require.NoError(t, err)
+	scores := make(map[int]float64)
+	for _, hit := range hits {
+		scores[hit.Doc] = hit.Score
+		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(long), hit.Doc)
+		require.NoError(t, err)
+		assert.Equal(t, hit.Score, e.Score, "the explained score of %d", hit.Doc)
+		hasOthers := hit.Doc == 2 || hit.Doc == 3 || hit.Doc == 4
+		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query fits other tools of "beta"`), "the explanation of %d", hit.Doc)
+	}
+	assert.Equal(t, scores[5], scores[6], "a namespace of one tool and none")
+
+	alone := bm25Catalog(t, search.BM25Options{}, docs[2:5]...)
+	e, err := alone.(search.Explainer).Explain(t.Context(), search.ParseQuery(long), 0)
+	require.NoError(t, err)
+	assert.NotContains(t, e.String(), "other tools", "a catalog of one namespace")
+}
+
 // A query that fits the description of a namespace lifts its tools, the more the fewer they are,
 // although no tool has its words. A tool that has them itself comes first.
 func TestBM25ReadsNamespaces(t *testing.T) {
