@@ -379,7 +379,9 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 }
 
 // A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
-func TestGroupHangs(t *testing.T) {
+func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
+
+func testGroupHangs(t *testing.T) {
 	s := newServers("a", "b")
 	s.config.SourceTimeout = time.Second
 	hangs, release := make(chan bool, 1), make(chan struct{})
@@ -418,6 +420,10 @@ func TestLateGroupHoldsNoRun(t *testing.T) {
 }
 
 func testLateGroup[M adk.MessageType](t *testing.T, w way) {
+	testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers[M](t, w) })
+}
+
+func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
 	before := toolsource.Grace
 	toolsource.Grace = 500 * time.Millisecond
 	defer func() { toolsource.Grace = before }()
@@ -467,6 +473,10 @@ func testLateGroup[M adk.MessageType](t *testing.T, w way) {
 
 // An answer that comes after SourceTimeout counts too, even a Source's first.
 func TestAnswerAfterSourceTimeout(t *testing.T) {
+	testtools.InFakeTime(t, testAnswerAfterSourceTimeout)
+}
+
+func testAnswerAfterSourceTimeout(t *testing.T) {
 	s := newServers("a", "b")
 	s.config.SourceTimeout = time.Second
 	gate := make(chan struct{})

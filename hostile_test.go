@@ -326,6 +326,10 @@ func TestSearchesOfAMessageEndTogether(t *testing.T) {
 }
 
 func testSearchTimeout[M adk.MessageType](t *testing.T, w way) {
+	testtools.InFakeTime(t, func(t *testing.T) { testEndTogether[M](t, w) })
+}
+
+func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 	var ended []error
 	var mu sync.Mutex
 	config := toolsearch.Config{

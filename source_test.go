@@ -492,7 +492,9 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 }
 
 // An index that stalls stops no run: while it is built, the last good catalog goes on.
-func TestStalledIndexStopsNoRun(t *testing.T) {
+func TestStalledIndexStopsNoRun(t *testing.T) { testtools.InFakeTime(t, testStalledIndex) }
+
+func testStalledIndex(t *testing.T) {
 	s := &server{}
 	s.serve("send_mail: Sends")
 	config := s.config()

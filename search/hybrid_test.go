@@ -187,8 +187,7 @@ func TestHybridNarrows(t *testing.T) {
 func TestHybridFailures(t *testing.T) {
 	down, alsoDown := errors.New("down"), errors.New("also down")
 	wrong := &search.QueryError{Message: "no pattern"}
-	release := make(chan struct{})
-	defer close(release)
+	var release chan struct{} // made where the time is that of the test
 	good := part(0, 0, 1)
 	failing := func(err error) search.Indexer { return testtools.Canned{Err: err}.Index }
 	during := func(f func()) search.Indexer { return testtools.Canned{During: f}.Index }
@@ -212,12 +211,12 @@ func TestHybridFailures(t *testing.T) {
 		{"one fails, one finds nothing", []search.Indexer{failing(down), part()}, false, true, []error{down}},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			timeout := 5 * time.Second
+		check := func(t *testing.T) {
 			if test.name == "one hangs" {
-				timeout = 500 * time.Millisecond
+				release = make(chan struct{})
+				defer close(release)
 			}
-			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: timeout}.Index, numberedScores(3)...)
+			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: time.Second}.Index, numberedScores(3)...)
 			answer, err := s.Search(context.Background(), search.ParseQuery("anything"))
 			hits := answer.Hits
 			if test.found {
@@ -250,7 +249,8 @@ func TestHybridFailures(t *testing.T) {
 					assert.Contains(t, e.String(), "failed")
 				}
 			}
-		})
+		}
+		t.Run(test.name, func(t *testing.T) { testtools.InFakeTime(t, check) })
 	}
 }
 
