@@ -1,5 +1,20 @@
 package main
 
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+)
+
+// A Source that answers at once may be late all the same on a busy machine, which this example is not
+// about.
+func TestMain(m *testing.M) {
+	toolsource.Grace = time.Minute
+	os.Exit(m.Run())
+}
+
 func Example() {
 	main()
 	// Output:
