@@ -184,9 +184,10 @@ func TestGroupOfSilentServer(t *testing.T) {
 	require.NoError(t, err)
 	servers, err := readServers([]byte(fmt.Sprintf(`{"mcpServers":{"silent":{"command":%s,"env":{%q:"1"}}}}`, quoted(t, program), silentServer)))
 	require.NoError(t, err)
-	servers[0].patience = 2 * time.Second
+	servers[0].patience = time.Millisecond
 	defer servers[0].Close()
 	groups := groupsOf(t.Context(), servers)
+	servers[0].patience = speechTime
 	require.Len(t, groups, 1)
 	assert.Empty(t, groups[0].Description)
 	_, err = groups[0].Source(t.Context())
