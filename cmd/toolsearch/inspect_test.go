@@ -182,22 +182,36 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	assert.Fail(t, "a process that the server started is still running", "process %s", pid)
 }
 
-// everything is the reference server of the protocol.
-const everything = "@modelcontextprotocol/server-everything@2026.8.31"
-
-func TestInspectEverything(t *testing.T) {
+// npmServers installs the servers of examples/mcp, with their dependencies in the versions of its lock
+// file: a server's own package names ranges, and a new release within them may change what the server
+// says. It returns the folder.
+func npmServers(t *testing.T) string {
+	t.Helper()
 	for _, program := range []string{"node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s: the reference server is not inspected", program)
+			t.Skipf("no %s: no server of an npm package is asked", program)
 		}
 	}
 	if testing.Short() {
-		t.Skip("-short: the reference server is not installed")
+		t.Skip("-short: no server of an npm package is installed")
 	}
-	dir := t.TempDir()
-	if out, err := exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", dir, everything).CombinedOutput(); err != nil {
-		t.Skipf("npm cannot install %s, so it is not inspected: %v\n%s", everything, err, out)
+	folder := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("../../examples/mcp/servers", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 	}
+	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = folder
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Skipf("npm cannot install the servers, so they are not asked: %v\n%s", err, out)
+	}
+	return folder
+}
+
+// The reference server of the protocol.
+func TestInspectEverything(t *testing.T) {
+	dir := npmServers(t)
 	code, stdout, stderr := inspectLive(t, []string{"-json"}, "npx", "--no-install", "--prefix", dir, "mcp-server-everything", "stdio")
 	var r report
 	require.NotEqual(t, failed, code, "exit status; stderr %s", stderr)

@@ -64,13 +64,24 @@ func TestTwoServers(t *testing.T) {
 	assert.Equal(t, []string{"tool_search", "house__open_door", "house-2__open_door"}, e.seen[1].tools)
 }
 
-// A server of an npm package is started as people start it. It reads a file.
+// A server of an npm package is started by npx, and reads a file. The versions of its dependencies are
+// those of the lock file of examples/mcp: the package itself names ranges.
 func TestServerOfNPM(t *testing.T) {
-	for _, program := range []string{"node", "npx"} {
+	for _, program := range []string{"node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("the server needs Node.js 18 or later and npx: %v", err)
+			t.Skipf("the server needs Node.js 18 or later, npm and npx: %v", err)
 		}
 	}
+	modules := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("..", "mcp", "servers", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(modules, name), text, 0o600))
+	}
+	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = modules
+	out, err := npm.CombinedOutput()
+	require.NoError(t, err, "npm ci: %s", out)
 	folder, err := filepath.EvalSymlinks(t.TempDir()) // the server allows the real path only
 	require.NoError(t, err)
 	note := filepath.Join(folder, "note.txt")
@@ -78,7 +89,7 @@ func TestServerOfNPM(t *testing.T) {
 	path, err := json.Marshal(note)
 	require.NoError(t, err)
 	e := serve(t, `tool_search {"query":"read text file"}`, `read_text_file {"path":`+string(path)+`}`, "It has old words.")
-	got := talk(t, e, "What is in the note?", "--", "npx", "-y", "@modelcontextprotocol/server-filesystem@2026.8.31", folder)
+	got := talk(t, e, "What is in the note?", "--", "npx", "--no-install", "--prefix", modules, "mcp-server-filesystem", folder)
 	assert.Contains(t, got, "[loaded: read_text_file")
 	require.Len(t, e.seen, 3)
 	assert.NotContains(t, e.seen[0].tools, "read_text_file", "before the search")
