@@ -38,12 +38,14 @@ func searched(t *testing.T, searcher, query string) (list []string) {
 	return list
 }
 
-// awaitNames waits until a pane shows names.
+// awaitNames waits until a pane shows names, and shows them for all that was typed: the answer to the
+// last letters may bring the same names once more, and closes what a test has opened.
 func (w *window) awaitNames(pane int, want []string) {
 	w.t.Helper()
 	list, err := json.Marshal(want)
 	require.NoError(w.t, err)
-	w.until(fmt.Sprintf(`JSON.stringify(%s) === JSON.stringify(%s)`, names(pane), list))
+	w.until(fmt.Sprintf(`new URLSearchParams(location.hash.split("?")[1]).get("q") === document.querySelector("[aria-label=Query]")?.value &&
+		document.querySelector(".pane:nth-child(%d) ol:not([aria-busy])") !== null && JSON.stringify(%s) === JSON.stringify(%s)`, pane, names(pane), list))
 }
 
 // What is typed letter by letter ends with the results of all of it, as the command finds them,
