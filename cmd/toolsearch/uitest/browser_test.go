@@ -172,10 +172,12 @@ func (w *window) run(actions ...chromedp.Action) {
 	require.NoError(w.t, chromedp.Run(w.ctx, actions...))
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true. Where it throws, for example since an element is not there
+// yet, it is not true yet.
 func (w *window) until(expression string) {
 	w.t.Helper()
-	err := chromedp.Run(w.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(time.Minute)))
+	expected := fmt.Sprintf("(() => { try { return %s; } catch { return false; } })()", expression)
+	err := chromedp.Run(w.ctx, chromedp.Poll(expected, nil, chromedp.WithPollingTimeout(time.Minute)))
 	require.NoError(w.t, err, "waiting for %s; the page says %.2000s", expression, w.text("document.body.innerText"))
 }
 
