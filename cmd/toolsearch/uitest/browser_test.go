@@ -209,6 +209,13 @@ func (w *window) shortcut(key string) {
 	w.run(input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key))
 }
 
+// enter presses Enter in one step. By press the letter of the key comes later than the key, and may
+// reach, and so close, what the key has opened meanwhile.
+func (w *window) enter() {
+	w.t.Helper()
+	w.run(input.DispatchKeyEvent(input.KeyDown).WithKey("Enter").WithText("\r"), input.DispatchKeyEvent(input.KeyUp).WithKey("Enter"))
+}
+
 // view shows another view of the page.
 func (w *window) view(name string) {
 	w.t.Helper()

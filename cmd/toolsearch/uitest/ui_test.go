@@ -122,7 +122,7 @@ func TestKeyboard(t *testing.T) {
 	w.until(`document.activeElement.matches("#view-tokens .cell")`)
 	w.press(kb.ArrowRight, kb.Enter)
 	w.until(`!document.querySelector(".crumbs button").hidden`)
-	w.press(kb.Enter)
+	w.enter()
 	w.until(`document.querySelector("#sheet").open`)
 	w.press(kb.Escape)
 	w.until(`!document.querySelector("#sheet").open`)
