@@ -33,6 +33,11 @@
 // report, and the MaxRank of every query. A [Miss] says what came first instead and why. The
 // command toolsearch eval and toolsearchtest.TestCatalog are made of it.
 //
+// # Encoders
+//
+// [Languages] tells which languages the encoder of a search.Embedding knows. It needs no catalog and
+// no queries.
+//
 // # Intervals
 //
 // Intervals are 95 % bootstrap intervals by the percentile method (Efron and Tibshirani, An

@@ -194,7 +194,7 @@ func (b *build) embedBatch(ctx context.Context, batch int) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("toolsearch: embedding %d tools, the first of them %q: %w", len(texts), naming.Cut(texts[0], 60), err)
+		return fmt.Errorf("toolsearch: embedding %d texts, the first of them %q: %w", len(texts), naming.Cut(texts[0], 60), err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

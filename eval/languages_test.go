@@ -1,0 +1,297 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A languageEmbedder is an encoder that knows some languages by heart. It gives a text of these a
+// direction for its meaning. It counts the words of any other text.
+type languageEmbedder struct {
+	meanings map[string]int // by text
+
+	mu     sync.Mutex
+	asked  []string
+	calls  []int                                                    // how many texts each had
+	vector func(text string) []float64                              // nil means as above
+	after  func(texts []string, v [][]float64) ([][]float64, error) // nil means as they are
+}
+
+const meaningsAndWords = 16 + 256
+
+func (e *languageEmbedder) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked, e.calls = append(e.asked, texts...), append(e.calls, len(texts))
+	made := make([][]float64, len(texts))
+	for i, text := range texts {
+		if e.vector != nil {
+			made[i] = e.vector(text)
+			continue
+		}
+		made[i] = make([]float64, meaningsAndWords)
+		if meaning, known := e.meanings[text]; known {
+			made[i][meaning] = 1
+			continue
+		}
+		for _, word := range wordsOf(text) {
+			made[i][16+hashOf(word)%256]++
+		}
+	}
+	if e.after != nil {
+		return e.after(texts, made)
+	}
+	return made, nil
+}
+
+func hashOf(text string) uint64 {
+	hash := fnv.New64a()
+	hash.Write([]byte(text))
+	return hash.Sum64()
+}
+
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// linesOf reads the requests and descriptions of each language from the file, by tag.
+func linesOf(t *testing.T) (tags []string, lines map[string][][2]string) {
+	t.Helper()
+	data, err := os.ReadFile("languages.txt")
+	require.NoError(t, err)
+	lines = make(map[string][][2]string)
+	for _, line := range strings.Split(string(data), "\n") {
+		request, description, isPair := strings.Cut(line, " | ")
+		switch {
+		case strings.HasPrefix(line, "#") || line == "":
+		case isPair:
+			tag := tags[len(tags)-1]
+			lines[tag] = append(lines[tag], [2]string{request, description})
+		default:
+			tag, _, _ := strings.Cut(line, " ")
+			tags = append(tags, tag)
+		}
+	}
+	return tags, lines
+}
+
+func knowing(t *testing.T, tags ...string) *languageEmbedder {
+	t.Helper()
+	_, lines := linesOf(t)
+	e := &languageEmbedder{meanings: make(map[string]int)}
+	for _, tag := range tags {
+		for meaning, line := range lines[tag] {
+			e.meanings[line[0]], e.meanings[line[1]] = meaning, meaning
+		}
+	}
+	return e
+}
+
+// spelling is an encoder that counts some letters in a row.
+func spelling(letters int) *languageEmbedder {
+	return &languageEmbedder{vector: func(text string) []float64 {
+		v, runes := make([]float64, 1<<14), []rune(strings.ToLower(text))
+		for i := range len(runes) - letters + 1 {
+			v[hashOf(string(runes[i:i+letters]))%uint64(len(v))]++
+		}
+		return v
+	}}
+}
+
+func TestLanguages(t *testing.T) {
+	everything, _ := linesOf(t)
+	for _, test := range []struct {
+		name    string
+		e       *languageEmbedder
+		own     []string // the languages whose own tools are found
+		english []string // the languages by which tools in English are found
+	}{
+		{"an encoder that knows all", knowing(t, everything...), everything, everything},
+		{"that knows English alone", knowing(t, "en"), []string{"en"}, []string{"en"}},
+		{"that knows Chinese alone", knowing(t, "zh"), []string{"zh"}, nil},
+		{"that knows English and Korean", knowing(t, "en", "ko"), []string{"en", "ko"}, []string{"en", "ko"}},
+		{"that counts words", knowing(t), nil, nil},
+		{"that counts letters", spelling(1), nil, nil},
+		{"that counts pairs of letters", spelling(2), nil, nil},
+		{"that counts three letters in a row", spelling(3), nil, nil},
+		{"that counts four letters in a row", spelling(4), nil, nil},
+		{"that guesses", &languageEmbedder{vector: func(text string) []float64 {
+			random, v := rand.New(rand.NewPCG(1, hashOf(text))), make([]float64, 64)
+			for i := range v {
+				v[i] = random.NormFloat64()
+			}
+			return v
+		}}, nil, nil},
+		{"that says the same of all", &languageEmbedder{vector: func(string) []float64 { return []float64{1, 1} }}, nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			list, err := Languages(t.Context(), test.e)
+			require.NoError(t, err)
+			var tags, own, english []string
+			for _, k := range list {
+				tags = append(tags, k.Tag)
+				if k.KnowsOwn() {
+					own = append(own, k.Tag)
+				}
+				if k.KnowsEnglish() {
+					english = append(english, k.Tag)
+				}
+				assert.Equal(t, 16, k.Requests, k.Name)
+			}
+			assert.Equal(t, everything, tags)
+			assert.Equal(t, test.own, own, "tools in the language")
+			assert.Equal(t, test.english, english, "tools in English")
+		})
+	}
+}
+
+// Languages that were chosen are the only ones of which texts are embedded, and calls are small.
+func TestSomeLanguages(t *testing.T) {
+	e := knowing(t, "en")
+	list, err := Languages(t.Context(), e, "zh", "en", "zh")
+	require.NoError(t, err)
+	assert.Equal(t, []LanguageKnown{
+		{Tag: "en", Name: "English", Requests: 16, Own: 16, English: 16},
+		{Tag: "zh", Name: "Chinese", Requests: 16},
+	}, list)
+	assert.Len(t, e.asked, 64)
+	assert.Len(t, e.calls, 7)
+	assert.Equal(t, 10, slices.Max(e.calls), "texts in a call")
+
+	e = knowing(t, "zh")
+	list, err = Languages(t.Context(), e, "zh")
+	require.NoError(t, err)
+	assert.Equal(t, []LanguageKnown{{Tag: "zh", Name: "Chinese", Requests: 16, Own: 16}}, list)
+	assert.Len(t, e.asked, 48, "the descriptions in English too")
+
+	_, err = Languages(t.Context(), e, "zh", "tlh")
+	assert.EqualError(t, err, `eval: languages: no language "tlh"; there are en, zh, ja, ko, de, fr, es, ru`)
+}
+
+func TestLanguageInALine(t *testing.T) {
+	for _, test := range []struct {
+		known LanguageKnown
+		want  string
+	}{
+		{LanguageKnown{"zh", "Chinese", 16, 1, 0}, "does not know Chinese (of 16 requests, 1 finds its tool in Chinese and 0 in English; a guess finds 1)"},
+		{LanguageKnown{"de", "German", 16, 5, 5}, "does not know German (of 16 requests, 5 find their tool in German and 5 in English; a guess finds 1)"},
+		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but finds no tools in English by it (of 16 requests, 6 find their tool in Chinese and 5 in English; a guess finds 1)"},
+		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "knows Chinese, but finds tools in English alone by it (of 16 requests, 5 find their tool in Chinese and 6 in English; a guess finds 1)"},
+		{LanguageKnown{"ru", "Russian", 16, 16, 16}, "knows Russian (of 16 requests, 16 find their tool in Russian and 16 in English; a guess finds 1)"},
+		{LanguageKnown{"en", "English", 16, 2, 2}, "does not know English (of 16 requests, 2 find their tool in English; a guess finds 1)"},
+	} {
+		assert.Equal(t, test.want, test.known.String())
+	}
+}
+
+// What makes an index of vectors fail makes Languages fail.
+func TestLanguagesOfAnEncoderThatFails(t *testing.T) {
+	down := errors.New("down")
+	last := func(change func(v []float64) []float64) *languageEmbedder {
+		e := knowing(t, "en")
+		e.after = func(texts []string, v [][]float64) ([][]float64, error) {
+			v[len(v)-1] = change(v[len(v)-1])
+			return v, nil
+		}
+		return e
+	}
+	for _, test := range []struct {
+		name string
+		e    embedding.Embedder
+		want string
+	}{
+		{"nil", (*languageEmbedder)(nil), "the embedder is nil"},
+		{"an error", &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { return nil, down }}, "down"},
+		{"a panic", &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { panic("oh") }}, "panic: oh"},
+		{"a vector too few", &languageEmbedder{after: func(_ []string, v [][]float64) ([][]float64, error) { return v[1:], nil }}, "vectors for"},
+		{"no vectors", &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { return nil, nil }}, "0 vectors for"},
+		{"a NaN", last(func(v []float64) []float64 { v[0] = math.NaN(); return v }), "no direction"},
+		{"an infinite number", last(func(v []float64) []float64 { v[0] = math.Inf(1); return v }), "no direction"},
+		{"zeros", last(func(v []float64) []float64 { return make([]float64, len(v)) }), "no direction"},
+		{"lengths in a call", last(func(v []float64) []float64 { return v[1:] }), "dimensions"},
+		{"lengths between calls", &languageEmbedder{after: func(texts []string, v [][]float64) ([][]float64, error) {
+			for i := range v {
+				v[i] = slices.Repeat([]float64{1}, len(texts))
+			}
+			return v, nil
+		}}, "dimensions"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			list, err := Languages(t.Context(), test.e)
+			require.Error(t, err)
+			assert.ErrorContains(t, err, "eval: languages: ")
+			assert.ErrorContains(t, err, test.want)
+			assert.Nil(t, list)
+		})
+	}
+	_, err := Languages(t.Context(), &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { return nil, down }})
+	assert.ErrorIs(t, err, down)
+}
+
+// An encoder that does not listen to its context is not waited for.
+func TestLanguagesEndWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	_, err := Languages(ctx, &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) {
+		cancel()
+		<-release
+		return nil, nil
+	}})
+	assert.Equal(t, context.Canceled, err)
+	e := knowing(t)
+	_, err = Languages(ctx, e)
+	assert.Equal(t, context.Canceled, err)
+	assert.Empty(t, e.calls, "calls after the end")
+}
+
+// Only meaning tells which description a request asks for.
+func TestTextsOfLanguages(t *testing.T) {
+	tags, lines := linesOf(t)
+	require.Len(t, tags, 8)
+	seen := make(map[string]string)
+	for _, tag := range tags {
+		require.Len(t, lines[tag], 16, tag)
+		for i, line := range lines[tag] {
+			for _, text := range line {
+				assert.Empty(t, seen[text], "%s: %q is there twice", tag, text)
+				seen[text] = tag
+			}
+			own, english := beginnings(tag, line[1]), beginnings(tag, lines["en"][i][1])
+			for _, part := range beginnings(tag, line[0]) {
+				assert.NotContains(t, own, part, "%s: %q", tag, line)
+				assert.NotContains(t, english, part, "%s: %q and %q", tag, line[0], lines["en"][i][1])
+			}
+		}
+	}
+}
+
+// beginnings are the first four letters of words in an alphabet, and else the pairs of neighbors.
+func beginnings(tag, text string) (parts []string) {
+	hasAlphabet := !slices.Contains([]string{"zh", "ja", "ko"}, tag)
+	for _, word := range wordsOf(text) {
+		letters := []rune(word)
+		switch {
+		case hasAlphabet && len(letters) >= 4:
+			parts = append(parts, string(letters[:4]))
+		case !hasAlphabet:
+			for i := range len(letters) - 1 {
+				parts = append(parts, string(letters[i:i+2]))
+			}
+		}
+	}
+	return parts
+}
