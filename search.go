@@ -398,16 +398,19 @@ func (c scope) help(result *Result, blank bool, missed []string) {
 	case blank:
 		result.Message = c.prompt.Text("empty-query")
 	case len(result.NotFound) > 0:
-		result.Suggestions = c.near(result.NotFound, result.Matches)
-		if len(result.Suggestions) > 0 {
-			result.Message = c.prompt.Text("not-found-near")
-		} else {
-			result.Message = c.prompt.Text("not-found")
-		}
+		result.Suggestions, result.Message = c.instead(result)
 	case len(result.Matches) == 0:
 		result.Suggestions = c.near(missed, nil)
 		result.Message = c.prompt.Text("no-match")
 	}
+}
+
+// instead returns names near those that were not found, and what the model is told about them.
+func (c scope) instead(result *Result) (suggestions []string, message string) {
+	if suggestions = c.near(result.NotFound, result.Matches); len(suggestions) > 0 {
+		return suggestions, c.prompt.Text("not-found-near")
+	}
+	return nil, c.prompt.Text("not-found")
 }
 
 // near returns names like the given texts, without the names of the matches.

@@ -19,7 +19,10 @@ func parseSelect(text string) (list string, ok bool) {
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return "", false
 	}
-	list, ok = cutAny(strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace), ":", "：")
+	text = strings.TrimLeftFunc(text[len(prefix):], unicode.IsSpace)
+	if list, ok = strings.CutPrefix(text, ":"); !ok {
+		list, ok = strings.CutPrefix(text, "：")
+	}
 	if len(list) > maxSelectBytes {
 		list = naming.Cut(list, maxSelectBytes)
 		if i := strings.LastIndexFunc(list, nameSeparators[0]); i >= 0 {
@@ -27,15 +30,6 @@ func parseSelect(text string) (list string, ok bool) {
 		}
 	}
 	return list, ok
-}
-
-func cutAny(s string, prefixes ...string) (rest string, found bool) {
-	for _, prefix := range prefixes {
-		if rest, found = strings.CutPrefix(s, prefix); found {
-			return rest, true
-		}
-	}
-	return s, false
 }
 
 // nameSeparators are the separators of names, the likeliest first.
@@ -62,10 +56,12 @@ type selection struct {
 	missing []string
 }
 
-// selectNames looks up the names of a list in their order, each tool once.
-func (c scope) selectNames(list string) (matches []Match, missing []string) {
+// selectNames looks up names in their order, each tool once. A text may be a list of names.
+func (c scope) selectNames(texts ...string) (matches []Match, missing []string) {
 	s := selection{scope: c, seen: docset.New(len(c.docs))}
-	s.add(list, nameSeparators)
+	for _, text := range texts {
+		s.add(naming.Cut(text, maxSelectBytes), nameSeparators)
+	}
 	return s.matches, s.missing
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -126,10 +125,7 @@ func (h *host) addTool() *metaTool {
 		}
 		switch {
 		case len(answer.NotFound) > 0:
-			answer.Message = h.prompt.Text("not-found")
-			if answer.Suggestions = r.scope.near(answer.NotFound, selected.Matches); len(answer.Suggestions) > 0 {
-				answer.Message = h.prompt.Text("not-found-near")
-			}
+			answer.Suggestions, answer.Message = r.scope.instead(selected)
 		case len(selected.Matches) == 0:
 			answer.Message = h.prompt.Text("no-names")
 		default:
@@ -202,19 +198,10 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 
 // selected looks up names, and leaves out what does not fit the answer.
 func (h *host) selected(r *run, names []string) *Result {
-	matches, missing := r.scope.selectEach(names)
+	matches, missing := r.scope.selectNames(names...)
 	selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
 	h.fit(selected, nil)
 	return selected
-}
-
-// selectEach looks up names. Each element may also be several names in a single text.
-func (c scope) selectEach(names []string) (matches []Match, missing []string) {
-	s := selection{scope: c, seen: docset.New(len(c.docs))}
-	for _, name := range names {
-		s.add(naming.Cut(name, maxSelectBytes), nameSeparators)
-	}
-	return s.matches, s.missing
 }
 
 // readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
