@@ -1,7 +1,6 @@
 package toolsearch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +56,13 @@ func newEngine(ctx context.Context, config *Config, teller *teller, wordless boo
 func (e *engine) addMetaTools(prompt *prompt.Texts) {
 	facts := e.mode.facts()
 	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * e.config.MaxAnswerTokens, defines: facts.searchTool}
-	for _, t := range h.metaTools(e.config.Protocol) {
+	tools := h.metaTools(e.config.Protocol)
+	for _, t := range tools {
 		e.metas = append(e.metas, t)
-		e.searchInfo = cmp.Or(e.searchInfo, t.info)
 	}
+	e.searchInfo = tools[0].info
 	if facts.searchTool && !facts.onWire {
-		e.metas[0] = &nativeSearchTool{host: h, info: e.searchInfo}
+		e.metas[0] = &nativeSearchTool{tools[0], h}
 	}
 }
 

@@ -110,15 +110,9 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) *loadse
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
 // the definitions of the tools it found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct {
-	*host
-	info *schema.ToolInfo
+	*metaTool
+	host *host
 }
-
-// Info implements tool.BaseTool.
-func (t *nativeSearchTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
-
-// GetType implements components.Typer.
-func (t *nativeSearchTool) GetType() string { return searchType }
 
 // InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
@@ -126,11 +120,11 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
-	answer, matches, err := t.search(ctx, text, wholeSize)
+	answer, matches, err := t.host.search(ctx, text, wholeSize)
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.run(ctx)
+	r, err := t.host.run(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,11 @@ type host struct {
 type metaTool struct {
 	typeName string
 	info     *schema.ToolInfo
-	run      func(ctx context.Context, arguments string) (string, error)
+	run      answering
 }
+
+// answering answers a call of a meta-tool.
+type answering func(ctx context.Context, arguments string) (string, error)
 
 // searchType is the type of every search tool in Eino's callbacks, whatever its name and protocol.
 const searchType = "ToolSearch"
@@ -52,13 +55,15 @@ func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool
 	return t.run(ctx, arguments)
 }
 
-// toolInfo returns the definition of a meta-tool. description is a key of the prompt.
-func (h *host) toolInfo(name, description string, parameters map[string]*schema.ParameterInfo) *schema.ToolInfo {
-	return &schema.ToolInfo{
-		Name:        name,
-		Desc:        h.prompt.Text(description),
-		ParamsOneOf: schema.NewParamsOneOfByParams(parameters),
-	}
+// metaTool returns a meta-tool. description is a key of the prompt.
+func (h *host) metaTool(typeName, name, description string, parameters map[string]*schema.ParameterInfo, run answering) *metaTool {
+	info := &schema.ToolInfo{Name: name, Desc: h.prompt.Text(description), ParamsOneOf: schema.NewParamsOneOfByParams(parameters)}
+	return &metaTool{typeName: typeName, info: info, run: run}
+}
+
+// searching returns a search tool.
+func (h *host) searching(parameters map[string]*schema.ParameterInfo, run answering) *metaTool {
+	return h.metaTool(searchType, h.names.search, "description", parameters, run)
 }
 
 // searchParameters are the parameters of a search by keywords. Further queries are a list of their
@@ -74,21 +79,17 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 
 // searchTool is tool_search of the default protocol.
 func (h *host) searchTool() *metaTool {
-	return &metaTool{
-		typeName: searchType,
-		info:     h.toolInfo(h.names.search, "description", h.searchParameters()),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			var sizeOf func(*schema.ToolInfo) int
-			if h.defines {
-				sizeOf = wholeSize
-			}
-			answer, _, err := h.search(ctx, arguments, sizeOf)
-			if err != nil {
-				return "", err
-			}
-			return answer.String(), nil
-		},
-	}
+	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
+		var sizeOf func(*schema.ToolInfo) int
+		if h.defines {
+			sizeOf = wholeSize
+		}
+		answer, _, err := h.search(ctx, arguments, sizeOf)
+		if err != nil {
+			return "", err
+		}
+		return answer.String(), nil
+	})
 }
 
 // Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not
@@ -280,28 +281,25 @@ type selectedTools struct {
 
 // regexpTool is tool_search of ProtocolRegexp: a pattern in, names out.
 func (h *host) regexpTool() *metaTool {
-	return &metaTool{
-		typeName: searchType,
-		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-		}),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
-			answer, excused := h.excuse(ctx, request)
-			if !excused {
-				request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
-				result, _, err := h.find(ctx, request, true, nil)
-				if err != nil {
-					return "", err
-				}
-				answer = answerOf(result)
-			}
-			if answer.Matches == nil {
-				answer.Matches = []string{}
-			}
-			return toJSON(selectedTools{answer.Matches, answer.help}), nil
-		},
+	parameters := map[string]*schema.ParameterInfo{
+		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
+	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
+		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
+		answer, excused := h.excuse(ctx, request)
+		if !excused {
+			request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
+			result, _, err := h.find(ctx, request, true, nil)
+			if err != nil {
+				return "", err
+			}
+			answer = answerOf(result)
+		}
+		if answer.Matches == nil {
+			answer.Matches = []string{}
+		}
+		return toJSON(selectedTools{answer.Matches, answer.help}), nil
+	})
 }
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
@@ -315,37 +313,30 @@ type foundDefinitions struct {
 }
 
 func (h *host) definitionsTool() *metaTool {
-	return &metaTool{
-		typeName: searchType,
-		info:     h.toolInfo(h.names.search, "description", h.searchParameters()),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			answer, matches, err := h.search(ctx, arguments, h.definitionSize)
-			if err != nil {
-				return "", err
-			}
-			if answer.Tool != nil {
-				return answer.String(), nil
-			}
-			found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
-			for i, m := range matches {
-				found.Matches[i] = h.definitionOf(m.Info)
-			}
-			return toJSON(found), nil
-		},
-	}
+	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
+		answer, matches, err := h.search(ctx, arguments, h.definitionSize)
+		if err != nil {
+			return "", err
+		}
+		if answer.Tool != nil {
+			return answer.String(), nil
+		}
+		found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
+		for i, m := range matches {
+			found.Matches[i] = h.definitionOf(m.Info)
+		}
+		return toJSON(found), nil
+	})
 }
 
 // dispatchTool is call_tool. It runs only if its call was not replaced, which happens outside
 // an agent.
 func (h *host) dispatchTool() *metaTool {
-	return &metaTool{
-		typeName: "CallTool",
-		info: h.toolInfo(h.names.call, "call-description", map[string]*schema.ParameterInfo{
-			"name":      {Type: schema.String, Desc: h.prompt.Text("call-name"), Required: true},
-			"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
-		}),
-		run: func(context.Context, string) (string, error) {
-			return saying(h.prompt.Text("bad-dispatch")).String(), nil
-		},
+	parameters := map[string]*schema.ParameterInfo{
+		"name":      {Type: schema.String, Desc: h.prompt.Text("call-name"), Required: true},
+		"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 	}
+	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, string) (string, error) {
+		return saying(h.prompt.Text("bad-dispatch")).String(), nil
+	})
 }

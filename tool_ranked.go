@@ -43,39 +43,36 @@ func (c scope) rankedOf(info *schema.ToolInfo) rankedTool {
 }
 
 func (h *host) rankedTool() *metaTool {
-	return &metaTool{
-		typeName: searchType,
-		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-			"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
-		}),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "query", "q", "keywords")
-			if answer, excused := h.excuse(ctx, request); excused {
-				return h.rankedText(rankedTools{help: answer.help}), nil
-			}
-			r, err := h.run(ctx)
-			if err != nil {
-				return "", err
-			}
-			result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
-				return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
-			})
-			if err != nil {
-				return "", err
-			}
-			answer := rankedTools{
-				Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
-				Limit: r.scope.limit(request.limit), Candidates: r.scope.size(), help: helpOf(result),
-			}
-			for i, m := range result.Matches {
-				t := r.scope.rankedOf(m.Info)
-				t.Rank, t.Score = i+1, rounded(m.Score)
-				answer.Matches = append(answer.Matches, t)
-			}
-			return h.rankedText(answer), nil
-		},
+	parameters := map[string]*schema.ParameterInfo{
+		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
+		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
+	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
+		request := readRequest(arguments, "query", "q", "keywords")
+		if answer, excused := h.excuse(ctx, request); excused {
+			return h.rankedText(rankedTools{help: answer.help}), nil
+		}
+		r, err := h.run(ctx)
+		if err != nil {
+			return "", err
+		}
+		result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
+			return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
+		})
+		if err != nil {
+			return "", err
+		}
+		answer := rankedTools{
+			Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
+			Limit: r.scope.limit(request.limit), Candidates: r.scope.size(), help: helpOf(result),
+		}
+		for i, m := range result.Matches {
+			t := r.scope.rankedOf(m.Info)
+			t.Rank, t.Score = i+1, rounded(m.Score)
+			answer.Matches = append(answer.Matches, t)
+		}
+		return h.rankedText(answer), nil
+	})
 }
 
 // rounded keeps four decimals: more say nothing, and differ between machines.

@@ -33,74 +33,68 @@ func briefOf(info *schema.ToolInfo) toolBrief {
 }
 
 func (h *host) searchOnlyTool() *metaTool {
-	return &metaTool{
-		typeName: searchType,
-		info: h.toolInfo(h.names.search, "description", map[string]*schema.ParameterInfo{
-			"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-		}),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
-			if answer, excused := h.excuse(ctx, request); excused {
-				return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
-			}
-			if request.limit == 0 {
-				request.limit = unlimited
-			}
-			result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
-			if err != nil {
-				return "", err
-			}
-			if trace.wrong != nil && len(result.Matches) == 0 {
-				return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
-			}
-			answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
-			for i, m := range result.Matches {
-				answer.Tools[i] = briefOf(m.Info)
-			}
-			if answer.Message == "" {
-				key := "found"
-				if answer.Found > len(result.Matches) {
-					key = "found-more"
-				}
-				answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
-			}
-			return toJSON(answer), nil
-		},
+	parameters := map[string]*schema.ParameterInfo{
+		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
+	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
+		request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
+		if answer, excused := h.excuse(ctx, request); excused {
+			return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
+		}
+		if request.limit == 0 {
+			request.limit = unlimited
+		}
+		result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
+		if err != nil {
+			return "", err
+		}
+		if trace.wrong != nil && len(result.Matches) == 0 {
+			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
+		}
+		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
+		for i, m := range result.Matches {
+			answer.Tools[i] = briefOf(m.Info)
+		}
+		if answer.Message == "" {
+			key := "found"
+			if answer.Found > len(result.Matches) {
+				key = "found-more"
+			}
+			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
+		}
+		return toJSON(answer), nil
+	})
 }
 
 func (h *host) showAllTool() *metaTool {
-	return &metaTool{
-		typeName: "ShowAllTools",
-		// Nil would make Eino leave out the schema, which some providers do not accept.
-		info: h.toolInfo(h.names.showAll, "show-all-description", map[string]*schema.ParameterInfo{}),
-		run: func(ctx context.Context, _ string) (string, error) {
-			r, err := h.run(ctx)
-			if err != nil {
-				return "", err
+	// Nil would make Eino leave out the schema, which some providers do not accept.
+	parameters := map[string]*schema.ParameterInfo{}
+	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", parameters, func(ctx context.Context, _ string) (string, error) {
+		r, err := h.run(ctx)
+		if err != nil {
+			return "", err
+		}
+		answer := struct {
+			Total   int      `json:"total"`
+			Tools   []string `json:"tools"` // names
+			Message string   `json:"message,omitempty"`
+		}{Total: r.scope.size(), Tools: []string{}}
+		size := 0
+		for doc := range r.scope.docs {
+			if !r.scope.sees(doc) {
+				continue
 			}
-			answer := struct {
-				Total   int      `json:"total"`
-				Tools   []string `json:"tools"` // names
-				Message string   `json:"message,omitempty"`
-			}{Total: r.scope.size(), Tools: []string{}}
-			size := 0
-			for doc := range r.scope.docs {
-				if !r.scope.sees(doc) {
-					continue
-				}
-				name := r.scope.docs[doc].Name
-				if size += len(toJSON(name)) + 1; size > h.budget {
-					break
-				}
-				answer.Tools = append(answer.Tools, name)
+			name := r.scope.docs[doc].Name
+			if size += len(toJSON(name)) + 1; size > h.budget {
+				break
 			}
-			if len(answer.Tools) < answer.Total {
-				answer.Message = h.prompt.Text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
-			}
-			return toJSON(answer), nil
-		},
-	}
+			answer.Tools = append(answer.Tools, name)
+		}
+		if len(answer.Tools) < answer.Total {
+			answer.Message = h.prompt.Text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
+		}
+		return toJSON(answer), nil
+	})
 }
 
 // addedTools is the answer of add_tool.
@@ -174,26 +168,23 @@ func (h *host) removeTool() *metaTool {
 
 // namesTool returns a meta-tool whose only argument is a list of tool names.
 func (h *host) namesTool(typeName, name, description string, run func(ctx context.Context, r *run, names []string) string) *metaTool {
-	return &metaTool{
-		typeName: typeName,
-		info: h.toolInfo(name, description, map[string]*schema.ParameterInfo{
-			"tool_names": {
-				Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
-				ElemInfo: &schema.ParameterInfo{Type: schema.String},
-			},
-		}),
-		run: func(ctx context.Context, arguments string) (string, error) {
-			names, ok := readNames(arguments)
-			if !ok {
-				return toJSON(map[string]string{"error": h.prompt.Text("bad-names")}), nil
-			}
-			r, err := h.run(ctx)
-			if err != nil {
-				return "", err
-			}
-			return run(ctx, r, names), nil
+	parameters := map[string]*schema.ParameterInfo{
+		"tool_names": {
+			Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
+			ElemInfo: &schema.ParameterInfo{Type: schema.String},
 		},
 	}
+	return h.metaTool(typeName, name, description, parameters, func(ctx context.Context, arguments string) (string, error) {
+		names, ok := readNames(arguments)
+		if !ok {
+			return toJSON(map[string]string{"error": h.prompt.Text("bad-names")}), nil
+		}
+		r, err := h.run(ctx)
+		if err != nil {
+			return "", err
+		}
+		return run(ctx, r, names), nil
+	})
 }
 
 // selected looks up names, and leaves out what does not fit the answer.
