@@ -137,7 +137,36 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 // WrapModel has the last word on the model's input: a later middleware, such as
 // summarization, may have rewritten the messages since BeforeModelRewriteState.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
-	return &lastWord[M]{inner: inner, m: m}, nil
+	return &rewritten[M]{inner, m.lastWord}, nil
+}
+
+func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+	r, err := m.engine.run(ctx)
+	if err != nil {
+		return messages, opts
+	}
+	t := read(m.codec, messages, &r.names, &r.reminder)
+	defer t.release()
+	opts = m.engine.lastWord(ctx, r, t, opts)
+	return apply(m.codec, messages, t), opts
+}
+
+// rewritten is a model whose input and options are rewritten before each call.
+type rewritten[M adk.MessageType] struct {
+	inner   model.BaseModel[M]
+	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
+}
+
+// Generate implements model.BaseModel.
+func (w *rewritten[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	input, opts = w.rewrite(ctx, input, opts)
+	return w.inner.Generate(ctx, input, opts...)
+}
+
+// Stream implements model.BaseModel.
+func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	input, opts = w.rewrite(ctx, input, opts)
+	return w.inner.Stream(ctx, input, opts...)
 }
 
 // explainer returns the engine's explainer for a call, or nil for a nil call.
@@ -210,34 +239,6 @@ func read[M message](c codec[M], messages []M, names *metaNames, reminder *remin
 	return t
 }
 
-type lastWord[M adk.MessageType] struct {
-	inner model.BaseModel[M]
-	m     *middleware[M]
-}
-
-// Generate implements model.BaseModel.
-func (l *lastWord[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	input, opts = l.say(ctx, input, opts)
-	return l.inner.Generate(ctx, input, opts...)
-}
-
-// Stream implements model.BaseModel.
-func (l *lastWord[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	input, opts = l.say(ctx, input, opts)
-	return l.inner.Stream(ctx, input, opts...)
-}
-
-func (l *lastWord[M]) say(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
-	r, err := l.m.engine.run(ctx)
-	if err != nil {
-		return messages, opts
-	}
-	t := read(l.m.codec, messages, &r.names, &r.reminder)
-	defer t.release()
-	opts = l.m.engine.lastWord(ctx, r, t, opts)
-	return apply(l.m.codec, messages, t), opts
-}
-
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter
 // does not. It is for failover, in the middle of a run, from a model that searches by itself
 // to a model that cannot. The search tool and the tools found so far become ordinary tools.
@@ -251,25 +252,10 @@ func (l *lastWord[M]) say(ctx context.Context, messages []M, opts []model.Option
 // The search tool works as under the native protocol. Under [ProtocolNativeServer] there is
 // none, and the model has only the tools found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
-	return &modelWithoutNative[M]{inner: chatModel, codec: codecOf[M]()}
+	return &modelWithoutNative[M]{rewritten[M]{chatModel, withoutNative[M]}}
 }
 
-type modelWithoutNative[M adk.MessageType] struct {
-	inner model.BaseModel[M]
-	codec codec[M]
-}
-
-// Generate implements model.BaseModel.
-func (p *modelWithoutNative[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	input, opts = p.convert(input, opts)
-	return p.inner.Generate(ctx, input, opts...)
-}
-
-// Stream implements model.BaseModel.
-func (p *modelWithoutNative[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	input, opts = p.convert(input, opts)
-	return p.inner.Stream(ctx, input, opts...)
-}
+type modelWithoutNative[M adk.MessageType] struct{ rewritten[M] }
 
 // GetType implements components.Typer with the inner model's answer.
 func (p *modelWithoutNative[M]) GetType() string {
@@ -282,10 +268,10 @@ func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
 	return components.IsCallbacksEnabled(p.inner)
 }
 
-func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M, []model.Option) {
-	given := model.GetCommonOptions(nil, opts...)
+func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
-	t := read(p.codec, messages, &metaNames{}, nil)
+	t := read(codec, messages, &metaNames{}, nil)
 	defer t.release()
 	t.rewriteResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
@@ -294,7 +280,7 @@ func (p *modelWithoutNative[M]) convert(messages []M, opts []model.Option) ([]M,
 		found = append(found, r.found...)
 		return r.asText(r.found), true
 	})
-	messages = apply(p.codec, messages, t)
+	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts
 	}
