@@ -129,9 +129,8 @@ func (s *standIn) String() string { return toJSON(s) }
 
 // dispatch is the parsed arguments of a call of call_tool.
 type dispatch struct {
-	Name      string
+	Name      string // "" means that the arguments could not be read
 	Arguments string // JSON; "{}" if there are none
-	ok        bool   // the arguments could be read
 }
 
 // readDispatch reads the arguments of call_tool as leniently as those of a search. Arguments
@@ -142,7 +141,7 @@ func readDispatch(arguments string) dispatch {
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
-		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments), strings.TrimSpace(exact.Name) != ""}
+		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments)}
 	}
 	value, ok := modeljson.Read(arguments)
 	object, isObject := value.(map[string]any)
@@ -150,7 +149,7 @@ func readDispatch(arguments string) dispatch {
 		return dispatch{}
 	}
 	name, _ := modeljson.First(object, "name", "tool_name", "tool").(string)
-	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}", ok: strings.TrimSpace(name) != ""}
+	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}"}
 	switch given := modeljson.First(object, "arguments", "args", "parameters", "params", "input").(type) {
 	case nil:
 	case string:

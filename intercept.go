@@ -122,7 +122,7 @@ func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 	}
 	doc, dynamic := k.dispatched(d.Name)
 	switch {
-	case !d.ok:
+	case d.Name == "":
 		return misuse("bad-dispatch")
 	case names.has(d.Name):
 		return misuse("dispatch-meta")

@@ -95,10 +95,10 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 			lists = append(lists, listHash{uint32(hash >> 32), uint32(hash)})
 		}
 	}
+	read := NewSession(names...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names, s.loaded = nil, nil
-	s.updateLocked(names, nil)
+	s.names, s.loaded = read.names, read.loaded
 	s.lists = lists[max(0, len(lists)-maxListHashes):]
 	return nil
 }
@@ -121,10 +121,6 @@ func (s *Session) noteList(now listHash) (changed bool) {
 func (s *Session) update(add, remove []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.updateLocked(add, remove)
-}
-
-func (s *Session) updateLocked(add, remove []string) {
 	for _, name := range add {
 		if name == "" || s.loaded[name] {
 			continue

@@ -246,17 +246,12 @@ func (r *run) inList(s *loadset.Set) *loadset.Set {
 	constant := loadset.New(len(r.scope.docs))
 	if r.hidesNone {
 		for doc := range r.scope.docs {
-			if r.scope.sees(doc) {
-				constant.Add(doc)
-			}
-		}
-		return constant
-	}
-	for _, doc := range r.always {
-		if r.scope.sees(doc) {
 			constant.Add(doc)
 		}
+	} else {
+		constant.Add(r.always...)
 	}
+	constant.Keep(r.scope.sees)
 	return constant
 }
 
