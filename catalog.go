@@ -70,17 +70,16 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer
 
 // NewCatalogFromInfos is NewCatalog for definitions without their tools.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index search.Indexer) (*Catalog, error) {
-	return newCatalog(ctx, infos, nil, &Config{Index: index, Reminder: ReminderConfig{Disabled: true}}, &Catalog{})
-}
-
-// newCatalog compiles infos for search as the configuration says. Its defaults may still be
-// missing. groups are the infos' groups; nil means none. last is the catalog before, of the same
-// configuration, or an empty catalog.
-func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
-	config, err := config.withDefaults()
+	config, err := (&Config{Index: index, Reminder: ReminderConfig{Disabled: true}}).withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	return newCatalog(ctx, infos, nil, config, &Catalog{})
+}
+
+// newCatalog compiles infos for search as the configuration says. groups are the infos' groups; nil
+// means none. last is the catalog before, of the same configuration, or an empty catalog.
+func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
 	prompt, err := config.prompt()
 	if err != nil {
 		return nil, err
@@ -297,16 +296,25 @@ func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }
 
-// allowed asks a Filter which tools a run may have, and reports list entries that match no tool.
+// allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
+// Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // told remembers what was reported before.
 func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, told *recent.Set, teller *teller) docset.Set {
-	if !teller.listens() {
-		allowed, _ := c.allowedBy(ctx, filter)
+	asking, watch := ctx, (*toolpattern.Watch)(nil)
+	if teller.listens() {
+		asking, watch = toolpattern.NewWatch(ctx)
+	}
+	allowed := docset.New(len(c.docs))
+	for i := range c.docs {
+		passes, err := foreign.Guard(func() (bool, error) { return filter(asking, c.docs[i]), nil })
+		if passes && err == nil {
+			allowed.Add(i)
+		}
+	}
+	if watch == nil {
 		return allowed
 	}
-	watched, watch := toolpattern.NewWatch(ctx)
-	allowed, passed := c.allowedBy(watched, filter)
-	if count := len(c.docs); count > 0 && passed == 0 {
+	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
 		teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
 	if !told.IsNew(watch.Texts()) {
@@ -318,20 +326,6 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 		}
 	}
 	return allowed
-}
-
-// allowedBy asks a Filter about every tool, and counts those that pass. A tool on which the
-// Filter panics does not pass.
-func (c *Catalog) allowedBy(ctx context.Context, filter func(context.Context, Document) bool) (allowed docset.Set, passed int) {
-	allowed = docset.New(len(c.docs))
-	for i := range c.docs {
-		passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, c.docs[i]), nil })
-		if passes && err == nil {
-			allowed.Add(i)
-			passed++
-		}
-	}
-	return allowed, passed
 }
 
 // restricted returns a searcher of the documents alone, or s itself if they are all documents. It
