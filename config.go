@@ -500,13 +500,10 @@ func (config *Config) index() search.Indexer {
 
 // fallback returns the second searcher's Indexer; nil means none.
 func (config *Config) fallback() search.Indexer {
-	if config.Fallback != nil {
-		return config.Fallback
+	if config.Fallback == nil && config.Index == nil && config.Protocol == ProtocolSearchAdd {
+		return search.Fuzzy
 	}
-	if config.Index != nil {
-		return nil
-	}
-	return config.Protocol.fallback()
+	return config.Fallback
 }
 
 // perNamespace returns MaxPerNamespace with its default. Keyword search keeps Eino's order, so

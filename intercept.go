@@ -10,7 +10,6 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
@@ -48,7 +47,10 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		if s := k.dispatchProblem(ctx, d); s != nil {
 			return names.search, s.String(), true
 		}
-		return k.dispatchedName(d.Name), d.Arguments, true
+		if doc, ok := k.dispatched(d.Name); ok {
+			d.Name = k.run.scope.docs[doc].Name // perhaps in another spelling
+		}
+		return d.Name, d.Arguments, true
 	}
 	if s := k.standInFor(call.name); s != nil {
 		return names.search, s.String(), true
@@ -81,14 +83,7 @@ func (k *callable) asked(call *callView) string {
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	loaded, _ := k.run.wasLoaded(doc)
-	return loaded || k.run.hidesNone || containsName(k.visible, name) || k.foundDeferred(doc)
-}
-
-func (k *callable) foundDeferred(doc int) bool {
-	name := k.run.scope.docs[doc].Name
-	return slices.ContainsFunc(k.deferred, func(t *schema.ToolInfo) bool {
-		return t != nil && t.Name == name && marks.IsLoaded(t, k.run.names.search)
-	})
+	return loaded || k.run.hidesNone || containsName(k.visible, name) || hasLoaded(k.run, k.deferred, name)
 }
 
 // maxAgentTools bounds the agent's own tools that a name is compared with.
@@ -153,14 +148,6 @@ func (k *callable) dispatched(name string) (doc int, ok bool) {
 		return 0, false
 	}
 	return k.run.scope.lookup(name)
-}
-
-// dispatchedName returns the exact name of the tool that a dispatched call means.
-func (k *callable) dispatchedName(name string) string {
-	if doc, ok := k.dispatched(name); ok {
-		return k.run.scope.docs[doc].Name
-	}
-	return name
 }
 
 // intercept replaces the calls of a view that cannot be run as they are. It returns the names

@@ -131,11 +131,6 @@ func (v *view) setCall(i int, name, args string) {
 	v.calls[i].edited, v.edited = true, true
 }
 
-// textOnly reports whether the view is a user's message of a single text.
-func (v *view) textOnly() bool {
-	return v.user && strings.TrimSpace(v.text) != ""
-}
-
 // said returns all the text of a user's message.
 func (v *view) said() string {
 	if v.text != "" || len(v.texts) == 0 {

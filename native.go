@@ -73,13 +73,7 @@ type fitter struct {
 
 // newFitter returns a fitter for a model that is given these tools.
 func newFitter(r *run, given []*schema.ToolInfo, loaded *loadset.Set) *fitter {
-	f := &fitter{run: r, loaded: loaded, given: make(map[string]bool, len(given))}
-	for _, t := range given {
-		if t != nil {
-			f.given[t.Name] = true
-		}
-	}
-	return f
+	return &fitter{run: r, loaded: loaded, given: nameSet(toolNames(given))}
 }
 
 // fitResults puts the results of the search tool into the form that the model takes. given are
@@ -226,12 +220,8 @@ func (f *fitter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 
 // asText returns the result as tool_search's textual answer with these tools.
 func (r resultView) asText(tools []*schema.ToolInfo) resultView {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
-	}
 	r.native, r.found = false, nil
-	r.text = searchAnswer{Matches: names}.String()
+	r.text = searchAnswer{Matches: toolNames(tools)}.String()
 	return r
 }
 
@@ -309,6 +299,13 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.To
 		}
 	}
 	return list
+}
+
+// hasLoaded reports whether a list has our copy of the definition of that name.
+func hasLoaded(r *run, tools []*schema.ToolInfo, name string) bool {
+	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool {
+		return marks.IsLoaded(t, r.names.search) && t.Name == name
+	})
 }
 
 // withLoaded returns the tool list with more tools, or tools itself if it has them all.

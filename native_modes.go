@@ -97,10 +97,7 @@ func deferredLists(r *run, given lists, loaded *loadset.Set) lists {
 func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) *loadset.Set {
 	moved := loadset.New(len(r.scope.docs))
 	for _, doc := range loaded.Docs {
-		isListed := func(t *schema.ToolInfo) bool {
-			return marks.IsLoaded(t, r.names.search) && t.Name == r.scope.docs[doc].Name
-		}
-		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || slices.ContainsFunc(tools, isListed) {
+		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || hasLoaded(r, tools, r.scope.docs[doc].Name) {
 			moved.Add(doc)
 		}
 	}

@@ -191,14 +191,6 @@ func (p Protocol) index() search.Indexer {
 	}
 }
 
-// fallback returns the protocol's second searcher, for a Config.Fallback of nil.
-func (p Protocol) fallback() search.Indexer {
-	if p == ProtocolSearchAdd {
-		return search.Fuzzy
-	}
-	return nil
-}
-
 // String returns the protocol's name, such as "tool_search".
 func (p Protocol) String() string {
 	names := [...]string{"tool_search", "regexp", "search_add", "ranked", "dispatch",
@@ -207,6 +199,17 @@ func (p Protocol) String() string {
 		return fmt.Sprintf("Protocol(%d)", int(p))
 	}
 	return names[p]
+}
+
+// toolNames returns the names of the tools in a list.
+func toolNames(tools []*schema.ToolInfo) []string {
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		if t != nil {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // containsName reports whether a tool of a list has that name.

@@ -73,7 +73,7 @@ func (r *reminder) is(v *view) bool {
 	if v.reminder != "" {
 		return v.reminder == r.tool || v.reminder == r.former
 	}
-	return v.textOnly() && r.block.Is(v.text)
+	return v.user && r.block.Is(v.text)
 }
 
 // quoted reports whether a summary quotes the reminder: the summarization middleware keeps the

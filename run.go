@@ -268,10 +268,7 @@ func (n *notebook) noteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 }
 
 func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {
-	names := make(map[string]bool, len(tools))
-	for _, t := range tools {
-		names[t.Name] = true
-	}
+	names := nameSet(toolNames(tools))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ordinary = names
