@@ -281,7 +281,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 // note notes the loaded tools in the notebook and in the session, and returns what has changed
 // since the last model call, for those who listen.
 func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
-	before := r.notebook.setLoaded(slices.Clone(loaded.Members))
+	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	isTold := before != nil && e.teller.listens()
 	if r.session == nil && !isTold {
 		return change
@@ -298,7 +298,7 @@ func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
 		}
 	}
 	if r.session != nil {
-		for name := range r.notebook.sharedNames() { // hidden by MaxLoaded before the model saw it
+		for _, name := range r.notebook.Shared() { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.byName[name]
 			if known && r.scope.sees(doc) && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
@@ -307,7 +307,7 @@ func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
 	}
 	slices.Sort(gone)
 	if r.session != nil {
-		r.session.update(r.notebook.shareChanges(added, gone), gone)
+		r.session.update(r.notebook.ShareChanges(added, gone), gone)
 	}
 	if isTold {
 		change.Loaded, change.Unloaded = added, gone
@@ -336,7 +336,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	given = r.mode.lists(r, given, r.inList(loaded))
 	options.Tools, options.DeferredTools = given.tools, given.deferred
-	r.notebook.setOrdinary(given.tools)
+	r.notebook.SetOrdinary(toolNames(given.tools))
 	r.reminder.ensure(t)
 	fitResults(r, t, options, loaded)
 	mendCalls(t, isTool)
@@ -346,7 +346,13 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
 // notes the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
-	r.notebook.expect(v.calls, &r.names)
+	var ids []string
+	for _, call := range v.calls {
+		if r.names.has(call.name) {
+			ids = append(ids, call.id)
+		}
+	}
+	r.notebook.Expect(ids)
 	called := r.calledBy(v)
 	k := &callable{
 		run:      r,

@@ -82,7 +82,7 @@ func (k *callable) asked(call *callView) string {
 
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
-	loaded, _ := k.run.wasLoaded(doc)
+	loaded, _ := k.run.notebook.WasLoaded(doc)
 	return loaded || k.run.hidesNone || containsName(k.visible, name) || hasLoaded(k.run, k.deferred, name)
 }
 

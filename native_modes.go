@@ -45,7 +45,7 @@ func (deferredMode) called(r *run, given lists, docs []int) lists {
 }
 
 func (m deferredMode) keeps(r *run, result *resultView, call *callView) bool {
-	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.hasCall(result.callID))
+	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
 // fit keeps native results where the provider demands them: those of this run and of marked
@@ -125,7 +125,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if err != nil {
 		return nil, err
 	}
-	known := r.notebook.ordinaryNames()
+	known := nameSet(r.notebook.Ordinary())
 	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
 	for _, m := range matches {
 		if !known[m.Info.Name] {

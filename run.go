@@ -4,20 +4,17 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
 
-// A run of an agent, and its notebook.
+// A run of an agent.
 
 // A run is the state of the middleware for a run of an agent, from its start or resumption to
 // its end: the edition that was current, the part of it that this request may see, a session
@@ -37,7 +34,7 @@ type run struct {
 	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
 
 	session  *Session // nil means none
-	notebook notebook
+	notebook notebook.Book
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
@@ -67,67 +64,13 @@ func (r *run) calledBy(v *view) (docs []int) {
 // isAlways reports whether AlwaysLoaded has the document.
 func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 
-// notebook keeps the effects of a run's meta-tools until the next model call: another
-// middleware may remove a search result from the history before this one reads it.
-type notebook struct {
-	mu       sync.Mutex
-	deadline time.Time               // of the searches since then; zero before the first
-	calls    []string                // ids of the calls of meta-tools since then, in the model's order
-	effects  map[string][]nameEffect // call id -> effects of the call
-	made     map[string]bool         // ids of all calls of meta-tools in this run
-	loaded   docset.Set              // the tools loaded at the last model call; nil means no call yet
-	shared   map[string]bool         // the names the session had then, as far as this run knows
-	ordinary map[string]bool         // native protocols: the names in the ordinary tool list
-	lastList []listedTool            // the tool list of the last model call, if somebody listens; nil means no call yet
-}
-
-// expect notes the calls of meta-tools.
-func (n *notebook) expect(calls []callView, names *metaNames) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, call := range calls {
-		if names.has(call.name) {
-			n.calls = append(n.calls, call.id)
-			if n.made == nil {
-				n.made = make(map[string]bool)
-			}
-			n.made[call.id] = true
-		}
-	}
-}
-
-// nameEffect is the names of the tools that a call of a meta-tool loads and unloads.
-type nameEffect struct{ loads, unloads []string }
-
 // isKept reports whether the run has a notebook that is read. The tool of a Catalog has none,
 // since no agent runs it.
 func (r *run) isKept() bool { return r.edition != nil }
 
 // note notes the effect of the meta-tool's call that is under way.
-func (r *run) note(ctx context.Context, e nameEffect) {
-	n, callID := &r.notebook, compose.GetToolCallID(ctx)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.effects == nil {
-		n.effects = make(map[string][]nameEffect)
-	}
-	n.effects[callID] = append(n.effects[callID], e)
-}
-
-// take returns the effects since the last take, in the order of the calls.
-func (n *notebook) take() (effects []nameEffect) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, id := range n.calls {
-		effects = append(effects, n.effects[id]...)
-		delete(n.effects, id)
-	}
-	// A resumed run carries out calls that an earlier one made.
-	for _, id := range slices.Sorted(maps.Keys(n.effects)) {
-		effects = append(effects, n.effects[id]...)
-	}
-	n.calls, n.effects, n.deadline = nil, nil, time.Time{}
-	return effects
+func (r *run) note(ctx context.Context, e notebook.Effect) {
+	r.notebook.Note(compose.GetToolCallID(ctx), e)
 }
 
 // limited returns a context that ends when the searches since the last model call have taken
@@ -139,87 +82,13 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	case r.scope.isQuick:
 		return ctx, func() {}
 	}
-	n := &r.notebook
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.deadline.IsZero() {
-		n.deadline = time.Now().Add(r.config.SearchTimeout)
-	}
-	return context.WithDeadline(ctx, n.deadline)
-}
-
-// setLoaded notes the tools loaded at a model call, and returns those noted at the call before;
-// nil at the first.
-func (n *notebook) setLoaded(loaded docset.Set) (before docset.Set) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before, n.loaded = n.loaded, loaded
-	return before
-}
-
-// wasLoaded reports whether the tool was loaded at the last model call, and whether there was such
-// a call: a resumed run may begin with the tools. The calls of one round may run at the same time,
-// so a call does not depend on what the others have loaded.
-func (r *run) wasLoaded(doc int) (loaded, known bool) {
-	r.notebook.mu.Lock()
-	defer r.notebook.mu.Unlock()
-	seen := r.notebook.loaded
-	return seen != nil && seen.Has(doc), seen != nil
-}
-
-// share notes what the session has, and returns the names that it has lost since the last model
-// call: another agent has unloaded them.
-func (n *notebook) share(names []string) (unloaded []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	now := nameSet(names)
-	for name := range n.shared {
-		if !now[name] {
-			unloaded = append(unloaded, name)
-		}
-	}
-	n.shared = now
-	return unloaded
-}
-
-// sharedNames returns the names that the session had at the last model call.
-func (n *notebook) sharedNames() map[string]bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return maps.Clone(n.shared)
-}
-
-// shareChanges records the names to add to the session and to remove from it. It returns the
-// additions that the session does not have: a name that another agent unloads meanwhile is not put
-// back.
-func (n *notebook) shareChanges(added, gone []string) (fresh []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.shared == nil {
-		n.shared = make(map[string]bool)
-	}
-	for _, name := range added {
-		if !n.shared[name] {
-			n.shared[name] = true
-			fresh = append(fresh, name)
-		}
-	}
-	for _, name := range gone {
-		delete(n.shared, name)
-	}
-	return fresh
-}
-
-// listedTool tells a definition in a tool list from others.
-type listedTool struct {
-	name, desc string
-	parameters *schema.ParamsOneOf
+	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.SearchTimeout))
 }
 
 // noteList notes the tool list of a model call, and reports whether it differs from that of the call
 // before. What came before the first call of a run is known if there is a session.
 func (r *run) noteList(tools []*schema.ToolInfo) (changed bool) {
-	changed, isFirst := r.notebook.noteList(tools)
+	changed, isFirst := r.notebook.NoteList(tools)
 	if r.session != nil && (changed || isFirst) {
 		changed = r.session.noteList(r.hashes(tools)) || changed
 	}
@@ -249,42 +118,6 @@ func (r *run) measure(info *schema.ToolInfo) (size int, hash uint32) {
 		return r.scope.measure(doc)
 	}
 	return measure(info)
-}
-
-// noteList notes the tool list of a model call, and reports whether it differs from that of the call
-// before, or has none before it.
-func (n *notebook) noteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
-	now := make([]listedTool, 0, len(tools))
-	for _, t := range tools {
-		if t != nil {
-			now = append(now, listedTool{t.Name, t.Desc, t.ParamsOneOf})
-		}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before := n.lastList
-	n.lastList = now
-	return before != nil && !slices.Equal(before, now), before == nil
-}
-
-func (n *notebook) setOrdinary(tools []*schema.ToolInfo) {
-	names := nameSet(toolNames(tools))
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.ordinary = names
-}
-
-func (n *notebook) ordinaryNames() map[string]bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.ordinary
-}
-
-// hasCall reports whether this run made a call of a meta-tool with that id.
-func (n *notebook) hasCall(callID string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.made[callID]
 }
 
 func nameSet(names []string) map[string]bool {

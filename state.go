@@ -44,14 +44,14 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 	} else {
 		if r.session != nil {
 			shared := r.session.Loaded()
-			s.Drop(r.docsNamed(r.notebook.share(shared)))
+			s.Drop(r.docsNamed(r.notebook.Share(shared)))
 			s.Add(r.docsNamed(shared)...)
 		}
 		busy = r.replay(t, s, limit, slices.Clone(s.Members))
 		restore(t, &r.names) // a result that now has another tool's name shows nothing
-		for _, e := range r.notebook.take() {
-			s.Use(r.docsNamed(e.loads)...)
-			s.Drop(r.docsNamed(e.unloads))
+		for _, e := range r.notebook.Take() {
+			s.Use(r.docsNamed(e.Loads)...)
+			s.Drop(r.docsNamed(e.Unloads))
 		}
 		s.Add(r.always...) // no call unloads these
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -151,7 +152,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 		h.fit(result, sizeOf)
 	}
 	if err == nil && loads && r.isKept() {
-		r.note(ctx, nameEffect{loads: matchNames(result.Matches)})
+		r.note(ctx, notebook.Effect{Loads: matchNames(result.Matches)})
 	}
 	if !r.teller.listens() {
 		return result, trace, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
 
 // The four tools of ProtocolSearchAdd: search, add, list everything, remove.
@@ -111,7 +112,7 @@ func (h *host) addTool() *metaTool {
 		selected := h.selected(r, names)
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
-			if loaded, _ := r.wasLoaded(r.scope.byName[name]); loaded {
+			if loaded, _ := r.notebook.WasLoaded(r.scope.byName[name]); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
 			} else {
 				answer.Added = append(answer.Added, name)
@@ -127,7 +128,7 @@ func (h *host) addTool() *metaTool {
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		// In the order in which readResult reads the answer: eviction depends on the order.
-		r.note(ctx, nameEffect{loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
+		r.note(ctx, notebook.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
 }
@@ -145,7 +146,7 @@ func (h *host) removeTool() *metaTool {
 		answer := removedTools{Removed: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
 			doc := r.scope.byName[name]
-			loaded, known := r.wasLoaded(doc)
+			loaded, known := r.notebook.WasLoaded(doc)
 			if (loaded || !known) && !r.isAlways(doc) {
 				answer.Removed = append(answer.Removed, name)
 			} else {
@@ -161,7 +162,7 @@ func (h *host) removeTool() *metaTool {
 			answer.Message = h.prompt.Text("removed")
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
-		r.note(ctx, nameEffect{unloads: answer.Removed})
+		r.note(ctx, notebook.Effect{Unloads: answer.Removed})
 		return toJSON(answer)
 	})
 }

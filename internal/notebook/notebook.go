@@ -1,0 +1,186 @@
+// Package notebook keeps what a run of an agent did and saw since its last model call. Another
+// middleware may remove the result of a search from the history before it is read there, and the tool
+// calls of one message may run at the same time.
+package notebook
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+)
+
+// A Book is the notebook of a run. It is safe for concurrent use. The zero value is empty.
+type Book struct {
+	mu       sync.Mutex
+	deadline time.Time           // of the searches since the last model call; zero before the first
+	calls    []string            // ids of the calls of meta-tools since then, in the model's order
+	effects  map[string][]Effect // call id -> effects of the call
+	made     map[string]bool     // ids of all calls of meta-tools in this run
+	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
+	shared   map[string]bool     // the names the session had then, as far as this run knows
+	ordinary []string            // native protocols: the names in the ordinary tool list
+	list     []listed            // the tool list of the last model call; nil means no call yet
+}
+
+// An Effect is the names of the tools that a call of a meta-tool loads and unloads.
+type Effect struct{ Loads, Unloads []string }
+
+// listed tells a definition in a tool list from others.
+type listed struct {
+	name, desc string
+	parameters *schema.ParamsOneOf
+}
+
+// Expect notes the ids of the calls of meta-tools that a message of the model makes.
+func (b *Book) Expect(ids []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, ids...)
+	for _, id := range ids {
+		if b.made == nil {
+			b.made = make(map[string]bool)
+		}
+		b.made[id] = true
+	}
+}
+
+// HasCall reports whether this run made a call of a meta-tool with that id.
+func (b *Book) HasCall(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.made[id]
+}
+
+// Note notes the effect of the call of that id.
+func (b *Book) Note(id string, e Effect) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.effects == nil {
+		b.effects = make(map[string][]Effect)
+	}
+	b.effects[id] = append(b.effects[id], e)
+}
+
+// Take returns the effects since the last Take, in the order of the calls, and ends their deadline.
+func (b *Book) Take() (effects []Effect) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range b.calls {
+		effects = append(effects, b.effects[id]...)
+		delete(b.effects, id)
+	}
+	// A resumed run carries out calls that an earlier one made.
+	for _, id := range slices.Sorted(maps.Keys(b.effects)) {
+		effects = append(effects, b.effects[id]...)
+	}
+	b.calls, b.effects, b.deadline = nil, nil, time.Time{}
+	return effects
+}
+
+// Deadline returns when the searches since the last Take have taken the timeout together.
+func (b *Book) Deadline(timeout time.Duration) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.deadline.IsZero() {
+		b.deadline = time.Now().Add(timeout)
+	}
+	return b.deadline
+}
+
+// SetLoaded notes the tools loaded at a model call, and returns those noted at the call before; nil
+// at the first.
+func (b *Book) SetLoaded(loaded docset.Set) (before docset.Set) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, b.loaded = b.loaded, loaded
+	return before
+}
+
+// WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a
+// call: a resumed run may begin with the tools. So a call does not depend on what the other calls of
+// its round have loaded.
+func (b *Book) WasLoaded(doc int) (loaded, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
+}
+
+// Share notes what the session has, and returns the names that it has lost since the last model
+// call: another agent has unloaded them.
+func (b *Book) Share(names []string) (unloaded []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := make(map[string]bool, len(names))
+	for _, name := range names {
+		now[name] = true
+	}
+	for name := range b.shared {
+		if !now[name] {
+			unloaded = append(unloaded, name)
+		}
+	}
+	b.shared = now
+	return unloaded
+}
+
+// Shared returns the names that the session had at the last model call.
+func (b *Book) Shared() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.shared))
+}
+
+// ShareChanges notes the names to add to the session and to remove from it. It returns the additions
+// that the session does not have: a name that another agent unloads meanwhile is not put back.
+func (b *Book) ShareChanges(added, gone []string) (fresh []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shared == nil {
+		b.shared = make(map[string]bool)
+	}
+	for _, name := range added {
+		if !b.shared[name] {
+			b.shared[name] = true
+			fresh = append(fresh, name)
+		}
+	}
+	for _, name := range gone {
+		delete(b.shared, name)
+	}
+	return fresh
+}
+
+// NoteList notes the tool list of a model call, and reports whether it differs from that of the call
+// before, or has none before it.
+func (b *Book) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
+	now := make([]listed, 0, len(tools))
+	for _, t := range tools {
+		if t != nil {
+			now = append(now, listed{t.Name, t.Desc, t.ParamsOneOf})
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.list
+	b.list = now
+	return before != nil && !slices.Equal(before, now), before == nil
+}
+
+// SetOrdinary notes the names in the ordinary tool list of a model call under a native protocol.
+func (b *Book) SetOrdinary(names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ordinary = names
+}
+
+// Ordinary returns the names of SetOrdinary. They must not be changed.
+func (b *Book) Ordinary() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ordinary
+}

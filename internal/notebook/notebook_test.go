@@ -1,0 +1,75 @@
+package notebook_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/notebook"
+)
+
+// Effects come in the order of the model's calls, whichever was done first. Those of calls that an
+// earlier run made come last.
+func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
+	var b notebook.Book
+	b.Expect([]string{"2", "1"})
+	first, second, earlier := notebook.Effect{Loads: []string{"a"}}, notebook.Effect{Unloads: []string{"b"}}, notebook.Effect{Loads: []string{"c"}}
+	b.Note("0", earlier)
+	b.Note("1", second)
+	b.Note("2", first)
+	assert.Equal(t, []notebook.Effect{first, second, earlier}, b.Take())
+	assert.Empty(t, b.Take(), "taken already")
+	assert.True(t, b.HasCall("1"), "a call of this run")
+	assert.False(t, b.HasCall("0"), "a call of an earlier run")
+}
+
+// The searches of one message have a deadline together, and those of the next message another.
+func TestSearchesShareADeadline(t *testing.T) {
+	var b notebook.Book
+	deadline := b.Deadline(time.Minute)
+	assert.Equal(t, deadline, b.Deadline(time.Hour))
+	b.Take()
+	assert.NotEqual(t, deadline, b.Deadline(time.Hour))
+}
+
+// Before the first model call it is not known what is loaded.
+func TestLoadedTools(t *testing.T) {
+	var b notebook.Book
+	_, known := b.WasLoaded(1)
+	assert.False(t, known)
+	set := docset.New(3)
+	set.Add(1)
+	assert.Nil(t, b.SetLoaded(set))
+	loaded, known := b.WasLoaded(1)
+	assert.True(t, known)
+	assert.True(t, loaded)
+	loaded, _ = b.WasLoaded(2)
+	assert.False(t, loaded)
+}
+
+// A name that the session has lost was unloaded by another agent. What the run changes itself is not
+// lost, and what the session has already is not added again.
+func TestNamesSharedWithASession(t *testing.T) {
+	var b notebook.Book
+	assert.Empty(t, b.Share([]string{"a", "b"}))
+	assert.Equal(t, []string{"c"}, b.ShareChanges([]string{"a", "c"}, []string{"b"}))
+	assert.ElementsMatch(t, []string{"a", "c"}, b.Shared())
+	assert.Equal(t, []string{"a"}, b.Share([]string{"c"}))
+}
+
+// A list differs from the list before by a definition or its place.
+func TestToolLists(t *testing.T) {
+	var b notebook.Book
+	one, other := &schema.ToolInfo{Name: "one"}, &schema.ToolInfo{Name: "other"}
+	changed, isFirst := b.NoteList([]*schema.ToolInfo{one})
+	assert.False(t, changed)
+	assert.True(t, isFirst)
+	changed, isFirst = b.NoteList([]*schema.ToolInfo{{Name: "one"}, nil})
+	assert.False(t, changed, "the same definition")
+	assert.False(t, isFirst)
+	changed, _ = b.NoteList([]*schema.ToolInfo{one, other})
+	assert.True(t, changed)
+}
