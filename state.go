@@ -11,6 +11,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
@@ -196,7 +197,7 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 		return 0, false
 	}
 	if doc, ok = r.scope.byName[name]; !ok && r.names.dispatches(name) {
-		doc, ok = r.scope.byName[readDispatch(args).Name]
+		doc, ok = r.scope.byName[metajson.ReadDispatch(args).Name]
 	}
 	return doc, ok
 }
