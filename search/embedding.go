@@ -199,7 +199,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 }
 
 // positive returns n if n is positive, and otherwise the default.
-func positive(n, otherwise int) int {
+func positive[N int | int64](n, otherwise N) N {
 	if n <= 0 {
 		return otherwise
 	}
@@ -246,10 +246,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 {
-		score, _ := x.score(vector, doc)
-		return score
-	})
+	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.floor) })
 }
 
 // queryVector returns the query's vector. It is nil if the query has no text or there are
@@ -288,15 +285,13 @@ func (x *embeddingIndex) vector(row int) []float32 {
 	return x.matrix[row*x.dimensions : (row+1)*x.dimensions]
 }
 
-// score is the cosine, or 0 for a cosine that is not a match.
-func (x *embeddingIndex) score(vector []float32, doc int) (score, cosine float64) {
-	if row := int(x.row[doc]); row >= 0 {
-		cosine = float64(vectors.Dot(vector, x.vector(row)))
+// cosine is 0 for a tool without a text.
+func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
+	row := int(x.row[doc])
+	if row < 0 {
+		return 0
 	}
-	if cosine > x.floor {
-		return cosine, cosine
-	}
-	return 0, cosine
+	return float64(vectors.Dot(vector, x.vector(row)))
 }
 
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.
@@ -308,9 +303,9 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	score, cosine := x.score(vector, doc)
-	part := Contribution{Term: q.text(), Score: score, Detail: "cosine of the query's and the tool's vectors"}
-	if score == 0 {
+	cosine := x.cosine(vector, doc)
+	part := Contribution{Term: q.text(), Score: above(cosine, x.floor), Detail: "cosine of the query's and the tool's vectors"}
+	if part.Score == 0 {
 		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.floor)
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
@@ -364,22 +359,15 @@ func NewFileStore(path string) *FileStore { return &FileStore{file: vectors.File
 
 // Load implements VectorStore.
 func (s *FileStore) Load(ctx context.Context, keys []string) ([][]float32, error) {
-	return s.file.Load(ctx, s.limit(), keys)
+	return s.file.Load(ctx, positive(s.MaxBytes, defaultStoreSize), keys)
 }
 
 // Save implements VectorStore.
 func (s *FileStore) Save(ctx context.Context, keys []string, vectors [][]float32) error {
-	return s.file.Save(ctx, s.limit(), keys, vectors)
+	return s.file.Save(ctx, positive(s.MaxBytes, defaultStoreSize), keys, vectors)
 }
 
 // Flush writes the vectors that the file does not have yet and frees the memory. A build
 // calls it when it ends. A program that calls Save itself must call Flush after the last
 // Save.
 func (s *FileStore) Flush() error { return s.file.Flush() }
-
-func (s *FileStore) limit() int64 {
-	if s.MaxBytes <= 0 {
-		return defaultStoreSize
-	}
-	return s.MaxBytes
-}

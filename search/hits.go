@@ -79,18 +79,26 @@ func rank(ctx context.Context, q *Query, limit int, docOf []int32, n int, score 
 	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
 }
 
-// docsAsGiven returns the documents in their own order.
-func docsAsGiven(docs []Document) []int32 {
-	docOf := make([]int32, len(docs))
-	for i := range docOf {
-		docOf[i] = int32(i)
+// above returns a score, or 0 for a score that is not above the floor and so is not a match.
+func above(score, floor float64) float64 {
+	if score > floor {
+		return score
 	}
-	return docOf
+	return 0
+}
+
+// ascending returns the numbers from 0 to n-1.
+func ascending(n int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	return numbers
 }
 
 // docsByName returns the documents in the order of their names.
 func docsByName(docs []Document) []int32 {
-	docOf := docsAsGiven(docs)
+	docOf := ascending(len(docs))
 	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
 	return docOf
 }

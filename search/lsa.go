@@ -134,10 +134,7 @@ func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
 // termsByText returns the terms in the order of their texts. Their numbers depend on how many
 // workers built the index.
 func termsByText(words *bm25) []int32 {
-	order := make([]int32, len(words.terms))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := ascending(len(words.terms))
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.terms[a], words.terms[b]) })
 	return order
 }
@@ -210,18 +207,11 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil {
 		return Hits{}, ctx.Err()
 	}
-	return rank(ctx, &q, q.Limit, x.words.docOf, len(x.words.docs), func(doc int) float64 {
-		score, _ := x.score(vector, doc)
-		return score
-	})
+	return rank(ctx, &q, q.Limit, x.words.docOf, len(x.words.docs), func(number int) float64 { return above(x.cosine(vector, number), minLSAScore) })
 }
 
-// score is the cosine, or 0 for a cosine that is not a match.
-func (x *lsa) score(vector []float32, doc int) (score, cosine float64) {
-	if cosine = float64(vectors.Dot(vector, x.tool(doc))); cosine > minLSAScore {
-		return cosine, cosine
-	}
-	return 0, cosine
+func (x *lsa) cosine(vector []float32, number int) float64 {
+	return float64(vectors.Dot(vector, x.tool(number)))
 }
 
 // maxExplainedTerms is how many terms an explanation names.
@@ -240,13 +230,13 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 	if vector == nil {
 		return Explanation{}, ctx.Err()
 	}
-	score, cosine := x.score(vector, number)
-	part := Contribution{Term: q.text(), Score: score, Detail: fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.dimensions)}
-	if score == 0 {
+	cosine := x.cosine(vector, number)
+	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore), Detail: fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.dimensions)}
+	if part.Score == 0 {
 		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
 	}
 	part.Detail += x.shares(terms, number)
-	return Explanation{Score: score, Parts: []Contribution{part}}, ctx.Err()
+	return Explanation{Score: part.Score, Parts: []Contribution{part}}, ctx.Err()
 }
 
 // shares says how much the terms that count most add to the cosine, or take from it, in percent of

@@ -83,7 +83,7 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 // order returns documents in the order in which equal scores go.
 func (x *regexpIndex) order(docs []Document) []int32 {
 	if x.options.CatalogOrder {
-		return docsAsGiven(docs)
+		return ascending(len(docs))
 	}
 	return docsByName(docs)
 }
