@@ -14,7 +14,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
 	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
@@ -46,17 +45,12 @@ func newEngine(ctx context.Context, config *Config, teller *teller, wordless boo
 	if err != nil {
 		return nil, err
 	}
-	if e.editions, err = newEditions(ctx, config, teller, e.mode.facts().defers); err != nil {
+	facts := e.mode.facts()
+	if e.editions, err = newEditions(ctx, config, teller, facts.defers); err != nil {
 		return nil, err
 	}
-	e.addMetaTools(prompt)
-	return e, nil
-}
-
-func (e *engine) addMetaTools(prompt *prompt.Texts) {
-	facts := e.mode.facts()
-	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * e.config.MaxAnswerTokens, defines: facts.searchTool}
-	tools := h.metaTools(e.config.Protocol)
+	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.MaxAnswerTokens, defines: facts.searchTool}
+	tools := h.metaTools(config.Protocol)
 	for _, t := range tools {
 		e.metas = append(e.metas, t)
 	}
@@ -64,6 +58,7 @@ func (e *engine) addMetaTools(prompt *prompt.Texts) {
 	if facts.searchTool && !facts.onWire {
 		e.metas[0] = &nativeSearchTool{tools[0], h}
 	}
+	return e, nil
 }
 
 // runKey is the context key of a run. It names the engine, since an agent can have several

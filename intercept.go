@@ -75,10 +75,11 @@ func (k *callable) standInFor(name string) *metajson.StandIn {
 
 // asked returns the name of the tool that a call means.
 func (k *callable) asked(call *callView) string {
-	if d := metajson.ReadDispatch(call.args); call.name != "" && call.name == k.run.names.call && d.Name != "" {
-		return naming.Cut(d.Name, naming.MaxBytes)
+	name := call.name
+	if name != "" && name == k.run.names.call {
+		name = cmp.Or(metajson.ReadDispatch(call.args).Name, name)
 	}
-	return naming.Cut(call.name, naming.MaxBytes)
+	return naming.Cut(name, naming.MaxBytes)
 }
 
 func (k *callable) isLoaded(doc int) bool {
