@@ -101,14 +101,12 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		byID: make(map[string]int, len(docs)), byName: make(map[string]int, len(docs)),
 		timeout: cmp.Or(o.Timeout, defaultRetrieverTimeout),
 		gate:    make(foreign.Gate, maxRetrievals),
-		info:    &callbacks.RunInfo{Component: components.ComponentOfRetriever},
+		info:    runInfo(components.ComponentOfRetriever, o.Retriever),
 	}
 	x.depth = defaultRetrieverDepth
 	if o.Depth > 0 {
 		x.depth = min(o.Depth, maxRetrieverDepth)
 	}
-	x.info.Type, _ = components.GetType(o.Retriever)
-	x.info.Name = x.info.Type + string(x.info.Component)
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -117,6 +115,12 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		x.byName[docs[i].Name] = i
 	}
 	return x, ctx.Err()
+}
+
+// runInfo returns what Eino's callbacks are told of a component.
+func runInfo(kind components.Component, component any) *callbacks.RunInfo {
+	typeName, _ := components.GetType(component)
+	return &callbacks.RunInfo{Component: kind, Type: typeName, Name: typeName + string(kind)}
 }
 
 // Restrict implements Restricter. The restricted searcher shares the bound on concurrent queries.

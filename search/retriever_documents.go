@@ -181,9 +181,7 @@ func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, op
 	if err != nil {
 		return stored, err
 	}
-	info := &callbacks.RunInfo{Component: components.ComponentOfIndexer}
-	info.Type, _ = components.GetType(ix)
-	info.Name = info.Type + string(info.Component)
+	info := runInfo(components.ComponentOfIndexer, ix)
 	batches := slices.Chunk(changed, max(1, cmp.Or(options.BatchSize, defaultStoreBatch)))
 	for batch := range batches {
 		if err := ctx.Err(); err != nil {
