@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/prompt"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -356,8 +356,6 @@ const (
 	ToolErrorsExplain
 )
 
-var validToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
 // withDefaults returns a copy of the configuration with every default filled in.
 func (config *Config) withDefaults() (*Config, error) {
 	if config == nil {
@@ -411,9 +409,9 @@ func (config *Config) withDefaults() (*Config, error) {
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
-	case !validToolName.MatchString(filled.ToolName):
+	case !schemacheck.IsValidName(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
-	case slices.ContainsFunc(names.all(), func(name string) bool { return !validToolName.MatchString(name) }):
+	case slices.ContainsFunc(names.all(), func(name string) bool { return !schemacheck.IsValidName(name) }):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: too long for Protocol %v, one of whose tools would have a name of more than 64 letters", filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || filled.MaxResultsCap < 0:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, filled.MaxResultsCap)

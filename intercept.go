@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -230,7 +228,7 @@ func mendCalls(t *transcript, isTool func(name string) bool) {
 			call := &v.calls[i]
 			name, args := call.name, call.args
 			if !schemacheck.IsValidName(name) && !isTool(name) {
-				name = wireName(name)
+				name = schemacheck.ValidName(name)
 			}
 			if !modeljson.IsObject(args) {
 				args = "{}"
@@ -249,15 +247,4 @@ func mendCalls(t *transcript, isTool func(name string) bool) {
 			}
 		}
 	}
-}
-
-// wireName returns the part of a name that every provider takes.
-func wireName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && schemacheck.IsValidName(string(r)) {
-			return r
-		}
-		return '_'
-	}, name)
-	return cmp.Or(clean[:min(len(clean), 64)], "unknown")
 }

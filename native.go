@@ -72,18 +72,13 @@ type fitter struct {
 	otherSearch string          // the name of another middleware's native search tool
 }
 
-// newFitter returns a fitter for a model that is given these tools.
-func newFitter(r *run, given []*schema.ToolInfo, loaded *loadset.Set) *fitter {
-	return &fitter{run: r, loaded: loaded, given: nameSet(toolNames(given))}
-}
-
 // fitResults puts the results of the search tool into the form that the model takes. given are
 // the options of the model call.
 func fitResults(r *run, t *transcript, given *model.Options, loaded *loadset.Set) {
 	if !t.native && !r.mode.facts().onWire {
 		return
 	}
-	f := newFitter(r, given.Tools, loaded)
+	f := &fitter{run: r, loaded: loaded, given: nameSet(toolNames(given.Tools))}
 	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
 		f.otherSearch = search.Name
 	}
@@ -94,7 +89,7 @@ func fitResults(r *run, t *transcript, given *model.Options, loaded *loadset.Set
 // fitResults has run. tools is the model's tool list.
 func foundOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadset.Set) docset.Set {
 	shown := docset.New(len(r.scope.docs))
-	f := newFitter(r, nil, loaded)
+	f := &fitter{run: r, loaded: loaded, given: make(map[string]bool)}
 	for _, t := range tools {
 		if marks.IsLoaded(t, r.names.search) {
 			f.given[t.Name] = true

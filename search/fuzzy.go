@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/fuzzy"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
@@ -49,16 +48,12 @@ func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, err
 	x := &fuzzyIndex{docs: docs, docOf: docsByName(docs), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0)}
 	var err error
 	x.tools, err = fuzzy.New(ctx, len(docs), cmp.Or(o.MinLikeness, near.DefaultLikeness), func(number int) (name, description string) {
-		return fuzzyTexts(&docs[x.docOf[number]])
+		return textsOf(&docs[x.docOf[number]])
 	})
 	if err != nil {
 		return nil, err
 	}
 	return x, nil
-}
-
-func fuzzyTexts(doc *Document) (name, description string) {
-	return doc.Name, naming.Cut(doc.Description, MaxDescriptionBytes)
 }
 
 // fuzzyIndex implements Searcher. It is immutable.
@@ -92,7 +87,7 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	query, tool := fuzzy.NewQuery(q.Keywords), fuzzy.NewTool(fuzzyTexts(&x.docs[doc]))
+	query, tool := fuzzy.NewQuery(q.Keywords), fuzzy.NewTool(textsOf(&x.docs[doc]))
 	if len(query.Words) == 0 {
 		return Explanation{}, ctx.Err()
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
@@ -94,6 +95,11 @@ func ascending(n int) []int32 {
 		numbers[i] = int32(i)
 	}
 	return numbers
+}
+
+// textsOf returns the texts of a document that Keyword and Fuzzy read.
+func textsOf(doc *Document) (name, description string) {
+	return doc.Name, naming.Cut(doc.Description, MaxDescriptionBytes)
 }
 
 // docsByName returns the documents in the order of their names.

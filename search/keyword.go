@@ -40,8 +40,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 	x := &keywordIndex{docs: docs, docOf: docsByName(docs)}
 	var err error
 	x.tiers, err = tiers.New(ctx, len(docs), func(number int) (name, description string) {
-		doc := &docs[x.docOf[number]]
-		return doc.Name, naming.Cut(doc.Description, MaxDescriptionBytes)
+		return textsOf(&docs[x.docOf[number]])
 	})
 	return x, err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
@@ -42,6 +43,17 @@ var types = []string{"array", "boolean", "integer", "null", "number", "object", 
 
 // IsValidName reports whether every provider takes the name of a tool.
 func IsValidName(name string) bool { return validName.MatchString(name) }
+
+// ValidName returns the part of a name that every provider takes.
+func ValidName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && IsValidName(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	return cmp.Or(clean[:min(len(clean), 64)], "unknown")
+}
 
 var (
 	errInvalidName = errors.New("providers take 1 to 64 letters, digits, underscores and hyphens for a name")
