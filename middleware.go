@@ -26,18 +26,17 @@ type middleware[M adk.MessageType] struct {
 }
 
 // newMiddleware returns a middleware. The configuration already has its defaults.
-func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (*middleware[M], error) {
-	m := &middleware[M]{
-		TypedBaseChatModelAgentMiddleware: &adk.TypedBaseChatModelAgentMiddleware[M]{},
-		codec:                             codecOf[M](),
-	}
+func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	teller := &teller{onEvent: config.OnEvent}
 	if config.SendEvents {
 		teller.send = sendEvent[M]
 	}
-	var err error
-	m.engine, err = newEngine(ctx, config, teller, m.codec.wordless())
-	return m, err
+	codec := codecOf[M]()
+	engine, err := newEngine(ctx, config, teller, codec.wordless())
+	if err != nil {
+		return nil, err
+	}
+	return &middleware[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, codec, engine}, nil
 }
 
 // sendEvent sends an event to the agent's caller. It fails outside of a run, where there is

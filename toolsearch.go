@@ -108,9 +108,5 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if len(config.DynamicTools) == 0 && len(config.Groups) == 0 && config.Source == nil {
 		return nil, errors.New("toolsearch: no DynamicTools, no Groups and no Source")
 	}
-	m, err := newMiddleware[M](ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return newMiddleware[M](ctx, config)
 }
