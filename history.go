@@ -3,8 +3,6 @@ package toolsearch
 import (
 	"strings"
 	"sync"
-
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 )
 
 // A history in rounds. A round is a message that calls tools and the results that follow it,
@@ -196,7 +194,7 @@ func (r *reader) effectOfLocked(text string) effect {
 	}
 	r.mu.RUnlock()
 	defer r.mu.RLock()
-	metajson.ReadResult(text, func(name string, unloads bool) {
+	readResult(text, func(name string, unloads bool) {
 		doc, ok := r.catalog.byName[name]
 		switch {
 		case !ok:

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
@@ -42,7 +41,7 @@ type callable struct {
 func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments string, replaced bool) {
 	names := &k.run.names
 	if call.name != "" && call.name == names.call {
-		d := metajson.ReadDispatch(call.args)
+		d := readDispatch(call.args)
 		if s := k.dispatchProblem(ctx, d); s != nil {
 			return names.search, s.String(), true
 		}
@@ -58,24 +57,24 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 }
 
 // standInFor returns the stand-in for a call, or nil if the call can be run.
-func (k *callable) standInFor(name string) *metajson.StandIn {
+func (k *callable) standInFor(name string) *standIn {
 	if doc, dynamic := k.run.scope.byName[name]; dynamic && k.run.scope.sees(doc) {
 		if k.refuse && !k.isLoaded(doc) {
-			return &metajson.StandIn{UnloadedTool: name}
+			return &standIn{UnloadedTool: name}
 		}
 		return nil
 	}
 	if !k.explain || len(k.all) == 0 || k.run.names.has(name) || containsName(k.all, name) {
 		return nil
 	}
-	return &metajson.StandIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
+	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
 // asked returns the name of the tool that a call means.
 func (k *callable) asked(call *callView) string {
 	name := call.name
 	if name != "" && name == k.run.names.call {
-		name = cmp.Or(metajson.ReadDispatch(call.args).Name, name)
+		name = cmp.Or(readDispatch(call.args).Name, name)
 	}
 	return naming.Cut(name, naming.MaxBytes)
 }
@@ -101,19 +100,19 @@ func (k *callable) near(name string) []string {
 			agentTools = append(agentTools, t.Name)
 		}
 	}
-	names := near.New(agentTools).Near(name, metajson.MaxSuggestions, nil)
-	names = append(names, c.names().Near(name, metajson.MaxSuggestions, c.allowed)...)
+	names := near.New(agentTools).Near(name, maxSuggestions, nil)
+	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(near.Likeness(name, b), near.Likeness(name, a))
 	})
-	return names[:min(len(names), metajson.MaxSuggestions)]
+	return names[:min(len(names), maxSuggestions)]
 }
 
 // dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil.
-func (k *callable) dispatchProblem(ctx context.Context, d metajson.Dispatch) *metajson.StandIn {
+func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 	c, names := k.run.scope, &k.run.names
-	misuse := func(key string) *metajson.StandIn {
-		return &metajson.StandIn{MisusedTool: names.call, Problem: c.prompt.Text(key)}
+	misuse := func(key string) *standIn {
+		return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)}
 	}
 	doc, dynamic := k.dispatched(d.Name)
 	switch {
@@ -124,16 +123,16 @@ func (k *callable) dispatchProblem(ctx context.Context, d metajson.Dispatch) *me
 	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
 		return nil // Eino handles it, or it is a visible tool called by way of call_tool
 	case !dynamic:
-		return &metajson.StandIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
+		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
 	case k.refuse && !k.isLoaded(doc):
-		return &metajson.StandIn{UnloadedTool: c.docs[doc].Name}
+		return &standIn{UnloadedTool: c.docs[doc].Name}
 	}
 	problem, unchecked := c.schemas.Problem(ctx, doc, c.docs[doc].Info, d.Arguments)
 	if unchecked != nil {
 		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(c.docs[doc].Name), unchecked))
 	}
 	if problem != "" {
-		return &metajson.StandIn{MisusedTool: c.docs[doc].Name, Problem: problem}
+		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
 	}
 	return nil
 }

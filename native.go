@@ -9,7 +9,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 )
 
 // Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
@@ -217,7 +216,7 @@ func (f *fitter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 // asText returns the result as tool_search's textual answer with these tools.
 func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 	r.native, r.found = false, nil
-	r.text = metajson.Answer{Matches: toolNames(tools)}.String()
+	r.text = searchAnswer{Matches: toolNames(tools)}.String()
 	return r
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 )
 
 // The modes in which the model or its provider searches.
@@ -133,7 +132,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 			found.Tools = append(found.Tools, m.Info)
 		}
 	}
-	if len(found.Tools) == 0 && metajson.ReadRequest(text, "query").StandIn != nil {
+	if len(found.Tools) == 0 && readRequest(text, "query").stand != nil {
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
 	}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
@@ -166,7 +165,7 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 // remember returns tools with the names of the loaded tools noted in the search tool's
 // definition.
 func remember(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
-	names := metajson.Write(r.namesOf(loaded.Docs))
+	names := toJSON(r.namesOf(loaded.Docs))
 	for i, t := range tools {
 		if t == nil || t.Name != r.names.search {
 			continue

@@ -13,7 +13,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/fair"
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -82,7 +81,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	result := &Result{}
 	blank := true
 	var ended error
-	for _, text := range queries[:min(len(queries), metajson.MaxQueries)] {
+	for _, text := range queries[:min(len(queries), maxQueries)] {
 		if ended = ctx.Err(); ended != nil {
 			break
 		}
@@ -418,21 +417,23 @@ func (c scope) instead(result *Result) (suggestions []string, message string) {
 func (c scope) near(texts []string, matched []Match) []string {
 	var names []string
 	for _, text := range texts[:min(len(texts), maxNearQueries)] {
-		for _, name := range c.names().Near(text, metajson.MaxSuggestions, c.allowed) {
+		for _, name := range c.names().Near(text, maxSuggestions, c.allowed) {
 			isMatched := slices.ContainsFunc(matched, func(m Match) bool { return m.Info.Name == name })
 			if !isMatched && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
-	return names[:min(len(names), metajson.MaxSuggestions)]
+	return names[:min(len(names), maxSuggestions)]
 }
 
 // Bounds on what one call of a meta-tool asks for.
 const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
+	maxQueries     = 10  // in one call of the meta-tool
 	maxNearQueries = 8   // texts that near names are looked for, in one search
+	maxSuggestions = 5
 )
 
 // A Result is the answer to a search.

@@ -11,7 +11,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
@@ -197,7 +196,7 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 		return 0, false
 	}
 	if doc, ok = r.scope.byName[name]; !ok && r.names.dispatches(name) {
-		doc, ok = r.scope.byName[metajson.ReadDispatch(args).Name]
+		doc, ok = r.scope.byName[readDispatch(args).Name]
 	}
 	return doc, ok
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 	"github.com/eino-toolsearch/toolsearch/internal/prompt"
@@ -20,8 +19,8 @@ import (
 )
 
 // The common part of all meta-tools and their answers as JSON; then tool_search, that of
-// ProtocolRegexp, and the two tools of ProtocolDispatch. Package metajson reads arguments and
-// results.
+// ProtocolRegexp, and the two tools of ProtocolDispatch. Arguments and results are read in
+// arguments.go.
 
 // host is the surroundings of a meta-tool.
 type host struct {
@@ -111,56 +110,40 @@ func (c *Catalog) Tool() tool.InvokableTool {
 
 // search reads the arguments and searches. The matches are the answer's, with their
 // definitions. sizeOf is as in find.
-func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (metajson.Answer, []Match, error) {
-	request := metajson.ReadRequest(arguments, "query", "q", "keywords")
+func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
+	request := readRequest(arguments, "query", "q", "keywords")
 	if answer, ok := h.excuse(ctx, request); ok {
 		return answer, nil, nil
 	}
 	result, _, err := h.find(ctx, request, true, sizeOf)
 	if err != nil {
-		return metajson.Answer{}, nil, err
+		return searchAnswer{}, nil, err
 	}
 	return answerOf(result), result.Matches, nil
 }
 
-func answerOf(r *Result) metajson.Answer {
-	return metajson.Answer{Matches: matchNames(r.Matches), Help: helpOf(r)}
-}
-
-func helpOf(r *Result) metajson.Help {
-	return metajson.Help{NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
-}
-
-func matchNames(matches []Match) []string {
-	names := make([]string, len(matches))
-	for i, m := range matches {
-		names[i] = m.Info.Name
-	}
-	return names
-}
-
 // excuse answers a request that is not a search: a stand-in, or unreadable arguments.
-func (h *host) excuse(ctx context.Context, r metajson.Request) (metajson.Answer, bool) {
-	if r.StandIn != nil {
-		return h.answerFor(ctx, r.StandIn), true
+func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool) {
+	if r.stand != nil {
+		return h.answerFor(ctx, r.stand), true
 	}
-	if r.Unreadable {
-		return metajson.Saying(h.prompt.Text("bad-arguments")), true
+	if r.unreadable {
+		return saying(h.prompt.Text("bad-arguments")), true
 	}
-	return metajson.Answer{}, false
+	return searchAnswer{}, false
 }
 
 // find searches, leaves out what does not fit the answer, and reports the search. If loads is
 // set, it notes the matches as loaded. sizeOf returns the bytes that a match takes in the answer;
 // nil means that the answer has only its name.
-func (h *host) find(ctx context.Context, request metajson.Request, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
+func (h *host) find(ctx context.Context, request searchRequest, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
 	start := time.Now()
 	r, err := h.run(ctx)
 	if err != nil {
 		return nil, trace{}, err
 	}
 	limited, cancel := r.limited(ctx)
-	result, trace, err := r.scope.findInTime(ctx, limited, request.Queries, request.Namespace, request.Limit)
+	result, trace, err := r.scope.findInTime(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err != nil {
@@ -175,7 +158,7 @@ func (h *host) find(ctx context.Context, request metajson.Request, loads bool, s
 		return result, trace, err
 	}
 	event := SearchEvent{
-		Tool: h.names.search, Query: naming.Cut(strings.Join(request.Queries, " | "), search.MaxQueryBytes),
+		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
 		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered.role,
 	}
 	if err == nil {
@@ -197,7 +180,7 @@ func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
 		if len(result.Matches)*longest <= h.budget {
 			return
 		}
-		sizeOf = func(info *schema.ToolInfo) int { return len(metajson.Write(info.Name)) + 1 }
+		sizeOf = func(info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
 	}
 	size, found := 0, len(result.Matches)
 	fitting := result.Matches[:0:0]
@@ -223,7 +206,7 @@ func (h *host) fitNames(names []string) []string {
 	size := 0
 	for i, name := range names {
 		names[i] = naming.Cut(name, naming.MaxBytes)
-		if size += len(metajson.Write(names[i])) + 1; size > h.budget/4 && i > 0 {
+		if size += len(toJSON(names[i])) + 1; size > h.budget/4 && i > 0 {
 			return names[:i]
 		}
 	}
@@ -231,34 +214,32 @@ func (h *host) fitNames(names []string) []string {
 }
 
 // answerFor answers a stand-in.
-func (h *host) answerFor(ctx context.Context, s *metajson.StandIn) metajson.Answer {
+func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	switch {
 	case s.MisusedTool != "":
 		return h.misuse(ctx, s)
 	case s.UnloadedTool != "":
-		search := metajson.Write(map[string]string{"query": "select:" + s.UnloadedTool})
-		return metajson.Saying(h.prompt.Text("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search))
+		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
+		return saying(h.prompt.Text("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search))
+	case len(s.Suggestions) > 0:
+		return searchAnswer{help: help{[]string{s.UnknownTool}, s.Suggestions,
+			h.prompt.Text("unknown-tool-near", "{name}", naming.Safe(s.UnknownTool))}}
+	default:
+		return searchAnswer{help: help{[]string{s.UnknownTool}, nil,
+			h.prompt.Text("unknown-tool", "{name}", naming.Safe(s.UnknownTool))}}
 	}
-	key := "unknown-tool"
-	if len(s.Suggestions) > 0 {
-		key = "unknown-tool-near"
-	}
-	return metajson.Answer{Help: metajson.Help{
-		NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
-		Message: h.prompt.Text(key, "{name}", naming.Safe(s.UnknownTool)),
-	}}
 }
 
 // definitionOf returns a definition that fits an answer. The parameters take at most half of the
 // answer, and the description takes what is left.
-func (h *host) definitionOf(info *schema.ToolInfo) metajson.Definition {
-	d := metajson.Definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
+func (h *host) definitionOf(info *schema.ToolInfo) definition {
+	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
 	if len(d.Parameters) > h.budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
 	left := max(h.budget-len(d.Parameters), 0)
 	d.Description = naming.Cut(info.Desc, min(search.MaxDescriptionBytes, left/2))
-	if len(metajson.Write(d.Description)) > left {
+	if len(toJSON(d.Description)) > left {
 		d.Description = naming.Cut(d.Description, left/maxEscaped)
 	}
 	return d
@@ -269,24 +250,24 @@ const maxEscaped = 6
 
 // wholeSize is the size of a definition that a model gets as the tool has it.
 func wholeSize(info *schema.ToolInfo) int {
-	return len(metajson.Write(info.Name)) + len(metajson.Write(info.Desc)) + len(schemacheck.JSON(info))
+	return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
 }
 
 func (h *host) definitionSize(info *schema.ToolInfo) int {
-	return len(metajson.Write(h.definitionOf(info))) + 1
+	return len(toJSON(h.definitionOf(info))) + 1
 }
 
 // misuse answers a wrong dispatched call. If its arguments were wrong, the answer has the
 // definition of the tool.
-func (h *host) misuse(ctx context.Context, s *metajson.StandIn) metajson.Answer {
-	answer := metajson.Saying(s.Problem)
+func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
+	answer := saying(s.Problem)
 	r, err := h.run(ctx)
 	if err != nil {
 		return answer
 	}
 	if doc, ok := r.scope.byName[s.MisusedTool]; ok && r.scope.sees(doc) {
 		answer.Message = h.prompt.Text("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
-		rest := &host{budget: h.budget - len(metajson.Write(answer.Message))}
+		rest := &host{budget: h.budget - len(toJSON(answer.Message))}
 		tool := rest.definitionOf(r.scope.docs[doc].Info)
 		answer.Tool = &tool
 	}
@@ -296,7 +277,7 @@ func (h *host) misuse(ctx context.Context, s *metajson.StandIn) metajson.Answer 
 // selectedTools is the answer of tool_search of ProtocolRegexp.
 type selectedTools struct {
 	SelectedTools []string `json:"selectedTools"`
-	metajson.Help
+	help
 }
 
 // regexpTool is tool_search of ProtocolRegexp: a pattern in, names out.
@@ -305,10 +286,10 @@ func (h *host) regexpTool() *metaTool {
 		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
-		request := metajson.ReadRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
+		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
 		answer, excused := h.excuse(ctx, request)
 		if !excused {
-			request.Limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
+			request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
 			result, _, err := h.find(ctx, request, true, nil)
 			if err != nil {
 				return "", err
@@ -318,7 +299,7 @@ func (h *host) regexpTool() *metaTool {
 		if answer.Matches == nil {
 			answer.Matches = []string{}
 		}
-		return metajson.Write(selectedTools{answer.Matches, answer.Help}), nil
+		return toJSON(selectedTools{answer.Matches, answer.help}), nil
 	})
 }
 
@@ -328,8 +309,8 @@ func (h *host) regexpTool() *metaTool {
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
-	Matches []metajson.Definition `json:"matches"`
-	metajson.Help
+	Matches []definition `json:"matches"`
+	help
 }
 
 func (h *host) definitionsTool() *metaTool {
@@ -341,11 +322,11 @@ func (h *host) definitionsTool() *metaTool {
 		if answer.Tool != nil {
 			return answer.String(), nil
 		}
-		found := foundDefinitions{Matches: make([]metajson.Definition, len(matches)), Help: answer.Help}
+		found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
 		for i, m := range matches {
 			found.Matches[i] = h.definitionOf(m.Info)
 		}
-		return metajson.Write(found), nil
+		return toJSON(found), nil
 	})
 }
 
@@ -357,6 +338,6 @@ func (h *host) dispatchTool() *metaTool {
 		"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 	}
 	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, string) (string, error) {
-		return metajson.Saying(h.prompt.Text("bad-dispatch")).String(), nil
+		return saying(h.prompt.Text("bad-dispatch")).String(), nil
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -23,7 +22,7 @@ type rankedTools struct {
 	Limit      int          `json:"limit"`            // the limit that was applied
 	Candidates int          `json:"total_candidates"` // tools that were considered
 	Matches    []rankedTool `json:"matches"`
-	metajson.Help
+	help
 }
 
 type rankedTool struct {
@@ -49,23 +48,23 @@ func (h *host) rankedTool() *metaTool {
 		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
-		request := metajson.ReadRequest(arguments, "query", "q", "keywords")
+		request := readRequest(arguments, "query", "q", "keywords")
 		if answer, excused := h.excuse(ctx, request); excused {
-			return h.rankedText(rankedTools{Help: answer.Help}), nil
+			return h.rankedText(rankedTools{help: answer.help}), nil
 		}
 		r, err := h.run(ctx)
 		if err != nil {
 			return "", err
 		}
 		result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
-			return 2 * len(metajson.Write(r.scope.rankedOf(info))) // once as text and once as JSON
+			return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
 		})
 		if err != nil {
 			return "", err
 		}
 		answer := rankedTools{
-			Query: naming.Cut(strings.Join(request.Queries, " | "), maxBriefDescription),
-			Limit: r.scope.limit(request.Limit), Candidates: r.scope.size(), Help: helpOf(result),
+			Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
+			Limit: r.scope.limit(request.limit), Candidates: r.scope.size(), help: helpOf(result),
 		}
 		for i, m := range result.Matches {
 			t := r.scope.rankedOf(m.Info)
@@ -106,7 +105,7 @@ func (h *host) rankedText(r rankedTools) string {
 	if r.Message != "" {
 		b.WriteString(r.Message + "\n")
 	}
-	return b.String() + metajson.Write(r)
+	return b.String() + toJSON(r)
 }
 
 // maxUsageParameters bounds the parameters of a usage hint.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/metajson"
+	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
@@ -19,9 +19,9 @@ const maxBriefDescription = 200 // bytes
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
-	Found         int         `json:"found"` // number of tools that match, also beyond the limit; or the nearest, all of which are shown
-	Tools         []toolBrief `json:"tools"`
-	metajson.Help             // which always has a message
+	Found int         `json:"found"` // number of tools that match, also beyond the limit; or the nearest, all of which are shown
+	Tools []toolBrief `json:"tools"`
+	help              // which always has a message
 }
 
 type toolBrief struct {
@@ -38,21 +38,21 @@ func (h *host) searchOnlyTool() *metaTool {
 		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
-		request := metajson.ReadRequest(arguments, "query", "pattern", "regex_pattern", "q")
+		request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
 		if answer, excused := h.excuse(ctx, request); excused {
-			return metajson.Write(foundTools{Tools: []toolBrief{}, Help: answer.Help}), nil
+			return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
 		}
-		if request.Limit == 0 {
-			request.Limit = unlimited
+		if request.limit == 0 {
+			request.limit = unlimited
 		}
-		result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(metajson.Write(briefOf(info))) + 1 })
+		result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
 		if err != nil {
 			return "", err
 		}
 		if trace.wrong != nil && len(result.Matches) == 0 {
-			return metajson.Write(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
+			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
 		}
-		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), Help: helpOf(result)}
+		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
 			answer.Tools[i] = briefOf(m.Info)
 		}
@@ -63,7 +63,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			}
 			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 		}
-		return metajson.Write(answer), nil
+		return toJSON(answer), nil
 	})
 }
 
@@ -86,7 +86,7 @@ func (h *host) showAllTool() *metaTool {
 				continue
 			}
 			name := r.scope.docs[doc].Name
-			if size += len(metajson.Write(name)) + 1; size > h.budget {
+			if size += len(toJSON(name)) + 1; size > h.budget {
 				break
 			}
 			answer.Tools = append(answer.Tools, name)
@@ -94,7 +94,7 @@ func (h *host) showAllTool() *metaTool {
 		if len(answer.Tools) < answer.Total {
 			answer.Message = h.prompt.Text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
 		}
-		return metajson.Write(answer), nil
+		return toJSON(answer), nil
 	})
 }
 
@@ -129,7 +129,7 @@ func (h *host) addTool() *metaTool {
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		// In the order in which readResult reads the answer: eviction depends on the order.
 		r.note(ctx, notebook.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
-		return metajson.Write(answer)
+		return toJSON(answer)
 	})
 }
 
@@ -163,7 +163,7 @@ func (h *host) removeTool() *metaTool {
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		r.note(ctx, notebook.Effect{Unloads: answer.Removed})
-		return metajson.Write(answer)
+		return toJSON(answer)
 	})
 }
 
@@ -176,9 +176,9 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 		},
 	}
 	return h.metaTool(typeName, name, description, parameters, func(ctx context.Context, arguments string) (string, error) {
-		names, ok := metajson.ReadNames(arguments)
+		names, ok := readNames(arguments)
 		if !ok {
-			return metajson.Write(map[string]string{"error": h.prompt.Text("bad-names")}), nil
+			return toJSON(map[string]string{"error": h.prompt.Text("bad-names")}), nil
 		}
 		r, err := h.run(ctx)
 		if err != nil {
@@ -194,4 +194,30 @@ func (h *host) selected(r *run, names []string) *Result {
 	selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
 	h.fit(selected, nil)
 	return selected
+}
+
+// readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
+// single name instead of a list, and an object of search_tools' answer instead of a name.
+func readNames(arguments string) (names []string, ok bool) {
+	value, ok := modeljson.Read(arguments)
+	if object, isObject := value.(map[string]any); isObject {
+		_, asked := object["tool_names"]
+		value = modeljson.First(object, "tool_names", "tool_name", "names", "name", "tools", "tool")
+		ok = asked || value != nil || len(object) == 0
+	}
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	for _, element := range list {
+		if object, isObject := element.(map[string]any); isObject {
+			element = modeljson.First(object, "name")
+		}
+		if _, nested := element.([]any); nested {
+			continue
+		}
+		one, _ := modeljson.Texts(element, maxQueries)
+		names = append(names, one...)
+	}
+	return names, ok && (len(names) > 0 || len(list) == 0 || value == nil)
 }

@@ -1,6 +1,4 @@
-// Package metajson is the JSON of meta-tools: the arguments of their calls, as models write them, and
-// their results.
-package metajson
+package toolsearch
 
 import (
 	"encoding/json"
@@ -13,53 +11,50 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Bounds on what one call of a meta-tool asks for and says.
-const (
-	MaxQueries     = 10 // of a search
-	MaxSuggestions = 5  // of names near those that were not found
-)
+// What the JSON of tool calls says: the arguments of meta-tools, as models write them, and the
+// results of meta-tools.
 
-// A Request is the parsed arguments of a search.
-type Request struct {
-	Queries    []string
-	Namespace  string   // "" means all
-	Limit      int      // 0 means the default
-	Unreadable bool     // the arguments could not be read
-	StandIn    *StandIn // the call is no search; nil means that it is
+// searchRequest is the parsed arguments of a search.
+type searchRequest struct {
+	queries    []string
+	namespace  string // "" means all
+	limit      int    // 0 means the default
+	unreadable bool
+	stand      *standIn
 }
 
-// ReadRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
+// readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
 // in a JSON string, or a bare query; numbers as strings or floats; a query or a list of
 // queries, and further queries beside it. The first of the keys is the query's own; the rest are
 // accepted too.
-func ReadRequest(arguments string, keys ...string) Request {
+func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
 	}
 	value, ok := modeljson.Read(arguments)
 	if !ok {
-		return Request{Unreadable: true}
+		return searchRequest{unreadable: true}
 	}
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		queries, ok := modeljson.Texts(value, MaxQueries)
-		return Request{Queries: queries, Unreadable: !ok}
+		queries, ok := modeljson.Texts(value, maxQueries)
+		return searchRequest{queries: queries, unreadable: !ok}
 	}
 	if s := standInOf(object); s != nil {
-		return Request{StandIn: s}
+		return searchRequest{stand: s}
 	}
 	asked, further := modeljson.First(object, keys...), object["queries"]
-	queries, ok := modeljson.Texts(asked, MaxQueries)
-	more, moreOK := modeljson.Texts(further, MaxQueries)
+	queries, ok := modeljson.Texts(asked, maxQueries)
+	more, moreOK := modeljson.Texts(further, maxQueries)
 	if _, given := object[keys[0]]; asked == nil && further == nil && len(object) > 0 && !given {
 		ok = false // the arguments say something, but under no known key
 	}
 	namespace, _ := modeljson.First(object, "namespace", "server").(string)
-	return Request{
-		Queries:    together(queries, more),
-		Namespace:  naming.Cut(strings.TrimSpace(namespace), naming.MaxBytes),
-		Limit:      modeljson.Count(modeljson.First(object, "max_results", "limit", "maxResults")),
-		Unreadable: !ok || !moreOK && asked == nil,
+	return searchRequest{
+		queries:    together(queries, more),
+		namespace:  naming.Cut(strings.TrimSpace(namespace), naming.MaxBytes),
+		limit:      modeljson.Count(modeljson.First(object, "max_results", "limit", "maxResults")),
+		unreadable: !ok || !moreOK && asked == nil,
 	}
 }
 
@@ -78,18 +73,18 @@ func together(queries, more []string) []string {
 }
 
 // readAskedFor reads only the form that the tool's schema asks for.
-func readAskedFor(arguments string) (request Request, ok bool) {
+func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	var object struct {
 		Query      *string  `json:"query"`
 		Queries    []string `json:"queries"`
 		MaxResults int      `json:"max_results"`
 	}
 	if !modeljson.ReadExactly(arguments, &object) || object.Query == nil {
-		return Request{}, false
+		return searchRequest{}, false
 	}
-	queries := modeljson.TextsIn(*object.Query, MaxQueries)
-	more := object.Queries[:min(len(object.Queries), MaxQueries)]
-	return Request{Queries: together(queries, more), Limit: max(object.MaxResults, 0)}, true
+	queries := modeljson.TextsIn(*object.Query, maxQueries)
+	more := object.Queries[:min(len(object.Queries), maxQueries)]
+	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
 }
 
 // Bounds on a stand-in. A dynamic tool of the program may have a name that is longer than others.
@@ -98,7 +93,7 @@ const (
 	maxToolName     = 4 * naming.MaxBytes
 )
 
-func standInOf(object map[string]any) *StandIn {
+func standInOf(object map[string]any) *standIn {
 	unknown, isUnknown := object["unknown_tool"].(string)
 	unloaded, isUnloaded := object["unloaded_tool"].(string)
 	misused, isMisused := object["misused_tool"].(string)
@@ -107,11 +102,11 @@ func standInOf(object map[string]any) *StandIn {
 	}
 	// A model can write a stand-in too, of any length.
 	short := func(name string) string { return naming.Cut(name, naming.MaxBytes) }
-	s := &StandIn{UnknownTool: short(unknown), UnloadedTool: naming.Cut(unloaded, maxToolName), MisusedTool: naming.Cut(misused, maxToolName)}
+	s := &standIn{UnknownTool: short(unknown), UnloadedTool: naming.Cut(unloaded, maxToolName), MisusedTool: naming.Cut(misused, maxToolName)}
 	problem, _ := object["problem"].(string)
 	s.Problem = naming.Cut(problem, maxProblemBytes)
 	if list, ok := object["suggestions"].([]any); ok {
-		for _, element := range list[:min(len(list), MaxSuggestions)] {
+		for _, element := range list[:min(len(list), maxSuggestions)] {
 			if name, ok := element.(string); ok {
 				s.Suggestions = append(s.Suggestions, short(name))
 			}
@@ -120,9 +115,9 @@ func standInOf(object map[string]any) *StandIn {
 	return s
 }
 
-// A StandIn is the arguments of the call that replaces a call that cannot be run. It gives the
-// model a tool result: what to do instead.
-type StandIn struct {
+// standIn is the arguments of the call that replaces a call that cannot be run. It gives the
+// model a tool result: see intercept.go.
+type standIn struct {
 	UnknownTool  string   `json:"unknown_tool,omitempty"`
 	UnloadedTool string   `json:"unloaded_tool,omitempty"`
 	MisusedTool  string   `json:"misused_tool,omitempty"` // of a dispatched call
@@ -130,31 +125,31 @@ type StandIn struct {
 	Suggestions  []string `json:"suggestions,omitempty"`
 }
 
-func (s *StandIn) String() string { return Write(s) }
+func (s *standIn) String() string { return toJSON(s) }
 
-// A Dispatch is the parsed arguments of a call of call_tool.
-type Dispatch struct {
+// dispatch is the parsed arguments of a call of call_tool.
+type dispatch struct {
 	Name      string // "" means that the arguments could not be read
 	Arguments string // JSON; "{}" if there are none
 }
 
-// ReadDispatch reads the arguments of call_tool as leniently as those of a search. Arguments
+// readDispatch reads the arguments of call_tool as leniently as those of a search. Arguments
 // that follow the schema are passed on as the model wrote them.
-func ReadDispatch(arguments string) Dispatch {
+func readDispatch(arguments string) dispatch {
 	var exact struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
-		return Dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments)}
+		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments)}
 	}
 	value, ok := modeljson.Read(arguments)
 	object, isObject := value.(map[string]any)
 	if !ok || !isObject {
-		return Dispatch{}
+		return dispatch{}
 	}
 	name, _ := modeljson.First(object, "name", "tool_name", "tool").(string)
-	d := Dispatch{Name: strings.TrimSpace(name), Arguments: "{}"}
+	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}"}
 	switch given := modeljson.First(object, "arguments", "args", "parameters", "params", "input").(type) {
 	case nil:
 	case string:
@@ -162,39 +157,13 @@ func ReadDispatch(arguments string) Dispatch {
 			d.Arguments = modeljson.Unfence(given)
 		}
 	default:
-		d.Arguments = Write(given)
+		d.Arguments = toJSON(given)
 	}
 	return d
 }
 
-// ReadNames reads a list of tool names as leniently as the arguments of a search. It accepts a
-// single name instead of a list, and an object of search_tools' answer instead of a name.
-func ReadNames(arguments string) (names []string, ok bool) {
-	value, ok := modeljson.Read(arguments)
-	if object, isObject := value.(map[string]any); isObject {
-		_, asked := object["tool_names"]
-		value = modeljson.First(object, "tool_names", "tool_name", "names", "name", "tools", "tool")
-		ok = asked || value != nil || len(object) == 0
-	}
-	list, isList := value.([]any)
-	if !isList {
-		list = []any{value}
-	}
-	for _, element := range list {
-		if object, isObject := element.(map[string]any); isObject {
-			element = modeljson.First(object, "name")
-		}
-		if _, nested := element.([]any); nested {
-			continue
-		}
-		one, _ := modeljson.Texts(element, MaxQueries)
-		names = append(names, one...)
-	}
-	return names, ok && (len(names) > 0 || len(list) == 0 || value == nil)
-}
-
-// Write writes a value that always marshals. It escapes <, > and & as encoding/json does.
-func Write(v any) string {
+// toJSON writes a value that always marshals. It escapes <, > and & as encoding/json does.
+func toJSON(v any) string {
 	text, err := sonic.ConfigStd.MarshalToString(v)
 	if err != nil {
 		return "{}"
@@ -202,9 +171,9 @@ func Write(v any) string {
 	return text
 }
 
-// ReadResult calls yield with each name that the result of a meta-tool loads or unloads. It
+// readResult calls yield with each name that the result of a meta-tool loads or unloads. It
 // understands the results of every protocol.
-func ReadResult(text string, yield func(name string, unloads bool)) {
+func readResult(text string, yield func(name string, unloads bool)) {
 	// The last line of a ranked result is JSON; the rest is text.
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -251,34 +220,48 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Saying returns an answer with only a message.
-func Saying(message string) Answer { return Answer{Help: Help{Message: message}} }
+// saying returns an answer with only a message.
+func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
 
-// Help is the part that any answer may add: names that were not found, similar names, and what
+func answerOf(r *Result) searchAnswer {
+	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
+}
+
+// help is the part that any answer may add: names that were not found, similar names, and what
 // to do. Empty keys are left out.
-type Help struct {
+type help struct {
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 	Message     string   `json:"message,omitempty"`
 }
 
-// An Answer is the answer of tool_search by default.
-type Answer struct {
-	Matches []string `json:"matches"`
-	Help
+func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} }
 
-	Tool *Definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
+// searchAnswer is the answer of tool_search by default.
+type searchAnswer struct {
+	Matches []string `json:"matches"`
+	help
+
+	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
 }
 
-func (a Answer) String() string {
+func (a searchAnswer) String() string {
 	if a.Matches == nil {
 		a.Matches = []string{}
 	}
-	return Write(a)
+	return toJSON(a)
 }
 
-// A Definition is the part of a tool's definition that a model needs to call the tool.
-type Definition struct {
+func matchNames(matches []Match) []string {
+	names := make([]string, len(matches))
+	for i, m := range matches {
+		names[i] = m.Info.Name
+	}
+	return names
+}
+
+// definition is the part of a tool's definition that a model needs to call the tool.
+type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
