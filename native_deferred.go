@@ -11,9 +11,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
 
-// The modes in which the model or its provider searches.
+// The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
+// as its own search tool.
 
-// deferredMode gives the model the catalog as deferred tools, and tool_search as its own search tool.
+// deferredMode gives the model tool_search as its own search tool.
 type deferredMode struct {
 	onWire bool // the model is a chat model
 }
@@ -139,57 +140,3 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
 	}}}, nil
 }
-
-// referencesMode is for the Claude chat model: tool_search is an ordinary tool, and the adapter turns
-// native results into references. The middleware defers nothing.
-type referencesMode struct{}
-
-func (referencesMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, onWire: true}
-}
-
-func (referencesMode) lists(r *run, given lists, loaded *loadset.Set) lists {
-	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
-	return lists{remember(r, tools, loaded), foreignDeferred(r, given.deferred)}
-}
-
-// called changes nothing: a called tool is in the history or remembered.
-func (referencesMode) called(_ *run, given lists, _ []int) lists { return given }
-
-func (referencesMode) keeps(*run, *resultView, *callView) bool { return true }
-
-func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
-	return f.fresh(result)
-}
-
-// remember returns tools with the names of the loaded tools noted in the search tool's
-// definition.
-func remember(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
-	names := toJSON(r.namesOf(loaded.Docs))
-	for i, t := range tools {
-		if t == nil || t.Name != r.names.search {
-			continue
-		}
-		if noted := marks.Remembering(t, names); noted != t {
-			tools = slices.Clone(tools)
-			tools[i] = noted
-		}
-		break
-	}
-	return tools
-}
-
-// serverMode gives the model the catalog as deferred tools, and its provider searches. It is textMode
-// in all that concerns results. We do not see what the provider finds, so no policy for tools that are
-// not loaded applies.
-type serverMode struct{ textMode }
-
-func (serverMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, defers: true, server: true}
-}
-
-func (serverMode) lists(r *run, given lists, loaded *loadset.Set) lists {
-	return deferredLists(r, given, loaded)
-}
-
-func (serverMode) called(_ *run, given lists, _ []int) lists { return given }

@@ -1,0 +1,50 @@
+package toolsearch
+
+import (
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
+)
+
+// The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
+// tool, and the adapter turns native results into references. The middleware defers nothing.
+
+type referencesMode struct{}
+
+func (referencesMode) facts() modeFacts {
+	return modeFacts{modelSearches: true, onWire: true}
+}
+
+func (referencesMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
+	return lists{remember(r, tools, loaded), foreignDeferred(r, given.deferred)}
+}
+
+// called changes nothing: a called tool is in the history or remembered.
+func (referencesMode) called(_ *run, given lists, _ []int) lists { return given }
+
+func (referencesMode) keeps(*run, *resultView, *callView) bool { return true }
+
+func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+	return f.fresh(result)
+}
+
+// remember returns tools with the names of the loaded tools noted in the search tool's
+// definition.
+func remember(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
+	names := toJSON(r.namesOf(loaded.Docs))
+	for i, t := range tools {
+		if t == nil || t.Name != r.names.search {
+			continue
+		}
+		if noted := marks.Remembering(t, names); noted != t {
+			tools = slices.Clone(tools)
+			tools[i] = noted
+		}
+		break
+	}
+	return tools
+}

@@ -1,0 +1,20 @@
+package toolsearch
+
+import "github.com/eino-toolsearch/toolsearch/internal/loadset"
+
+// The mode of ProtocolNativeServer: the model gets the catalog as deferred tools, and its provider
+// searches.
+
+// serverMode is textMode in all that concerns results. We do not see what it finds, so no
+// policy for tools that are not loaded applies.
+type serverMode struct{ textMode }
+
+func (serverMode) facts() modeFacts {
+	return modeFacts{modelSearches: true, defers: true, server: true}
+}
+
+func (serverMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+	return deferredLists(r, given, loaded)
+}
+
+func (serverMode) called(_ *run, given lists, _ []int) lists { return given }
