@@ -15,9 +15,8 @@ type evalOutput struct {
 	Tools     int              `json:"tools"`
 	Queries   int              `json:"queries"`
 	Searchers []searcherOutput `json:"searchers"`
-	Short     []eval.Shortfall `json:"short,omitempty"`     // metrics below what was asked for
-	Misses    []eval.Miss      `json:"misses,omitempty"`    // the queries to blame
-	Languages []languageOutput `json:"languages,omitempty"` // whether the encoder knows them
+	Short     []eval.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []eval.Miss      `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
 	Difference map[string]eval.Difference `json:"difference,omitempty"`
 }
@@ -76,10 +75,6 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if err := c.embedQueries(ctx, texts(queries)); err != nil {
 		return failed, err
 	}
-	languages, err := c.languages(ctx, tools, queries)
-	if err != nil {
-		return failed, err
-	}
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
@@ -119,15 +114,13 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	}
 	if c.json {
 		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
-		output.Short, output.Misses, output.Languages = verdict.Short, verdict.Misses, languages
+		output.Short, output.Misses = verdict.Short, verdict.Misses
 		for i := range names {
 			output.Searchers[i].Misses = misplaced[i]
 		}
 		return code, c.printJSON(output)
 	}
-	fmt.Fprintf(c.out, "tools: %d, queries: %d\n", len(tools.Tools), len(queries))
-	c.printLanguages(languages)
-	fmt.Fprintln(c.out)
+	fmt.Fprintf(c.out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
 	if err := c.printEval(names, reports, comparison); err != nil {
 		return failed, err
 	}

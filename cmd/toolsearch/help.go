@@ -127,9 +127,6 @@ minus first, with a "*" where the interval excludes zero.
 QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
 "max_rank"} a line. max_rank is the rank that the query's tools must reach.
 
-With -embed, it also tests whether the encoder knows the languages of the queries and
-tools (en, zh, ja, ko, de, fr, es, ru), by some short texts of its own.
-
 Flags:
 
 	-searcher NAME   the searcher (keyword); NAME,NAME compares two
