@@ -21,8 +21,13 @@ func (x *bm25) Explain(ctx context.Context, q Query, doc int) (Explanation, erro
 	if !isHere {
 		return Explanation{}, ctx.Err()
 	}
-	s := x.scratch.Get().(*bm25Scratch)
-	defer x.scratch.Put(s)
+	s := x.take()
+	e, err := s.explain(ctx, x, q, doc)
+	x.scratch.Put(s)
+	return e, err
+}
+
+func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (Explanation, error) {
 	if err := s.score(ctx, x, q); err != nil {
 		return Explanation{}, err
 	}

@@ -99,8 +99,7 @@ func (s *bm25Scratch) tier(x *bm25, doc int32) (best byname.Tier) {
 }
 
 func (x *bm25) named(q Query) (named []bm25Named) {
-	s := x.scratch.Get().(*bm25Scratch)
-	defer x.scratch.Put(s)
+	s := x.take()
 	s.read(x, q)
 	for i, may := range s.query.candidates {
 		if i > 0 && s.query.candidates[i-1].doc == may.doc {
@@ -110,6 +109,7 @@ func (x *bm25) named(q Query) (named []bm25Named) {
 			named = append(named, bm25Named{int32(documentAt(x.docOf, int(may.doc))), tier})
 		}
 	}
+	x.scratch.Put(s)
 	return named
 }
 

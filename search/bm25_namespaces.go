@@ -35,7 +35,7 @@ import (
 const namespaceWeight = 0.5
 
 // Evidence by other tools. A task over many servers speaks of what a server does in more words than
-// any of its tools has. So in a query of more than evidenceLength terms, a tool gets
+// any of its tools has. So in a query of more than evidenceLength words, a tool gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
 //
@@ -54,7 +54,7 @@ const namespaceWeight = 0.5
 // in the mean gains the tasks more (+2.9 of recall at 10), but favours servers of few tools.
 const (
 	evidenceShare  = 0.1
-	evidenceLength = 20 // terms of a query; a longer query is a task
+	evidenceLength = 20 // words of a query; a longer query is a task
 )
 
 // bm25Namespaces are the namespaces of an index.

@@ -85,8 +85,7 @@ func (x *bm25) holdsWords() bool {
 }
 
 func (x *bm25) holdingWord(word string) docset.Set {
-	s := x.scratch.Get().(*bm25Scratch)
-	defer x.scratch.Put(s)
+	s := x.take()
 	s.forget()
 	s.spare = s.analyzer.Append(s.spare[:0], word)
 	var all docset.Set
@@ -103,6 +102,7 @@ func (x *bm25) holdingWord(word string) docset.Set {
 			all.Intersect(having)
 		}
 	}
+	x.scratch.Put(s)
 	return all
 }
 
@@ -244,7 +244,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, w := range wholes { // of stop words only
 		s.addWhole(x, w.Term, w.From)
 	}
-	s.addMeanings(x, (analysis.MaxParts+2)*len(s.texts))
+	s.addMeanings(x, (analysis.MaxParts+2)*len(s.texts)+1) // after the group of a whole of stop words at the end
 	s.readSentences()
 	for i := 1; i < len(s.texts); i++ {
 		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {

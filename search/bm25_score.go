@@ -52,14 +52,23 @@ type bm25Scratch struct {
 	meant       int32         // groups of meanings
 }
 
+// take returns a scratch. A search puts it back where it ends, and not by defer: what a panic leaves
+// behind must not be used again.
+func (x *bm25) take() *bm25Scratch { return x.scratch.Get().(*bm25Scratch) }
+
 type bm25Cell struct {
 	tick         uint32 // the group that last scored this tool; a tick after the last group if it is a candidate
 	score, share float32
 }
 
 func (x *bm25) Search(ctx context.Context, q Query) (Hits, error) {
-	s := x.scratch.Get().(*bm25Scratch)
-	defer x.scratch.Put(s)
+	s := x.take()
+	hits, err := s.search(ctx, x, q)
+	x.scratch.Put(s)
+	return hits, err
+}
+
+func (s *bm25Scratch) search(ctx context.Context, x *bm25, q Query) (Hits, error) {
 	if err := s.score(ctx, x, q); err != nil {
 		return Hits{}, err
 	}
@@ -145,7 +154,7 @@ func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (lifts, error)
 // evidence returns the sum of the scores of each namespace's tools, or nil if they are no evidence.
 func (s *bm25Scratch) evidence(x *bm25) []float64 {
 	n := x.namespaces
-	if n == nil || len(n.tools) == 1 || len(s.texts) <= evidenceLength {
+	if n == nil || len(n.tools) == 1 || !s.isLong() {
 		return nil
 	}
 	sums := make([]float64, len(n.tools))
@@ -158,19 +167,34 @@ func (s *bm25Scratch) evidence(x *bm25) []float64 {
 	return sums
 }
 
+// isLong reports whether the query has more than evidenceLength words. Two Chinese characters are a
+// word, and their pairs are none.
+func (s *bm25Scratch) isLong() bool {
+	halves := 0
+	for _, n := range s.texts {
+		switch s.words[n].script {
+		case alphabetic:
+			halves += 2
+		case ideographic:
+			halves++
+		}
+	}
+	return halves > 2*evidenceLength
+}
+
 // eachSum calls f with every document that has a term of the query, and with what the terms score
 // in it.
 func (x *bm25) eachSum(ctx context.Context, q Query, f func(doc int32, sum float64)) error {
-	s := x.scratch.Get().(*bm25Scratch)
-	defer x.scratch.Put(s)
-	if err := s.score(ctx, x, q); err != nil {
-		return err
+	s := x.take()
+	err := s.score(ctx, x, q)
+	if err == nil {
+		for _, doc := range s.touched {
+			sum, _ := s.sums(x, doc)
+			f(doc, sum)
+		}
 	}
-	for _, doc := range s.touched {
-		sum, _ := s.sums(x, doc)
-		f(doc, sum)
-	}
-	return nil
+	x.scratch.Put(s)
+	return err
 }
 
 // begin starts a query of that many groups. It resets the ticks if they could overflow

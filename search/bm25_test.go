@@ -644,6 +644,24 @@ func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
 	assert.NotContains(t, e.String(), "other tools", "a catalog of one namespace")
 }
 
+// Two Chinese characters are a word of a request, so a sentence of some twenty is short.
+func TestBM25ChineseRequestsMayBeLong(t *testing.T) {
+	of := func(namespace, name, text string) search.Document {
+		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}}
+	}
+	s := bm25Catalog(t, search.BM25Options{},
+		of("sky", "get_forecast", "查询天气预报"), of("sky", "get_wind", "查询北京的风力"),
+		of("post", "send_mail", "发送邮件"), of("post", "list_mail", "查询邮件"))
+	for text, isLong := range map[string]bool{
+		"帮我查询明天北京市的天气预报": false,
+		"帮我查询明天北京市的天气预报，还要查询北京的风力，然后把结果整理成一份表格，发送邮件给市场部的所有同事，并且提醒他们下周一之前回复会议时间": true,
+	} {
+		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(text), 0)
+		require.NoError(t, err)
+		assert.Equal(t, isLong, strings.Contains(e.String(), "other tools of"), text)
+	}
+}
+
 // A query that fits the description of a namespace lifts its tools, the more the fewer they are,
 // although no tool has its words. A tool that has them itself comes first.
 func TestBM25ReadsNamespaces(t *testing.T) {

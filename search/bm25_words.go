@@ -239,7 +239,7 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 		for at := 0; at < len(run); {
 			length, number := words.Cut(run[at:])
 			if number != noTerm && words.English[number] != "" && !words.AsksForAmount(run, at, before) {
-				s.addMeaningsOf(x, run[at:at+length], number, weight, len(s.ends))
+				s.addMeaningsOf(x, run[at:at+length], noTerm, number, weight, len(s.ends))
 				before = number
 			}
 			at += length
@@ -252,7 +252,7 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 func (s *bm25Scratch) readOwn(x *bm25) {
 	read := func(n int32, sentence int) {
 		if number, known := x.lexicon.Meanings().Numbers[s.analyzer.Terms[n]]; known && s.words[n].script == alphabetic {
-			s.addMeaningsOf(x, s.analyzer.Terms[n], number, s.weightOf(n), sentence)
+			s.addMeaningsOf(x, s.analyzer.Terms[n], n, number, s.weightOf(n), sentence)
 		}
 	}
 	sentence := 0
@@ -269,14 +269,15 @@ func (s *bm25Scratch) readOwn(x *bm25) {
 	}
 }
 
-// addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon.
-func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, number int32, weight float64, sentence int) {
+// addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon. n is the
+// word's number in the analyzer, or noTerm if the word is Chinese.
+func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, n, number int32, weight float64, sentence int) {
 	if s.meaningsOf == nil {
 		s.meaningsOf = make([]*bm25Meanings, len(x.lexicon.Meanings().English))
 	}
 	meanings := s.meaningsOf[number]
 	if meanings == nil {
-		meanings = s.readMeanings(x, word, number)
+		meanings = s.readMeanings(x, word, n, number)
 		s.meaningsOf[number] = meanings
 	}
 	for _, m := range meanings.terms {
@@ -295,11 +296,13 @@ type bm25Meanings struct {
 	groups int
 }
 
-func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Meanings {
+func (s *bm25Scratch) readMeanings(x *bm25, word string, n, number int32) *bm25Meanings {
 	of := new(bm25Meanings)
-	class, _ := analysis.ClassAt(word, 0)
-	from, weight := s.analyzer.Number(word, class), 1.0
-	if class == analysis.Ideograph && x.hasIdeographs && s.holdsAll(x, word) || class != analysis.Ideograph && s.id(x, from) != noTerm {
+	isChinese, from, weight := n == noTerm, n, 1.0
+	if isChinese {
+		from = s.analyzer.Number(word, analysis.Ideograph)
+	}
+	if isChinese && x.hasIdeographs && s.holdsAll(x, word) || !isChinese && s.id(x, n) != noTerm {
 		weight = bilingualWeight
 	}
 	words, rank := x.lexicon.Meanings(), 0
@@ -331,7 +334,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, number int32) *bm25Mean
 		}
 		rank++
 	}
-	if class == analysis.Ideograph && x.isIdeographic {
+	if isChinese && x.isIdeographic {
 		s.appendSameMeaning(of, x, words.English[number], bm25Term{weight: weight * sameMeaning, from: from, reason: synonymous, line: int32(words.Lines[number])})
 	}
 	slices.SortFunc(of.terms, func(a, b bm25Term) int {

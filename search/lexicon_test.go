@@ -33,6 +33,30 @@ func TestLexiconMeaningsAsWritten(t *testing.T) {
 	}
 }
 
+// A word of an own lexicon may have a stem that is a stop word: the stem of "ids" is "id".
+func TestLexiconOwnStopWord(t *testing.T) {
+	lexicon, err := search.ParseLexicon("== meanings\nids\tidentifier\nneeds\trequirement\n")
+	require.NoError(t, err)
+	s := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, doc("list_users", "Lists the users"), doc("find_identifier", "Finds an identifier"))
+	q := search.ParseQuery("list user IDs and needs")
+	assert.ElementsMatch(t, []int{0, 1}, bestOf(t, s, q))
+	e, err := s.(search.Explainer).Explain(t.Context(), q, 1)
+	require.NoError(t, err)
+	assert.Contains(t, e.String(), "in the lexicon for")
+}
+
+// A Chinese word counts before an English name of stop words as it does after it.
+func TestBM25ChineseBeforeAName(t *testing.T) {
+	s := bm25Catalog(t, search.BM25Options{}, doc("whoami", "Query the account."), doc("other", "Other things."))
+	scoreOf := func(text string) float64 {
+		hits, err := find(t.Context(), s, search.ParseQuery(text))
+		require.NoError(t, err)
+		require.NotEmpty(t, hits, text)
+		return hits[0].Score
+	}
+	assert.InDelta(t, scoreOf("whoAmI 查询"), scoreOf("查询 whoAmI"), 1e-6)
+}
+
 // A company's own words find its tools, and the explanation names the line.
 func TestLexiconOwn(t *testing.T) {
 	docs := []search.Document{
