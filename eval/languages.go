@@ -82,9 +82,9 @@ func (k LanguageKnown) String() string {
 	case !k.KnowsOwn() && !k.KnowsEnglish():
 		knows = "does not know " + k.Name
 	case !k.KnowsEnglish():
-		knows += ", but finds no tools in English by it"
+		knows += ", but does not match it with English"
 	case !k.KnowsOwn():
-		knows += ", but finds tools in English alone by it"
+		knows = "matches " + k.Name + " with English, but not with " + k.Name
 	}
 	finds := "finds its tool"
 	if k.Own != 1 {
@@ -99,14 +99,15 @@ func (k LanguageKnown) String() string {
 
 // Languages tests which languages an encoder knows: English, Chinese, Japanese, Korean, German,
 // French, Spanish and Russian, in this order. An encoder that does not know the language of the
-// queries adds no meaning to a search.Hybrid: take a weight of 0.3 for it, leave it out, or take an
-// encoder that knows more languages. docs/searchers.md has the numbers.
+// queries adds no meaning to a search.Hybrid. If most queries are in such languages, take a weight of
+// 0.3 for it, leave it out, or take an encoder that knows more languages. docs/searchers.md has the
+// numbers.
 //
 // tags choose languages: "en", "zh", "ja", "ko", "de", "fr", "es", "ru". None means all. An unknown
 // tag is an error.
 //
-// The embedder gets 32 short texts for each language, and 16 in English, at most 10 in a call and 4
-// calls at the same time. Languages fails as search.Embedding does, if the embedder fails or panics
+// The embedder gets 32 short texts for each language, and 16 more in English if English is not among
+// them, at most 10 in a call and 4 calls at the same time. Languages fails as search.Embedding does, if the embedder fails or panics
 // or returns unusable vectors. It waits for the embedder as long as ctx allows. When ctx is done, it
 // returns ctx's error. The same vectors give the same answer.
 func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]LanguageKnown, error) {

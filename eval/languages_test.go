@@ -188,8 +188,8 @@ func TestLanguageInALine(t *testing.T) {
 	}{
 		{LanguageKnown{"zh", "Chinese", 16, 1, 0}, "does not know Chinese (of 16 requests, 1 finds its tool in Chinese and 0 in English; a guess finds 1)"},
 		{LanguageKnown{"de", "German", 16, 5, 5}, "does not know German (of 16 requests, 5 find their tool in German and 5 in English; a guess finds 1)"},
-		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but finds no tools in English by it (of 16 requests, 6 find their tool in Chinese and 5 in English; a guess finds 1)"},
-		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "knows Chinese, but finds tools in English alone by it (of 16 requests, 5 find their tool in Chinese and 6 in English; a guess finds 1)"},
+		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but does not match it with English (of 16 requests, 6 find their tool in Chinese and 5 in English; a guess finds 1)"},
+		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "matches Chinese with English, but not with Chinese (of 16 requests, 5 find their tool in Chinese and 6 in English; a guess finds 1)"},
 		{LanguageKnown{"ru", "Russian", 16, 16, 16}, "knows Russian (of 16 requests, 16 find their tool in Russian and 16 in English; a guess finds 1)"},
 		{LanguageKnown{"en", "English", 16, 2, 2}, "does not know English (of 16 requests, 2 find their tool in English; a guess finds 1)"},
 	} {
