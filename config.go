@@ -315,8 +315,8 @@ const (
 type Language int
 
 const (
-	English Language = iota
-	Chinese
+	English Language = iota // the default
+	Chinese                 // simplified
 )
 
 // UnloadedPolicy says what happens to a call of a dynamic tool that is not loaded.

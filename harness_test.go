@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"math/bits"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -18,19 +16,13 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // A scripted model plays conversations through a real agent, in every way that an agent can be
 // run. A test compares what the model saw and what the caller got.
 
-// A Source that answers at once may be late all the same on a busy machine, which no test but that
-// of late Sources is about.
-func TestMain(m *testing.M) {
-	toolsource.Grace = time.Minute
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testtools.RunPatiently(m) }
 
 type (
 	message = toolsearchtest.Message

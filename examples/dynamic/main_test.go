@@ -1,19 +1,12 @@
 package main
 
 import (
-	"os"
 	"testing"
-	"time"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
-// A Source that answers at once may be late all the same on a busy machine, which this example is not
-// about.
-func TestMain(m *testing.M) {
-	toolsource.Grace = time.Minute
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testtools.RunPatiently(m) }
 
 func Example() {
 	main()

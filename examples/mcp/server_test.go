@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // silentServer is the variable that turns the test binary into a server that never answers.
@@ -31,10 +31,7 @@ func TestMain(m *testing.M) {
 		serveDying(file)
 		return
 	}
-	// A server that answers at once may be late all the same on a busy machine, which no test here is
-	// about.
-	toolsource.Grace = time.Minute
-	os.Exit(m.Run())
+	testtools.RunPatiently(m)
 }
 
 // speechTime is how long the silent server has to start and to write its line to standard error, on a

@@ -12,6 +12,7 @@ type Set []uint64
 // New returns an empty set for docs documents.
 func New(docs int) Set { return make(Set, (docs+63)/64) }
 
+// Has reports whether the set has a document, which is below the number given to New.
 func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
 
 // Add adds the document and reports whether it was new.

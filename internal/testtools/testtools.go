@@ -1,5 +1,5 @@
-// Package testtools has the tools that tests of several packages search among, and Eino's own
-// search to compare with.
+// Package testtools has what tests of several packages share: the tools that they search among, Eino's
+// own search to compare with, and clocks for machines that are slow.
 package testtools
 
 import (
@@ -23,10 +23,13 @@ import (
 // Oracle is Eino's own tool_search.
 type Oracle struct{ tool.InvokableTool }
 
+// InfoOnly is a tool that has a definition and cannot be called.
 type InfoOnly struct{ Of *schema.ToolInfo }
 
+// Info implements tool.BaseTool.
 func (t InfoOnly) Info(context.Context) (*schema.ToolInfo, error) { return t.Of, nil }
 
+// NewOracle returns Eino's tool_search over the tools.
 func NewOracle(t testing.TB, infos []*schema.ToolInfo) Oracle {
 	t.Helper()
 	tools := make([]tool.BaseTool, len(infos))
@@ -40,6 +43,7 @@ func NewOracle(t testing.TB, infos []*schema.ToolInfo) Oracle {
 	return Oracle{runCtx.Tools[0].(tool.InvokableTool)}
 }
 
+// Search returns the names that the oracle finds, in its order.
 func (o Oracle) Search(t testing.TB, query string, limit int) []string {
 	t.Helper()
 	arguments, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
@@ -51,6 +55,7 @@ func (o Oracle) Search(t testing.TB, query string, limit int) []string {
 	return answer.Matches
 }
 
+// MatchNames returns the names of what was found, the best first.
 func MatchNames(result *toolsearch.Result) []string {
 	var names []string
 	for _, m := range result.Matches {
@@ -60,12 +65,14 @@ func MatchNames(result *toolsearch.Result) []string {
 }
 
 var (
+	// Words are pieces of names, descriptions and queries, some of them odd.
 	Words = strings.Fields(`create get list delete update send search issue issues message file files user users pull
 		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2 e.g. and/or "quoted" (see)`)
 	services = []string{"github", "slack", "Jira", "my-server", "a.b", "日历"}
 	blanks   = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
 )
 
+// Pick returns one of a list at random.
 func Pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
 
 func randomName(random *rand.Rand) string {
@@ -88,6 +95,7 @@ func randomName(random *rand.Rand) string {
 	}
 }
 
+// RandomCatalog returns tools whose names and descriptions share pieces, so that queries find several.
 func RandomCatalog(random *rand.Rand, size int) []*schema.ToolInfo {
 	var infos []*schema.ToolInfo
 	taken := map[string]bool{"tool_search": true}
@@ -113,6 +121,7 @@ func RandomCatalog(random *rand.Rand, size int) []*schema.ToolInfo {
 	return infos
 }
 
+// RandomQuery returns a query that may find some of the tools.
 func RandomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
 	var words []string
 	for range 1 + random.IntN(5) {
@@ -172,8 +181,10 @@ func BenchCatalog(size int) []*schema.ToolInfo {
 // PlainTool is an invokable tool that answers with its name.
 type PlainTool struct{ Of *schema.ToolInfo }
 
+// Info implements tool.BaseTool.
 func (p *PlainTool) Info(context.Context) (*schema.ToolInfo, error) { return p.Of, nil }
 
+// InvokableRun implements tool.InvokableTool.
 func (p *PlainTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
 	return p.Of.Name, nil
 }
@@ -200,8 +211,10 @@ func EchoTools(specs ...string) []tool.BaseTool {
 	return tools
 }
 
+// EchoTool is an invokable tool that answers with its name and its arguments.
 type EchoTool struct{ PlainTool }
 
+// InvokableRun implements tool.InvokableTool.
 func (e *EchoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
 	return fmt.Sprintf("%s ran with %s", e.Of.Name, arguments), nil
 }
@@ -223,6 +236,7 @@ type Canned struct {
 	During  func() // called by Search; may be nil
 }
 
+// Search implements search.Searcher.
 func (c Canned) Search(context.Context, search.Query) (search.Hits, error) {
 	if c.During != nil {
 		c.During()
@@ -230,6 +244,7 @@ func (c Canned) Search(context.Context, search.Query) (search.Hits, error) {
 	return search.Hits{Hits: c.Hits, Partial: c.Partial}, c.Err
 }
 
+// Index is a search.Indexer of the Searcher itself.
 func (c Canned) Index(context.Context, []search.Document) (search.Searcher, error) {
 	return c, nil
 }

@@ -40,6 +40,7 @@ type Error struct {
 	At     int    // where the parser stopped, if that is beyond Offset
 }
 
+// Error implements error.
 func (e *Error) Error() string { return e.Text }
 
 func wrong(offset int, format string, args ...any) error {
