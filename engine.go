@@ -317,14 +317,17 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		doc, dynamic := r.scope.byName[name]
 		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
+	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	if !r.mode.facts().modelSearches {
 		r.reminder.ensure(t)
-		fitResults(r, t, options, nil)
+		if t.native {
+			fitResults(r, t, given, nil)
+			t.takeFitted()
+		}
 		mendCalls(t, isTool)
 		return opts
 	}
 	// The model could not reach a deferred tool whose search result was removed.
-	given := lists{options.Tools, options.DeferredTools}
 	loaded, err := r.derive(ctx, t, given, true)
 	if err != nil {
 		return opts
@@ -333,7 +336,10 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	options.Tools, options.DeferredTools = given.tools, given.deferred
 	r.notebook.SetOrdinary(toolNames(given.tools))
 	r.reminder.ensure(t)
-	fitResults(r, t, options, loaded)
+	if !r.mode.facts().onWire && t.native {
+		fitResults(r, t, given, loaded)
+	}
+	t.takeFitted()
 	mendCalls(t, isTool)
 	return append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 }

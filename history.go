@@ -159,6 +159,47 @@ func (n *metaNames) fits(name string, c *callView) bool {
 	return name == "" || name == asked || n.answers(name) || n.dispatches(asked)
 }
 
+// fittedResult is a result of a loader in the form that the model takes.
+type fittedResult struct {
+	answer *answer
+	result resultView
+}
+
+// fitResults notes what fit makes of the results of loaders, if it changes them.
+func (t *transcript) fitResults(isLoader func(name string) bool, fit func(result resultView, call *callView) (fitted resultView, changed bool)) {
+	for i := range t.answers {
+		a := &t.answers[i]
+		result := t.result(a)
+		name := result.name
+		if name == "" && a.call != nil { // without a call, called is only a guess
+			name = a.called
+		}
+		if !isLoader(name) && (result.name != "" || !result.native) {
+			continue
+		}
+		if fitted, changed := fit(*result, a.call); changed {
+			t.fitted = append(t.fitted, fittedResult{a, fitted})
+		}
+	}
+}
+
+// takeFitted puts the fitted results into the history. A call marked as a native search loses its
+// mark when its result is no longer native.
+func (t *transcript) takeFitted() {
+	for _, f := range t.fitted {
+		f.result.replaced = true
+		*t.result(f.answer) = f.result
+		t.views[f.answer.view].edited = true
+		if call := f.answer.call; isMarkedSearch(call) && !f.result.native {
+			call.dropMark = true
+			t.views[f.answer.caller].edited = true
+		}
+	}
+}
+
+// isMarkedSearch reports whether the adapter marked the call as a native search.
+func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
+
 // effect is the documents that the result of a meta-tool loads and unloads.
 type effect struct{ loads, unloads []int }
 

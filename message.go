@@ -180,6 +180,7 @@ type transcript struct {
 	answers  []answer
 	misnamed bool // there are stand-ins, or results whose name differs from their call's
 	native   bool // there are native results
+	fitted   []fittedResult
 	marks    landmarks
 }
 
@@ -219,7 +220,7 @@ func (t *transcript) release() {
 	if cap(t.views) > maxPooledViews {
 		return
 	}
-	t.inserted, t.rounds, t.answers, t.misnamed, t.native = nil, t.rounds[:0], t.answers[:0], false, false
+	t.inserted, t.rounds, t.answers, t.misnamed, t.native, t.fitted = nil, t.rounds[:0], t.answers[:0], false, false, t.fitted[:0]
 	transcripts.Put(t)
 }
 

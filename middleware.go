@@ -78,7 +78,7 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	m.engine.yieldToLater(ctx, r, everyTool(mc))
 	t := read(m.codec, state.Messages, &r.names, &r.reminder)
 	defer t.release()
-	given, err := m.engine.beforeModel(ctx, r, t, lists{state.ToolInfos, state.DeferredToolInfos})
+	given, err := m.engine.beforeModel(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 	if err != nil {
 		return ctx, nil, err
 	}
@@ -101,7 +101,7 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	last := len(state.Messages) - 1
 	t := read(m.codec, state.Messages[last:], &r.names, &r.reminder)
 	defer t.release()
-	given := m.engine.afterModel(ctx, r, &t.views[0], lists{state.ToolInfos, state.DeferredToolInfos}, everyTool(mc))
+	given := m.engine.afterModel(ctx, r, &t.views[0], lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos}, everyTool(mc))
 	next := *state
 	next.ToolInfos, next.DeferredToolInfos = given.tools, given.deferred
 	if t.views[0].edited {
@@ -130,7 +130,7 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	}
 	t := read(m.codec, state.Messages, &r.names, &r.reminder)
 	defer t.release()
-	return ctx, m.engine.end(ctx, r, t, lists{state.ToolInfos, state.DeferredToolInfos})
+	return ctx, m.engine.end(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 }
 
 // WrapModel has the last word on the model's input: a later middleware, such as
@@ -272,13 +272,14 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{}, nil)
 	defer t.release()
-	t.rewriteResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+	t.fitResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
 		}
 		found = append(found, r.found...)
 		return r.asText(r.found), true
 	})
+	t.takeFitted()
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts

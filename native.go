@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"slices"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -30,6 +29,7 @@ import (
 type lists struct {
 	tools    []*schema.ToolInfo // the ordinary tool list
 	deferred []*schema.ToolInfo // the tools that the model searches by itself
+	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or nobody knows yet
 }
 
 // mode is a way to give the catalog to the model.
@@ -60,82 +60,41 @@ type modeFacts struct {
 	server        bool // the provider searches, and we do not see what it finds
 }
 
-// isMarkedSearch reports whether the adapter marked the call as a native search.
-func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }
-
 // fitter puts search results into the form that a model takes.
 type fitter struct {
 	run         *run
 	loaded      *loadset.Set
 	given       map[string]bool // names of the tools whose definitions the model has
 	otherSearch string          // the name of another middleware's native search tool
+	shown       docset.Set      // the tools that native results will show
 }
 
-// fitResults puts the results of the search tool into the form that the model takes. given are
-// the options of the model call.
-func fitResults(r *run, t *transcript, given *model.Options, loaded *loadset.Set) {
-	if !t.native && !r.mode.facts().onWire {
-		return
+// fitResults works out the form in which the model takes the results of loaders, and returns the
+// catalog's tools that native results show in that form. The results themselves change with
+// transcript.takeFitted.
+func fitResults(r *run, t *transcript, given lists, loaded *loadset.Set) docset.Set {
+	n := len(r.scope.docs)
+	if r.hidesNone { // the ordinary list has all tools
+		loaded = loadset.New(n)
 	}
-	f := &fitter{run: r, loaded: loaded, given: nameSet(toolNames(given.Tools))}
-	if search := given.ToolSearchTool; search != nil && search.Name != r.names.search {
-		f.otherSearch = search.Name
+	f := &fitter{run: r, loaded: loaded, given: ordinaryNames(r, given.tools), shown: docset.New(n)}
+	if given.search != nil && given.search.Name != r.names.search {
+		f.otherSearch = given.search.Name
 	}
-	t.rewriteResults(r.names.isLoaderName, f.fit)
+	t.fitResults(r.names.isLoaderName, f.fit)
+	return f.shown
 }
 
-// foundOnWire returns the loaded tools that native results will show to the model once
-// fitResults has run. tools is the model's tool list.
-func foundOnWire(r *run, t *transcript, tools []*schema.ToolInfo, loaded *loadset.Set) docset.Set {
-	shown := docset.New(len(r.scope.docs))
-	f := &fitter{run: r, loaded: loaded, given: make(map[string]bool)}
+// ordinaryNames returns the names of our tools that are in the ordinary list whatever results show:
+// those that are in it already, and those of AlwaysLoaded.
+func ordinaryNames(r *run, tools []*schema.ToolInfo) map[string]bool {
+	names := nameSet(r.namesOf(r.always))
 	for _, t := range tools {
 		if marks.IsLoaded(t, r.names.search) {
-			f.given[t.Name] = true
+			names[t.Name] = true
 		}
 	}
-	t.eachResult(r.names.isLoaderName, func(result *resultView, a *answer) {
-		fitted, _ := f.fit(*result, a.call)
-		for _, t := range fitted.found {
-			if doc, ok := r.scope.byName[t.Name]; ok && fitted.native {
-				shown.Add(doc)
-			}
-		}
-	})
-	return shown
-}
-
-// eachResult calls yield for the first part of every result of a loader.
-func (t *transcript) eachResult(isLoader func(name string) bool, yield func(result *resultView, a *answer)) {
-	for i := range t.answers {
-		a := &t.answers[i]
-		result := t.result(a)
-		name := result.name
-		if name == "" && a.call != nil { // without a call, called is only a guess
-			name = a.called
-		}
-		if isLoader(name) || result.name == "" && result.native {
-			yield(result, a)
-		}
-	}
-}
-
-// rewriteResults replaces the results of loaders that fit changes. A call marked as a native
-// search loses its mark when its result is no longer native.
-func (t *transcript) rewriteResults(isLoader func(name string) bool, fit func(result resultView, call *callView) (resultView, bool)) {
-	t.eachResult(isLoader, func(result *resultView, a *answer) {
-		fitted, changed := fit(*result, a.call)
-		if !changed {
-			return
-		}
-		fitted.replaced = true
-		*result = fitted
-		t.views[a.view].edited = true
-		if isMarkedSearch(a.call) && !fitted.native {
-			a.call.dropMark = true
-			t.views[a.caller].edited = true
-		}
-	})
+	return names
 }
 
 // fit returns a result in the form the model takes. Results of other middlewares stay.
@@ -182,8 +141,9 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	permitted := f.permitted(found)
 	var fresh []*schema.ToolInfo
 	for _, t := range permitted {
-		if !f.given[t.Name] && f.loaded.Has(c.byName[t.Name]) {
+		if doc := c.byName[t.Name]; !f.given[t.Name] && f.loaded.Has(doc) {
 			f.given[t.Name] = true
+			f.shown.Add(doc)
 			fresh = append(fresh, t)
 		}
 	}
@@ -228,7 +188,7 @@ type textMode struct {
 func (m textMode) facts() modeFacts { return modeFacts{constantList: m.constantList} }
 
 func (textMode) lists(r *run, given lists, loaded *loadset.Set) lists {
-	return lists{visible(r, given.tools, loaded), foreignDeferred(r, given.deferred)}
+	return lists{tools: visible(r, given.tools, loaded), deferred: foreignDeferred(r, given.deferred)}
 }
 
 // called adds the tools to the list, since the call may be gone from the history before the

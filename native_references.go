@@ -20,7 +20,7 @@ func (referencesMode) facts() modeFacts {
 
 func (referencesMode) lists(r *run, given lists, loaded *loadset.Set) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
-	return lists{remember(r, tools, loaded), foreignDeferred(r, given.deferred)}
+	return lists{tools: remember(r, tools, loaded), deferred: foreignDeferred(r, given.deferred)}
 }
 
 // called changes nothing: a called tool is in the history or remembered.

@@ -61,6 +61,25 @@ func (r *run) calledBy(v *view) (docs []int) {
 	return docs
 }
 
+// docsNamed returns the documents of names. It skips names that the catalog does not have.
+func (r *run) docsNamed(names []string) (docs []int) {
+	for _, name := range names {
+		if doc, ok := r.scope.byName[name]; ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// namesOf returns the names of documents.
+func (r *run) namesOf(docs []int) []string {
+	names := make([]string, len(docs))
+	for i, doc := range docs {
+		names[i] = r.scope.docs[doc].Name
+	}
+	return names
+}
+
 // isAlways reports whether AlwaysLoaded has the document.
 func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 

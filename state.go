@@ -68,11 +68,11 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 		s.Use(docs...)
 	}
 	if r.mode.facts().onWire {
-		s.ByResult = foundOnWire(r, t, given.tools, s)
+		s.ByResult = fitResults(r, t, given, s)
 	}
 	r.restrict(s, limit, busy)
 	if isLastWord && r.config.MaxLoaded > 0 { // the history must not reload evicted tools
-		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) })
+		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) || r.isAlways(doc) })
 	}
 	return s, nil
 }
@@ -217,24 +217,6 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 		}
 	}
 	return docs
-}
-
-// docsNamed returns the documents of names. It skips names that the catalog does not have.
-func (r *run) docsNamed(names []string) (docs []int) {
-	for _, name := range names {
-		if doc, ok := r.scope.byName[name]; ok {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
-}
-
-func (r *run) namesOf(docs []int) []string {
-	names := make([]string, len(docs))
-	for i, doc := range docs {
-		names[i] = r.scope.docs[doc].Name
-	}
-	return names
 }
 
 // inList returns the loaded tools that belong in the tool list: all of them, unless the run
