@@ -38,7 +38,7 @@ var dropInTable = []program{
 		name: "60 results", dynamic: numberedTools(60), turns: []turn{searching(`{"query":"does","max_results":60}`)},
 		eino:   []string{"call 2 sees 61 tools: tool_search tool_000 tool_001 …", `reads tool tool_search: {"matches":["tool_000",…`},
 		here:   []string{"call 2 sees 51 tools: tool_search tool_000 tool_001 …", `reads tool tool_search: {"matches":["tool_000",…`},
-		reason: "everything a model asks for is bounded", setting: "`MaxResultsCap: 60`", set: func(c *toolsearch.Config) { c.MaxResultsCap = 60 },
+		reason: "everything that a model asks for is bounded", setting: "`MaxResultsCap: 60`", set: func(c *toolsearch.Config) { c.MaxResultsCap = 60 },
 	},
 	{name: "names in camel case and in Chinese", dynamic: testtools.EchoTools("NotebookEdit: Edits", "查询_天气: 天气", "HTTPServer: Serves"),
 		turns: []turn{searching(`{"query":"notebook"}`), searching(`{"query":"天气"}`), searching(`{"query":"http server"}`)}},
@@ -57,7 +57,7 @@ var dropInTable = []program{
 		reason: isMistake,
 	},
 	{
-		name: "arguments that are no JSON", turns: []turn{searching(`weather`)},
+		name: "arguments that are not JSON", turns: []turn{searching(`weather`)},
 		eino: []string{"the run ends in an error", "messages for the caller: 1"},
 		here: []string{"call 2 sees tool_search get_weather get_forecast", "reads a call of tool_search with {}", `reads tool tool_search: {"matches":["get_weather","get_forecast"]}`,
 			"messages for the caller: 3"},
@@ -81,7 +81,7 @@ var dropInTable = []program{
 		name: "a query of 65 words", turns: []turn{searching(`{"query":"` + strings.Repeat("zz ", 64) + `mail"}`)},
 		eino:   []string{"call 2 sees tool_search send_mail", `reads tool tool_search: {"matches":["send_mail"]}`},
 		here:   []string{"call 2 sees tool_search", `reads tool tool_search: {"matches":[],"message":"No tool matches. …`},
-		reason: "a query is read up to 64 words and 4 KiB",
+		reason: "a query is read up to 64 words or 4 KiB",
 	},
 	// Selections.
 	{name: "`select:`", turns: []turn{searching(`{"query":"select: send_mail , list_stocks"}`), searching(`{"query":"select:get_weather","max_results":0}`)}},
@@ -95,7 +95,7 @@ var dropInTable = []program{
 		name: "`select:` in another spelling", turns: []turn{searching(`{"query":"select:Send-Mail"}`)},
 		eino:   []string{"call 2 sees tool_search", `reads tool tool_search: {"matches":null}`},
 		here:   []string{"call 2 sees tool_search send_mail", `reads tool tool_search: {"matches":["send_mail"]}`},
-		reason: "models mix spellings up",
+		reason: "models mix up spellings",
 	},
 	{
 		name: "`select:` of a name twice", turns: []turn{searching(`{"query":"select:send_mail,send_mail"}`)},
@@ -156,7 +156,7 @@ var dropInTable = []program{
 	{
 		name: "a stored history whose reminder lost its `Extra`", history: []message{{Role: toolsearchtest.User, Text: einoReminder}},
 		eino:   []string{"reads the reminder of get_weather get_forecast send_mail list_stocks mcp__slack__send_message, again"},
-		reason: "a reminder is known by its text, too",
+		reason: "a reminder is also recognised by its text",
 	},
 	{
 		name:    "a history with the reminder of other tools",
@@ -169,7 +169,7 @@ var dropInTable = []program{
 	{
 		name: "native search, `*schema.Message`", native: true, in: ofMessages, static: testtools.EchoTools("clock: The time"), turns: []turn{searching(`{"query":"weather"}`), calling("get_weather")},
 		here:   []string{`the caller gets tool tool_search: {"matches":["get_weather","get_forecast"]}`},
-		reason: "in the history a result is text, since Eino's reduction ends a run over a native one; the model gets the native one",
+		reason: "in the history a result is text, since Eino's reduction ends a run over a native result; the model gets the native result",
 	},
 	{name: "native search, `*schema.AgenticMessage` with a Runner", native: true, in: agenticWithRunner, static: testtools.EchoTools("clock: The time"), turns: []turn{searching(`{"query":"weather"}`), calling("get_weather")}},
 	{
@@ -195,20 +195,20 @@ var dropInTable = []program{
 	// Configurations.
 	{name: "no config", nilConfig: true},
 	{name: "no tools", dynamic: []tool.BaseTool{}},
-	{name: "two tools of one name", dynamic: testtools.EchoTools("get_weather: One", "get_weather: Two")},
+	{name: "two tools with one name", dynamic: testtools.EchoTools("get_weather: One", "get_weather: Two")},
 	{
 		name: "two middlewares", twice: true,
 		eino: []string{"call 1 sees tool_search tool_search", "reads the reminder of get_weather get_forecast send_mail list_stocks mcp__slack__send_message", "reads user: What is new?",
 			"messages for the caller: 1"},
 		here:   []string{"the run ends in an error", "messages for the caller: 0"},
-		reason: "two tools of one name, which providers refuse; the error says to set `ToolName`",
+		reason: "providers refuse two tools with one name; the error says to set `ToolName`",
 	},
 	{
 		name: "a tool named `tool_search`", dynamic: testtools.EchoTools("tool_search: Mine"),
 		eino: []string{"call 1 sees no tool", "reads the reminder of tool_search", "reads user: What is new?", "messages for the caller: 1"},
 		here: []string{"New fails"}, reason: "the model could not search",
 	},
-	{name: "a nil tool", dynamic: []tool.BaseTool{nil}, eino: []string{"New fails by a panic"}, here: []string{"New fails"}, reason: "an error can be handled"},
+	{name: "a nil tool", dynamic: []tool.BaseTool{nil}, eino: []string{"New fails by a panic"}, here: []string{"New fails"}, reason: "a program can handle an error"},
 	{
 		name: "a tool without a name", dynamic: testtools.EchoTools(": Nameless", "get_weather: Weather"),
 		eino: []string{"call 1 sees tool_search", "reads the reminder of  get_weather", "reads user: What is new?", "messages for the caller: 1"},
@@ -216,7 +216,7 @@ var dropInTable = []program{
 	},
 	{
 		name: "a tool that cannot be called", dynamic: []tool.BaseTool{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "show"}}},
-		eino: []string{"the run ends in an error", "messages for the caller: 0"}, here: []string{"New fails"}, reason: "an error at the start is found before a user finds it",
+		eino: []string{"the run ends in an error", "messages for the caller: 0"}, here: []string{"New fails"}, reason: "you find an error at the start before a user does",
 	},
 	// Words.
 	{
