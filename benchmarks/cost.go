@@ -91,14 +91,14 @@ func writeCosts(b *bytes.Buffer, costs []Cost) {
 	fmt.Fprintf(b, `
 ## What a conversation costs
 
-With %s tokens of history, %d calls of the model if every tool is shown, and %d tools that are
-called, as `+"`toolsearch cost`"+` plays it: with nothing cached before the run / with the turn before
-cached. *all* is what it costs to show every tool, in US dollars; the others are how much more or
-less in percent. *native* is the protocol by which the provider's own models search natively. *from* is
-the number of tools from which on the best way pays. Prices, with their dates and sources, and the rules
-of the caches are in eval/cost/prices.json. Catalogs are the quickstart's, and made ones of 120
-tokens a tool. The numbers do not depend on the machine: `+"`go run ./cmd/report -from results.json -costs`"+`
-measures them alone.
+A conversation with %s tokens of history, %d model calls if every tool is shown, and %d tools that
+are called, as `+"`toolsearch cost`"+` plays it: with nothing cached before the run / with the previous turn
+cached. *all* is what it costs to show every tool, in US dollars; the other ways are compared with it, in
+percent. *native* is the protocol by which the provider's own models search natively. *from* is the
+number of tools from which the best way pays off. Prices, with their dates and sources, and the rules of
+the caches are in eval/cost/prices.json. The catalogs are the quickstart's and made-up ones of 120 tokens
+a tool. The numbers do not depend on the machine:
+`+"`go run ./cmd/report -from results.json -costs`"+` measures them alone.
 `, grouped(float64(costShape.History)), costShape.Calls, costShape.Loads)
 	columns := []string{"native", "tool_search", "dispatch", "search_add", "ranked"}
 	last := 0

@@ -24,8 +24,8 @@ func Markdown(r *Results, latency, recall string) []byte {
 ## How it was measured
 
 %s
-The catalog is synthetic and resembles many MCP servers of 25 tools each. Names consist of
-maker, product, verb and noun. Descriptions have one to three sentences. A tool has up to eight
+The catalog is synthetic and resembles many MCP servers of 25 tools each. A name
+has a maker, a product, a verb and a noun, a description one to three sentences, and a tool up to eight
 parameters. Each of twenty-five questions, from two words to a long sentence, asks for five
 results. Questions go through `+"`tool_search`"+`, from JSON arguments to JSON result; for Eino's own
 package, through its own `+"`tool_search`"+`. %s is the baseline: "100×" means a hundredth of its
@@ -37,9 +37,9 @@ text in one field. Of all set-ups tried, this was the fastest and found the most
 `+"`bleve, fields`"+` has separate fields for name, description and parameters. `+"`Regexp`"+` gets patterns
 made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
-To measure again, which takes some minutes and rewrites this file and the plots:
+To measure again, which takes a few minutes and rewrites this file and the plots:
 
-`+"```sh\ncd benchmarks\ngo run ./cmd/report                 # -sizes 100,1000 for a short one\n"+
+`+"```sh\ncd benchmarks\ngo run ./cmd/report                 # -sizes 100,1000 for a short report\n"+
 		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", latency, recall, environment(r.Environment), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
@@ -169,13 +169,13 @@ func writeQuality(b *bytes.Buffer, list []Quality) {
 		return
 	}
 	fmt.Fprintf(b, `
-## Finds
+## Retrieval quality
 
 The right tool of every question is known. The tables show how often it is among the first
 five, how often it is the first, and the mean reciprocal rank, in percent. `+"`BM25 as usual`"+` is
 BM25 as most tool searches ship it: k1 1.2, b 0.75, name and description alike, Chinese by
-character, no stemming, no stop words, no parameters. Searchers by patterns are left out, since
-the questions are in words.
+character, no stemming, no stop words, no parameters. `+"`Regexp`"+` is left out, since
+the questions are not patterns.
 
 The repository's own set has %d questions over %d tools (testdata/ranking):
 
