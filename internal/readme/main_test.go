@@ -33,7 +33,7 @@ func documents(t *testing.T) (names []string) {
 	for _, page := range translations(t) {
 		names = append(names, "docs/zh/"+page)
 	}
-	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md",
+	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "BENCHMARKS.md",
 		"cmd/toolsearch/README.md", "examples/README.md")
 }
 
