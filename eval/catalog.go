@@ -34,7 +34,7 @@ func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearc
 	}
 	return toolsearch.NewCatalogFromInfos(ctx, c.Tools,
 		func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-			for i := range docs { // docs is a copy made for this Indexer
+			for i := range docs { // docs is this Indexer's own copy
 				docs[i].Annotation = c.Annotate(docs[i].Info)
 			}
 			return index(ctx, docs)

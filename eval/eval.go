@@ -31,7 +31,7 @@
 //
 // [Report.Check] compares a report with what it must reach: the least value of a metric, an earlier
 // report, and the MaxRank of every query. A [Miss] says what came first instead and why. The
-// command toolsearch eval and toolsearchtest.TestCatalog are made of it.
+// command toolsearch eval and toolsearchtest.TestCatalog use both.
 //
 // # Encoders
 //
@@ -64,8 +64,8 @@ type Options struct {
 	// K are the cut-offs of recall and complete recall, ascending. Nil means 1, 5 and 10.
 	K []int
 
-	// Depth is the number of hits per query. A tool beyond them counts as not found. Zero
-	// means 50, or the greatest of K if that is more.
+	// Depth is the number of hits per query. A tool that is not among these hits counts
+	// as not found. Zero means 50, or the greatest of K if that is more.
 	Depth int
 
 	// Resamples is the number of bootstrap samples behind an interval. Zero means 2000. A
@@ -76,7 +76,7 @@ type Options struct {
 	Seed uint64
 
 	// Progress is called after each query with the number of queries done and of all
-	// queries. Nil means that nothing is called.
+	// queries. Nil means no calls.
 	Progress func(done, total int)
 }
 
@@ -139,8 +139,8 @@ func (r QueryResult) Rank() int {
 	return best
 }
 
-// Missed reports whether the rank of any group is beyond the query's MaxRank, or whether the
-// group was not found although there is a MaxRank.
+// Missed reports whether the query has a MaxRank that a group does not reach: its rank is
+// greater, or it was not found.
 func (r QueryResult) Missed() bool {
 	return r.Query.MaxRank > 0 && slices.ContainsFunc(r.Ranks, func(rank int) bool { return rank == 0 || rank > r.Query.MaxRank })
 }

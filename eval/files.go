@@ -32,7 +32,7 @@ type Query struct {
 	Line   int
 
 	// MaxRank is the rank, from 1, that each of the groups must reach, for
-	// [QueryResult.Missed]. 0 means any.
+	// [QueryResult.Missed]. 0 means that any rank will do.
 	MaxRank int
 }
 
@@ -74,9 +74,9 @@ func load[T any](path string, read func(io.Reader, string) (T, error)) (T, error
 // The parameters are a JSON schema. All keys but the name are optional, and other keys are
 // ignored.
 //
-// A file may come from anywhere: at most 64 MiB are read, 100,000 tools, and lists and objects
-// that nest 64 deep. More is an error. Errors name the line, and the file as the argument file
-// does.
+// A file may come from anywhere, so it is bounded: at most 64 MiB, 100,000 tools, and lists
+// and objects that nest 64 deep. More is an error. file is the file's name in errors, which
+// also name the line.
 func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 	data, err := toolfile.Read(r)
 	if err != nil {
@@ -85,12 +85,12 @@ func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 	return parseCatalog(file, data)
 }
 
-// ReadQueries reads queries: JSONL with one object {"id", "query", "gold", "accept",
-// "kind", "max_rank"} a line. gold is a list of tool names, each a group of its own. accept is a
-// list of groups of interchangeable tools, and replaces gold. id defaults to the line number.
-// kind and max_rank are optional. The bounds are those of [ReadCatalog].
+// ReadQueries reads queries: JSONL with one object {"id", "query", "gold", "accept", "kind",
+// "max_rank"} a line. gold is a list of tool names, each a group of its own. accept is a list of
+// groups of interchangeable tools, and replaces gold. id defaults to the line number. kind and
+// max_rank are optional. The bounds are the same as for [ReadCatalog].
 //
-// Errors name the line, and the file as the argument file does.
+// file is the file's name in errors, which also name the line.
 func ReadQueries(r io.Reader, file string) ([]Query, error) {
 	data, err := toolfile.Read(r)
 	if err != nil {

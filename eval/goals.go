@@ -15,11 +15,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What an evaluation must reach, and why it does not: the tests of a catalog. The command
-// toolsearch eval and toolsearchtest.TestCatalog ask for the same goals here.
+// The goals of an evaluation, and why they are missed: the tests of a catalog. The
+// command toolsearch eval and toolsearchtest.TestCatalog both use this file.
 
-// Goals are what the metrics of a report must reach. The zero value asks for nothing. What a
-// single query must reach is its MaxRank, which counts whatever the goals are.
+// Goals are what the metrics of a report must reach. The zero value asks for nothing. Each
+// query must also reach its MaxRank, whatever the goals are.
 type Goals struct {
 	// Min is the least mean of a metric, as a share of 1, by the metric's name: {"R@5": 0.9}.
 	Min map[string]float64
@@ -32,13 +32,14 @@ type Goals struct {
 	Tolerance float64
 }
 
-// A Verdict says what a report falls short of. It is the zero value if the report reaches all.
+// A Verdict says what a report falls short of. It is the zero value if the report reaches all
+// goals.
 type Verdict struct {
 	Short  []Shortfall // metrics below a goal, in the order of the report's metrics
 	Misses []Miss      // the queries to blame, in the order of the report's queries
 }
 
-// Reached reports whether all goals were reached, and the MaxRank of every query.
+// Reached reports whether all goals and the MaxRank of every query were reached.
 func (v *Verdict) Reached() bool { return len(v.Short)+len(v.Misses) == 0 }
 
 // A Shortfall is a metric below a goal.
@@ -68,19 +69,19 @@ type Wanted struct {
 	Tools []string `json:"tools"` // any of them
 	Rank  int      `json:"rank"`  // from 1; 0 means not found
 	// Score is what the score of the group's best tool is made of, such as "12 = 10 book + 2 seat".
-	// It is "" if the searcher is no search.Explainer.
+	// It is "" if the searcher is not a search.Explainer.
 	Score string `json:"score,omitempty"`
 }
 
-// An Instead is a tool that a query found and did not want.
+// An Instead is an unwanted tool that a query found.
 type Instead struct {
 	Tool  string `json:"tool"`            // its name
 	Rank  int    `json:"rank"`            // from 1
 	Score string `json:"score,omitempty"` // as in Wanted
 }
 
-// OverMaxRank reports whether any of the wanted groups is beyond MaxRank or was not found
-// although there is a MaxRank.
+// OverMaxRank reports whether the query has a MaxRank that a wanted group does not reach:
+// its rank is greater, or it was not found.
 func (m Miss) OverMaxRank() bool {
 	return m.MaxRank > 0 && slices.ContainsFunc(m.Wanted, func(w Wanted) bool { return w.Rank == 0 || w.Rank > m.MaxRank })
 }
@@ -123,8 +124,8 @@ func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (*Ver
 	for m, metric := range r.Metrics {
 		value := r.Means[m].Value
 		below := func(want float64, known bool, from string) {
-			// A share of queries is not exact. What equals a goal but for the last bits is not
-			// below it.
+			// Shares are rounded. A value that differs from a goal only in the last bits is
+			// not below it.
 			if known && value < want-1e-9 {
 				verdict.Short = append(verdict.Short, Shortfall{metric, value, want, from})
 			}
@@ -158,8 +159,8 @@ func (g Goals) validate(metrics []string) error {
 	return nil
 }
 
-// Misses explains the queries for which blame returns true. Nil means those where a wanted tool
-// was not found, or came after a tool that was not wanted. catalog is the catalog of the Run.
+// Misses explains the queries for which blame returns true. A nil blame means the queries whose
+// wanted tools were not all found before any other tool. catalog is the catalog of the Run.
 func (r *Report) Misses(ctx context.Context, catalog *Catalog, blame func(QueryResult) bool) ([]Miss, error) {
 	if blame == nil {
 		blame = QueryResult.misplaced
@@ -239,7 +240,7 @@ func sum(ctx context.Context, catalog *toolsearch.Catalog, query, tool string) s
 	return scoreText(explanation.Score) + " = " + strings.Join(parts, " + ")
 }
 
-// scoreText writes a score with three digits, or whole if it has more.
+// scoreText writes a score with three digits, or as a whole number if that has more.
 func scoreText(score float64) string {
 	if math.Abs(score) >= 1000 {
 		return fmt.Sprintf("%.0f", score)
@@ -247,8 +248,8 @@ func scoreText(score float64) string {
 	return fmt.Sprintf("%.3g", score)
 }
 
-// A baseline is a file with the metrics of an evaluation. It is the part of what
-// toolsearch eval -json prints that Goals need.
+// A baseline is a file with the metrics of an evaluation: the part of the output of
+// toolsearch eval -json that Goals need.
 type baseline struct {
 	Searchers []baselineSearcher `json:"searchers"`
 }
@@ -260,7 +261,7 @@ type baselineSearcher struct {
 
 // LoadBaseline reads a file that [Report.SaveBaseline] or toolsearch eval -json wrote, and
 // returns the mean of each metric of one searcher for Goals.Baseline. The searcher "" means the
-// file's only one.
+// only searcher of the file.
 func LoadBaseline(path, searcher string) (map[string]float64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -269,8 +270,7 @@ func LoadBaseline(path, searcher string) (map[string]float64, error) {
 	return ParseBaseline(data, path, searcher)
 }
 
-// ParseBaseline is LoadBaseline for a file that was read. Errors name it as the argument file
-// does.
+// ParseBaseline is LoadBaseline for the content of a file. file is its name in errors.
 func ParseBaseline(data []byte, file, searcher string) (map[string]float64, error) {
 	var before baseline
 	if json.Unmarshal(data, &before) != nil || len(before.Searchers) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// smallReport is of queries that all find c, then a: "one" wants a, "two" wants b and c, "three"
-// wants a or c.
+// smallReport returns a report on queries that all find c, then a: "one" wants a, "two" wants b
+// and c, "three" wants a or c.
 func smallReport(t *testing.T) (*Catalog, *Report) {
 	t.Helper()
 	catalog, queries := small()
@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		return verdict
 	}
 	assert.True(t, check(Goals{}).Reached())
-	assert.True(t, check(Goals{Min: map[string]float64{"R@1": 1.5 / 3, "R@2": 2.5 / 3}}).Reached(), "what is just reached")
+	assert.True(t, check(Goals{Min: map[string]float64{"R@1": 1.5 / 3, "R@2": 2.5 / 3}}).Reached(), "goals that are just reached")
 	assert.True(t, check(Goals{Baseline: map[string]float64{"R@1": 0.6, "R@100": 1}, Tolerance: 0.1}).Reached(), "within the tolerance")
 
 	verdict := check(Goals{Min: map[string]float64{"R@2": 0.9}, Baseline: map[string]float64{"R@2": 0.95}, Tolerance: 0.1})
@@ -101,7 +101,7 @@ func TestBaselines(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing about the searcher yours")
 	_, err = LoadBaseline(path+"x", "")
 	assert.ErrorIs(t, err, os.ErrNotExist)
-	assert.Error(t, report.SaveBaseline(filepath.Join(path, "x"), ""), "a file is no folder")
+	assert.Error(t, report.SaveBaseline(filepath.Join(path, "x"), ""), "a file is not a folder")
 	for text, want := range map[string]string{
 		"":                                "f: want what eval -json printed",
 		"[]":                              "f: want what eval -json printed",

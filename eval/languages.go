@@ -15,17 +15,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
-// Which languages an encoder knows. An encoder gives a vector to any text, so nothing fails where
-// it knows no word of a language: its ranking is then a guess, or a comparison of spellings.
-// languages.txt has requests that share no words but "the" and its like with their descriptions, so a
-// request is nearest to its description only for an encoder that knows what both mean. So many of 16
-// are nearest:
+// Which languages an encoder knows. An encoder gives a vector to any text, so nothing fails if it
+// knows no word of a language: its ranking is then a guess, or a comparison of spellings.
+// languages.txt has requests that share only words like "the" with their descriptions, so a request
+// is nearest to its description only for an encoder that knows what both mean. Of 16 requests, this
+// many are nearest:
 //
 //	guesses                                                   1 in the mean, 6 and more in 1 of 3,600 trials
 //	counts of words, or of 1 to 4 letters in a row            0 to 3, in every language
 //	Universal Sentence Encoder Lite, which knows English      15 in English, 0 to 3 in the others
 //
-// So leastKnown is twice what spellings reach, and far from what meanings reach.
+// So leastKnown is twice what spellings reach, and far below what meanings reach.
 
 const (
 	leastKnown          = 6  // requests of 16
@@ -62,7 +62,7 @@ var allLanguages = sync.OnceValue(func() (all []languageTexts) {
 type LanguageKnown struct {
 	Tag      string `json:"tag"`      // of the language: "zh"
 	Name     string `json:"name"`     // of the language, in English: "Chinese"
-	Requests int    `json:"requests"` // how many were asked, and of how many tools: 16
+	Requests int    `json:"requests"` // the number of requests and of tools: 16
 	Own      int    `json:"own"`      // requests that find their tool among descriptions in the language
 	English  int    `json:"english"`  // requests that find their tool among descriptions in English
 }
@@ -74,8 +74,8 @@ func (k LanguageKnown) KnowsOwn() bool { return k.Own >= leastKnown }
 // more.
 func (k LanguageKnown) KnowsEnglish() bool { return k.English >= leastKnown }
 
-// String says it in a line, such as "does not know Chinese (of 16 requests, 1 finds its tool in
-// Chinese and 0 in English; a guess finds 1)".
+// String describes k in a line, such as "does not know Chinese (of 16 requests, 1 finds its
+// tool in Chinese and 0 in English; a guess finds 1)".
 func (k LanguageKnown) String() string {
 	knows := "knows " + k.Name
 	switch {
@@ -99,17 +99,17 @@ func (k LanguageKnown) String() string {
 
 // Languages tests which languages an encoder knows: English, Chinese, Japanese, Korean, German,
 // French, Spanish and Russian, in this order. An encoder that does not know the language of the
-// queries adds no meaning to a search.Hybrid. If most queries are in such languages, take a weight of
-// 0.3 for it, leave it out, or take an encoder that knows more languages. docs/searchers.md has the
+// queries adds no meaning to a search.Hybrid. If most queries are in such languages, give it a weight
+// of 0.3, leave it out, or take an encoder that knows more languages. docs/searchers.md has the
 // numbers.
 //
 // tags choose languages: "en", "zh", "ja", "ko", "de", "fr", "es", "ru". None means all. An unknown
 // tag is an error.
 //
 // The embedder gets 32 short texts for each language, and 16 more in English if English is not among
-// them, at most 10 in a call and 4 calls at the same time. Languages fails as search.Embedding does, if the embedder fails or panics
-// or returns unusable vectors. It waits for the embedder as long as ctx allows. When ctx is done, it
-// returns ctx's error. The same vectors give the same answer.
+// them, at most 10 in a call and 4 calls at the same time. Like search.Embedding, Languages fails if
+// the embedder fails, panics or returns unusable vectors. It waits for the embedder as long as ctx
+// allows. When ctx is done, it returns ctx's error. The same vectors give the same answer.
 func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]LanguageKnown, error) {
 	if foreign.IsNil(e) {
 		return nil, errors.New("eval: languages: the embedder is nil")

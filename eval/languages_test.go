@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A languageEmbedder is an encoder that knows some languages by heart. It gives a text of these a
-// direction for its meaning. It counts the words of any other text.
+// A languageEmbedder is an encoder that knows the test's texts of some languages by heart. It
+// gives each of these texts a direction for its meaning. It counts the words of any other text.
 type languageEmbedder struct {
 	meanings map[string]int // by text
 
@@ -27,7 +27,7 @@ type languageEmbedder struct {
 	asked  []string
 	calls  []int                                                    // how many texts each had
 	vector func(text string) []float64                              // nil means as above
-	after  func(texts []string, v [][]float64) ([][]float64, error) // nil means as they are
+	after  func(texts []string, v [][]float64) ([][]float64, error) // nil means unchanged
 }
 
 const meaningsAndWords = 16 + 256
@@ -100,7 +100,7 @@ func knowing(t *testing.T, tags ...string) *languageEmbedder {
 	return e
 }
 
-// spelling is an encoder that counts some letters in a row.
+// spelling returns an encoder that counts runs of that many letters.
 func spelling(letters int) *languageEmbedder {
 	return &languageEmbedder{vector: func(text string) []float64 {
 		v, runes := make([]float64, 1<<14), []rune(strings.ToLower(text))
@@ -117,7 +117,7 @@ func TestLanguages(t *testing.T) {
 		name    string
 		e       *languageEmbedder
 		own     []string // the languages whose own tools are found
-		english []string // the languages by which tools in English are found
+		english []string // the languages whose requests find tools in English
 	}{
 		{"an encoder that knows all", knowing(t, everything...), everything, everything},
 		{"that knows English alone", knowing(t, "en"), []string{"en"}, []string{"en"}},
@@ -158,7 +158,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Languages that were chosen are the only ones of which texts are embedded, and calls are small.
+// Only texts of the chosen languages are embedded, and calls are small.
 func TestSomeLanguages(t *testing.T) {
 	e := knowing(t, "en")
 	list, err := Languages(t.Context(), e, "zh", "en", "zh")
@@ -197,7 +197,7 @@ func TestLanguageInALine(t *testing.T) {
 	}
 }
 
-// What makes an index of vectors fail makes Languages fail.
+// Languages fails where an index of vectors would fail.
 func TestLanguagesOfAnEncoderThatFails(t *testing.T) {
 	down := errors.New("down")
 	last := func(change func(v []float64) []float64) *languageEmbedder {
@@ -279,7 +279,8 @@ func TestTextsOfLanguages(t *testing.T) {
 	}
 }
 
-// beginnings are the first four letters of words in an alphabet, and else the pairs of neighbors.
+// beginnings returns the first four letters of each word in an alphabet, otherwise pairs of
+// neighboring characters.
 func beginnings(tag, text string) (parts []string) {
 	hasAlphabet := !slices.Contains([]string{"zh", "ja", "ko"}, tag)
 	for _, word := range wordsOf(text) {

@@ -120,8 +120,8 @@ func estimates(rows [][]float64, columns int, options Options) []Estimate {
 	return list
 }
 
-// middle95 returns the smallest and the largest value of a sorted list after dropping 2.5 %
-// at either end.
+// middle95 drops 2.5 % of a sorted list at either end, and returns the smallest and the
+// largest value left.
 func middle95(sorted []float64) (low, high float64) {
 	drop := len(sorted) / 40
 	return sorted[drop], sorted[len(sorted)-1-drop]

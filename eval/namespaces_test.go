@@ -10,7 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// namespaceDescriptions says what the servers of the set mcpbench are for. The set does not say it.
+// namespaceDescriptions says what the servers of the set mcpbench are for, which the set does not.
 var namespaceDescriptions = map[string]string{
 	"Medical Calculator":   "Medical calculators and clinical scores for doctors: kidney function, cardiovascular risk, dosing, liver, pregnancy and pediatric formulas.",
 	"BioMCP":               "Biomedical research: search articles in PubMed, clinical trials, genes, variants, diseases and drugs.",

@@ -38,7 +38,7 @@ func measure(t *testing.T, dir, set string, options Options) *Report {
 
 // The keyword scorer has the R@5 and MRR, in percent, that others computed on public sets. A few of
 // the 382 queries of tooleyes differ, because they have a "+", or more than the 64 words that are
-// read. A query counts 0.26 points.
+// read. Each query counts for 0.26 points.
 func TestKeywordOnPublicSets(t *testing.T) {
 	dir := publicSets(t)
 	tests := []struct {
@@ -62,7 +62,7 @@ func TestKeywordOnPublicSets(t *testing.T) {
 }
 
 // BM25 beats the usual BM25, whose figures others computed, on every public set. In the mean it is
-// better by at least 17 points of recall and of MRR. On Chinese questions it is at least as good as
+// better by at least 17 points of recall and of MRR. It is at least as good on Chinese questions as
 // on the same questions in English.
 func TestBM25OnPublicSets(t *testing.T) {
 	dir := publicSets(t)

@@ -18,28 +18,30 @@ import (
 // A CatalogTest says which tools TestCatalog searches and what the searches must reach. Queries
 // and one of Tools and File are required.
 type CatalogTest struct {
-	// Tools are the tools to search: an agent's Config.DynamicTools, say. Nil means those of File.
+	// Tools are the tools to search: an agent's Config.DynamicTools, say. Nil means the tools of
+	// File.
 	Tools []tool.BaseTool
 
 	// File holds the tools if Tools is nil, in any form that eval.ReadCatalog reads. The command
-	// toolsearch list writes such a file of MCP servers.
+	// toolsearch list writes such a file from MCP servers.
 	File string
 
 	// Queries is the file of queries, as eval.ReadQueries reads it. A query's "max_rank" is the rank
 	// that its tools must reach.
 	Queries string
 
-	// Index and Annotate should be those of the agent's Config. Nil means what it means there:
-	// search.Keyword and search.Annotate, and for tools of File their server as the namespace.
+	// Index and Annotate should be those of the agent's Config. Nil means the same as there:
+	// search.Keyword and search.Annotate, except that tools of File have their server as the
+	// namespace.
 	Index    search.Indexer
 	Annotate func(*schema.ToolInfo) search.Annotation
 
 	// Min is the least mean of a metric over the queries, as a share of 1: {"R@5": 0.9}. Package
-	// eval says what the metrics are: R@1, R@5, R@10, complete@1, complete@5, complete@10, MRR and
+	// eval defines the metrics: R@1, R@5, R@10, complete@1, complete@5, complete@10, MRR and
 	// nDCG@10.
 	Min map[string]float64
 
-	// Baseline is a file with the metrics of an earlier run, of which none may be lower by more than
+	// Baseline is a file with the metrics of an earlier run, and no metric may be lower by more than
 	// Tolerance, a share of 1. "" means no baseline. toolsearch eval -json writes such a file, and
 	// so does Update.
 	Baseline  string
@@ -59,8 +61,8 @@ type CatalogTest struct {
 //	}
 //
 // A metric below Min or the Baseline is an error, and so is a query beyond its "max_rank". The
-// queries to blame are told with the ranks of the tools they want, with what came first instead,
-// and with what the scores of both are made of. The metrics are logged: go test -v shows them.
+// error lists the queries to blame with the ranks of the tools they want, what came first
+// instead, and how both scores add up. The metrics are logged: go test -v shows them.
 func TestCatalog(t *testing.T, test CatalogTest) {
 	t.Helper()
 	report, verdict, err := test.run(t.Context())
@@ -146,7 +148,7 @@ func (c CatalogTest) index() search.Indexer {
 		return index
 	}
 	return func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-		for i := range docs { // package eval makes them for this Indexer alone
+		for i := range docs { // package eval makes them only for this Indexer
 			docs[i].Annotation = c.Annotate(docs[i].Info)
 		}
 		return index(ctx, docs)

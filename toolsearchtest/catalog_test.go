@@ -31,7 +31,7 @@ func TestCatalogThatReachesItsGoals(t *testing.T) {
 	TestCatalog(t, CatalogTest{File: catalogFile, Queries: queriesFile, Index: search.BM25, Min: map[string]float64{"R@5": 0.8}})
 }
 
-// What falls short is told as toolsearch eval tells it.
+// A shortfall is reported as by toolsearch eval.
 func TestCatalogThatFallsShort(t *testing.T) {
 	test := CatalogTest{
 		File: catalogFile, Min: map[string]float64{"R@5": 0.9},
@@ -121,7 +121,7 @@ func TestCatalogTestsThatCannotRun(t *testing.T) {
 		{"unknown metric", CatalogTest{File: catalogFile, Queries: queries, Min: map[string]float64{"recall": 1}}, `no metric "recall"; want one of R@1, R@5`},
 		{"a share above 1", CatalogTest{File: catalogFile, Queries: queries, Min: map[string]float64{"R@5": 90}}, "want a share from 0 to 1"},
 		{"no baseline", CatalogTest{File: catalogFile, Queries: queries, Tolerance: 0.1}, "need a Baseline"},
-		{"a file that is no baseline", CatalogTest{File: catalogFile, Queries: queries, Baseline: catalogFile}, "want what eval -json printed"},
+		{"a file that is not a baseline", CatalogTest{File: catalogFile, Queries: queries, Baseline: catalogFile}, "want what eval -json printed"},
 	} {
 		_, _, err := test.test.run(t.Context())
 		assert.ErrorContains(t, err, test.want, test.name)

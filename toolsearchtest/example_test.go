@@ -64,7 +64,7 @@ func ExampleTestSearcher() {
 func ExampleTestCatalog() {
 	var t *testing.T // of TestTools
 	toolsearchtest.TestCatalog(t, toolsearchtest.CatalogTest{
-		File: "tools.jsonl", Queries: "queries.jsonl", // or Tools: those of your agent
+		File: "tools.jsonl", Queries: "queries.jsonl", // or Tools: your agent's tools
 		Index: search.BM25, Min: map[string]float64{"R@5": 0.9},
 	})
 }

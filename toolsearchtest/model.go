@@ -1,4 +1,4 @@
-// Package toolsearchtest helps to test agents that use toolsearch, and any other agent of
+// Package toolsearchtest helps to test agents that use toolsearch, and other agents of
 // Eino's ADK. [Model] is a chat model that plays a script and remembers what it was shown.
 // [Message] is a plain form of both of Eino's message types, so one test can serve both.
 //

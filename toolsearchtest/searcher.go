@@ -18,25 +18,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The contract of search.Searcher and what goes with it, as a test. Every clause is a
-// subtest that stands for one sentence of the doc comments in package search, word for word,
-// and a failure quotes it.
+// The contract of search.Searcher and its companions, as a test. Every clause is a subtest
+// that stands for one sentence of the doc comments in package search, word for word, and a
+// failure quotes it.
 
 // TestSearcher tests that what index builds keeps the contract of search.Indexer and
 // Searcher, and, where it implements them, of Explainer, Restricter and Rebuilder:
 //
 //	func TestMine(t *testing.T) { toolsearchtest.TestSearcher(t, mine.Index) }
 //
-// A searcher has one duty, to rank. What a query demands besides, "+word", "github: create
-// issue", the namespace argument of tool_search and Config.Filter, the catalog resolves into
-// Query.Allowed, by the rule that search.Query tells. All that is asked of a searcher is to
-// return and count only what Allowed allows. That this is enough is tested through a catalog
-// with the index; of a QueryReader, which reads a text by a rule of its own, the namespace
-// argument alone.
+// A searcher has one duty, to rank. The catalog resolves all other demands, "+word",
+// "github: create issue", the namespace argument of tool_search and Config.Filter, into
+// Query.Allowed, by the rule in search.Query. A searcher only has to return and count what
+// Allowed allows. A catalog with the index tests that this is enough. For a QueryReader,
+// which reads a text by its own rule, it tests only the namespace argument.
 //
-// It builds a handful of indexes over small catalogs of its own and runs some hundred
-// searches. Run it with -race, which finds data races that the test alone cannot. Test a
-// searcher that uses a network against a stand-in for its server.
+// It builds a handful of indexes over small catalogs of its own and runs a few hundred
+// searches. Run it with -race, which finds data races that the test alone cannot find.
+// Test a searcher that uses a network against a stand-in for its server.
 //
 // TestSearcher does not judge how good the ranking is. Package eval measures that.
 func TestSearcher(t *testing.T, index search.Indexer) {
@@ -150,8 +149,8 @@ func (s *subject) each(ctx context.Context, f func(search.Query, []search.Hit) e
 	return nil
 }
 
-// read reads a text as the searcher does. What the query demands is left unresolved, which a
-// searcher that only ranks cannot tell.
+// read reads a text as the searcher does. The query's demands stay unresolved, which a
+// searcher that only ranks does not notice.
 func (s *subject) read(text string) search.Query {
 	if reader, ok := s.searcher.(search.QueryReader); ok {
 		return reader.ReadQuery(text)
@@ -165,8 +164,8 @@ func (s *subject) search(ctx context.Context, q search.Query) ([]search.Hit, err
 	return answer.Hits, err
 }
 
-// isQueryError reports whether the searcher refused a query, as one of patterns does with
-// words that are none.
+// isQueryError reports whether the searcher refused a query, as a pattern searcher does
+// if the text is not a pattern.
 func isQueryError(err error) bool {
 	wrong := (*search.QueryError)(nil)
 	return errors.As(err, &wrong)
@@ -229,8 +228,8 @@ func checkLimit(ctx context.Context, s *subject) error {
 	})
 }
 
-// isBest reports whether hits are the first of all. They may be fewer than the limit, since a
-// searcher may have a tighter limit of its own, but not empty unless all is.
+// isBest reports whether hits are the first of all. There may be fewer than the limit, since
+// a searcher may have a tighter limit of its own, but none only if all is empty.
 func isBest(hits, all []search.Hit) bool {
 	return len(hits) <= len(all) && (len(hits) > 0 || len(all) == 0) && slices.Equal(hits, all[:len(hits)])
 }
@@ -297,8 +296,8 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	// First without goroutines: a search that overwrites the hits of an earlier search is
-	// seen here with a clearer message than a race.
+	// First without goroutines: if a search overwrites the hits of an earlier search, the
+	// message here is clearer than a race report.
 	for i, q := range queries {
 		if !slices.Equal(answers[i], kept[i]) {
 			return fmt.Errorf("query %q: its hits were changed by a later search", q)
@@ -346,7 +345,7 @@ func checkContext(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// checkUnchanged builds and uses a Searcher, and then compares its documents with fresh ones.
+// checkUnchanged builds and uses a Searcher, and then compares its documents with fresh documents.
 func checkUnchanged(ctx context.Context, s *subject) error {
 	given, err := contractDocuments(ctx)
 	if err != nil {
@@ -372,8 +371,8 @@ func checkUnchanged(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// checkAllowed allows every other document. What is found without a limit must be found under
-// it; a searcher that looks at no more than its best may find others too.
+// checkAllowed allows every second document. An allowed document that is found when all are
+// allowed must still be found; a searcher that looks only at its best may find others too.
 func checkAllowed(ctx context.Context, s *subject) error {
 	allowed := func(doc int) bool { return doc%2 == 1 }
 	return s.each(ctx, func(q search.Query, all []search.Hit) error {
@@ -397,7 +396,7 @@ func checkAllowed(ctx context.Context, s *subject) error {
 			case limit == 0:
 				for _, hit := range all {
 					if allowed(hit.Doc) && !slices.Contains(docs, hit.Doc) {
-						return fmt.Errorf("document %d is allowed and found when all are, but not when every other one is", hit.Doc)
+						return fmt.Errorf("document %d is allowed and found when all documents are, but not when only every second document is", hit.Doc)
 					}
 				}
 				found = len(docs)
@@ -412,8 +411,8 @@ func checkAllowed(ctx context.Context, s *subject) error {
 	})
 }
 
-// checkTotal holds of those that count: where Total says no more than the hits do, nothing is
-// promised.
+// checkTotal checks only searchers that count: a Total that equals the number of hits
+// promises nothing.
 func checkTotal(ctx context.Context, s *subject) error {
 	counts := false
 	type counted struct{ limit, total, hits, all int }
@@ -444,7 +443,7 @@ func checkTotal(ctx context.Context, s *subject) error {
 }
 
 // narrowing is a text with a demand, the same without it, and the tools that the demand lets
-// pass, which are known by what their names hold: one or another piece.
+// pass: their names hold one of some pieces.
 type narrowing struct{ text, without, passes string }
 
 // checkNarrowed compares what a catalog finds for both texts.
@@ -505,7 +504,7 @@ func checkRequired(ctx context.Context, s *subject) error {
 		{"+ticket +customer create", "ticket customer create", "zendesk"},                 // both
 		{"+ticket +repository create", "ticket repository create", ""},                    // not both
 		{"+create_ticket +jira issue", "create_ticket jira issue", "jira"},                // a piece of a name
-		{"qqzzxxvv +github issue", "qqzzxxvv github issue", "github"},                     // not all words are required
+		{"qqzzxxvv +github issue", "qqzzxxvv github issue", "github"},                     // only some words are required
 		{"+into send a message", "into send a message", "slack"},                          // a stop word
 	})
 }
@@ -515,7 +514,7 @@ func checkNamespaceText(ctx context.Context, s *subject) error {
 		{"github: create issue", "create issue", "github"},
 		{"GitHub:issue", "issue", "github"},
 		{"jira : create a ticket", "create a ticket", "jira"},
-		{"github: +closes issue", "closes issue", "close_issue|list_issues"}, // one of which takes "closed"
+		{"github: +closes issue", "closes issue", "close_issue|list_issues"}, // one of the two has "closed"
 		{"zendesk: +repository ticket", "repository ticket", ""},
 	})
 }
@@ -694,8 +693,8 @@ func checkRebuild(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// compare compares the answers of a searcher with those of a searcher that was built from the
-// documents with these numbers alone.
+// compare compares the answers of a searcher with the answers of a searcher that was built
+// only from the documents with these numbers.
 func (s *subject) compare(ctx context.Context, searcher, alone search.Searcher, numbers []int) error {
 	for _, text := range contractQueries {
 		for _, limit := range []int{0, 1, 5} {
@@ -724,8 +723,9 @@ func (s *subject) compare(ctx context.Context, searcher, alone search.Searcher, 
 	return nil
 }
 
-// contractQueries are words, names, sentences, required words, Chinese, a query with as many
-// keywords as are read, and queries that find nothing. A searcher by patterns may refuse some.
+// contractQueries are words, names, sentences, required words, Chinese, a query with the most
+// keywords that are read, and queries that find nothing. A pattern searcher may refuse some of
+// them.
 var contractQueries = []string{
 	"issue",
 	"create issue",

@@ -47,7 +47,7 @@ func TestPlainSearcherKeepsTheContract(t *testing.T) {
 	TestSearcher(t, altering(func(_ query, hits []hit) []hit { return hits }))
 }
 
-// A searcher that knows neither "+" nor namespaces keeps the contract.
+// A searcher that knows neither "+" nor namespaces can keep the contract.
 func TestSearcherByTheDocKeepsTheContract(t *testing.T) {
 	TestSearcher(t, func(_ context.Context, d docs) (search.Searcher, error) { return commonWords(d), nil })
 }

@@ -15,25 +15,25 @@ import (
 //	rows -> situations -> a plan: the best way, and other ways for groups of situations -> words
 //
 // A group is a box: a range of histories, of calls and of loads, and one state of the cache or
-// both. A reader can tell whether a conversation is in it, also one that was not played. A way is
-// advised for a group only if it is right for all of the group.
+// both. A reader can tell whether a conversation is in it, even a conversation that was not
+// played. A way is advised for a group only if it is right for the whole group.
 
-// Slack is how much more than the cheapest way a recommendation may cost, if it is simpler.
+// Slack is how much more than the cheapest way a simpler recommendation may cost, as a share of 1.
 const Slack = 0.05
 
 // A situation is a row with one state of the cache.
 type situation struct {
 	Shape
 	warm   bool
-	name   string // for a situation that is in no group
+	name   string // for a situation without a group
 	prices map[Way]float64
 }
 
-// situations returns the cold and the warm one of each row in turn.
+// situations returns the cold and the warm situation of each row in turn.
 func (r *Report) situations() (list []situation) {
 	for i, row := range r.Rows {
 		cold := situation{Shape: row.Shape, name: "(" + row.Shape.String() + ")", prices: make(map[Way]float64)}
-		if len(r.Checks) > 0 { // rows of a log may have one shape and differ
+		if len(r.Checks) > 0 { // rows of a log may differ in spite of one shape
 			cold.name = fmt.Sprintf("run %d", i+1)
 		}
 		warm := cold
@@ -52,14 +52,14 @@ func (r *Report) situations() (list []situation) {
 // A plan says which of some ways to take.
 type plan struct {
 	best   Way
-	others []exception // the first that is for a situation counts
+	others []exception // of several for one situation, the first counts
 }
 
 // An exception says in which situations to take another way.
 type exception struct {
 	way  Way
 	when string
-	is   []bool // for which of the situations
+	is   []bool // by situation
 }
 
 // way returns the way to take in a situation.
@@ -72,7 +72,7 @@ func (p *plan) way(situation int) Way {
 	return p.best
 }
 
-// names reports whether a plan has a way in it.
+// names reports whether a plan contains a way.
 func (p *plan) names(way Way) bool {
 	return p.best == way || slices.ContainsFunc(p.others, func(e exception) bool { return e.way == way })
 }
@@ -100,8 +100,8 @@ func newPlanner(situations []situation, ways []Way) *planner {
 	return p
 }
 
-// best returns the way to take: of those that cost at most Slack more than the cheapest over all
-// situations together, the one that is right for most situations, and of these the first.
+// best returns the way to take: of the ways that cost at most Slack more than the cheapest over
+// all situations together, the way that is right for most situations; of several, the first.
 func (p *planner) best() (best Way) {
 	total := make(map[Way]float64, len(p.ways))
 	for _, s := range p.situations {
@@ -143,7 +143,7 @@ func (p *planner) count(way Way, of []bool) (n int) {
 // plan makes the plan whose best way is given.
 func (p *planner) plan(best Way) plan {
 	made := plan{best: best}
-	open := make([]bool, len(p.situations)) // best is wrong, and no exception is for it
+	open := make([]bool, len(p.situations)) // best is wrong, and no exception covers it
 	left := 0
 	for i := range open {
 		if open[i] = !p.isRight[i][best]; open[i] {
@@ -167,7 +167,7 @@ func (p *planner) plan(best Way) plan {
 	return made
 }
 
-// except adds an exception. Those for one way are said together.
+// except adds an exception. Exceptions for the same way are merged.
 func (p *plan) except(e exception) {
 	at := slices.IndexFunc(p.others, func(other exception) bool { return other.way == e.way })
 	if at < 0 {
@@ -181,8 +181,8 @@ func (p *plan) except(e exception) {
 	}
 }
 
-// grouped returns the exception for the group with most of the open situations; of those with as
-// many, for the one that is said in the fewest words.
+// grouped returns the exception for the group with most of the open situations. Of several such
+// groups it takes the one with the fewest conditions.
 func (p *planner) grouped(groups []group, open []bool) (e exception, ok bool) {
 	most, fewest := 0, 0
 	for _, g := range groups {
@@ -215,7 +215,7 @@ func (p *planner) grouped(groups []group, open []bool) (e exception, ok bool) {
 // maxNamed is how many conversations an exception names.
 const maxNamed = 12
 
-// named returns an exception that names the open situations for which one way is right.
+// named returns an exception that lists by name the open situations for which one way is right.
 func (p *planner) named(open []bool) exception {
 	e := exception{way: p.ways[0], is: make([]bool, len(open))}
 	for _, way := range p.ways {
@@ -226,7 +226,7 @@ func (p *planner) named(open []bool) exception {
 	var names []string
 	for i := range open {
 		if e.is[i] = open[i] && p.isRight[i][e.way]; e.is[i] && !slices.Contains(names, p.situations[i].name) {
-			names = append(names, p.situations[i].name) // without a cache, cold and warm have one name
+			names = append(names, p.situations[i].name) // without a cache, cold and warm have the same name
 		}
 	}
 	if more := len(names) - maxNamed; more > 0 {
@@ -236,7 +236,7 @@ func (p *planner) named(open []bool) exception {
 	return e
 }
 
-// A group is the situations that meet some conditions.
+// A group consists of the situations that meet some conditions.
 type group struct {
 	history, calls, loads span
 	cold, warm            bool
@@ -252,8 +252,8 @@ func (g *group) has(s *situation) bool {
 	return g.history.has(s.History) && g.calls.has(s.Calls) && g.loads.has(s.Loads) && (s.warm && g.warm || !s.warm && g.cold)
 }
 
-// groups returns the groups that can be told apart. Those that differ in nothing but the state of
-// the cache and the history come first.
+// groups returns the groups that can be told apart. Groups that differ only in the state of the
+// cache and the history come first.
 func (p *planner) groups() (list []group) {
 	histories := p.spans(func(s *situation) int { return s.History }, shortened, "token of history", "tokens of history")
 	calls := p.spans(func(s *situation) int { return s.Calls }, nil, "model call", "model calls")
@@ -273,15 +273,15 @@ func (p *planner) groups() (list []group) {
 	return list
 }
 
-// maxEnds bounds the ends of spans, which a log may have many of.
+// maxEnds bounds the ends of spans, of which a log may have many.
 const maxEnds = 6
 
 type wordedSpan struct {
 	span
-	words []string // none for the span of all numbers
+	words []string // nil for the span of all numbers
 }
 
-// spans returns the ranges of a number that the situations have, first that of all numbers.
+// spans returns the ranges of a number that the situations have, the range of all numbers first.
 func (p *planner) spans(of func(*situation) int, write func(int) string, singular, plural string) (list []wordedSpan) {
 	var ends []int
 	for i := range p.situations {
@@ -335,7 +335,7 @@ func enumerated(list []string) string {
 }
 
 // advise fills in what follows from the rows: the ways to take. It returns the plan for models with
-// native search, and that for others.
+// native search, and the plan for others.
 func (r *Report) advise() (all, text plan) {
 	situations := r.situations()
 	planner := newPlanner(situations, r.Ways)
@@ -344,7 +344,7 @@ func (r *Report) advise() (all, text plan) {
 	if native, ok := r.Provider.native(); ok && all.names(Way{Protocol: native}) {
 		planner = newPlanner(situations, slices.DeleteFunc(slices.Clone(r.Ways), func(w Way) bool { return w == Way{Protocol: native} }))
 		text = planner.plan(planner.best())
-		// What is advised for both is said once.
+		// Advice for both is said once.
 		same := plan{text.best, all.others}
 		if !same.names(Way{Protocol: native}) && planner.holds(&same) {
 			text = same

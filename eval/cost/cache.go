@@ -13,12 +13,12 @@ import (
 //	request -> its longest beginning that is kept -> cached | written | plain
 //
 // An automatic cache keeps every request, and finds any common beginning, in blocks of
-// Provider.Block tokens. A marked cache keeps what the Marks of a request end, and finds only
-// those. Neither finds less than Provider.MinTokens.
+// Provider.Block tokens. A marked cache keeps the beginnings that end at a request's Marks,
+// and finds only those. Neither finds fewer tokens than Provider.MinTokens.
 
 // Bill returns what each request of a conversation uses. A request finds in the cache what it has
-// in common with a request before it, or with one of earlier: those of the turns before, which
-// are not billed. Both are in the order in which they were sent.
+// in common with a request before it, or with one of earlier: the requests of the turns before,
+// which are not billed. Both lists are in the order in which they were sent.
 func (p *Provider) Bill(earlier, requests []Request) []Usage {
 	c := cache{provider: p}
 	for i := range earlier {
@@ -35,7 +35,7 @@ func (p *Provider) Bill(earlier, requests []Request) []Usage {
 type cache struct {
 	provider *Provider
 	kept     []kept
-	last     *counted // the last prompt, with which the next one has most in common
+	last     *counted // the last prompt, with which the next prompt has most in common
 }
 
 // kept is a beginning of a prompt.
@@ -67,7 +67,7 @@ func (c *cache) use(r *Request) Usage {
 	if u.Cached > 0 {
 		c.kept[best].used = r.At
 	}
-	end := len(bytes) // of what is kept of this request
+	end := len(bytes) // of the part of this request that is kept
 	if p.Cache == CacheMarked {
 		if end = 0; len(r.Marks) > 0 {
 			end = max(0, min(r.Marks[len(r.Marks)-1], len(bytes)))
@@ -81,7 +81,7 @@ func (c *cache) use(r *Request) Usage {
 	return u
 }
 
-// find returns the length of the longest beginning of a prompt that is kept, and which it is.
+// find returns the length and the index of the longest kept beginning of a prompt.
 func (c *cache) find(prompt []byte, now time.Duration) (length, best int) {
 	for i, k := range c.kept {
 		if ttl := time.Duration(c.provider.TTL); ttl > 0 && now-k.used > ttl {
@@ -121,8 +121,8 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// counted is a prompt and the counts of its beginnings at some places, so that what two prompts
-// have in common is counted once.
+// counted is a prompt and the counts of its beginnings at some places, so that the common part
+// of two prompts is counted once.
 type counted struct {
 	bytes  []byte
 	places []int
@@ -131,7 +131,7 @@ type counted struct {
 
 const placeEvery = 4096 // bytes
 
-// count counts a prompt. like is another prompt; nil means none.
+// count counts a prompt. like is a similar prompt; nil means none.
 func count(prompt []byte, like *counted) *counted {
 	p := &counted{bytes: prompt}
 	var counter tokens.Counter
@@ -157,7 +157,7 @@ func count(prompt []byte, like *counted) *counted {
 	return p
 }
 
-// tokens returns the tokens of the beginning of that length.
+// tokens returns the tokens of the beginning of a length.
 func (p *counted) tokens(length int) int {
 	var counter tokens.Counter
 	at := 0

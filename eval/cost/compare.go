@@ -31,8 +31,8 @@ func (w Way) String() string {
 	return w.Protocol.String()
 }
 
-// Config returns the configuration in which Compare plays a way over that many tools. What takes
-// words searches by BM25, so that protocols are compared and not their searchers.
+// Config returns the configuration in which Compare plays a way over that many tools. Protocols
+// that search by words use BM25, so that protocols are compared and not their searchers.
 func (w Way) Config(tools int) toolsearch.Config {
 	config := toolsearch.Config{Protocol: w.Protocol}
 	switch {
@@ -46,9 +46,9 @@ func (w Way) Config(tools int) toolsearch.Config {
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
 // the provider's native protocol, and the protocols for every model. Two protocols are not among
-// them. What a provider searches by itself, with ProtocolNativeServer, cannot be played without
-// it. ProtocolRegexp is for histories of Eino v0.8, and costs what ProtocolToolSearch costs if as
-// many tools match.
+// them. A search by the provider itself, with ProtocolNativeServer, cannot be played without the
+// provider. ProtocolRegexp is for histories of Eino v0.8, and costs what ProtocolToolSearch costs
+// if as many tools match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
 	if native, ok := p.native(); ok {
@@ -67,7 +67,7 @@ func Ways(p *Provider) []Way {
 type Outcome struct {
 	Way      Way // in which it was played
 	Calls    int // model calls
-	Searches int // of them, those that search or load
+	Searches int // of Calls, those that search or load
 	Changes  int // how often the list of tools changed
 
 	Cold, Warm           Usage   // with nothing cached before, and with the turn before cached
@@ -79,8 +79,8 @@ type Row struct {
 	Shape    Shape     // of the conversation
 	Outcomes []Outcome // as the report's Ways
 
-	// Cold and Warm are the ways to take for this conversation, as Advice says it. Each costs at
-	// most Slack more than the cheapest of the outcomes there.
+	// Cold and Warm are the ways to take for this conversation, as Advice says. Each costs at
+	// most Slack more than the cheapest outcome.
 	Cold, Warm Way
 	// ColdText and WarmText are the same among the ways that need no native search.
 	ColdText, WarmText Way
@@ -96,32 +96,32 @@ type Report struct {
 	Checks   []Check  // of CompareLog, one for each run
 
 	// Best is the way to take. It costs at most Slack more than the cheapest of Ways over all
-	// conversations together, cold and warm: of the ways that cost so little, Best is the one that
-	// costs so little in most of them, and of these the first. For some conversations another way
-	// may be cheaper: their rows have it.
+	// conversations together, cold and warm. Of several such ways, Best is the one that costs so
+	// little in most conversations, and of these the first. For some conversations another way may
+	// be cheaper: see their rows.
 	Best Way
-	// BestText is the way to take without native search. It is Best if nothing that is advised needs
-	// native search.
+	// BestText is the way to take without native search. It is Best if no advised way needs native
+	// search.
 	BestText Way
-	// BreakEven is the number of tools from which on Best costs less than showing all, in parts of
-	// the catalog that grow by a tool at a time and have the tools that are called; 0 means that it
-	// never does in this catalog. Where showing all costs Slack more than Best in any part that was
-	// played, larger parts are not played.
+	// BreakEven is the number of tools from which Best costs less than showing all, in parts of the
+	// catalog that grow by a tool at a time and have the tools that are called; 0 means that it
+	// never does in this catalog. Once showing all costs Slack more than Best in a part, larger
+	// parts are not played.
 	BreakEven int
-	// Advice says it in words: Best, BreakEven, BestText, and for which conversations which other
-	// way is to be taken. They are told by what they have in common, such as the tokens of their
+	// Advice puts Best, BreakEven and BestText into words, and says for which conversations to take
+	// another way. It describes them by what they have in common, such as the tokens of their
 	// history and a warm cache. Following it costs at most Slack more than the cheapest way, in each
-	// of the conversations, cold and warm. Conversations that have nothing in common are named,
-	// but no more than 12 of them in a sentence: Rows have them all.
+	// of the conversations, cold and warm. Conversations that have nothing in common are named, but
+	// no more than 12 in a sentence: Rows have them all.
 	Advice string
 }
 
 // Compare plays conversations of the given shapes over tools, in every way that the provider
-// allows, and recommends one. Where fewer tools can be called with example arguments than a shape
-// has Loads, the row's shape has those that are called, and of rows that are then the same there is
-// one. Compare fails if no tool can be called, if a shape has fewer than two calls, no load, or as
-// many loads as calls, if a number is negative or the conversations are too long to play, if a
-// price of the provider or a rule of its cache is wrong, or if ctx is done.
+// allows, and recommends one. If fewer tools can be called with example arguments than a shape has
+// Loads, the row's shape has that smaller number. Rows that become the same are merged. Compare
+// fails if no tool can be called, if a shape has fewer than two calls, no load, or as many loads as
+// calls, if a number is negative or the conversations are too long to play, if a price of the
+// provider or a rule of its cache is wrong, or if ctx is done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
 	if err := checkInput(tools, p); err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func checkInput(tools []*schema.ToolInfo, p *Provider) error {
 	return nil
 }
 
-// A Check is what a run was billed, beside what is computed for the same run in the same way. How
-// far the two are apart tells how far to trust the rest of a report.
+// A Check compares what a run was billed with what is computed for the same run in the same way.
+// The difference tells how far to trust the rest of a report.
 type Check struct {
 	Way                        Way     // in which the run was recorded
 	Billed, Computed           Usage   // Computed is warm if the run's first call found anything in the cache
@@ -173,10 +173,10 @@ type Check struct {
 }
 
 // CompareLog plays recorded runs in every way that the provider allows, as Compare does with
-// shapes. The part of a run's first prompt that a replay does not have is taken to be history: it
-// has the system message, the agent's own tools and the turns before. What the model said and
-// thought besides its calls is taken from the log. CompareLog fails if the catalog has none of the
-// tools that the runs call.
+// shapes. The part of a run's first prompt that a replay does not have counts as history: the
+// system message, the agent's own tools and the turns before. What the model said and thought
+// besides its calls is taken from the log. CompareLog fails if the catalog has none of the tools
+// that the runs call.
 func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
 	if err := checkInput(tools, p); err != nil {
 		return nil, err
@@ -246,8 +246,8 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int
 	return s, check, err
 }
 
-// maxPlayed bounds the tokens of a conversation's requests if every tool is shown: they are in
-// memory together.
+// maxPlayed bounds the tokens of a conversation's requests if every tool is shown, since all
+// requests are in memory together.
 const maxPlayed = 100_000_000
 
 type scenario struct {
@@ -338,15 +338,15 @@ func (r *Report) Price(way Way) (sum float64) {
 
 // breakEven finds BreakEven, in parts of the catalog that grow, each within the next.
 //
-// The more tools, the more it costs to show them all. What Best costs goes up and down a little,
-// by what its searches find among more tools. So the number is searched by halves, and then each
-// part above it is played until showing all costs clearly more than Best ever cost.
+// The more tools, the more it costs to show them all. The cost of Best goes up and down a little,
+// depending on what its searches find among more tools. So a binary search finds the number, and
+// then each larger part is played until showing all costs clearly more than Best ever cost.
 func (r *Report) breakEven(ctx context.Context, tools []*schema.ToolInfo, scenarios []scenario) (int, error) {
 	if r.Best.All {
 		return 0, nil
 	}
 	least, partOf := nested(tools, scenarios)
-	most := r.Price(r.Best) // that Best cost
+	most := r.Price(r.Best) // the highest cost of Best so far
 	var failed error
 	prices := func(n int) (all, best float64) {
 		ways := []Way{{All: true}, r.Best}
@@ -380,7 +380,7 @@ func (r *Report) breakEven(ctx context.Context, tools []*schema.ToolInfo, scenar
 
 // nested returns parts of a catalog. partOf returns the part of n tools, in the catalog's order:
 // first the least tools that the conversations call, and then others from everywhere in the list.
-// A part has all tools of a smaller part, so that two parts differ in nothing but their size.
+// A part has all tools of every smaller part, so that two parts differ only in size.
 func nested(tools []*schema.ToolInfo, scenarios []scenario) (least int, partOf func(n int) []*schema.ToolInfo) {
 	isCalled := make(map[string]bool)
 	for _, s := range scenarios {
@@ -399,7 +399,7 @@ func nested(tools []*schema.ToolInfo, scenarios []scenario) (least int, partOf f
 			others = append(others, i)
 		}
 	}
-	// Numbers in the order of their reversed bits halve the list again and again.
+	// The order of reversed bits halves the list again and again.
 	slices.SortFunc(others, func(a, b int) int { return cmp.Compare(bits.Reverse(uint(a)), bits.Reverse(uint(b))) })
 	order := slices.Concat(called, others)
 	return len(called), func(n int) []*schema.ToolInfo {

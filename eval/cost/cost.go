@@ -1,4 +1,4 @@
-// Package cost tells what a conversation costs, the provider's prompt cache included.
+// Package cost computes what a conversation costs, the provider's prompt cache included.
 //
 // Hiding tools makes every request smaller, but a bill counts more than size. Providers bill the
 // part of a prompt that they have just read at a fiftieth to a fifth, and a prompt is the tools, then
@@ -37,7 +37,7 @@ import (
 
 // Tokens estimates how many tokens a text is, without a vocabulary. For the tools of a catalog
 // together the estimate is within 10 % of OpenAI's o200k_base, mostly within 5 %, and for prose
-// within 10 %. Other providers' tokens differ by a factor that is much the same for all requests.
+// within 10 %. Other providers' counts differ by a factor that is much the same for all requests.
 func Tokens(text string) int { return tokens.Of(text) }
 
 // A Request is what one model call sends, in the order in which providers cache it: the tools,
@@ -51,15 +51,15 @@ type Request struct {
 	// Cache is CacheMarked looks at them.
 	Marks []int
 
-	Output int           // tokens that the model answered
+	Output int           // tokens of the model's answer
 	At     time.Duration // when it was sent, since the first request of the conversation
 }
 
-// Prompt returns the tools, the system message and the messages in one.
+// Prompt returns the tools, the system message and the messages, joined.
 func (r *Request) Prompt() []byte { return bytes.Join([][]byte{r.Tools, r.System, r.Messages}, nil) }
 
 // Shared returns the length of the longest beginning, in bytes of Prompt, that a request has in
-// common with one of earlier requests. It ends between characters.
+// common with any of the earlier requests. It ends between characters.
 func (r *Request) Shared(earlier []Request) (length int) {
 	prompt := r.Prompt()
 	for i := range earlier {

@@ -111,7 +111,7 @@ func TestPrice(t *testing.T) {
 	assert.Equal(t, 6, Usage{1, 2, 3, 4}.Input())
 }
 
-// randomRequests are requests whose beginnings have much or little in common.
+// randomRequests returns requests whose beginnings have much or little in common.
 func randomRequests(random *rand.Rand) (requests []Request) {
 	tools, messages := "", ""
 	for range 1 + random.IntN(6) {
@@ -158,7 +158,7 @@ func TestWithoutACacheCostIsTokens(t *testing.T) {
 	}
 }
 
-// No price that rises makes a conversation cheaper.
+// A higher price never makes a conversation cheaper.
 func TestCostGrowsWithPrices(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for range testtools.Rounds(25, 5) {
@@ -166,7 +166,7 @@ func TestCostGrowsWithPrices(t *testing.T) {
 		for _, p := range Providers() {
 			before := p.Price(Sum(p.Bill(nil, requests)))
 			for i, price := range []*float64{&p.Input, &p.Cached, &p.Written, &p.Output} {
-				if *price > 0 { // from 0 to something, Written has another meaning
+				if *price > 0 { // Written means something else at 0
 					*price *= 1 + random.Float64()
 				}
 				after := p.Price(Sum(p.Bill(nil, requests)))
@@ -177,8 +177,8 @@ func TestCostGrowsWithPrices(t *testing.T) {
 	}
 }
 
-// A request that has more in common with the one before never costs more than one of the same
-// length that has less.
+// Of two requests of the same length, the request that has more in common with its
+// predecessor never costs more.
 func TestALongerCommonBeginningNeverCostsMore(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for range testtools.Rounds(25, 5) {
@@ -210,7 +210,7 @@ func TestShared(t *testing.T) {
 	assert.Zero(t, first.Shared(nil))
 }
 
-// What is counted in pieces, or taken over from another prompt, is what is counted at once.
+// Counting in pieces, or from another prompt's counts, gives the same as counting at once.
 func TestCount(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for range testtools.Rounds(25, 5) {
@@ -254,7 +254,7 @@ func TestReplay(t *testing.T) {
 			require.NoError(t, err, name)
 			assert.Equal(t, played, again, "%s: the same conversation again", name)
 			if test.config.Protocol == toolsearch.ProtocolDispatch {
-				test.calls -= test.searches - played.Searches // one search's definitions may have the next tool
+				test.calls -= test.searches - played.Searches // a search may also find the next step's tool
 				test.searches = played.Searches
 			}
 			assert.Len(t, played.Requests, test.calls, "%s: model calls", name)
@@ -271,7 +271,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// What is found at once, or before the first call, changes the list of tools once, or never.
+// Tools found together change the list of tools once. Tools found before the first call
+// never change it.
 func TestReplayAtOnce(t *testing.T) {
 	tools := quickstart(t)[:40]
 	c := Script(tools, Shape{Calls: 7, Loads: 3})
@@ -319,7 +320,7 @@ func TestReplayFails(t *testing.T) {
 		{Conversation{History: math.MaxInt, Said: math.MaxInt}, "more than 4000000 tokens"},
 		{Conversation{Steps: []Step{{After: -time.Second}}}, "a call after -1s"},
 		{Conversation{Steps: make([]Step, maxSteps+1)}, "300001 calls"},
-		{Conversation{Steps: []Step{{Tool: "a", Arguments: "{"}}}, `a call of "a" with arguments that are no JSON`},
+		{Conversation{Steps: []Step{{Tool: "a", Arguments: "{"}}}, `a call of "a" with arguments that are not JSON`},
 	} {
 		_, err = Replay(t.Context(), Tools(1, 50), toolsearch.Config{}, WireChat, test.step)
 		assert.ErrorContains(t, err, test.want)
@@ -377,7 +378,7 @@ func TestCompareOneTool(t *testing.T) {
 	assert.Equal(t, "With deepseek-flash and this tool: show it; hiding does not pay in these conversations.", r.Advice)
 }
 
-// Two may compare the same tools with the same provider at the same time.
+// Two goroutines may compare the same tools with the same provider at the same time.
 func TestCompareConcurrently(t *testing.T) {
 	tools, p := Tools(9, 50), provider(t, "anthropic")
 	advice := make([]string, 4)
@@ -396,7 +397,7 @@ func TestCompareConcurrently(t *testing.T) {
 	assert.Len(t, slices.Compact(advice), 1)
 }
 
-// A provider that is free costs nothing in every way.
+// With a free provider, every way costs nothing.
 func TestCompareFree(t *testing.T) {
 	p := *provider(t, "deepseek")
 	p.Input, p.Cached, p.Output = 0, 0, 0
@@ -444,9 +445,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Who follows the recommendation pays at most 5 % more than the best way costs, in each of the
-// scripted conversations, with each provider, over catalogs of all sizes. What is played is the
-// same for all providers that get the same requests, and is played once.
+// Following the recommendation costs at most 5 % more than the best way, in each of the
+// scripted conversations, with each provider, over catalogs of all sizes. Providers that get
+// the same requests share one play.
 func TestRecommendation(t *testing.T) {
 	catalogs := map[string][]*schema.ToolInfo{"small": Tools(8, 60), "in between": Tools(60, 120), "quickstart": quickstart(t)}
 	if !testing.Short() { // it takes long
@@ -513,8 +514,8 @@ func TestDispatchUnderACache(t *testing.T) {
 	}
 }
 
-// From the break-even on, in every part of the catalog, what is recommended costs less than
-// showing all.
+// From the break-even on, the recommended way costs less than showing all in every part of
+// the catalog.
 func TestBreakEven(t *testing.T) {
 	shapes := []Shape{{1000, 4, 1, 20}, {8_000, 4, 2, 20}}
 	catalogs := map[string][]*schema.ToolInfo{"quickstart": quickstart(t), "small": Tools(8, 60), "large": Tools(40, 150)}
@@ -553,7 +554,7 @@ func TestBreakEven(t *testing.T) {
 	}
 }
 
-// A catalog most of whose tools no example can call is priced by the tools that can be called.
+// If no example can call most tools of a catalog, the tools that can be called price it.
 func TestCompareWithFewCallableTools(t *testing.T) {
 	tools := Tools(40, 3_000)
 	for _, info := range tools[:28] {
@@ -569,7 +570,7 @@ func TestCompareWithFewCallableTools(t *testing.T) {
 	assert.Positive(t, r.BreakEven)
 }
 
-// Parts have the tools that are called, and each has all tools of the parts before it.
+// Every part has the tools that are called, and all tools of the parts before it.
 func TestNested(t *testing.T) {
 	tools := Tools(37, 40)
 	scenarios := []scenario{{Conversation: Conversation{Loaded: []string{tools[30].Name}, Steps: []Step{{Tool: tools[4].Name}, {Tool: "own"}}}}}
@@ -582,8 +583,8 @@ func TestNested(t *testing.T) {
 	assert.Equal(t, tools, partOf(len(tools)), "in the catalog's order")
 }
 
-// The advice names other ways for conversations in which the recommended way is too dear, by what
-// they have in common.
+// The advice names other ways for conversations in which the recommended way is too expensive,
+// and describes these by what they have in common.
 func TestAdvice(t *testing.T) {
 	all, native := Way{All: true}, Way{Protocol: toolsearch.ProtocolNativeReferences}
 	dispatch, add := Way{Protocol: toolsearch.ProtocolDispatch}, Way{Protocol: toolsearch.ProtocolSearchAdd}
@@ -632,7 +633,7 @@ func TestAdvice(t *testing.T) {
 		assert.Equal(t, "With claude-sonnet-5-5 and "+test.want, r.advice(r.advise()))
 	}
 
-	// Runs of a log may differ in nothing that can be said, and are named.
+	// Runs of a log may differ in nothing that words can tell. They are named.
 	r := &Report{Provider: *provider(t, "deepseek"), Tools: 30, Ways: []Way{all, dispatch, add}, Checks: make([]Check, 3),
 		Rows: []Row{row(short, onlyDispatch, onlyDispatch), row(short, onlyAll, onlyDispatch), row(short, onlyAll, onlyDispatch)}}
 	assert.Equal(t, "With deepseek-flash and these 30 tools: ProtocolDispatch. For run 2 with a cold cache and run 3 with a cold cache: show them all.", r.advice(r.advise()))
@@ -641,8 +642,8 @@ func TestAdvice(t *testing.T) {
 	assert.Equal(t, "With no prompt cache and these 30 tools: ProtocolDispatch. For run 3: show them all.", r.advice(r.advise()))
 }
 
-// A conversation that is too long to play is refused before any of it is played. What the model says
-// besides its calls is in no prompt.
+// A conversation that is too long to play is refused before any of it is played. The model's words
+// besides its calls are in no prompt.
 func TestConversationsTooLongToPlay(t *testing.T) {
 	long := scenario{Shape: Shape{Calls: 300}, Conversation: Conversation{History: 300_000, Said: 10_000_000}}
 	require.NoError(t, long.check(30_000))
@@ -655,7 +656,7 @@ func TestConversationsTooLongToPlay(t *testing.T) {
 	assert.ErrorContains(t, err, "2000 requests of up to")
 }
 
-// adviser reads advice as a person does, and tells the way to take.
+// adviser reads advice as a person does, and returns the way to take.
 type adviser struct {
 	advice string
 	native bool // whether the model's adapter searches natively
@@ -725,7 +726,7 @@ func meets(t *testing.T, conditions string, s Shape, warm bool) bool {
 	return true
 }
 
-// wayOf returns the way that words begin with.
+// wayOf returns the way that a text begins with.
 func wayOf(t *testing.T, words string) Way {
 	t.Helper()
 	if strings.HasPrefix(words, "show ") {
@@ -740,8 +741,8 @@ func wayOf(t *testing.T, words string) Way {
 	return Way{}
 }
 
-// checkAdvice checks that who follows the advice pays at most 5 % more than the best way costs, in
-// each conversation, cold and warm, with an adapter that searches natively and with another.
+// checkAdvice checks that following the advice costs at most 5 % more than the best way, in each
+// conversation, cold and warm, with an adapter that searches natively and with another.
 func checkAdvice(t *testing.T, name string, r *Report) {
 	t.Helper()
 	native, hasNative := r.Provider.native()
@@ -763,7 +764,7 @@ func checkAdvice(t *testing.T, name string, r *Report) {
 					}
 				}
 				where := fmt.Sprintf("%s: (%v), warm %v, native %v: %v by %q", name, row.Shape, warm, isNative, way, r.Advice)
-				require.Positive(t, price, "a way that is there: %s", where)
+				require.Positive(t, price, "the way is one of the report's: %s", where)
 				assert.LessOrEqual(t, price, 1.05*least, where)
 				want := [2][2]Way{{row.ColdText, row.WarmText}, {row.Cold, row.Warm}}
 				assert.Equal(t, want[map[bool]int{true: 1}[isNative]][map[bool]int{true: 1}[warm]], way, where)
@@ -777,7 +778,7 @@ func checkAdvice(t *testing.T, name string, r *Report) {
 	assert.LessOrEqual(t, r.Price(r.Best), 1.05*least, "%s: %v over all conversations", name, r.Best)
 }
 
-// Whatever the prices are, who follows the advice pays at most 5 % more than the best way costs.
+// Whatever the prices are, following the advice costs at most 5 % more than the best way.
 func TestAdviceForRandomPrices(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	for range testtools.Rounds(300, 30) {
@@ -911,9 +912,8 @@ func TestReadBody(t *testing.T) {
 	assert.Equal(t, `{ "name":"a"}`+"\n{}\n"+`{"content":[{"text":"b"}]}`+"\n", string(r.Prompt()), "a breakpoint in any place of an object")
 }
 
-// ProtocolDispatch gives a definition again when it is found again. A name in its place would save
-// little: docs/settings.md says how little. The marks of requests that are made shorter are those
-// of the writer.
+// ProtocolDispatch repeats a definition when its tool is found again. A name instead would save
+// little: docs/settings.md says how little. The shortened requests have the writer's marks.
 func TestDefinitionsThatComeAgain(t *testing.T) {
 	tools := quickstart(t)
 	var github []*schema.ToolInfo

@@ -101,7 +101,7 @@ func ExampleReadLog() {
 	// With deepseek-flash and these 3 tools: show them all; hiding does not pay in these conversations.
 }
 
-// billed is a model that tells its usage, as your provider's does.
+// billed is a model that reports its usage, as your provider's does.
 type billed struct {
 	model.BaseModel[*schema.Message]
 	prompt int

@@ -22,20 +22,20 @@ import (
 //
 //	lines -> records -> runs, each with what was billed and a conversation to play
 
-// A ModelCall is what one call of a model was billed, and what the model called. It logs itself
-// as a line that ReadLog reads.
+// A ModelCall says what one call of a model was billed, and what the model called. It logs
+// itself as a line that ReadLog reads.
 type ModelCall struct {
 	Way     Way       // in which tools were shown; the zero Way is the default protocol
 	Prompt  int       // tokens of the prompt, cached or not
-	Cached  int       // of them, those read from the cache
-	Written int       // of them, those written into the cache; 0 if the provider does not say
+	Cached  int       // tokens of Prompt read from the cache
+	Written int       // tokens of Prompt written into the cache; 0 if the provider does not say
 	Output  int       // tokens of the answer
-	Calls   []string  // names of the tools that the model called; instead of call_tool, the name given to it
-	At      time.Time // when the line was written; LogValue leaves it to the log
+	Calls   []string  // names of the tools that the model called; for call_tool, the name in its arguments
+	At      time.Time // when the line was written, which the log itself says
 }
 
-// NewModelCall returns what a model's answer says of its call. At is left to the log. Without
-// usage in the answer, the tokens are 0, which ReadLog does not take.
+// NewModelCall returns what a model's answer says about its call. At is left to the log.
+// Without usage in the answer the tokens are 0, which ReadLog refuses.
 func NewModelCall[M adk.MessageType](way Way, answer M) ModelCall {
 	call := ModelCall{Way: way}
 	var usage *schema.TokenUsage
@@ -86,23 +86,23 @@ func (c ModelCall) LogValue() slog.Value {
 	)
 }
 
-// A Run is a run of an agent, as a log has it: from a question to its answer.
+// A Run is a run of an agent in a log, from a question to its answer.
 type Run struct {
 	Way      Way         // in which it was recorded
 	Calls    []ModelCall // what was billed
 	Searches int         // of the model
-	Changes  int         // of the list of tools, as LoadEvent.ToolsChanged tells them; also since the run before
+	Changes  int         // of the list of tools since the end of the previous run, as LoadEvent.ToolsChanged reports them
 
-	// Conversation plays the run again. What the first prompt has besides tools is not known from
-	// a log alone, so System and History are 0, and so is Said. Arguments are not logged and are
-	// made up. The result of a tool is what the prompt has grown by: a few tokens more than the
-	// tool's text.
+	// Conversation plays the run again. A log alone does not tell what the first prompt has
+	// besides tools, so System and History are 0, and so is Said. Arguments are not logged, so
+	// they are made up. The result of a tool is the growth of the prompt: a few tokens more than
+	// the tool's text.
 	Conversation Conversation
 }
 
-// Billed returns what the provider billed. If the provider charges for writing, and tells what
-// it read from the cache but not what it wrote, then all other tokens count as written. If the
-// provider has no cache, then all tokens are plain.
+// Billed returns what the provider billed. If the provider charges for writing, and reports
+// what it read from the cache but not what it wrote, then all other tokens count as written.
+// If the provider has no cache, then all tokens are plain.
 func (r *Run) Billed(p *Provider) Usage {
 	var sum Usage
 	for _, c := range r.Calls {
@@ -126,15 +126,15 @@ const (
 	maxLineBytes  = 1 << 20
 	maxModelCalls = 2_000
 	maxTogether   = 128         // calls of one answer
-	maxNames      = 20_000      // that are loaded and unloaded
+	maxNames      = 20_000      // loaded and unloaded
 	maxLogged     = 100_000_000 // tokens of a line
 )
 
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
 // slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
-// events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It passes
-// over all other lines, also those that are no JSON objects, which other programs print. The lines
-// of several conversations, or of an agent's sub-agents, must be told apart before.
+// events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It skips
+// all other lines, including lines that are not JSON objects, which other programs print. Separate
+// the lines of several conversations, or of an agent's sub-agents, beforehand.
 //
 //	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
 //		logger.InfoContext(ctx, "toolsearch", "event", e)
@@ -142,10 +142,10 @@ const (
 //	... // after each call of the model:
 //	logger.InfoContext(ctx, "model", "event", cost.NewModelCall(way, answer))
 //
-// A run ends with an answer that calls no tool. What ends without it, at the end of the log, is
-// a run too, whose last calls are left out. A search is taken to be for the tool that is called
-// next of those that it loaded. A log has no more than 64 MiB, 1 MiB a line, 2,000 calls of the
-// model, and 20,000 names that are loaded and unloaded. An error names the line that is wrong.
+// A run ends with an answer that calls no tool. At the end of the log a run may end without it,
+// and its last calls are then left out. A search counts as a search for whichever of its loaded
+// tools is called next. A log has no more than 64 MiB, 1 MiB a line, 2,000 calls of the model,
+// and 20,000 names that are loaded and unloaded. An error names the line that is wrong.
 func ReadLog(r io.Reader) ([]Run, error) {
 	records, err := readRecords(r)
 	if err != nil {
@@ -223,7 +223,7 @@ func readRecords(r io.Reader) (records []record, err error) {
 	return records, nil
 }
 
-// readRecord reads a line. ok is false for a line of something else.
+// readRecord reads a line. ok is false for any other line.
 func readRecord(line []byte) (r record, ok bool, err error) {
 	var outer struct {
 		Time  json.RawMessage `json:"time"`
@@ -263,7 +263,7 @@ func (r *record) check() error {
 	}
 	switch {
 	case r.Prompt <= 0:
-		return errors.New("the call of the model has no prompt_tokens: did the model tell its usage?")
+		return errors.New("the call of the model has no prompt_tokens: did the model report its usage?")
 	case r.Cached < 0 || r.Written < 0 || r.Output < 0 || r.Cached > r.Prompt || r.Written > r.Prompt-r.Cached:
 		return fmt.Errorf("of %d prompt_tokens, cached_tokens are %d and written_tokens %d, and output_tokens are %d",
 			r.Prompt, r.Cached, r.Written, r.Output)
@@ -302,7 +302,7 @@ type runBuilder struct {
 	found []string // what was loaded
 	grown int      // tokens by which the list of tools has grown
 
-	changes int // of the list of tools, in this run or since the last
+	changes int // of the list of tools, since the end of the last run
 }
 
 func (b *runBuilder) add(r *record) {
@@ -321,7 +321,7 @@ func (b *runBuilder) add(r *record) {
 	}
 }
 
-// model begins a run or goes on with it.
+// model begins or continues a run.
 func (b *runBuilder) model(r *record) {
 	call := ModelCall{Way: r.way, Prompt: r.Prompt, Cached: r.Cached, Written: r.Written, Output: r.Output, Calls: r.Calls, At: r.at}
 	if b.run == nil {
@@ -336,10 +336,10 @@ func (b *runBuilder) model(r *record) {
 	}
 }
 
-// unknownQuery is searched for where a log does not tell what was found.
+// unknownQuery is the query where a log does not say what was found.
 const unknownQuery = selection + "not_in_any_catalog"
 
-// settle makes steps of what the last call of the model called. next is the call after it.
+// settle makes steps of the calls in the model's last answer. next is the model call after it.
 func (b *runBuilder) settle(next *ModelCall) {
 	last := &b.run.Calls[len(b.run.Calls)-1]
 	var tools []string
@@ -358,7 +358,8 @@ func (b *runBuilder) settle(next *ModelCall) {
 		if len(b.found) > 0 {
 			search.Query = selection + strings.Join(b.found, ",")
 		}
-		// With ProtocolSearchAdd a search and what it led to are two calls of the model.
+		// With ProtocolSearchAdd, a search and the addition that follows are two calls of
+		// the model.
 		if n := len(*steps) - 1; len(b.found) > 0 && b.run.Way.Protocol == toolsearch.ProtocolSearchAdd && n >= 0 && (*steps)[n].Query == unknownQuery {
 			search.After += (*steps)[n].After
 			*steps = (*steps)[:n]
@@ -384,8 +385,8 @@ func (b *runBuilder) end() {
 	b.run, b.found, b.grown = nil, nil, 0
 }
 
-// claim gives each search to the first step that calls what was found, so that it is played where
-// the way needs it. Searches that led to no call stay where they are.
+// claim gives each search to the first step that calls a found tool, so that the search is played
+// where the way needs it. Searches that led to no call stay where they are.
 func claim(steps []Step) (rest []Step) {
 	claimed := make([]bool, len(steps))
 	open := map[string]int{} // name -> the search that found it

@@ -86,7 +86,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 	return out.String()
 }
 
-// What a program logs gives the conversation that it played, and a bill like its provider's.
+// A program's log gives the conversation that the program played, and a bill like its provider's.
 func TestReadLog(t *testing.T) {
 	tools := some(quickstart(t), 60)
 	c := Script(tools, Shape{History: 3000, Calls: 7, Loads: 3, Result: 120})
@@ -144,7 +144,7 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// A ModelCall reads as it is written, for both types of messages.
+// A ModelCall is read as it was written, for both types of messages.
 func TestModelCall(t *testing.T) {
 	usage := &schema.TokenUsage{PromptTokens: 50, CompletionTokens: 7, PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 20, CacheWriteTokens: 10}}
 	calls := []schema.FunctionCall{{Name: "tool_search", Arguments: `{"query":"x"}`}, {Name: "call_tool", Arguments: `{"name":"a","arguments":{}}`}, {Name: "call_tool", Arguments: `{`}}

@@ -19,9 +19,11 @@ import (
 const (
 	// CacheNone means that every token of every request is billed in full.
 	CacheNone = "none"
-	// CacheAutomatic means that a provider caches every request, and finds any common beginning.
+	// CacheAutomatic means that a provider caches every request, and finds any beginning that
+	// two requests share.
 	CacheAutomatic = "automatic"
-	// CacheMarked means that a provider caches up to a request's Marks, and finds only these.
+	// CacheMarked means that a provider caches the beginnings up to a request's Marks, and
+	// finds only these.
 	CacheMarked = "marked"
 )
 
@@ -29,7 +31,7 @@ const (
 const (
 	// WireMessages is Anthropic's Messages API.
 	WireMessages = "messages"
-	// WireChat is OpenAI's chat completions, and that of the many providers that speak it.
+	// WireChat is OpenAI's chat completions API, which many providers speak.
 	WireChat = "chat"
 )
 
@@ -40,22 +42,22 @@ type Provider struct {
 	Model string `json:"model"` // the model that has these prices
 
 	Input   float64 `json:"input"`             // price of input that is not in the cache
-	Cached  float64 `json:"cached"`            // price of input that is
+	Cached  float64 `json:"cached"`            // price of input that is in the cache
 	Written float64 `json:"written,omitempty"` // price of input that is put into the cache; 0 means Input
-	Output  float64 `json:"output"`            // price of what the model answers
+	Output  float64 `json:"output"`            // price of the model's answer
 
 	Cache     string   `json:"cache"`                // CacheNone, CacheAutomatic or CacheMarked
 	MinTokens int      `json:"min_tokens,omitempty"` // the shortest beginning that is cached
-	Block     int      `json:"block,omitempty"`      // cached tokens are a multiple of it; 0 means 1
-	TTL       Duration `json:"ttl,omitempty"`        // how long a beginning is kept after its last use; 0 means for ever
+	Block     int      `json:"block,omitempty"`      // cached tokens are a multiple of Block; 0 means 1
+	TTL       Duration `json:"ttl,omitempty"`        // how long a beginning is kept after its last use; 0 means forever
 
 	Wire   string `json:"wire"`             // WireMessages or WireChat: what requests look like
 	Native string `json:"native,omitempty"` // the native protocol, as toolsearch.Protocol's String; "" means none
 	With   string `json:"with,omitempty"`   // the adapter of eino-ext that Native needs
 
 	Date   string `json:"date"`           // the day for which Source was read, YYYY-MM-DD
-	Source string `json:"source"`         // the pages that say so, divided by blanks
-	Note   string `json:"note,omitempty"` // what the source does not say and is assumed here
+	Source string `json:"source"`         // the pages with the prices, separated by blanks
+	Note   string `json:"note,omitempty"` // assumptions where the source is silent
 }
 
 // A Duration is a time.Duration that is "5m" in JSON.
@@ -74,9 +76,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 //go:embed prices.json
 var prices []byte
 
-// Providers returns the built-in table: "anthropic", "openai", "deepseek", "qwen", "gemini",
-// and "none", which has no cache and charges one dollar for a million tokens of any kind. Prices
-// change. Look at the dates, and replace what is old by a file of your own.
+// Providers returns the built-in table: "anthropic", "openai", "deepseek", "qwen", "gemini", and
+// "none", which has no cache and charges one dollar for a million tokens of any kind. Prices
+// change. Look at the dates, and replace old prices with a file of your own.
 func Providers() []Provider {
 	list, err := ReadProviders(bytes.NewReader(prices))
 	if err != nil {
@@ -91,8 +93,8 @@ const maxPriceBytes = 1 << 20
 const maxPrice = 1e6
 
 // ReadProviders reads a table of providers: a JSON list of objects with the keys of Provider, of at
-// most 1 MiB. A key it does not know is an error, and so is a price that is missing, since the
-// price would be zero. Only a provider with CacheNone needs no price of cached input.
+// most 1 MiB. An unknown key is an error, and so is a missing price, since the price would be zero.
+// Only a provider with CacheNone needs no price of cached input.
 func ReadProviders(r io.Reader) ([]Provider, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPriceBytes+1))
 	if err != nil {
@@ -174,8 +176,8 @@ func checkWire(wire string) error {
 	return nil
 }
 
-// native returns the provider's native protocol. What the provider searches by itself cannot be
-// played without it.
+// native returns the provider's native protocol. A search by the provider itself cannot be
+// played without the provider.
 func (p *Provider) native() (toolsearch.Protocol, bool) {
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeReferences, toolsearch.ProtocolNativeDeferred} {
 		if p.Native == protocol.String() {
@@ -185,7 +187,7 @@ func (p *Provider) native() (toolsearch.Protocol, bool) {
 	return 0, false
 }
 
-// Named returns the provider of that name.
+// Named returns the provider with a name. It fails for a name that is not in the list.
 func Named(list []Provider, name string) (*Provider, bool) {
 	for i := range list {
 		if list[i].Name == name {

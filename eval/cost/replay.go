@@ -21,30 +21,30 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
-// A conversation is played by a real agent and a model that follows a plan: to call a tool it
-// does not see, it searches for it first, in the way of the protocol it finds itself in.
+// A conversation is played by a real agent and a model that follows a plan: to call a tool
+// that it does not see, it first searches for the tool in the way of the protocol in use.
 
-// A Conversation is what is said and called in one run of an agent.
+// A Conversation describes what is said and called in one run of an agent.
 type Conversation struct {
 	System   int      // tokens of the system message; 0 means none
 	History  int      // tokens of the turns before
 	Loaded   []string // names of the tools that the turns before have loaded
 	Question string   // what the user asks; "" means a question that names no tool
-	Steps    []Step   // the calls of tools; the last model call, which answers, is not among them
-	AtOnce   bool     // the model's first search is for the tools of all steps, as a list of queries
+	Steps    []Step   // the calls of tools, without the last model call, which answers
+	AtOnce   bool     // the model's first search looks for the tools of all steps, as a list of queries
 	Said     int      // tokens that the model says and thinks besides its calls, in the whole run
 }
 
 // A Step is one call of a tool.
 type Step struct {
-	// Tool is its name. A name that the catalog does not have is that of a tool of the agent's
+	// Tool is the tool's name. A name that is not in the catalog stands for a tool of the agent's
 	// own, which is always shown and has no parameters. "" means that the model only searches.
 	Tool      string
 	Arguments string        // JSON; "" means arguments made from the tool's schema
 	Query     string        // the words to search for it by; "" means its name, as a selection
 	Result    int           // tokens of what the tool answers
-	After     time.Duration // since the model call before
-	Together  bool          // the model makes this call together with that of the step before
+	After     time.Duration // since the previous model call
+	Together  bool          // the model makes this call together with the previous step's
 }
 
 // Bounds of a conversation that is played.
@@ -66,10 +66,10 @@ func (c *Conversation) check() (prompt int, err error) {
 	for _, step := range c.Steps {
 		numbers = append(numbers, step.Result)
 		if step.After < 0 {
-			return 0, fmt.Errorf("a call after %v; want no negative time", step.After)
+			return 0, fmt.Errorf("a call after %v; the time must not be negative", step.After)
 		}
 		if step.Arguments != "" && !json.Valid([]byte(step.Arguments)) {
-			return 0, fmt.Errorf("a call of %q with arguments that are no JSON", step.Tool)
+			return 0, fmt.Errorf("a call of %q with arguments that are not JSON", step.Tool)
 		}
 	}
 	for _, n := range numbers {
@@ -85,21 +85,21 @@ func (c *Conversation) check() (prompt int, err error) {
 
 // A Replayed is a conversation that was played.
 type Replayed struct {
-	Earlier  []Request // the last request of the turn before, for a cache that is warm; Preselect selected nothing for it
+	Earlier  []Request // the last request of the previous turn, for a warm cache; Preselect selected nothing for it
 	Requests []Request // of the run, one for each model call
 
-	Searches int // calls of the protocol's own tools, but for call_tool
-	Changes  int // how often the tools differ from those of the request before
+	Searches int // calls of the protocol's own tools, except call_tool
+	Changes  int // how often the tools differ from those of the previous request
 }
 
 // Replay plays a conversation over tools with a configuration, whose DynamicTools and Source are
 // replaced. wire is WireMessages or WireChat. A configuration whose DeferFrom is above the number
-// of tools shows them all. Every tool answers with a filler text. Requests are those that the
-// model got, byte for byte the same in every replay. Arguments that a tool's schema does not allow
-// are answered as they are under the protocol.
+// of tools shows them all. Every tool answers with a filler text. Requests are what the model got,
+// byte for byte the same in every replay. Arguments that a tool's schema does not allow get the
+// protocol's answer.
 //
 // Replay fails if config is wrong, if ctx is done, if a number of the conversation is negative or
-// its arguments are no JSON, or if its prompts have more than four million tokens.
+// its arguments are not JSON, or if its prompts have more than four million tokens.
 func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) (*Replayed, error) {
 	if err := checkWire(wire); err != nil {
 		return nil, fmt.Errorf("cost: %w", err)
@@ -170,7 +170,7 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	m.requests[len(m.requests)-1].Output += c.Said
 	played := m.replayed()
 	if config.Preselect != 0 {
-		// What this question selects was not shown in the turn before.
+		// The previous turn was not shown what this question selects.
 		config.Preselect = 0
 		before, err := Replay(ctx, tools, config, wire, c)
 		if err != nil {
@@ -191,7 +191,7 @@ func (m *plannedModel) replayed() *Replayed {
 			r.Changes++
 		}
 	}
-	// The turn before ended where the question begins.
+	// The previous turn ended where the question begins.
 	before := m.requests[0]
 	if at := strings.LastIndex(strings.TrimSuffix(string(before.Messages), "\n"), "\n"); at >= 0 {
 		before.Messages = before.Messages[: at+1 : at+1]
@@ -205,10 +205,10 @@ func (m *plannedModel) replayed() *Replayed {
 	return r
 }
 
-// standIn is a tool. It answers with the text that was planned for the call.
+// standIn is a tool that answers with the text that was planned for the call.
 type standIn struct {
 	info    *schema.ToolInfo
-	answers map[string]string // the plan's, by the id of the call; only read while tools run
+	answers map[string]string // planned, by the id of the call; only read while tools run
 }
 
 func (s *standIn) Info(context.Context) (*schema.ToolInfo, error) { return s.info, nil }
@@ -239,9 +239,9 @@ type plannedModel struct {
 	answers  map[string]string // of tools, by the id of the call
 	at       time.Duration
 	next     int   // the step to do
-	begun    int   // the steps before it have begun, which is when their time is counted
-	tried    []int // searches for the tool of each step
-	searches int   // of all steps
+	begun    int   // the first step that has not begun; a step's time counts when it begins
+	tried    []int // how often each step's tool was searched for
+	searches int   // for the tools of all steps
 	id       int   // of the last call
 }
 
@@ -316,8 +316,8 @@ func (m *plannedModel) saying(calls ...schema.ToolCall) *schema.Message {
 	return schema.AssistantMessage("", calls)
 }
 
-// searchable reports whether the model has a tool to search with. It has none where every tool
-// is shown.
+// searchable reports whether the model has a tool to search with. It has none if every tool is
+// shown.
 func (m *plannedModel) searchable(options *model.Options) bool {
 	return options.ToolSearchTool != nil || lists(options, "tool_search") || lists(options, "search_tools")
 }
@@ -331,8 +331,8 @@ func lists(options *model.Options, name string) bool {
 	return slices.ContainsFunc(options.Tools, func(t *schema.ToolInfo) bool { return t.Name == name })
 }
 
-// sees reports whether the model has a tool's definition before it: in its list, in the result of
-// a native search, in an answer of ProtocolDispatch, or in the turns before.
+// sees reports whether the model has seen a tool's definition: in its list, in the result of a
+// native search, in an answer of ProtocolDispatch, or in the turns before.
 func (m *plannedModel) sees(name string, input []*schema.Message, options *model.Options) bool {
 	if lists(options, name) || slices.Contains(m.loaded, name) {
 		return true
@@ -344,9 +344,9 @@ func (m *plannedModel) sees(name string, input []*schema.Message, options *model
 	})
 }
 
-// search makes the call that leads to a step's tool: a search by the step's words, then a
-// selection by name. ProtocolSearchAdd adds what its search found. before is the number of
-// searches for this step so far.
+// search makes the next call that leads to a step's tool: first a search by the step's
+// words, then a selection by name. ProtocolSearchAdd then adds what its search found.
+// before is the number of searches for this step so far.
 func (m *plannedModel) search(step *Step, before int) schema.ToolCall {
 	m.searches++
 	words := step.Query
@@ -369,7 +369,7 @@ func (m *plannedModel) search(step *Step, before int) schema.ToolCall {
 	}
 }
 
-// queries returns the words for the tools of all steps from the next on.
+// queries returns the queries for the tools of all remaining steps.
 func (m *plannedModel) queries() (list []string) {
 	for _, step := range m.steps[m.next:] {
 		if words := cmp.Or(step.Query, selection+step.Tool); !slices.Contains(list, words) {

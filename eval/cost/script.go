@@ -20,9 +20,9 @@ import (
 // A Shape describes a conversation.
 type Shape struct {
 	History int // tokens of the turns before
-	Calls   int // model calls if every tool is shown; each search is one more
-	Loads   int // tools that are called, each for an equal share of the calls
-	Result  int // tokens that a tool answers; 0 means that it says "done"
+	Calls   int // model calls if every tool is shown; each search adds a call
+	Loads   int // distinct tools that are called, each in an equal share of the calls
+	Result  int // tokens of a tool's answer; 0 means that it says "done"
 }
 
 // String names a shape as tables do: "20k, 10, 3".
@@ -57,8 +57,8 @@ var Shapes = []Shape{
 
 // Script makes a conversation of a shape over tools. It calls tools from all parts of the list,
 // with arguments made from their schemas, and searches for them by the words of their names. It
-// leaves out tools whose schemas ask for more than an example of each type. Without any other
-// tool the conversation has no steps, nor has that of a shape for which Compare fails.
+// leaves out tools whose schemas ask for more than an example of each type. If no tool is left,
+// or if Compare would fail for the shape, the conversation has no steps.
 func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 	c := Conversation{History: s.History}
 	if s.check() != nil {
@@ -68,7 +68,7 @@ func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 	for i := range s.Loads {
 		from, to := i*len(tools)/s.Loads, (i+1)*len(tools)/s.Loads
 		for at := range to - from {
-			info := tools[from+(at+(to-from)/2)%(to-from)] // from the middle of its part on
+			info := tools[from+(at+(to-from)/2)%(to-from)] // starting at the middle of its part
 			if arguments, ok := argumentsFor(info); ok {
 				steps = append(steps, Step{Tool: info.Name, Arguments: arguments, Query: queryFor(info), Result: s.Result})
 				break
@@ -110,7 +110,7 @@ func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
 const maxExampleDepth = 6
 
 // example returns a value of a schema: its default, its first choice, or an example of its type
-// with what is required of it.
+// with the required properties.
 func example(s map[string]any, depth int) any {
 	if value, ok := s["default"]; ok {
 		return value
@@ -154,7 +154,7 @@ func example(s map[string]any, depth int) any {
 }
 
 // Tools makes a catalog of n tools of about size tokens each, for questions about catalogs that
-// are not there yet. No tool is smaller than a name and a parameter need.
+// do not exist yet. No tool is smaller than its name and one parameter.
 func Tools(n, size int) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, max(0, n))
 	for i := range list {

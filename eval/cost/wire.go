@@ -13,12 +13,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
-// Requests as their providers get them: made of what an agent gives its model, or read from the
-// body of an HTTP request. Each element of a list is on a line, so that a list that grows at its
-// end keeps its beginning.
+// Requests as their providers get them: made from what an agent gives its model, or read from
+// the body of an HTTP request. Each element of a list is on a line of its own, so that a list
+// that grows at its end keeps its beginning.
 //
 // Deferred definitions are left out, since a provider shows them to the model only once they are
-// found. They are then part of the search's result, and stand behind it.
+// found. They then follow the search's result, as a part of it.
 
 // request writes what a model is given.
 func (w *writer) request(input []*schema.Message, options *model.Options) Request {
@@ -54,7 +54,7 @@ func appendLine(b, line []byte) []byte { return append(append(b, line...), '\n')
 // A writer writes requests in one form.
 type writer struct {
 	wire        string
-	definitions map[*schema.ToolInfo][]byte // as written before
+	definitions map[*schema.ToolInfo][]byte // already written
 }
 
 // definition writes a tool.
@@ -187,8 +187,8 @@ func (w *writer) blocks(m *schema.Message, content string, found []*schema.ToolI
 	return text(message)
 }
 
-// framing returns the tokens by which a call and its result are longer than what the model answered
-// and the tool's text.
+// framing returns the tokens that a call and its result take beyond the model's answer and the
+// tool's text.
 func framing(wire string) (sum int) {
 	call := schema.ToolCall{ID: "call_001", Type: "function", Function: schema.FunctionCall{Name: "x", Arguments: "{}"}}
 	messages := []*schema.Message{schema.AssistantMessage("", []schema.ToolCall{call}), schema.ToolMessage("", call.ID)}
@@ -205,7 +205,7 @@ func framing(wire string) (sum int) {
 func text(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return nil // a definition that is no JSON, which schemacheck does not write
+		return nil // cannot happen: schemacheck writes definitions as JSON
 	}
 	return data
 }
@@ -266,7 +266,7 @@ func ReadBody(body []byte) (Request, error) {
 	return Request{Tools: all[:tools:tools], System: all[tools:b.system:b.system], Messages: all[b.system:], Marks: b.marks}, nil
 }
 
-// elements returns the elements of a list, or a value that is no list.
+// elements returns the elements of a list. A value that is not a list is its own element.
 func elements(raw json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	if len(raw) == 0 || string(raw) == "null" {
@@ -369,8 +369,8 @@ func isBreakpoint(cacheControl json.RawMessage) bool {
 	return json.Unmarshal(cacheControl, &fields) == nil && fields.Type == "ephemeral"
 }
 
-// A bodyReader puts elements together, without their breakpoints: a breakpoint moves on from
-// request to request, and the provider does not count it as a change.
+// A bodyReader puts elements together, without their breakpoints: a breakpoint moves from
+// request to request, and the provider does not count that as a change.
 type bodyReader struct {
 	text       bytes.Buffer
 	at, system int
