@@ -21,7 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A server that changes what a tool says of itself, in the middle of a conversation.
+// A server that changes a tool's description in the middle of a conversation.
 
 // server is a Source whose tools a test sets.
 type server struct {
@@ -41,7 +41,7 @@ func (s *server) source(context.Context) ([]tool.BaseTool, error) {
 	return s.tools, nil
 }
 
-// documents are the server's tools as the default Annotate has them.
+// documents returns the server's tools, annotated by the default Annotate.
 func (s *server) documents(t *testing.T) []search.Document {
 	t.Helper()
 	var infos []*schema.ToolInfo
@@ -55,7 +55,7 @@ func (s *server) documents(t *testing.T) []search.Document {
 	return docs
 }
 
-// chat is a conversation that goes on over several runs.
+// chat is a conversation over several runs.
 type chat[M adk.MessageType] struct {
 	middleware adk.TypedChatModelAgentMiddleware[M]
 	streaming  bool
@@ -84,7 +84,7 @@ func (c *chat[M]) say(t *testing.T, turns ...toolsearchtest.Turn) []toolsearchte
 	return model.Requests()
 }
 
-// written is all that a model was given, as text.
+// written returns all that a model was given, as text.
 func written(requests ...toolsearchtest.Request) string {
 	var b strings.Builder
 	for _, r := range requests {
@@ -98,7 +98,7 @@ func written(requests ...toolsearchtest.Request) string {
 	return b.String()
 }
 
-// lastResult is the text of the last tool result that the model got.
+// lastResult returns the text of the last tool result that the model got.
 func lastResult(t *testing.T, r toolsearchtest.Request) string {
 	t.Helper()
 	for i := len(r.Messages) - 1; i >= 0; i-- {
@@ -166,7 +166,7 @@ func testChangedTool[M adk.MessageType](t *testing.T, streaming bool) {
 	assert.Len(t, told, 3)
 }
 
-// Whatever a protocol has in place of a tool list, a changed tool does not run.
+// A changed tool does not run, even under a protocol without a tool list.
 func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
 	for protocol := toolsearch.ProtocolToolSearch; protocol <= toolsearch.ProtocolNativeDeferred; protocol++ {
 		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
 	}
 }
 
-// A Source's schema that providers refuse is mended. The definition that the server gave is the one
-// that somebody has read and approved.
+// A Source's schema that providers refuse is mended. Somebody has read and approved the definition
+// that the server gave.
 func TestAMendedDefinitionIsApproved(t *testing.T) {
 	const raw = `{"type":"object","properties":{"to":{"type":"array"}}}`
 	for _, tt := range []struct {

@@ -30,7 +30,7 @@ const (
 // An ID names a tool. Both parts count exactly.
 type ID struct {
 	Namespace string // "" means that the tool has none
-	Name      string // the whole name, with what it says of the namespace
+	Name      string // the whole name, with any prefix of the namespace
 }
 
 // String returns "name" or "name of namespace" in a form for a terminal, cut to some 200
@@ -42,19 +42,19 @@ func (id ID) String() string {
 	return naming.Visible(id.Name, naming.MaxBytes) + " of " + naming.Visible(id.Namespace, 64)
 }
 
-// A Definition is what a lock knows of a tool: what a model reads of it.
+// A Definition is what a lock knows of a tool: the part that a model reads.
 type Definition struct {
 	ID
 	Description string // "" means none
-	Parameters  string // the JSON schema in the canonical writing
+	Parameters  string // the JSON schema in canonical form
 }
 
-// Define returns the definition of a document: the name, description and schema of its Info,
-// where it has one, under the document's Namespace. Keys of the schema in another order make no
-// other definition. The rest of a document, such as tags and hints, is the program's own and is
-// not part of a definition. Define fails on a definition that cannot be locked: an empty name,
-// text that is not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of
-// name or namespace, 64 KiB of description and 1 MiB of schema.
+// Define returns the definition of a document: the name, description and schema of its Info, if
+// it has one, under the document's Namespace. The order of the schema's keys does not matter.
+// The rest of a document, such as tags and hints, is the program's own and is not part of a
+// definition. Define fails on a definition that cannot be locked: an empty name, text that is
+// not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of name or
+// namespace, 64 KiB of description and 1 MiB of schema.
 func Define(doc search.Document) (Definition, error) {
 	d := Definition{ID: idOf(&doc), Description: doc.Description, Parameters: noParameters}
 	if doc.Info != nil {
@@ -82,7 +82,7 @@ func idOf(doc *search.Document) ID {
 // noParameters is the schema of a tool without one, as a catalog fills it in.
 const noParameters = `{"properties":{},"type":"object"}`
 
-// check tells why a definition cannot be locked, apart from its parameters.
+// check returns why a definition cannot be locked, apart from its parameters.
 func (d *Definition) check() error {
 	switch {
 	case d.Name == "":
@@ -110,24 +110,24 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 	text, err := json.Marshal(root)
 	switch {
 	case err != nil:
-		return "", errors.New("its schema is no JSON")
+		return "", errors.New("its schema is not JSON")
 	case len(text) > maxParametersBytes:
 		return "", fmt.Errorf("its schema is longer than %d bytes", maxParametersBytes)
-	case bytes.Contains(text, []byte(`\ufffd`)): // what encoding/json makes of other bytes
+	case bytes.Contains(text, []byte(`\ufffd`)): // encoding/json writes this for invalid bytes
 		return "", errors.New("its schema has text that is not UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return "", errors.New("its schema is no JSON")
+		return "", errors.New("its schema is not JSON")
 	}
 	return string(appendCanonical(nil, value)), nil
 }
 
-// mended returns the definition that a catalog makes of this one where it comes from a Source and
-// providers would refuse its schema, and whether that is another one. Whoever approved the one has
-// approved the other, which says nothing more.
+// mended returns the definition that a catalog makes of d if d comes from a Source and providers
+// would refuse its schema, and whether the two differ. Whoever approved d has approved the mended
+// definition, which says nothing more.
 func (d *Definition) mended() (mended Definition, differs bool) {
 	s, err := schemacheck.Read([]byte(d.Parameters))
 	if err != nil {
@@ -144,13 +144,13 @@ func (d *Definition) mended() (mended Definition, differs bool) {
 // A sum is a SHA-256.
 type sum [sha256.Size]byte
 
-// SHA256 returns the hash by which a lock knows the definition, in hex: of the canonical writing
-// of {"description": ..., "name": ..., "parameters": ...}. In Python it is
+// SHA256 returns the hash by which a lock knows the definition, in hex: the hash of the
+// canonical form of {"description": ..., "name": ..., "parameters": ...}. In Python it is
 //
 //	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
 //		separators=(",", ":")).encode()).hexdigest()
 //
-// as far as both write numbers alike. The namespace is no part of it.
+// as long as both write numbers alike. The namespace is not part of it.
 func (d Definition) SHA256() string {
 	s := d.sum()
 	return hex.EncodeToString(s[:])
@@ -167,9 +167,9 @@ func (d *Definition) sum() sum {
 	return sha256.Sum256(append(b, '}'))
 }
 
-// content returns a hash that a copy of the tool under another name shares: of the letters and
-// digits of its description and of its parameters. ok is false for a tool without a description,
-// whose likes are no copies.
+// content returns a hash that a copy of the tool under another name shares: the hash of the
+// letters and digits of its description, and of its parameters. ok is false for a tool without a
+// description, since similar tools are then not copies.
 func (d *Definition) content() (s sum, ok bool) {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) && !naming.IsHidden(r) || unicode.IsDigit(r) {

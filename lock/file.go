@@ -31,9 +31,9 @@ import (
 //	  }
 //	}
 //
-// Hashes decide; the texts are there for people, who read them in a review, and for Diff. So a
-// file whose hash is not that of the texts beside it is refused: otherwise a reviewer would read
-// one definition and approve another.
+// Hashes decide; the texts are there for reviewers and for Diff. So a file whose hash does not
+// match the texts beside it is refused: otherwise a reviewer would read one definition and
+// approve another.
 
 // FileName is the usual name of a lock file.
 const FileName = "toolsearch.lock.json"
@@ -43,8 +43,8 @@ const MaxFileBytes = 64 << 20
 
 const version = "1"
 
-// A File is the approved definitions, as a lock file holds them. The zero value has none. It is
-// not safe for concurrent use while it changes.
+// A File holds the approved definitions of a lock file. The zero value has none. It is not safe
+// for concurrent use while it changes.
 type File struct {
 	tools map[ID]entry
 }
@@ -55,7 +55,7 @@ type entry struct {
 }
 
 // Read reads what Write wrote. It fails on anything else, on a file of more than MaxFileBytes, and
-// on a hash that is not that of the definition beside it. The layout of the JSON does not matter.
+// on a hash that does not match the definition beside it. The layout of the JSON does not matter.
 func Read(r io.Reader) (*File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
 	if err == nil && len(data) > MaxFileBytes {
@@ -75,7 +75,7 @@ func Read(r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// ReadFile is Read of a file. An error for a file that does not exist is an fs.ErrNotExist.
+// ReadFile is Read for a file. For a file that does not exist, the error wraps fs.ErrNotExist.
 func ReadFile(path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func ReadFile(path string) (*File, error) {
 func fileOf(value any) (*File, error) {
 	top, ok := value.(map[string]any)
 	if !ok || top["lock_version"] == nil {
-		return nil, errors.New(`no lock file: want an object with "lock_version"`)
+		return nil, errors.New(`not a lock file: want an object with "lock_version"`)
 	}
 	if v, _ := top["lock_version"].(json.Number); v != version {
 		return nil, fmt.Errorf("lock_version is not %s; another version of the program wrote this file", version)
@@ -139,7 +139,7 @@ func entryOf(id ID, value any) (entry, error) {
 	return e, nil
 }
 
-// Write writes the file: the same tools give the same bytes. It fails where the file would have
+// Write writes the file: the same tools give the same bytes. It fails if the file would have
 // more than MaxFileBytes.
 func (f *File) Write(w io.Writer) error {
 	data, err := f.bytes()
@@ -171,10 +171,10 @@ func (f *File) bytes() ([]byte, error) {
 	return data, nil
 }
 
-// WriteFile replaces a file as a whole: whoever reads it meanwhile, and whoever finds it after a
-// crash, has the old one or the new one. A new file gets mode 0644; one that is replaced keeps
-// its own. A symbolic link stays, and what it points to is replaced. Of two programs that write
-// at the same time, the later one's file stays.
+// WriteFile replaces a file as a whole: a concurrent reader, and a reader after a crash, finds
+// the old file or the new file. A new file gets mode 0644; a replaced file keeps its mode. A
+// symbolic link stays, and its target is replaced. If two programs write at the same time, the
+// later file stays.
 func (f *File) WriteFile(path string) error {
 	data, err := f.bytes()
 	if err == nil {
@@ -224,8 +224,8 @@ func (f *File) Definitions() []Definition {
 
 func (f *File) ids() []ID { return slices.SortedFunc(maps.Keys(f.tools), compareIDs) }
 
-// Approve adds definitions, in the place of those that the same tools had. It fails, and adds
-// none, where one cannot be locked or where two documents are of the same tool and differ.
+// Approve adds definitions, which replace earlier definitions of the same tools. It fails, and adds
+// none, if a definition cannot be locked or if two documents of the same tool differ.
 func (f *File) Approve(docs ...search.Document) error {
 	added := make(map[ID]entry, len(docs))
 	for i := range docs {
@@ -255,7 +255,7 @@ func (f *File) Remove(id ID) bool {
 
 // Verify compares a whole catalog with the file: it returns a Finding for each tool that is new,
 // changed, a copy or impossible to lock, and for each approved tool that is missing, sorted by
-// namespace and name. Nil means that the catalog is as approved.
+// namespace and name. Nil means that the whole catalog is as approved.
 func (f *File) Verify(docs []search.Document) []Finding {
 	x := f.index()
 	seen := make(map[ID]bool, len(docs))
@@ -277,7 +277,7 @@ func (f *File) Verify(docs []search.Document) []Finding {
 	return findings
 }
 
-// An index is a File that changes no more, made for comparing.
+// An index is a File that no longer changes, prepared for comparing.
 type index struct {
 	tools  map[ID]entry
 	copies map[sum]ID // content -> the first tool that has it
@@ -296,8 +296,8 @@ func (f *File) index() *index {
 	return x
 }
 
-// judge compares a tool with the lock. ok means that it is as approved; the Finding then has an
-// ID alone.
+// judge compares a tool with the lock. ok means that it is as approved; the Finding then has
+// only an ID.
 func (x *index) judge(doc *search.Document) (f Finding, ok bool) {
 	d, err := Define(*doc)
 	if err != nil {

@@ -86,8 +86,8 @@ func TestReadRefuses(t *testing.T) {
 		{"nothing", "", "lock: not JSON near byte 0: unexpected EOF"},
 		{"half a file", text[:len(text)/2], "not JSON near byte"},
 		{"two files", text + text, "more after the JSON value"},
-		{"another JSON", `{"tools":[]}`, `no lock file: want an object with "lock_version"`},
-		{"a list", `[]`, "no lock file"},
+		{"another JSON", `{"tools":[]}`, `not a lock file: want an object with "lock_version"`},
+		{"a list", `[]`, "not a lock file"},
 		{"a later version", edit(`"lock_version": 1`, `"lock_version": 2`), "lock_version is not 1"},
 		{"one more key", edit(`"lock_version": 1,`, `"lock_version": 1, "signed": true,`), `want "lock_version" and "namespaces" alone`},
 		{"one more key in a tool", edit(`"description": "Sends an e-mail",`, `"description": "Sends an e-mail", "approved": true,`), `send_mail of mail: want "description", "parameters" and "sha256" alone`},
@@ -108,7 +108,7 @@ func TestReadRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "lock: more than 64 MiB")
 	_, err = lock.Read(io.MultiReader(strings.NewReader(text), strings.NewReader("\n\n")))
 	assert.NoError(t, err, "blank lines at the end")
-	// Whoever formats JSON in another way, or with the line ends of Windows, changes nothing.
+	// Another layout of the JSON, or Windows line ends, change nothing.
 	read, err := lock.Read(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(text, "  ", "\t"), "\n", "\r\n")))
 	require.NoError(t, err)
 	assert.Equal(t, text, bytesOf(t, read))

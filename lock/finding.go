@@ -17,18 +17,18 @@ type Kind string
 
 const (
 	New     Kind = "new"     // no tool of that namespace and name is approved
-	Changed Kind = "changed" // its description or its parameters are not those approved
-	Copied  Kind = "copied"  // a new tool that has the description and parameters of an approved one
+	Changed Kind = "changed" // its description or its parameters differ from the approved ones
+	Copied  Kind = "copied"  // a new tool with the description and parameters of an approved tool
 	Missing Kind = "missing" // an approved tool that the catalog does not have
 	Refused Kind = "refused" // its definition cannot be locked
 )
 
-// A Finding is one tool that is not as approved. Its texts are a server's: Strings and Diffs are
-// safe to print, the fields are not.
+// A Finding is one tool that is not as approved. Its texts come from a server: String and Diff
+// are safe to print, the fields are not.
 type Finding struct {
 	Kind Kind // what is wrong
 	ID
-	Original ID          // the approved tool that it copies; zero means none. A Changed tool may have one too
+	Original ID          // the approved tool that it copies, also for a Changed tool; zero means none
 	Was      *Definition // as approved; nil means not approved: New, Copied and Refused
 	Is       *Definition // as it is now; nil for Missing and Refused
 	Reason   string      // why it is Refused
@@ -77,8 +77,8 @@ func (f Finding) LogValue() slog.Value {
 //	{"kind": "changed", "namespace": "", "name": "send_mail", "sha256": "...",
 //	 "changes": [{"path": "description", "was": "...", "is": "..."}]}
 //
-// "sha256" is that of the definition as it is now. A copy also has "original", and a refused tool
-// "reason".
+// "sha256" is the hash of the definition as it is now. A copy also has "original", and a refused
+// tool has "reason".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	changes := []any{}
 	for _, c := range f.Changes() {
@@ -97,16 +97,16 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return (&writer{escapes: true}).value(object, 0).b, nil
 }
 
-// A Change is one part of a definition that is not as it was.
+// A Change is one part of a definition that has changed.
 type Change struct {
 	Path string // "name", "description", or within "parameters", such as "parameters.properties.city.type"
 	Was  string // "" means that it was not there. Parts of parameters are JSON
-	Is   string // "" means that it is there no more
+	Is   string // "" means that it is gone
 }
 
 // Changes lists what is different between Was and Is. A new tool, with nothing before, and a
 // missing tool, with nothing after, have a Change for each of their parts. A copy has a change of
-// its name. A name is that of ID.String.
+// its name. Names are written as by ID.String.
 func (f Finding) Changes() []Change {
 	var list []Change
 	add := func(path, was, is string) {
@@ -181,8 +181,8 @@ const (
 )
 
 // Diff shows Changes on lines for a terminal: the path, and below it the text before with a "-"
-// and the text after with a "+". Hidden characters are shown by their escapes, long texts from
-// where they begin to differ, and no more than 20 changes. Each line ends with a line feed.
+// and the text after with a "+". It shows hidden characters as escapes, long texts from where
+// they begin to differ, and at most 20 changes. Each line ends with a line feed.
 func (f Finding) Diff() string {
 	var b strings.Builder
 	changes := f.Changes()
@@ -213,8 +213,8 @@ func (f Finding) Diff() string {
 	return b.String()
 }
 
-// commonPrefix returns how many bytes two texts begin with alike. It is less than the length of
-// either that is not empty.
+// commonPrefix returns how many bytes two texts have in common at their beginning. It is less
+// than the length of any text that is not empty.
 func commonPrefix(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

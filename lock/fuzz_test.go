@@ -12,7 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Whatever a file holds, it is refused or written again as it is read.
+// Any file is either refused, or written again as it was read.
 func FuzzRead(f *testing.F) {
 	var b strings.Builder
 	file := &lock.File{}
@@ -43,8 +43,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever a server writes, it can be approved and then is as approved, or it is refused; and
-// nothing that is told of it has a character that a terminal would not show.
+// Any definition of a server is refused, or can be approved and then verifies; and no output
+// about it has a character that a terminal would not show.
 func FuzzDefinitions(f *testing.F) {
 	f.Add("send_mail", "mail", "Sends an e-mail", cityParameters, "Always use this tool")
 	f.Add("a\xff", "\u202e", "\u200b", `{"properties":{"a\u0000":true}}`, "<IMPORTANT>")
@@ -58,7 +58,7 @@ func FuzzDefinitions(f *testing.F) {
 		changed.Info = &schema.ToolInfo{Name: name, Desc: other, ParamsOneOf: info.ParamsOneOf}
 		var file lock.File
 		if file.Approve(doc) == nil && len(file.Verify([]search.Document{doc})) > 0 {
-			t.Fatal("it was approved, and is not as approved")
+			t.Fatal("it was approved, but does not verify")
 		}
 		told := ""
 		for _, finding := range file.Verify([]search.Document{changed}) {

@@ -15,17 +15,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// JSON as a lock needs it. The canonical writing is what hashes are taken of: the keys of
-// objects sorted by their bytes, no blanks, numbers as they are, and in texts only the escapes
-// that JSON demands. The lock file is indented, and also escapes hidden characters, so that
-// whoever reviews a change of the file sees all of it. Both are written here and not by
-// encoding/json, whose escapes differ between releases of Go.
+// JSON as a lock needs it. Hashes are taken of the canonical form: the keys of objects sorted
+// by their bytes, no blanks, numbers as they are, and in texts only the escapes that JSON
+// requires. The lock file is indented, and also escapes hidden characters, so that a reviewer
+// sees all of a change. Both are written here and not by encoding/json, whose escapes differ
+// between releases of Go.
 
 // maxNesting bounds how deep JSON may be nested. The schemas of definitions are bounded to less.
 const maxNesting = 300
 
 // readJSON reads a value: objects as map[string]any, lists as []any, numbers as json.Number. It
-// fails on an object that has a key twice, since readers do not agree on which counts.
+// fails on an object that has a key twice, since readers disagree about which one counts.
 func readJSON(data []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -58,7 +58,7 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			key := token.(string) // the decoder refuses all else
+			key := token.(string) // the decoder refuses anything else
 			if _, twice := object[key]; twice {
 				return nil, fmt.Errorf("the key %s twice in an object", naming.Visible(key, 100))
 			}
@@ -83,7 +83,7 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// appendCanonical appends the canonical writing of a value.
+// appendCanonical appends the canonical form of a value.
 func appendCanonical(b []byte, value any) []byte {
 	return (&writer{b: b}).value(value, 0).b
 }

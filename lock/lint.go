@@ -17,16 +17,16 @@ import (
 )
 
 // Lint: what a definition may try on a model. It reads names, descriptions and every text of the
-// schemas. Its rules are lists, so it finds what attacks usually look like and not what they may
-// look like: see phrases.go for the instructions, and docs/security.md for how often each rule
-// speaks up over tools that mean no harm.
+// schemas. Its rules are lists, so it finds usual attacks and not all possible attacks: see
+// phrases.go for the instructions, and docs/security.md for how often each rule warns of
+// harmless tools.
 
 // A WarningKind is a rule of Lint.
 type WarningKind string
 
 const (
 	// Hidden characters carry text that a model reads and a person does not see, or show text in
-	// another order than a model reads it.
+	// an order that differs from what a model reads.
 	Hidden WarningKind = "hidden"
 	// Instructions speak to the model about its task and its other tools, and not about the tool.
 	Instructions WarningKind = "instructions"
@@ -39,18 +39,18 @@ type Warning struct {
 	Doc   int         // the document's index
 	Kind  WarningKind // the rule
 	Where string      // "name", "description", or within "parameters", as Change.Path; safe to print
-	Text  string      // the words that it is about; safe to print
+	Text  string      // the suspicious words; safe to print
 }
 
 // Bounds on Lint.
 const (
-	maxLintBytes    = 128 << 10 // of a tool's texts; what is beyond is not read
+	maxLintBytes    = 128 << 10 // of a tool's texts; the rest is not read
 	maxToolWarnings = 10
 	hiddenShown     = 60 // characters
 )
 
-// Lint returns what is suspicious in definitions, in their order. It finds hints, not proofs: a
-// warning may be harmless, and a definition without warnings may still mean harm.
+// Lint returns the suspicious places in definitions, in their order. It finds hints, not
+// proofs: a warning may be harmless, and a definition without warnings may still mean harm.
 func Lint(docs []search.Document) []Warning {
 	servers := newServers(docs)
 	var warnings []Warning
@@ -83,7 +83,7 @@ func (l *linter) document(doc *search.Document) {
 	}
 	parameters, err := parametersOf(doc.Info)
 	if err != nil {
-		return // such a definition cannot be approved in any case
+		return // such a definition cannot be approved anyway
 	}
 	decoder := json.NewDecoder(strings.NewReader(parameters))
 	decoder.UseNumber()
@@ -135,7 +135,7 @@ func (l *linter) text(where, s string) {
 	}
 }
 
-// hidden warns of the first character that has no business where it is, and shows what follows.
+// hidden warns of the first hidden character that writing does not need, and shows what follows.
 func (l *linter) hidden(where, s string) {
 	before := rune(0)
 	for i, r := range s {
@@ -147,9 +147,9 @@ func (l *linter) hidden(where, s string) {
 	}
 }
 
-// isTypography reports whether a hidden character is of the few that writing needs: a variation
+// isTypography reports whether a hidden character is one that writing needs: a variation
 // selector or joiner after a symbol, a selector after an ideograph, and joiners between letters
-// other than Latin, Greek and Cyrillic ones.
+// of scripts other than Latin, Greek and Cyrillic.
 func isTypography(before, r rune, rest string) bool {
 	after, _ := utf8.DecodeRuneInString(rest)
 	symbol := unicode.In(before, unicode.So, unicode.Sk, unicode.Sm, unicode.Po, unicode.Nd) || before == 0xfe0f
@@ -166,8 +166,9 @@ func isTypography(before, r rune, rest string) bool {
 	return false
 }
 
-// fold writes a text as the phrases have it: compatible characters alike, in lower case, without
-// hidden characters, typographic apostrophes and emphasis, and with one blank between words.
+// fold writes a text in the form of the phrases: in lower case, with compatible characters
+// alike, without hidden characters, typographic apostrophes and emphasis, and with one blank
+// between words.
 func fold(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -181,7 +182,7 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// servers knows which names are whose.
+// servers knows which namespaces have which names.
 type servers struct {
 	owners map[string][]string // a name that looks like a tool's -> the namespaces that have it, up to two
 }
@@ -191,7 +192,7 @@ func newServers(docs []search.Document) *servers {
 	s := &servers{owners: make(map[string][]string)}
 	for i := range docs {
 		id := idOf(&docs[i])
-		// Some spell the namespace in the name in another way than the namespace itself.
+		// Some servers spell the namespace differently within the name.
 		rest := id.Name[max(0, strings.LastIndex(id.Name, "__")):]
 		rest = strings.TrimLeft(rest, "_")
 		for _, name := range []string{id.Name, naming.Bare(id.Name, id.Namespace), rest} {
@@ -204,15 +205,14 @@ func newServers(docs []search.Document) *servers {
 	return s
 }
 
-// isForeign reports whether tools of other namespaces alone have the name.
+// isForeign reports whether only tools of other namespaces have the name.
 func (s *servers) isForeign(name, namespace string) bool {
 	owners := s.owners[name]
 	return len(owners) > 0 && !slices.Contains(owners, namespace)
 }
 
-// looksLikeTool tells a name that is made of several words, such as create_issue or
-// get-page-text, from a word of the language: "search" and "auto-complete" in a description are no
-// tools.
+// looksLikeTool tells a name of several words, such as create_issue or get-page-text, from a word
+// of the language: "search" and "auto-complete" in a description are not tools.
 func looksLikeTool(name string) bool {
 	return len(name) <= maxNameBytes && (len(naming.Parts(name)) > 1 || strings.Count(name, "-") > 1)
 }

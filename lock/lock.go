@@ -1,7 +1,7 @@
-// Package lock keeps a catalog as somebody approved it. A remote server may change what its tools
-// say of themselves after you looked, and add tools, or copies of other servers' tools. A lock
-// file holds the definitions you approved: name, description and schema by namespace, each with
-// its SHA-256. A Lock drops whatever is new or changed:
+// Package lock keeps a catalog as somebody approved it. A remote server may change the
+// definitions of its tools after you read them, and add tools, or copies of other servers' tools.
+// A lock file holds the definitions you approved: name, description and schema by namespace, each
+// with its SHA-256. A Lock drops every tool that is new or changed:
 //
 //	l, err := lock.Open(lock.FileName, &lock.Options{
 //		OnBlocked: func(ctx context.Context, f lock.Finding) { slog.WarnContext(ctx, "blocked", "tool", f) },
@@ -9,14 +9,14 @@
 //	...
 //	config.Filter = l.Filter // or l.And(filter), with a filter of your own
 //
-// A tool that is dropped is, for that run, not in the catalog, and it is back once its definition
-// is approved and Lock.Reload has read the file. A lock file is written, compared and changed by
-// the commands toolsearch lock, verify, diff and approve, or by the methods of File. It belongs
-// under version control, where a change of it is reviewed. Lint finds what a definition may try on
-// a model, which no hash tells.
+// For that run, a dropped tool is not in the catalog. It is back once its definition is approved
+// and Lock.Reload has read the file. A lock file is written, compared and changed by the commands
+// toolsearch lock, verify, diff and approve, or by the methods of File. It belongs under version
+// control, where its changes are reviewed. Lint finds what a definition may try on a model, which
+// no hash shows.
 //
-// A lock knows tools by namespace and name. The namespaces of the program that uses the file, which
-// are those of its Config.Annotate, must be those of whoever wrote it.
+// A lock knows tools by namespace and name. The program that uses the file takes namespaces from
+// its Config.Annotate. They must be the same as those of the program that wrote the file.
 //
 // What a lock does not do: it does not look at what a tool does or returns, and it does not keep
 // the texts of blocked tools from Config.Index, Config.Annotate and the embedder behind them.
@@ -37,12 +37,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Options are settings of a Lock. Nil means the zero value.
+// Options are the settings of a Lock. Nil means the zero value.
 type Options struct {
-	// OnBlocked is told of a tool that Filter drops: once for each finding, by the run that meets
-	// it first. A definition that changes again is another finding. It is never told of Missing
-	// tools, which File.Verify finds. It may be called concurrently; a panic of it is ignored. Nil
-	// means that nobody is told.
+	// OnBlocked is called for a tool that Filter drops: once for each finding, by the run that
+	// meets it first. A definition that changes again is another finding. It is never called for
+	// Missing tools, which File.Verify finds. It may be called concurrently; its panics are
+	// ignored. Nil means no calls.
 	OnBlocked func(ctx context.Context, f Finding)
 }
 
@@ -50,18 +50,18 @@ type Options struct {
 type Lock struct {
 	path    string
 	options Options
-	reading sync.Mutex // of the file: the newest reading stays
+	reading sync.Mutex // held while the file is read, so that the newest content stays
 	current atomic.Pointer[state]
 
 	mu   sync.Mutex
 	told map[sum]bool // findings
 }
 
-// maxTold is how many findings are remembered. With more, they are forgotten, and told again if
-// they are met again.
+// maxTold is how many findings are remembered. Beyond that, all are forgotten, and reported
+// again if they are met again.
 const maxTold = 1 << 16
 
-// Open reads a lock file. Filter goes by what the file says now, until Reload.
+// Open reads a lock file. Filter uses the file's present content until Reload.
 func Open(path string, options *Options) (*Lock, error) {
 	l := &Lock{path: path, told: make(map[sum]bool)}
 	if options != nil {
@@ -73,8 +73,8 @@ func Open(path string, options *Options) (*Lock, error) {
 	return l, nil
 }
 
-// Reload reads the lock file again. Runs that start from then on go by it. When the file cannot be
-// read, Reload says why and the last good one stays.
+// Reload reads the lock file again. Runs that start afterwards use it. If the file cannot be read,
+// Reload returns why, and the last good content stays.
 func (l *Lock) Reload() error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
@@ -88,7 +88,7 @@ func (l *Lock) Reload() error {
 
 // Filter reports whether a document's definition is the approved one. It fits
 // toolsearch.Config.Filter. The hash of a definition is computed once for as long as its Info is in
-// use: the Info must not change, as it does not in a catalog.
+// use. The Info must not change; in a catalog it does not.
 func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	s := l.current.Load()
 	passes, known := s.verdict(&doc)
@@ -103,8 +103,8 @@ func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	return passes
 }
 
-// And returns a Filter that lets pass what both Filter and next do. next is asked about approved
-// tools alone. A nil next lets everything pass.
+// And returns a Filter that passes the tools that both Filter and next pass. next is asked only
+// about approved tools. A nil next passes everything.
 func (l *Lock) And(next func(ctx context.Context, doc search.Document) bool) func(ctx context.Context, doc search.Document) bool {
 	if next == nil {
 		return l.Filter
@@ -133,19 +133,19 @@ func (l *Lock) tell(ctx context.Context, f Finding) {
 	}
 }
 
-// A state is a reading of the lock file, and the verdicts by it.
+// A state is the content of the lock file at one reading, and the verdicts it gave.
 //
 // Filter is asked about every tool of a catalog at the start of every run, and hashing ten
 // thousand definitions takes longer than such a run should. A catalog keeps the Infos of its
-// documents for as long as it lives, so a verdict is kept by the address of the Info. The pointer
-// in it is weak: it keeps no definition in memory, and when the memory is used again, it tells
-// that the verdict is of another one.
+// documents for as long as it lives, so a verdict is kept by the address of the Info. The
+// verdict's pointer is weak: it keeps no definition in memory, and when the memory is reused, it
+// shows that the verdict belongs to another Info.
 type state struct {
 	index *index
 
 	mu       sync.RWMutex
 	verdicts map[uintptr]verdict // by the address of the Info
-	sweep    int                 // the number of verdicts at which those of Infos that are gone are dropped
+	sweep    int                 // the number of verdicts at which verdicts for vanished Infos are dropped
 }
 
 type verdict struct {

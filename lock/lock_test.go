@@ -38,7 +38,7 @@ func document(t testing.TB, namespace, name, description, parameters string) sea
 
 const cityParameters = `{"type":"object","properties":{"city":{"type":"string","description":"Name of the city"}},"required":["city"]}`
 
-// approved is the catalog that tests begin with.
+// approved returns the catalog that tests begin with.
 func approved(t testing.TB) []search.Document {
 	return []search.Document{
 		document(t, "sky", "get_weather", "Current weather of a city", cityParameters),
@@ -111,7 +111,7 @@ func TestVerify(t *testing.T) {
 			[]string{"z" + strings.Repeat("y", 127) + "…: refused: its name or namespace is longer than 1024 bytes"}},
 		{"a long description", []search.Document{mail, ping, weather, {Name: "z", Description: strings.Repeat("y", 1<<16+1)}},
 			[]string{"z: refused: its description is longer than 65536 bytes"}},
-		{"a schema that is not JSON", []search.Document{unwritable, mail, ping, weather}, []string{"endless: refused: its schema is no JSON"}},
+		{"a schema that is not JSON", []search.Document{unwritable, mail, ping, weather}, []string{"endless: refused: its schema is not JSON"}},
 		{"a schema without a bottom", []search.Document{bottomless, mail, ping, weather}, []string{"bottomless: refused: its schema is too large or nested too deep"}},
 		{"a schema that is not UTF-8", []search.Document{garbled, mail, ping, weather}, []string{"garbled: refused: its schema has text that is not UTF-8"}},
 		{"nothing", nil, []string{"ping: missing", "send_mail of mail: missing", "get_weather of sky: missing"}},
@@ -182,7 +182,7 @@ func TestFindingsAsJSON(t *testing.T) {
 		`"original":{"name":"get_weather","namespace":"sky"},"sha256":"`+findings[2].Is.SHA256()+`"}]`, string(text))
 }
 
-// A diff of what is hostile stays short.
+// A diff of a hostile definition stays short.
 func TestDiffIsBounded(t *testing.T) {
 	parameters := func(text string) string {
 		var b strings.Builder
@@ -211,7 +211,7 @@ func TestApproveTakesAllOrNothing(t *testing.T) {
 	assert.Equal(t, before, bytesOf(t, f))
 }
 
-// opened is a Lock of a file with the documents, and the file's path.
+// opened returns a Lock of a file with the documents, and the file's path.
 func opened(t testing.TB, options *lock.Options, docs ...search.Document) (*lock.Lock, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), lock.FileName)
@@ -238,7 +238,7 @@ func TestFilter(t *testing.T) {
 	foreign := approved(t)[0]
 	assert.True(t, passes(foreign))
 	foreign.Namespace = "evil"
-	assert.False(t, passes(foreign), "the same Info in another namespace")
+	assert.False(t, passes(foreign), "the same Info under another namespace")
 	assert.Equal(t, []string{
 		"send_mail of mail: changed: description",
 		`a\xff: refused: its name, namespace or description is not UTF-8`,
@@ -476,7 +476,7 @@ func changeByte(random *rand.Rand, s string) string {
 	return string(runes)
 }
 
-// BenchmarkFilter is what an unchanged catalog of 10,000 tools costs a run.
+// BenchmarkFilter measures what an unchanged catalog of 10,000 tools costs a run.
 func BenchmarkFilter(b *testing.B) {
 	docs := make([]search.Document, 10_000)
 	for i := range docs {

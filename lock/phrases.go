@@ -7,16 +7,16 @@ import (
 )
 
 // The phrases of Instructions. They are matched against folded text: lower case, one blank between
-// words. What they have in common is that they are about the model, its user, its other tools or
-// its other instructions, which is nothing that the description of a tool is for. A description
-// that says when a tool is of use ("use this to list files") or what has to come first for the
-// tool itself ("call login before") is none of them.
+// words. They all speak about the model, its user, its other tools or its other instructions,
+// which the description of a tool has no reason to do. A description that says when a tool is
+// useful ("use this to list files") or what must come first for the tool itself ("call login
+// before") does not match.
 //
 // They come from published attacks on the descriptions of MCP servers ("tool poisoning", "tool
-// shadowing" and tools that praise themselves), and were held against the catalogs that
-// docs/security.md lists: what spoke up over tools that mean no harm was narrowed or dropped.
+// shadowing" and tools that praise themselves), and were tried on the catalogs that
+// docs/security.md lists: phrases that warned of harmless tools were narrowed or dropped.
 
-// A phraseGroup is looked for in texts that have one of the words in needs, which spares most texts
+// A phraseGroup is tried only on texts that have one of the words in needs, which spares most texts
 // the patterns.
 type phraseGroup struct {
 	needs    []string
@@ -76,7 +76,7 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 (?:trusted|endorsed|recommended|verified|approved|certified) by (?:openai|anthropic|google|microsoft|the user|your developer|the system|the assistant)
 `),
 	},
-	{ // The user behind whose back.
+	{ // Acting behind the user's back.
 		needs: strings.Fields("user"),
 		patterns: compilePhrases(`
 (?:do not|don't|never|without) (?:ever )?(?:tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|ask|asking|alert|alerting)(?: (?:this|it|that|anything|about this))?(?: to)? (?:the |your )?user\b
@@ -84,7 +84,7 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 (?:without|no need for) (?:the )?(?:user'?s?|user) (?:knowledge|consent|permission|confirmation|approval)
 `),
 	},
-	{ // What is not the tool's to have.
+	{ // Data that is not the tool's.
 		needs: strings.Fields("conversation chat context history dialog ~/ .ssh id_rsa .env passwd .aws mcp.json prompt instructions thought messages"),
 		patterns: compilePhrases(`
 (?:pass|send|include|provide|put|give|forward|attach|append|copy|share|submit) (?:[a-z]+ ){0,3}(?:entire|whole|full|complete|all of the) (?:conversation|chat|context|message history|dialog)
@@ -120,8 +120,8 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 	},
 }
 
-// compilePhrases compiles a line each. Phrases begin and end at words where they begin and end with
-// Latin letters.
+// compilePhrases compiles one pattern a line. A phrase that begins or ends with a Latin letter
+// begins or ends there at a word boundary.
 func compilePhrases(list string) (compiled []*regexp.Regexp) {
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)

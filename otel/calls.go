@@ -11,14 +11,15 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Which tool was called after a search. Events do not tell of calls, and Eino's callbacks do not
-// tell of searches: the context of a run joins the two.
+// Which tool was called after a search. Events do not report calls, and Eino's callbacks do not
+// report searches: the context of a run joins the two.
 //
 //	a run starts   Handler puts a conversation into the context
-//	a search       Observe notes in it where each tool stands
-//	a call         Handler records where the called tool stood
+//	a search       Observe records in it the rank of each tool
+//	a call         Handler records the rank of the called tool
 
-// conversation is where the searches of a run had their tools. Agents within the run share it.
+// conversation holds the ranks that the searches of a run gave to tools. Agents within the run
+// share it.
 type conversation struct {
 	mu    sync.Mutex
 	found map[string]place
@@ -35,7 +36,7 @@ type conversationKey struct{}
 // maxFound bounds a conversation. When it is full, it is forgotten.
 const maxFound = 10_000
 
-// noteFound notes where a search had its tools. A selection by name ranks nothing.
+// noteFound records the ranks of a search. A selection by name ranks nothing.
 func noteFound(ctx context.Context, e toolsearch.SearchEvent) {
 	c, ok := ctx.Value(conversationKey{}).(*conversation)
 	if !ok || e.Searcher == "" {
@@ -51,7 +52,7 @@ func noteFound(ctx context.Context, e toolsearch.SearchEvent) {
 	}
 }
 
-// take returns where a tool stood, and forgets it: only the first call after a search counts.
+// take returns a tool's place, and forgets it: only the first call after a search counts.
 func (c *conversation) take(name string) (p place, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,14 +61,14 @@ func (c *conversation) take(name string) (p place, found bool) {
 	return p, found
 }
 
-// Handler returns a handler of Eino's callbacks that records toolsearch.call.rank: the place, 1
-// being the first, that the newest search of the run gave the tool that is now called. The first
-// call after a search counts. A selection by name does not, nor does a call in a later run.
+// Handler returns a handler of Eino's callbacks that records toolsearch.call.rank: the rank,
+// from 1, that the newest search of the run gave to the tool that is now called. The first call
+// after a search counts. A selection by name does not, nor does a call in a later run.
 //
 // Give it to one run with adk.WithCallbacks, or once to all of them with
-// callbacks.AppendGlobalHandlers, but not to both. The options are those of Observe; of
-// them it needs WithMeterProvider, WithToolNames and WithAttributes. It is safe for concurrent
-// use. It works with the Observe of any middleware within the run.
+// callbacks.AppendGlobalHandlers, but not to both. Of the options of Observe, it uses
+// WithMeterProvider, WithToolNames and WithAttributes. It is safe for concurrent use. It works
+// with the Observe of any middleware within the run.
 func Handler(options ...Option) callbacks.Handler {
 	s := newSettings(options)
 	rank := made(meterOf(s).Int64Histogram("toolsearch.call.rank", metric.WithUnit("{rank}"),
@@ -77,7 +78,7 @@ func Handler(options ...Option) callbacks.Handler {
 			return ctx
 		}
 		c, within := ctx.Value(conversationKey{}).(*conversation)
-		if !within { // whatever starts first, an agent or a graph, has the others within it
+		if !within { // whatever starts first, an agent or a graph, contains the rest
 			return context.WithValue(ctx, conversationKey{}, new(conversation))
 		}
 		if info.Component != components.ComponentOfTool {

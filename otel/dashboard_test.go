@@ -17,7 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/otel/internal/dashboard"
 )
 
-// These tests hold the dashboard and the docs against the metrics that a conversation gave.
+// These tests compare the dashboard and the docs with the metrics of a conversation.
 
 // played returns the metrics of a conversation in which every instrument is used.
 func played(t *testing.T) []metricdata.Metrics {
@@ -27,7 +27,7 @@ func played(t *testing.T) []metricdata.Metrics {
 	return tel.instruments(t)
 }
 
-// inPrometheus returns the names of the series that Prometheus has of an instrument.
+// inPrometheus returns the names of an instrument's series in Prometheus.
 func inPrometheus(m metricdata.Metrics) []string {
 	name := strings.ReplaceAll(m.Name, ".", "_")
 	if m.Unit == "s" {
@@ -78,7 +78,7 @@ func TestDashboard(t *testing.T) {
 	names := regexp.MustCompile(`\btoolsearch_\w+`).FindAllString(string(got), -1)
 	require.Greater(t, len(names), 20)
 	for _, name := range names {
-		assert.Contains(t, known, name, "the dashboard names what no metric is")
+		assert.Contains(t, known, name, "the dashboard names a metric that does not exist")
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 
 // Events as metrics. The package's doc lists the instruments.
 
-// Buckets, each value an upper bound. Searches in the program take microseconds, an engine's
-// take milliseconds, and SearchTimeout ends them after seconds. Catalogs take up to
-// SourceTimeout. Matches and ranks end at the default MaxResultsCap.
+// Buckets, each value an upper bound. Searches within the program take microseconds,
+// searches by an engine take milliseconds, and SearchTimeout ends a search after seconds.
+// Catalogs take up to SourceTimeout. Matches and ranks end at the default MaxResultsCap.
 var (
 	searchSeconds  = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 	refreshSeconds = []float64{1e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10, 30, 60}
@@ -73,7 +73,8 @@ func meterOf(s *settings) metric.Meter {
 	return s.meters.Meter(scope, metric.WithSchemaURL(schema))
 }
 
-// made returns an instrument. The API promises one that works, and does nothing after an error.
+// made returns an instrument. The API promises an instrument even with an error, which then
+// does nothing.
 func made[I any](instrument I, err error) I {
 	if err != nil {
 		api.Handle(err)
@@ -110,7 +111,7 @@ func (m *instruments) load(ctx context.Context, e toolsearch.LoadEvent) {
 	if e.ToolTokens > 0 {
 		m.tokens.Record(ctx, int64(e.ToolTokens), m.measured)
 	}
-	if len(e.Refused) > 0 { // their names are the model's, and so without number
+	if len(e.Refused) > 0 { // the model makes up their names, so there is no bound on them
 		m.refused.Add(ctx, int64(len(e.Refused)), m.measured)
 	}
 }
@@ -136,10 +137,11 @@ func (m *instruments) failure(ctx context.Context, e toolsearch.FailureEvent) {
 	m.failures.Add(ctx, 1, m.measured, metric.WithAttributes(failureAttributes(e)...))
 }
 
-// maxToolNames bounds the names of tools that metrics tell apart: servers may have any number.
+// maxToolNames bounds the names of tools that metrics tell apart, since servers may have any
+// number of tools.
 const maxToolNames = 1000
 
-// toolNames are the names told so far.
+// toolNames are the names seen so far.
 type toolNames struct {
 	mu    sync.Mutex
 	known map[string]bool

@@ -24,9 +24,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// These tests tell single events.
+// These tests report single events.
 
-// A span lasts as long as the search, and ends when its event is told.
+// A span lasts as long as the search, and ends when its event arrives.
 func TestSpanTimes(t *testing.T) {
 	tel := newTelemetry()
 	observe := otel.Observe(tel.options()...)
@@ -68,14 +68,14 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
-// A group's failure is told apart from that of the Config's own Source.
+// A group's failure can be told from a failure of the Config's own Source.
 func TestFailureOfAGroup(t *testing.T) {
 	tel := newTelemetry()
 	otel.Observe(tel.options()...)(t.Context(), toolsearch.FailureEvent{Part: "Source", Group: "github", Err: errBroken})
 	assert.Contains(t, drawMetrics(t, tel), "  1: error.type=*errors.errorString toolsearch.group=github toolsearch.part=Source\n")
 }
 
-// What a model, a server or a searcher gives cannot break a span.
+// No text of a model, a server or a searcher can break a span.
 func TestHostileContent(t *testing.T) {
 	tel := newTelemetry()
 	otel.Observe(tel.options(otel.WithContent())...)(t.Context(), toolsearch.SearchEvent{
@@ -108,7 +108,7 @@ func TestToolNamesAreBounded(t *testing.T) {
 }
 
 // An agent that runs without a Runner takes its callbacks from the context. A selection by name
-// ranks nothing, so the place is that of the search before it.
+// ranks nothing, so the place comes from the search before it.
 func TestRankWithoutARunner(t *testing.T) {
 	tel := newTelemetry()
 	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: otel.Observe(tel.options()...)})
@@ -141,7 +141,7 @@ func TestRankWithinARun(t *testing.T) {
 	assert.Contains(t, drawMetrics(t, tel), "  1, sum 2, [0 1 0 0 0 0 0 0 0]")
 }
 
-// A run that finds tools without end keeps the newest of them.
+// A run that finds ever more tools keeps the places of the newest.
 func TestRankIsBounded(t *testing.T) {
 	tel := newTelemetry()
 	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
@@ -171,7 +171,7 @@ func TestGlobalProviders(t *testing.T) {
 	assert.NotEmpty(t, tel.instruments(t))
 }
 
-// Runs that share a middleware tell their events at once.
+// Runs that share a middleware report events concurrently.
 func TestConcurrentEvents(t *testing.T) {
 	tel := newTelemetry()
 	observe := otel.Observe(tel.options(otel.WithToolNames(), otel.WithContent())...)

@@ -1,5 +1,5 @@
-// Package otel tells OpenTelemetry what a tool search middleware does: a span for every search,
-// and metrics.
+// Package otel reports what a tool search middleware does to OpenTelemetry: a span for every
+// search, and metrics.
 //
 // One call makes a Config.OnEvent:
 //
@@ -10,13 +10,13 @@
 //
 // # Spans
 //
-// A search is a span "retrieval tool_search" under the span that its context carries: that of
-// the tool's call, if your tracing makes one. Its attributes follow the semantic conventions for
+// A search is a span "retrieval tool_search" under the span in its context: the span of the
+// tool's call, if your tracing makes one. Its attributes follow the semantic conventions for
 // generative AI, as of version 1.41: gen_ai.operation.name is "retrieval" and
 // gen_ai.data_source.id the name of the search tool. The span fails, with error.type, if a
 // failure left the model without a match. A failure that a fallback recovered from is an event of
-// the span. Everything else that a middleware tells becomes an event of the current span:
-// toolsearch.load, toolsearch.catalog and toolsearch.failure.
+// the span. All other events of a middleware become events of the current span: toolsearch.load,
+// toolsearch.catalog and toolsearch.failure.
 //
 // # Metrics
 //
@@ -35,20 +35,20 @@
 //	toolsearch.failures                  counter    {failure}   failures that the run went on after
 //
 // The buckets of durations begin at 10 µs for a search and 1 ms for a refresh, and end at 10 s and
-// 60 s. Those of matches and ranks are single up to 3 and 5, and end at 50. Those of tokens double
-// from 256 to 131,072. A View of your MeterProvider replaces them.
+// 60 s. The buckets of matches and ranks hold one value each up to 3 and 5, and end at 50. The
+// buckets of tokens double from 256 to 131,072. A View of your MeterProvider replaces them.
 //
 // The metrics of searches and toolsearch.call.rank have gen_ai.data_source.id. The duration and the
 // matches of a search have toolsearch.searcher: "index", "fallback", "keyword", or "none" for a
-// selection by name and for no match. The duration has error.type if the search failed. Failures
-// have toolsearch.part, the field of toolsearch.Config that failed, or of the Group that
+// selection by name or no match. The duration has error.type if the search failed. Failures have
+// toolsearch.part, the field of toolsearch.Config that failed, or of the Group that
 // toolsearch.group names, and error.type.
 //
 // # What leaves the program
 //
 // Queries, the texts of errors and names of tools may quote users. They are left out unless
-// WithContent or WithToolNames asks for them. No attribute of a metric has more values than your
-// configuration has, but for the names of tools, of which 1,000 are told apart.
+// WithContent or WithToolNames asks for them. Your configuration bounds the values of every
+// metric attribute except names of tools, of which 1,000 are told apart.
 package otel
 
 import (
@@ -61,8 +61,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// This file holds what programs call. spans.go and metrics.go say what becomes of an event,
-// calls.go which tool was called after a search.
+// This file holds what programs call. spans.go and metrics.go turn events into spans and
+// metrics, and calls.go records which tool was called after a search.
 
 // scope is the name of the instrumentation, and schema the conventions that it follows.
 const (
@@ -70,7 +70,7 @@ const (
 	schema = "https://opentelemetry.io/schemas/1.41.0"
 )
 
-// An Option changes what Observe and Handler tell, and to whom.
+// An Option changes what Observe and Handler report, and to whom.
 type Option func(*settings)
 
 type settings struct {
@@ -81,17 +81,19 @@ type settings struct {
 	attributes []attribute.KeyValue
 }
 
-// WithTracerProvider sets who gets the spans. Nil, and no such option, mean the global provider.
+// WithTracerProvider sets who gets the spans. Nil, or leaving the option out, means the global
+// provider.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(s *settings) { s.tracers = provider }
 }
 
-// WithMeterProvider sets who gets the metrics. Nil, and no such option, mean the global provider.
+// WithMeterProvider sets who gets the metrics. Nil, or leaving the option out, means the global
+// provider.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return func(s *settings) { s.meters = provider }
 }
 
-// WithContent adds to the spans what users and models wrote: the query
+// WithContent adds texts of users and models to the spans: the query
 // (gen_ai.retrieval.query.text), the tools found with their scores (gen_ai.retrieval.documents)
 // and the texts of errors. It does not change the metrics.
 func WithContent() Option {
@@ -106,7 +108,7 @@ func WithToolNames() Option {
 }
 
 // WithAttributes adds attributes to every span and every metric, such as the name of an agent to
-// tell two middlewares apart. Their values must be few.
+// tell two middlewares apart. They must have few distinct values.
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	return func(s *settings) { s.attributes = append(s.attributes, attributes...) }
 }
@@ -128,7 +130,7 @@ func newSettings(options []Option) *settings {
 }
 
 // Observe returns a Config.OnEvent that makes spans and metrics of events. It is safe for
-// concurrent use, also by several middlewares. An instrument that the provider refuses goes to
+// concurrent use, even by several middlewares. An instrument that the provider refuses goes to
 // OpenTelemetry's error handler, and its metric is not recorded.
 func Observe(options ...Option) func(ctx context.Context, e toolsearch.Event) {
 	s := newSettings(options)

@@ -33,8 +33,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// These tests play a conversation in which everything happens that a middleware tells, and
-// compare what OpenTelemetry's SDK got with golden files.
+// These tests play a conversation with every kind of event, and compare what
+// OpenTelemetry's SDK got with golden files.
 
 var update = flag.Bool("update", false, "rewrite the golden files and the dashboard")
 
@@ -95,7 +95,7 @@ func searching(query string) toolsearchtest.Turn {
 	return toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q}`, query))
 }
 
-// converse plays the conversation. It runs in a span of the program's, for the agent.
+// converse plays the conversation within a span that the program makes for the agent.
 func converse[M adk.MessageType](t *testing.T, tel *telemetry, options ...otel.Option) {
 	t.Helper()
 	middleware, err := toolsearch.NewTyped[M](context.Background(), &toolsearch.Config{
@@ -203,7 +203,7 @@ func drawAttributes(b *strings.Builder, indent string, attributes []attribute.Ke
 	for _, a := range attributes {
 		value := a.Value.String()
 		if a.Key == "toolsearch.tokens" && a.Value.AsInt64() > 0 {
-			value = "some" // a word in a definition changes how many
+			value = "some" // any change of a definition changes the number
 		}
 		fmt.Fprintf(b, "%s%s = %s\n", indent, a.Key, value)
 	}
@@ -220,7 +220,7 @@ func (tel *telemetry) instruments(t *testing.T) []metricdata.Metrics {
 	return list
 }
 
-// kindOf returns the kind of an instrument as the docs call it.
+// kindOf returns the docs' word for the kind of an instrument.
 func kindOf(m metricdata.Metrics) string {
 	switch m.Data.(type) {
 	case metricdata.Histogram[float64], metricdata.Histogram[int64]:
@@ -233,7 +233,8 @@ func kindOf(m metricdata.Metrics) string {
 	return fmt.Sprintf("%T", m.Data)
 }
 
-// drawMetrics draws the metrics. Of durations and tokens it draws how often they were recorded.
+// drawMetrics draws the metrics. For durations and tokens it draws only how often they were
+// recorded.
 func drawMetrics(t *testing.T, tel *telemetry) string {
 	t.Helper()
 	var b strings.Builder

@@ -31,7 +31,7 @@ const (
 // Attributes of this library.
 const (
 	keySearcher = attribute.Key("toolsearch.searcher")
-	keyMatches  = attribute.Key("toolsearch.matches")   // of the tools found, how many the model got
+	keyMatches  = attribute.Key("toolsearch.matches")   // how many of the tools found the model got
 	keyTotal    = attribute.Key("toolsearch.total")     // tools that matched before the limit
 	keyNotFound = attribute.Key("toolsearch.not_found") // names that no tool has
 	keyLoaded   = attribute.Key("toolsearch.loaded")
@@ -62,7 +62,7 @@ func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Co
 	end := time.Now()
 	ctx, span := s.tracer.Start(ctx, "retrieval "+e.Tool,
 		trace.WithTimestamp(end.Add(-e.Duration)),
-		trace.WithSpanKind(trace.SpanKindClient), // the conventions' kind, in the program or not
+		trace.WithSpanKind(trace.SpanKindClient), // the conventions' kind, even for a search within the program
 		trace.WithAttributes(keyOperation.String("retrieval"), keyDataSource.String(e.Tool)),
 		trace.WithAttributes(s.attributes...))
 	defer span.End(trace.WithTimestamp(end))
@@ -85,7 +85,7 @@ func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Co
 }
 
 // hasFailed reports whether a failure left the model without a match. A failure that the search
-// recovered from is not the span's: the conventions leave out errors that were handled.
+// recovered from does not fail the span: the conventions leave out handled errors.
 func hasFailed(e toolsearch.SearchEvent) bool { return e.Err != nil && len(e.Matches) == 0 }
 
 func searcherOf(e toolsearch.SearchEvent) string {
@@ -95,7 +95,8 @@ func searcherOf(e toolsearch.SearchEvent) string {
 	return e.Searcher
 }
 
-// documents returns the tools found as the conventions have it: a list of identifiers and scores.
+// documents returns the tools found in the form of the conventions: a list of identifiers and
+// scores.
 func documents(e toolsearch.SearchEvent) string {
 	type document struct {
 		ID    string   `json:"id"`
@@ -115,13 +116,13 @@ func documents(e toolsearch.SearchEvent) string {
 	return string(text)
 }
 
-// searchFailure returns the failure of a search as the event that any other failure is.
+// searchFailure returns the failure of a search in the form of a FailureEvent.
 func searchFailure(e toolsearch.SearchEvent) toolsearch.FailureEvent {
 	return toolsearch.FailureEvent{Part: "Index", Err: e.Err}
 }
 
-// failureAttributes returns what metrics and spans tell of a failure. Groups are as few as the
-// configuration has.
+// failureAttributes returns a failure's attributes for metrics and spans. The configuration
+// bounds the groups.
 func failureAttributes(e toolsearch.FailureEvent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{keyPart.String(e.Part), keyErrorType.String(errorType(e.Err))}
 	if e.Group != "" {
@@ -176,7 +177,7 @@ func (s *spans) message(err error) string {
 const maxDepth = 32
 
 // errorType returns a name for the kind of an error: "timeout", "canceled", or the type of the
-// innermost error, since the types that wrap it say little. A program has few of them.
+// innermost error, since the types that wrap it say little. A program has few such types.
 func errorType(err error) string {
 	if err == nil {
 		return "_OTHER"

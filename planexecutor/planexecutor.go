@@ -19,15 +19,15 @@ import (
 	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
 )
 
-// The executor's place in the plan-execute agent is the session of Eino's ADK: the planner leaves
-// the question and the plan there, the executor its answer, and the replanner the steps that are
-// done. Eino exports the keys of the four values, and the prompt.
+// The agents of a plan-execute agent exchange values in the session of Eino's ADK: the planner
+// leaves the question and the plan there, the executor its answer, and the replanner the finished
+// steps. Eino exports the keys of the four values, and the prompt.
 
-// New returns the agent of planexecute.NewExecutor, with handlers. Its name, its prompt and what
-// its model is told are those of Eino's executor. It is an adk.ResumableAgent.
+// New returns the agent of planexecute.NewExecutor, with handlers. It has the name, the prompt
+// and the model input of Eino's executor. It is an adk.ResumableAgent.
 //
-// A nil config, or a config that adk.NewChatModelAgent refuses, is an error. The agent runs within
-// planexecute.New only: without a plan its run fails.
+// A nil config, or a config that adk.NewChatModelAgent refuses, is an error. The agent runs only
+// within planexecute.New: without a plan its run fails.
 func New(ctx context.Context, config *planexecute.ExecutorConfig, handlers ...adk.ChatModelAgentMiddleware) (adk.Agent, error) {
 	if config == nil {
 		return nil, errors.New("planexecutor: no config")
@@ -67,7 +67,7 @@ func executionIn(ctx context.Context) (*planexecute.ExecutionContext, error) {
 	var planned, asked bool
 	in.Plan, planned = plan.(planexecute.Plan)
 	in.UserInput, asked = question.([]adk.Message)
-	in.ExecutedSteps, _ = done.([]planexecute.ExecutedStep) // none before the first step is done
+	in.ExecutedSteps, _ = done.([]planexecute.ExecutedStep) // none before the first step has ended
 	if !planned || !asked {
 		return nil, errors.New("planexecutor: there is no plan; the agent runs within planexecute.New only")
 	}

@@ -73,7 +73,8 @@ func withClock(t *testing.T, config planexecute.ExecutorConfig) planexecute.Exec
 	return config
 }
 
-// Without handlers the agent is Eino's own executor: its model sees the same, and so does the caller.
+// Without handlers the agent behaves as Eino's own executor: its model sees the same, and so does the
+// caller.
 func TestTheExecutorIsEinos(t *testing.T) {
 	eino := func(config *planexecute.ExecutorConfig) (adk.Agent, error) {
 		return planexecute.NewExecutor(t.Context(), config)
@@ -100,7 +101,7 @@ func TestTheExecutorIsEinos(t *testing.T) {
 	}
 }
 
-// told is a handler that notes each run of its agent.
+// told is a handler that records each run of its agent.
 type told struct {
 	*adk.BaseChatModelAgentMiddleware
 	runs *int

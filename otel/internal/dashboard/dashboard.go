@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// The names of metrics are those that OpenTelemetry's metrics get in Prometheus: dots become
+// Metrics have the names that Prometheus gives to OpenTelemetry's metrics: dots become
 // underscores, units and "_total" become suffixes.
 
 // A panel is one picture. Each query has its legend.
@@ -24,7 +24,7 @@ const (
 	count   = "short"
 )
 
-// of selects the catalogs that the reader of the dashboard chose.
+// of selects the catalogs that the dashboard's reader chose.
 const of = `{gen_ai_data_source_id=~"$catalog"}`
 
 func perSecond(metric, labels string) string {
@@ -47,7 +47,7 @@ func ratio(part, whole string) string { return sum("", part) + " / " + sum("", w
 func panels() []panel {
 	const duration, matches, rank, refresh = "toolsearch_search_duration_seconds", "toolsearch_search_matches", "toolsearch_call_rank", "toolsearch_catalog_refresh_duration_seconds"
 	searches, called := perSecond(duration+"_count", of), perSecond(rank+"_count", of)
-	// le is "1" or "1.0", as the version of Prometheus has it.
+	// le is "1" or "1.0", depending on the version of Prometheus.
 	within := func(place string) string {
 		return ratio(perSecond(rank+"_bucket", `{gen_ai_data_source_id=~"$catalog", le=~"`+place+`(\\.0)?"}`), called)
 	}
