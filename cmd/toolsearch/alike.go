@@ -14,8 +14,8 @@ import (
 //
 // Comparing all pairs would take a minute for ten thousand tools. Two sets of words whose
 // Jaccard index is at least t also share a rare word: of a set's n words, one of the
-// n-ceil(t*n)+1 that fewest descriptions have ("prefix filtering"; Chaudhuri, Ganti and
-// Kaushik, ICDE 2006). So only descriptions that share a rare word are compared.
+// n-ceil(t*n)+1 that the fewest descriptions have ("prefix filtering"; Chaudhuri, Ganti
+// and Kaushik, ICDE 2006). So only descriptions that share a rare word are compared.
 
 const (
 	alikeOf, alikeIn = 4, 5 // four words in five, as whole numbers to avoid rounding

@@ -23,7 +23,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// To compare only sets that share a rare word finds the same pairs as to compare all sets.
+// Comparing only sets that share a rare word finds the same pairs as comparing all sets.
 func TestNearSetsMissesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

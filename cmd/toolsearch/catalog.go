@@ -27,7 +27,7 @@ import (
 //	tools.jsonl, -        a file of tools, or standard input
 //	mcp.json              a file of MCP servers under "mcpServers"; all are asked
 //	https://host/mcp      an MCP server with a URL
-//	-- COMMAND [ARG...]   an MCP server that COMMAND starts, behind all other arguments
+//	-- COMMAND [ARG...]   an MCP server that COMMAND starts, after all other arguments
 
 // maxServers bounds the servers of one file, askedAtOnce those that run at a time.
 const (
@@ -35,7 +35,7 @@ const (
 	askedAtOnce = 8
 )
 
-// An origin is where a catalog comes from. Either field is set.
+// An origin is where a catalog comes from. Exactly one field is set.
 type origin struct {
 	operand string   // a file or a URL
 	command []string // of a server
@@ -68,7 +68,7 @@ func (o origin) isURL() bool {
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
 }
 
-// A contents is what an origin holds.
+// contents is what an origin holds.
 type contents struct {
 	tools   []definition
 	servers []*serverInfo // that were asked
@@ -117,8 +117,8 @@ func (c *command) load(ctx context.Context, from origin) (*contents, error) {
 	})
 }
 
-// await returns what f returns, or ctx's cause as soon as ctx is done. f goes on until the
-// program ends: it may read from a terminal, or work on what somebody made to take long.
+// await returns what f returns, or ctx's cause as soon as ctx is done. f may run until the
+// program ends: it may read from a terminal, or work on hostile input.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -176,9 +176,9 @@ func (c *command) compiled(ctx context.Context, from origin) (*eval.Catalog, *to
 	return tools, compiled, err
 }
 
-// catalog reads the catalog as searchers take it. A fault of a file is an error, since its author
-// can mend it. Servers are taken as they are: what cannot be searched is left out, and a note on
-// stderr says so.
+// catalog reads the catalog as searchers take it. A fault in a file is an error, since its author
+// can mend it. Servers are taken as they are: a tool that cannot be searched is left out, with a
+// note on stderr.
 func (c *command) catalog(ctx context.Context, from origin) (*eval.Catalog, error) {
 	read, err := c.load(ctx, from)
 	if err != nil {
@@ -195,7 +195,8 @@ func (c *command) catalog(ctx context.Context, from origin) (*eval.Catalog, erro
 	return await(ctx, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
 }
 
-// usable returns the tools that one catalog can hold, and notes on stderr what is not as it was.
+// usable returns the tools that one catalog can hold, and notes on stderr what it renamed or
+// left out.
 func (c *command) usable(tools []definition) []definition {
 	tools, clashes := apart(tools)
 	kept, left := tools[:0:0], []string(nil)
@@ -210,14 +211,14 @@ func (c *command) usable(tools []definition) []definition {
 			continue
 		}
 		if _, err := schemacheck.Read(d.Schema); d.Schema != nil && err != nil {
-			left = append(left, "the parameters of "+d.Name+", which are no JSON schema")
+			left = append(left, "the parameters of "+d.Name+", which are not a JSON schema")
 			d.Schema = nil
 		}
 		taken[d.Name] = true
 		kept = append(kept, d)
 	}
 	if len(clashes) > 0 {
-		fmt.Fprintf(c.stderr, "Named with their servers, since several servers have a tool of the name: %s\n", oneLine(strings.Join(clashes, ", "), 300))
+		fmt.Fprintf(c.stderr, "Named with their servers, since several servers have a tool of that name: %s\n", oneLine(strings.Join(clashes, ", "), 300))
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(c.stderr, "Left out: %s. toolsearch inspect says more.\n", oneLine(strings.Join(left, "; "), 300))
@@ -225,8 +226,8 @@ func (c *command) usable(tools []definition) []definition {
 	return kept
 }
 
-// apart puts the server's name before the name of each tool that tools of several servers have.
-// clashes are the names that were theirs.
+// apart puts the server's name before each tool name that several servers use. clashes are
+// these names.
 func apart(tools []definition) (_ []definition, clashes []string) {
 	servers := make(map[string]map[string]bool)
 	for _, d := range tools {
@@ -267,8 +268,8 @@ func writeTools(w io.Writer, tools []definition) error {
 	return nil
 }
 
-// askServers lists the tools of all servers, in their order. One that fails fails the catalog:
-// a part of it would look like the whole.
+// askServers lists the tools of all servers, in the servers' order. If a server fails, so does
+// the catalog: a part of it would look like the whole.
 func (c *command) askServers(ctx context.Context, endpoints []endpoint) (*contents, error) {
 	type answer struct {
 		tools []definition
@@ -330,8 +331,8 @@ func topLevel(data []byte) (keys map[string]json.RawMessage) {
 	return keys
 }
 
-// serversOf returns the servers of an mcpServers file, or nil if it is no such file. What looks
-// like a server's answer is none: a server must not be able to name a command to run.
+// serversOf returns the servers of an mcpServers file, or nil for any other file. A file that looks
+// like a server's answer does not count: a server must not be able to name a command to run.
 func serversOf(file map[string]json.RawMessage) map[string]json.RawMessage {
 	for _, key := range []string{"jsonrpc", "id", "result", "tools", "name", "nextCursor", "_meta"} {
 		if file[key] != nil {
@@ -406,8 +407,8 @@ func (e *serverEntry) endpoint(name string) (endpoint, error) {
 	return at, x.err()
 }
 
-// An expansion puts variables of the environment into texts: ${NAME}, ${env:NAME}, and
-// ${NAME:-text} for one that may be missing. Secrets stay out of files and arguments by it.
+// An expansion puts environment variables into texts: ${NAME}, ${env:NAME}, and ${NAME:-text} for a
+// variable that may be missing. It keeps secrets out of files and arguments.
 type expansion struct{ missing []string }
 
 var variable = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)

@@ -65,7 +65,7 @@ func withKey(t *testing.T) string {
 	}))
 }
 
-// Every command takes every CATALOG, and what list writes of it.
+// Every command takes every CATALOG, and the output of list for it.
 func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestServersThatShareNames(t *testing.T) {
 	assert.Equal(t, found, code, "exit status")
 	assert.Contains(t, stdout, "a__first_tool")
 	assert.Contains(t, stdout, "b__first_tool")
-	assert.Equal(t, "Named with their servers, since several servers have a tool of the name: first_tool, second_tool, third_tool\n"+
+	assert.Equal(t, "Named with their servers, since several servers have a tool of that name: first_tool, second_tool, third_tool\n"+
 		"Left out: (tool 9), which has no name. toolsearch inspect says more.\n", stderr)
 	code, stdout, stderr = call(t, "", "inspect", file)
 	assert.Equal(t, toFix, code, "exit status; stderr %s", stderr)
@@ -194,8 +194,8 @@ func TestAnswersNameNoCommands(t *testing.T) {
 	}
 }
 
-// A file that does not end, or that nobody writes, is left when a signal or -timeout ends the
-// command.
+// A signal or -timeout ends a command that reads a file without end, or a pipe that nobody
+// writes to.
 func TestFilesThatDoNotEnd(t *testing.T) {
 	never, _ := io.Pipe()
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -18,7 +18,7 @@ import (
 //	word TAB what it means
 //	:files                  names of files as well
 //
-// What can be completed is read from the help texts, so it is what they say.
+// The candidates are read from the help texts, so they cannot differ from them.
 
 var shellNames = []string{"bash", "zsh", "fish"}
 
@@ -124,7 +124,7 @@ func flagNames(command string) (names []string) {
 	return names
 }
 
-// complete prints the words that can stand in the place of the last one.
+// complete prints the words that can replace the last word.
 func (c *command) complete(ctx context.Context, words []string) error {
 	if len(words) == 0 {
 		return errors.New("want the words of a command line")
@@ -139,8 +139,8 @@ func (c *command) complete(ctx context.Context, words []string) error {
 	return nil
 }
 
-// joinEquals undoes what bash does to "-flag=value": it makes three words of it, and wants only
-// what stands behind the "=". prefix is what it does not want.
+// joinEquals undoes what bash does to "-flag=value": bash splits it into three words, and wants
+// only the part after the "=". prefix is the part before.
 func joinEquals(words []string) (joined []string, prefix string) {
 	for i, word := range words {
 		switch {
@@ -214,7 +214,7 @@ func canonical(flag string) string {
 	return flag
 }
 
-// searcherLines are the values of -searcher, also of the second one after a comma.
+// searcherLines returns the values of -searcher, also for the second searcher after a comma.
 func searcherLines(prefix, typed string) (lines []string) {
 	if i := strings.LastIndex(typed, ","); i >= 0 {
 		prefix += typed[:i+1]
@@ -228,8 +228,8 @@ func searcherLines(prefix, typed string) (lines []string) {
 	return lines
 }
 
-// toolNames are the names of the tools of a file, where a command takes names of tools. Servers are
-// not asked: nobody wants to start one by pressing a key.
+// toolNames returns the names of a file's tools, where a command takes names of tools. Servers are
+// not asked: nobody wants to start a server by pressing a key.
 func (c *command) toolNames(ctx context.Context, name string, words []string) []string {
 	const most = 8 << 20 // bytes of a file that is read while somebody waits
 	from := map[string]int{"explain": 2, "approve": 1}[name]
@@ -250,7 +250,7 @@ func (c *command) toolNames(ctx context.Context, name string, words []string) []
 	}
 	var names []string
 	for _, d := range tools {
-		if takenName.MatchString(d.Name) { // any other could break out of a line
+		if takenName.MatchString(d.Name) { // any other name could break out of its line
 			names = append(names, d.Name)
 		}
 	}
@@ -271,7 +271,7 @@ func operandsOf(flags []helpFlag, words []string) (operands []string) {
 	return operands
 }
 
-// usageOf is what the program's help says of a command.
+// usageOf returns what the program's help says about a command.
 func usageOf(command string) string {
 	for line := range strings.Lines(programHelp) {
 		words := strings.Fields(line)

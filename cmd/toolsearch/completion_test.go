@@ -68,7 +68,7 @@ func TestHelpNamesFlags(t *testing.T) {
 		assert.NotEmpty(t, usageOf(name), "what the program's help says of %s", name)
 		for _, f := range flagsOf(name) {
 			if f.value == "" {
-				continue // a flag with a value shows that it exists by the value that it lacks
+				continue // only a flag with a value can be tried without running the command
 			}
 			_, _, stderr := runWith(t, "", name, f.name)
 			assert.Contains(t, stderr, "flag needs an argument: "+f.name, name)

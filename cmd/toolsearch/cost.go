@@ -221,7 +221,7 @@ func costRuns(r *cost.Report) (runs []costRun) {
 					usage, price, all = o.Warm, o.WarmPrice, row.Outcomes[0].WarmPrice
 				}
 				percent := 0.0
-				if all > 0 { // not a provider that is free
+				if all > 0 { // not for a free provider
 					percent = 100 * (price/all - 1)
 				}
 				run.Ways = append(run.Ways, costWay{
@@ -235,7 +235,7 @@ func costRuns(r *cost.Report) (runs []costRun) {
 	return runs
 }
 
-// A costCheck is what was billed, beside what is computed for the same, of all runs of a log.
+// A costCheck compares what was billed for all runs of a log with what is computed for them.
 type costCheck struct {
 	Measure  string  `json:"measure"`
 	Billed   float64 `json:"billed"`
@@ -243,7 +243,7 @@ type costCheck struct {
 	Percent  float64 `json:"percent"` // computed more than billed
 }
 
-// costChecks sums up the checks of a report; nil means that it is not of a log.
+// costChecks sums up the checks of a report. It returns nil for a report without a log.
 func costChecks(r *cost.Report) (checks []costCheck) {
 	if len(r.Checks) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 	}
 	b, c := cost.Sum(billed), cost.Sum(computed)
 	add := func(measure string, billed, computed float64) {
-		percent := 0.0 // of nothing there are none
+		percent := 0.0 // also where nothing was billed
 		if billed > 0 {
 			percent = 100 * (computed - billed) / billed
 		}

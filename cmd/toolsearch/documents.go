@@ -9,8 +9,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// documentsOf makes a document of each definition, under the namespace that a catalog of the same
-// file has it. A schema that is no schema is left out; wrong says so of its document.
+// documentsOf makes a document of each definition, in the namespace that a catalog of the same
+// file gives it. A schema that cannot be read is left out. wrong has the faults, by document.
 func documentsOf(tools []definition) (docs []search.Document, wrong map[int]error) {
 	docs, wrong = make([]search.Document, len(tools)), make(map[int]error)
 	for i := range tools {
@@ -30,7 +30,7 @@ func documentsOf(tools []definition) (docs []search.Document, wrong map[int]erro
 			return search.Annotate(info)
 		})
 		if len(d.Wrong) > 0 {
-			wrong[i] = errors.New("a value of it is of the wrong kind")
+			wrong[i] = errors.New("one of its values is of the wrong kind")
 		}
 	}
 	return docs, wrong

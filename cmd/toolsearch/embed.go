@@ -25,8 +25,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The searchers embedding and hybrid, which -embed and -model make usable: vectors of an endpoint
-// that speaks as OpenAI's does, POST /embeddings. Every large vendor and every local server of
+// The searchers embedding and hybrid. Their vectors come from the endpoint of -embed and -model,
+// which takes POST /embeddings as OpenAI's does. Every large vendor and every local server of
 // models has such an endpoint. The vectors of tools and of queries are kept in the user's cache
 // folder, a file for each pair of URL and model.
 
@@ -57,8 +57,8 @@ func needsEndpoint(searcher string) bool {
 	return false
 }
 
-// indexer returns the searcher of a name. It is the place for whatever a searcher needs beside
-// its name.
+// indexer returns the searcher of a name. It is the place for whatever a searcher needs
+// besides its name.
 func (c *command) indexer(name string) (search.Indexer, error) {
 	if !needsEndpoint(name) {
 		return indexer(name)
@@ -133,7 +133,7 @@ func (c *command) embedQueries(ctx context.Context, queries []string) error {
 }
 
 // vectorFailure returns the first failure of the endpoint. A catalog whose searcher fails answers by
-// keywords, which somebody who measures must not take for the searcher's answer.
+// keywords, and a measurement must not take that for the searcher's answer.
 func (c *command) vectorFailure() error {
 	if c.vectors == nil {
 		return nil
@@ -149,7 +149,7 @@ type vectors struct {
 	model    string
 	key      string
 	client   *http.Client
-	warn     func(error) // that vectors cannot be kept
+	warn     func(error) // reports that vectors cannot be kept
 
 	mu     sync.Mutex
 	known  map[string][]float32
@@ -166,8 +166,8 @@ func (v *vectors) keyOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EmbedStrings implements embedding.Embedder. It asks the endpoint only for what it never asked
-// for.
+// EmbedStrings implements embedding.Embedder. It asks the endpoint only for texts whose vectors
+// are not kept.
 func (v *vectors) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
 	var missing []string
 	for i, vector := range v.load(ctx, texts) {
@@ -227,7 +227,7 @@ func (v *vectors) load(ctx context.Context, texts []string) [][]float32 {
 	return found
 }
 
-// save keeps fresh vectors. It fails if they do not fit those that are kept.
+// save keeps fresh vectors. It fails if their length differs from that of the kept vectors.
 func (v *vectors) save(ctx context.Context, texts []string, fresh [][]float32) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -338,7 +338,7 @@ func (v *vectors) post(ctx context.Context, body []byte) (answer []byte, wait ti
 	return nil, wait, fmt.Errorf("%s: %d %s%s", v.endpoint.Host, response.StatusCode, http.StatusText(response.StatusCode), v.complaint(response.StatusCode, answer))
 }
 
-// complaint is what the endpoint says of an error. An endpoint may quote the key.
+// complaint returns what the endpoint says about an error, without the key, which it may quote.
 func (v *vectors) complaint(status int, answer []byte) string {
 	var said struct {
 		Error struct {

@@ -103,7 +103,7 @@ func runWith(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	return code, out.String(), errs.String()
 }
 
-// Who waits for the vector of a query is told so.
+// A command that waits for the vector of a query says so.
 func TestProgressOfSlowSearches(t *testing.T) {
 	before, between := slow, interval
 	slow, interval = time.Millisecond, time.Millisecond
@@ -137,7 +137,7 @@ func TestProgressOfSlowSearches(t *testing.T) {
 	}
 }
 
-// Vectors find what words do not. They are asked for in batches, and once.
+// Vectors find what words do not. They are asked for in batches, and only once.
 func TestSearchByVectors(t *testing.T) {
 	s := newEmbedServer(t)
 	t.Setenv(embedKey, "secret")
@@ -165,8 +165,8 @@ func TestSearchByVectors(t *testing.T) {
 	assert.Len(t, s.batches, 9, "another model has its own vectors")
 }
 
-// An evaluation gets the vectors of its queries in batches, and inspect those of the tools' own
-// words.
+// An evaluation gets the vectors of its queries in batches, as inspect does for the tools'
+// own words.
 func TestEvalByVectors(t *testing.T) {
 	s := newEmbedServer(t)
 	catalog := parcels(t, 3)
@@ -214,7 +214,7 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 	assert.Equal(t, embedAttempts, s.requests)
 }
 
-// What is no answer is an error that says so, and nothing of it is kept.
+// A wrong answer is an error that says what is wrong, and nothing of it is kept.
 func TestVectorsThatAreNone(t *testing.T) {
 	say := func(status int, text string) func(http.ResponseWriter, int) bool {
 		return func(w http.ResponseWriter, _ int) bool {
@@ -262,7 +262,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
 			assert.NotContains(t, stderr, "s3cret")
-			assert.Equal(t, 1, s.requests, "what cannot become right is asked once")
+			assert.Equal(t, 1, s.requests, "a lasting fault is not asked for again")
 
 			s.instead = nil
 			code, _, stderr = runWith(t, "", args...)

@@ -36,11 +36,12 @@ import (
 //     tool as one; words are runs of letters and digits in lower case, so that get_user is two
 //     words and getUser is one; no stems and no stop words.
 //   - regex: a pattern is searched for in each text by itself. Tools whose name matches come before
-//     those whose description matches, and these before those of which an argument matches; else
-//     the order is the catalog's. Patterns are RE2's: lookaround and references back, which Python
+//     those whose description matches, and these before those with a matching argument; otherwise
+//     the order is the catalog's. Patterns are RE2's: lookaround and backreferences, which Python
 //     has, are refused.
-//   - regex: Claude writes the pattern, so a query that is no pattern is made one: its words of
-//     three letters and more without "the", "for" and the like, as "(?i)word|word".
+//   - regex: Claude writes the pattern, so a query that is not a pattern is turned into one:
+//     its words of three letters and more without "the", "for" and the like, as
+//     "(?i)word|word".
 
 const (
 	emulatedK1       = 1.5
@@ -142,7 +143,7 @@ func (x *okapi) Search(ctx context.Context, q search.Query) (search.Hits, error)
 	return bestOf(ctx, q, len(x.counts), func(doc int) float64 { return x.score(words, doc, nil) })
 }
 
-// score sums up what each word adds, which it tells part if part is not nil.
+// score sums up what each word adds. It passes each addend to part, unless part is nil.
 func (x *okapi) score(words []string, doc int, part func(search.Contribution)) (sum float64) {
 	for _, word := range words {
 		count := float64(x.counts[doc][word])
@@ -195,7 +196,7 @@ func (x *pythonRegex) Search(ctx context.Context, q search.Query) (search.Hits, 
 	return bestOf(ctx, q, len(x.docs), func(doc int) float64 { return fieldScores[x.match(pattern, doc).field] })
 }
 
-// match returns the first text of a tool in which the pattern matches, or none.
+// match returns the first text of a tool that the pattern matches, or a zero toolText.
 func (x *pythonRegex) match(pattern *regexp.Regexp, doc int) toolText {
 	for _, t := range textsOf(&x.docs[doc]) {
 		if t.text != "" && pattern.MatchString(t.text) {
@@ -222,8 +223,8 @@ func (x *pythonRegex) Explain(ctx context.Context, q search.Query, doc int) (sea
 	return search.Explanation{Score: part.Score, Parts: []search.Contribution{part}}, ctx.Err()
 }
 
-// patternOf compiles a pattern, or what stands for one that a query of words is not. It is nil for
-// a query without words.
+// patternOf compiles a pattern. A query of words becomes the pattern of its alternatives. The
+// result is nil for a query without words.
 func patternOf(text string) (*regexp.Regexp, error) {
 	isPhrase := strings.ContainsFunc(text, unicode.IsSpace)
 	if isPhrase && !strings.ContainsAny(text, `|*^$\[]{}`) && !strings.Contains(text, "(?") {

@@ -81,7 +81,7 @@ func TestEmulatedRegex(t *testing.T) {
 		{"^get", "getFine"},                                       //
 		{"^book", ""},                                             //
 		{"which book", "find_book getFine renew"},                 // words, in any order
-		{"longer loan (of a book)?", "find_book getFine renew"},   // nor is this one
+		{"longer loan (of a book)?", "find_book getFine renew"},   // words, not a group
 		{"find.*|^renew$", "find_book renew"},                     //
 		{"a of to", ""},                                           // no words
 		{"", ""},                                                  //

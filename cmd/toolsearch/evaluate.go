@@ -97,7 +97,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 		}
 	}
 	verdict := &eval.Verdict{}
-	if len(reports) == 1 { // a comparison of two searchers reaches what it reaches
+	if len(reports) == 1 { // a comparison of two searchers has no goals
 		if verdict, err = reports[0].Check(ctx, tools, goals); err != nil {
 			return failed, err
 		}
@@ -132,7 +132,7 @@ func (c *command) eval(ctx context.Context, operands []string) (int, error) {
 	if err := c.printShort(verdict.Short); err != nil {
 		return failed, err
 	}
-	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // once is enough
+	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // those were printed above
 		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
 	})
 	const shown = 20

@@ -22,7 +22,7 @@ import (
 //	unfindable         even the tool's own words find other tools first
 //	lexicon            a line of -lexicon finds nothing over this catalog
 //
-// What package lock warns of may be an attack on the model, or an honest tool that pushes.
+// What package lock warns of may be an attack on the model, or an honest tool that promotes itself.
 const (
 	kindName        = "name"
 	kindDuplicate   = "duplicate"

@@ -11,9 +11,8 @@ import (
 )
 
 // What an evaluation must reach, for a catalog's own tests: -min for a metric, -baseline for what
-// it reached before, and max_rank for a query. Package eval judges. Here the flags are read, and
-// what falls short is printed with the queries that are to blame, and with what came first
-// instead and why.
+// it reached before, and max_rank for a query. Package eval judges. This file reads the flags,
+// and prints what falls short with the queries to blame, what came first instead, and why.
 
 // goals reads -min, -baseline and -tolerance.
 func (c *command) goals(ctx context.Context, searcher string) (eval.Goals, error) {

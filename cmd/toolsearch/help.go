@@ -18,7 +18,7 @@ const catalogHelp = `CATALOG is one of these:
 	mcp.json      a file of MCP servers, {"mcpServers": {...}}; all of them are asked,
 	              and their names are the namespaces of their tools
 	https://...   an MCP server with a URL, over streamable HTTP or SSE
-	-- COMMAND    an MCP server that COMMAND starts, behind all other arguments
+	-- COMMAND    an MCP server that COMMAND starts, after all other arguments
 `
 
 const serverFlags = "\t-header \"K: V\"   a header for a URL, any number of them; ${NAME} is a variable\n" +
@@ -36,7 +36,7 @@ Usage:
 	toolsearch list    [flags] CATALOG                write the tools as JSONL
 	toolsearch ui      [flags] CATALOG                see all of it on a page
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions
-	toolsearch verify  [flags] CATALOG                tell what is not as approved
+	toolsearch verify  [flags] CATALOG                list what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
 	toolsearch approve [flags] CATALOG TOOL...        approve definitions as they are now
 	toolsearch completion SHELL                       complete words in bash, zsh or fish
@@ -46,17 +46,17 @@ Usage:
 anywhere before "--". Output has color on a terminal unless NO_COLOR is set.
 
 ` + catalogHelp + `
-Commands, of a file of servers too, run with your rights and your environment, so
-start only what you trust. They are stopped when their tools are known. A server that
-sends more than 32 MiB or has more than 10,000 tools is an error.
+Commands, including those in a file of servers, run with your rights and your
+environment, so start only what you trust. They are stopped when their tools are known.
+A server that sends more than 32 MiB or has more than 10,000 tools is an error.
 
 Searchers, for -searcher:
 
 {searchers}
-Emulated searchers follow the public documentation of a service, which does not say all:
-cmd/toolsearch/README.md tells what is assumed.
+Emulated searchers follow the public documentation of a service, which leaves gaps:
+cmd/toolsearch/README.md says what is assumed.
 
-embedding and hybrid need -embed URL, an endpoint that speaks as OpenAI's does, and -model
+embedding and hybrid need -embed URL, an endpoint that speaks OpenAI's protocol, and -model
 NAME. It is sent the texts of tools and queries. Its key, if it needs one, is in the
 variable TOOLSEARCH_EMBED_KEY. Vectors are kept in your cache folder.
 
@@ -136,7 +136,7 @@ Flags:
 	                 first instead and why
 	-min M=SHARE     the least value of a metric, such as R@5=0.9; any number of them
 	-baseline FILE   what eval -json printed before; no metric may be lower
-	-tolerance T     how much lower than the baseline is still right (0)
+	-tolerance T     how much lower than the baseline is still accepted (0)
 	-json            print JSON
 ` + serverFlags + `
 Examples:
@@ -183,13 +183,13 @@ Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
 
 Prints what conversations over the catalog cost, the provider's prompt cache included:
 with every tool shown, and with each protocol that hides them. It recommends a
-protocol, and says from how many tools on it pays.
+protocol, and says from how many tools it pays.
 
 A provider bills the part of a prompt that it has just read at a fraction, and a prompt
 is the tools, then the messages. A tool list that grows ends that part, so that every
 load bills the whole history again. The conversations are played by a real agent with a
 model that follows a plan. "Cold" means that nothing is cached before the run, "warm"
-that the turn before is. Tokens are estimated.
+that the previous turn is. Tokens are estimated.
 
 ` + catalogHelp + `
 Flags:
@@ -219,8 +219,8 @@ Exit status: 0 the costs were printed, 2 a mistake.
 
 Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
 Every command reads it, so servers need to be asked only once. Tools of several servers
-that have one name are named server__tool. What no catalog can hold is left out, such as
-a tool without a name, and a note on standard error says so.
+with the same name are named server__tool. Tools that no catalog can hold, such as a tool
+without a name, are left out, with a note on standard error.
 
 ` + catalogHelp + `
 Flags:

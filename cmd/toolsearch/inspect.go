@@ -79,7 +79,7 @@ func (c *command) printReport(r *report) error {
 			fmt.Fprintf(c.out, "instructions: %s\n", text)
 		}
 		if s.StrayLines > 0 {
-			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some give up over that.", plural(s.StrayLines, "line"))))
+			fmt.Fprintln(c.out, c.paint(bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some clients give up.", plural(s.StrayLines, "line"))))
 		}
 	}
 	fmt.Fprintf(c.out, "tools: %d, in all %s (bytes/4 of %s: name, description and parameters as JSON)\n",

@@ -52,7 +52,8 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
 }
 
-// Instructions are foreign text: a server has a line of them, without what a terminal would obey.
+// Instructions are foreign text: they are shown on one line, without characters that a terminal
+// would obey.
 func TestInspectInstructions(t *testing.T) {
 	_, stdout, _ := inspectFake(t, "good")
 	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ", "below the server")
@@ -183,8 +184,8 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 }
 
 // npmServers installs the servers of examples/mcp, with their dependencies in the versions of its lock
-// file: a server's own package names ranges, and a new release within them may change what the server
-// says. It returns the folder.
+// file: a server's own package names version ranges, and a new release within them may change what the
+// server says. It returns the folder.
 func npmServers(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm", "npx"} {
@@ -232,7 +233,7 @@ func TestInspectEverything(t *testing.T) {
 	assert.Equal(t, 1, found, "tools named echo in\n%s", stdout)
 }
 
-// A type of null, on which the reader of schemas panics, ends no command.
+// A type of null, on which the reader of schemas panics, does not end a command.
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},{"name":"b","description":"Does"}]`
 	code, stdout, _ := runWith(t, tools, "inspect", "-")
@@ -240,10 +241,10 @@ func TestTypeOfNull(t *testing.T) {
 	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
 	code, _, stderr := runWith(t, tools, "list", "-")
 	assert.Equal(t, 0, code)
-	assert.Contains(t, stderr, "the parameters of a, which are no JSON schema")
+	assert.Contains(t, stderr, "the parameters of a, which are not a JSON schema")
 }
 
-// What New and the middleware tell of a definition, inspect tells too.
+// inspect reports what New and the middleware report about a definition.
 func TestInspectRefusals(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"type":"any"}}}`:     "a type that JSON Schema does not have",

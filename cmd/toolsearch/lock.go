@@ -29,7 +29,7 @@ const (
 	lockHelp = `toolsearch lock [flags] CATALOG
 
 Writes a lock file: the definitions of all tools, with the hashes by which a program
-knows them again (package lock). Read the tools first: what package lock warns of is
+recognizes them (package lock). Read the tools first: the warnings of package lock are
 printed. An existing file is left alone; approve adds to it.
 
 ` + lockSource + `
@@ -46,8 +46,8 @@ Exit status: 0 all tools are locked, 1 some cannot be, 2 a mistake.
 `
 	verifyHelp = `toolsearch verify [flags] CATALOG
 
-Compares a catalog with the lock file: tells which tools are new, changed, missing or
-impossible to lock, and which new ones copy an approved tool.
+Compares a catalog with the lock file: lists tools that are new, changed, missing or
+impossible to lock, and new tools that copy an approved tool.
 
 ` + lockSource + `
 Flags:
@@ -63,8 +63,8 @@ Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
 `
 	diffHelp = `toolsearch diff [flags] CATALOG
 
-Is verify, and shows what changed: "-" before a text as approved, "+" before the text
-of now. Hidden characters are shown as escapes. Warnings are those of inspect.
+Does what verify does, and shows what changed: "-" before the approved text, "+" before
+the present text. Hidden characters are shown as escapes. Warnings are those of inspect.
 
 ` + lockSource + `
 Flags:
@@ -80,9 +80,9 @@ Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
 `
 	approveHelp = `toolsearch approve [flags] CATALOG TOOL...
 
-Puts the definitions of now into the lock file, and prints what it approved as diff
+Puts the present definitions into the lock file, and prints what it approved, as diff
 does. TOOL is a name, or namespace:name. A server may answer diff and approve
-differently: what counts is what approve prints, which is what the file has.
+differently: what approve prints is what the file has.
 
 ` + lockSource + `
 Flags:

@@ -14,7 +14,7 @@ import (
 // testdata is absolute, since some tests change the folder.
 var testdata, _ = filepath.Abs("testdata")
 
-// hostileTools tries what package lock warns of.
+// hostileTools has what package lock warns of.
 const hostileTools = "testdata/hostile.jsonl"
 
 // checkGolden compares what a command printed with a file.
@@ -113,7 +113,7 @@ func TestLockCommandsOnALiveServer(t *testing.T) {
 	}
 }
 
-// Tools of one name stay apart by the names of their servers.
+// The names of their servers tell tools of one name apart.
 func TestLockServersThatShareNames(t *testing.T) {
 	file := serverFile(t, map[string]any{"a": myself(t, "good"), "b": myself(t, "good")})
 	fewer := serverFile(t, map[string]any{"b": myself(t, "good")})

@@ -1,6 +1,6 @@
 // Command toolsearch searches a catalog of tools the way an agent's tool_search does. It also
-// explains a score, measures how well a searcher finds what it should, lists what to fix
-// in a catalog or in a live MCP server, tells what conversations over a catalog cost, and locks the
+// explains a score, measures how well a searcher finds what it should, lists what to fix in a
+// catalog or in a live MCP server, computes what conversations over a catalog cost, and locks the
 // definitions that somebody approved. See the help texts in help.go.
 package main
 
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		wrong := (*usageError)(nil)
 		isUsage := errors.As(err, &wrong)
 		text := err.Error()
-		if !isUsage { // the program names itself, so the packages' names go
+		if !isUsage { // the program's name stands in front, so the packages' names go
 			text = strings.TrimPrefix(strings.TrimPrefix(text, "eval: "), "toolsearch: ")
 		}
 		fmt.Fprintln(stderr, "toolsearch:", text)
@@ -245,7 +245,7 @@ func (c *command) parse(args []string) (operands, server []string, err error) {
 			args = args[1:]
 		}
 	}
-	// All commands share some flags, of which each has those that its help has.
+	// All commands parse the same flags. Each accepts only those in its help.
 	c.flags.Visit(func(f *flag.Flag) {
 		if !slices.Contains(flagNames(c.name), "-"+f.Name) {
 			err = fmt.Errorf("flag provided but not defined: -%s", f.Name)
@@ -278,7 +278,7 @@ func (c *command) indexers(ctx context.Context, names ...string) ([]search.Index
 	switch {
 	case c.lexicon == "":
 		return indexes, nil
-	case at < 0 && c.name != "inspect": // which checks the lexicon in any case
+	case at < 0 && c.name != "inspect": // inspect checks the lexicon in any case
 		return nil, wrongUsage(c.name+": -lexicon wants %s", "-searcher bm25")
 	}
 	lexicon, err := c.readLexicon(ctx)
@@ -321,7 +321,7 @@ func indexer(name string) (search.Indexer, error) {
 	return nil, wrongUsage("no searcher %q; %s", name, near(name, names))
 }
 
-// near suggests the name that a mistyped one is nearest to, or lists all.
+// near suggests the name that is nearest to a mistyped name, or lists all.
 func near(typed string, names []string) string {
 	if name := nearest(typed, names); name != "" {
 		return fmt.Sprintf("did you mean %s?", name)
@@ -329,7 +329,7 @@ func near(typed string, names []string) string {
 	return "want " + strings.Join(names, ", ")
 }
 
-// nearest returns the name that a mistyped one is nearest to, or "" if none is near.
+// nearest returns the name that is nearest to a mistyped name, or "" if none is near.
 func nearest(typed string, names []string) string {
 	for most := 1; most <= min(2, len(typed)/2); most++ {
 		for _, name := range names {

@@ -306,10 +306,10 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	text.row("a_name", "Sends a letter to a friend")
 	require.NoError(t, c.print(&text))
 	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nmail     Sends a letter\na_name   Sends a letter…\n", out.String())
-	assert.Equal(t, 0, widthOf(&out, os.Getenv), "what is no terminal")
+	assert.Equal(t, 0, widthOf(&out, os.Getenv), "a buffer is not a terminal")
 }
 
-// The last column gives way first, then the widest. Numbers stay.
+// The last column is cut first, then the widest. Numbers are never cut.
 func TestNarrowTerminals(t *testing.T) {
 	print := func(width int, header bool) string {
 		var out bytes.Buffer
@@ -328,7 +328,7 @@ func TestNarrowTerminals(t *testing.T) {
 	assert.Equal(t, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n", print(35, false), "what has no header stays")
 }
 
-// An evaluation gives up its intervals, and what stands side by side, before it is cut.
+// An evaluation gives up its intervals and side-by-side tables before it is cut.
 func TestEvalOnANarrowTerminal(t *testing.T) {
 	for _, width := range []int{0, 60} {
 		var out, stderr bytes.Buffer
@@ -380,7 +380,7 @@ func TestScoreTexts(t *testing.T) {
 	}
 }
 
-// A step that takes long is named, with how far it is, and its line is cleared.
+// A slow step shows its name and progress, and clears its line at the end.
 func TestProgress(t *testing.T) {
 	before, between := slow, interval
 	slow, interval = time.Millisecond, time.Millisecond

@@ -33,11 +33,11 @@ const (
 type endpoint struct {
 	namespace string // of its tools; "" means none
 	command   []string
-	env       []string // "NAME=value", beside the environment of this program
+	env       []string // "NAME=value", in addition to this program's environment
 	dir       string
 	url       string
 	headers   http.Header
-	kind      string // over HTTP: kindStreamable, kindSSE, or "" to try one after the other
+	kind      string // over HTTP: kindStreamable, kindSSE, or "" to try both in turn
 }
 
 const (
@@ -87,7 +87,7 @@ func (at endpoint) String() string {
 	return oneLine(at.command[0], 100)
 }
 
-// bareURL returns a URL without what may be a secret.
+// bareURL returns a URL without the parts that may be secret.
 func bareURL(text string) string {
 	address, err := url.Parse(text)
 	if err != nil || address.Host == "" { // nobody knows where its secrets end
@@ -98,8 +98,8 @@ func bareURL(text string) string {
 	return address.String()
 }
 
-// ask lists the tools over a transport. hangUp is called when nothing more is asked; it ends
-// what may keep the session from closing.
+// ask lists the tools over a transport. hangUp is called after the last request. It ends
+// whatever may keep the session from closing.
 func ask(ctx context.Context, transport mcp.Transport, g *guard, hangUp func()) ([]definition, *serverInfo, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch", Version: "1"},
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}) // the server may ask for nothing
@@ -129,7 +129,7 @@ func ask(ctx context.Context, transport mcp.Transport, g *guard, hangUp func()) 
 	return tools, g.server(), nil
 }
 
-// pages asks for one page of tools after the other.
+// pages asks for one page of tools after another.
 func pages(ctx context.Context, session *mcp.ClientSession, g *guard) (tools []definition, err error) {
 	cursor := ""
 	for n := 1; ; n++ {

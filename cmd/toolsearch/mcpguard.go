@@ -21,17 +21,17 @@ import (
 type guard struct {
 	mu      sync.Mutex
 	bytes   int64 // received
-	passed  error // the first bound that was passed
+	passed  error // the first bound that was exceeded
 	trouble error // the last fault of HTTP
 	asked   int   // requests of the server's own
-	stray   int   // lines that are no messages
+	stray   int   // lines that are not messages
 	hello   jsonrpc.ID
 	listing jsonrpc.ID
 	info    serverInfo
 	page    json.RawMessage
 }
 
-// fail keeps the first error it is given, which says more than what the SDK makes of it.
+// fail keeps the first error it is given, which says more than the SDK's own error.
 func (g *guard) fail(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *guard) strayLine() {
 
 var errTooDeep = fmt.Errorf("it sent lists and objects that nest more than %d deep", toolfile.MaxDepth)
 
-// nests refuses JSON that nests too deep: the SDK's parser has no bound but the stack's.
+// nests refuses JSON that nests too deep: only the stack bounds the SDK's parser.
 func (g *guard) nests(message []byte) error {
 	if toolfile.TooDeep(message) {
 		return g.fail(errTooDeep)

@@ -17,11 +17,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Servers with a URL speak over streamable HTTP, or over HTTP with SSE as revision 2024-11-05 of
-// the protocol has it.
+// Servers with a URL speak streamable HTTP, or HTTP with SSE as in revision 2024-11-05 of the
+// protocol.
 
-// maxRequests bounds the requests to one server. It is more than what maxPages takes; only a
-// server that breaks off and promises more can ask for as many.
+// maxRequests bounds the requests to one server. It is more than maxPages takes. Only a
+// server that breaks off and promises more can cause so many.
 const maxRequests = 2 * maxPages
 
 // listOverHTTP asks a server with a URL for its tools. If the kind is not known, it tries
@@ -74,8 +74,8 @@ func listByKind(ctx context.Context, at endpoint, kind string) ([]definition, *s
 	return tools, info, w, err
 }
 
-// A web makes the requests to one server. It adds the headers, and only to requests to the
-// server's own place, so that no other place learns a key. It bounds what comes back.
+// A web makes the requests to one server. It adds the headers only to requests to the
+// server's own origin, so that no other origin learns a key. It bounds what comes back.
 type web struct {
 	ctx      context.Context
 	base     http.RoundTripper
@@ -96,7 +96,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func (w *web) roundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme != w.address.Scheme || request.URL.Host != w.address.Host {
-		return nil, w.g.fail(fmt.Errorf("it points to another place, %s", oneLine(request.URL.Scheme+"://"+request.URL.Host, 100)))
+		return nil, w.g.fail(fmt.Errorf("it points to another origin, %s", oneLine(request.URL.Scheme+"://"+request.URL.Host, 100)))
 	}
 	if w.requests.Add(1) > maxRequests {
 		return nil, w.g.fail(fmt.Errorf("it made the client send more than %d requests", maxRequests))
@@ -156,7 +156,7 @@ func (w *web) bounded(response *http.Response, release func()) (io.ReadCloser, e
 	return body, nil
 }
 
-// A releasing body frees what its request holds when it is closed.
+// A releasing body frees what its request holds when the body is closed.
 type releasing struct {
 	io.Reader
 	body    io.Closer
@@ -169,7 +169,7 @@ func (r *releasing) Close() error {
 }
 
 // events reads a stream of server-sent events, an event at a time: lines up to an empty line. It
-// passes on the lines as they are, after a look at the message that their data make.
+// passes on the lines unchanged, after it has checked the message in their data.
 type events struct {
 	from *bufio.Reader
 	g    *guard

@@ -135,10 +135,10 @@ func hostile(kind, elsewhere string) http.HandlerFunc {
 		case "other-session":
 			w.Header().Set("Mcp-Session-Id", fmt.Sprint(calls.Load()))
 			_, _ = io.WriteString(w, hello)
-		case "again": // the stream breaks off and promises more, for ever
+		case "again": // the stream breaks off and promises more, again and again
 			stream()
 			fmt.Fprintf(w, "id: %d\nretry: 1\ndata:\n\n", calls.Load())
-		case "elsewhere": // SSE whose messages go to another place
+		case "elsewhere": // SSE whose messages go to another origin
 			stream()
 			fmt.Fprintf(w, "event: endpoint\ndata: %s/messages\n\n", elsewhere)
 			w.(http.Flusher).Flush()
@@ -168,8 +168,8 @@ func TestHostileServersOverHTTP(t *testing.T) {
 		{"silent", kindSSE, "too late", 300 * time.Millisecond},
 		{"comments", kindStreamable, "it sent more than 32 MiB", time.Minute},
 		{"comments", kindSSE, "it sent more than 32 MiB", time.Minute},
-		{"moved", "", "it points to another place, http://127.0.0.1:", time.Minute},
-		{"elsewhere", kindSSE, "it points to another place, http://127.0.0.1:", time.Minute},
+		{"moved", "", "it points to another origin, http://127.0.0.1:", time.Minute},
+		{"elsewhere", kindSSE, "it points to another origin, http://127.0.0.1:", time.Minute},
 		{"circle", "", "its redirects have no end", time.Minute},
 		{"page", "", `unsupported content type "text/html"`, time.Minute},
 		{"teapot", "", "initialize: it answered 418 I'm a teapot; and by SSE: initialize: it answered 418 I'm a teapot", time.Minute},
@@ -191,7 +191,7 @@ func TestHostileServersOverHTTP(t *testing.T) {
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
-	assert.Zero(t, reached.Load(), "requests to another place")
+	assert.Zero(t, reached.Load(), "requests to another origin")
 }
 
 // The tools of a server that does not let the client go are kept.

@@ -54,8 +54,8 @@ func listFromProcess(ctx context.Context, at endpoint) ([]definition, *serverInf
 	output := &messageLines{from: bufio.NewReader(counted{stdout, g}), g: g}
 	transport := &mcp.IOTransport{Reader: io.NopCloser(output), Writer: pipeEnd{stdin}}
 	tools, _, err := ask(ctx, transport, g, func() { stdin.Close() })
-	// A healthy server exits when its input ends, and its output then ends. What it still says
-	// is counted and dropped.
+	// A healthy server exits when its input ends, and its output then ends. Whatever it still
+	// writes is counted and dropped.
 	if err == nil {
 		ended := make(chan struct{})
 		go func() {
@@ -76,8 +76,8 @@ func listFromProcess(ctx context.Context, at endpoint) ([]definition, *serverInf
 	return tools, g.server(), nil
 }
 
-// pipeEnd writes to a server. A pipe that is closed means that the server has ended, in the
-// words that the reader uses.
+// pipeEnd writes to a server. A closed pipe means that the server has ended, which it
+// reports in the reader's words.
 type pipeEnd struct{ io.WriteCloser }
 
 func (p pipeEnd) Write(b []byte) (int, error) {
@@ -129,7 +129,7 @@ func (l *messageLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// isMessage asks the SDK last, which takes its time to refuse what is not JSON.
+// isMessage asks the SDK last, since the SDK is slow to refuse what is not JSON.
 func isMessage(line []byte) bool {
 	if !json.Valid(line) {
 		return false

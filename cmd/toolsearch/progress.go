@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Progress is told on stderr, and only where stderr is a terminal: a line that the next one
-// replaces, for whatever takes more than a second.
+// Progress goes to stderr, and only where stderr is a terminal: one line, overwritten
+// again and again, for each step that takes more than a second.
 
-// slow is how long a step takes before it is named, interval the time between two looks at how
-// far the step is. Tests change them.
+// slow is how long a step takes before it is named, interval the time between two updates of
+// its progress. Tests change them.
 var slow, interval = time.Second, 200 * time.Millisecond
 
 // A progressLine is the line of a running step.
@@ -65,7 +65,7 @@ func (c *command) waiting(format string, args ...any) (done func()) {
 	}
 }
 
-// step says how far the running step is. It may be called from any goroutine.
+// step reports how far the running step is. It may be called from any goroutine.
 func (c *command) step(what string, done, total int) {
 	if line := c.line.Load(); line != nil && total > 0 {
 		line.set(fmt.Sprintf("%s: %d of %d", what, done, total))

@@ -59,8 +59,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// widthOf returns the columns of a terminal, or 0 for what is no terminal and has no width. By
-// convention, COLUMNS comes before what the terminal says.
+// widthOf returns the columns of a terminal, or 0 if w is not a terminal or has no width. By
+// convention, COLUMNS overrides what the terminal says.
 func widthOf(w io.Writer, getenv func(string) string) int {
 	file, ok := w.(*os.File)
 	if !ok || !isTerminal(w) {
@@ -221,8 +221,8 @@ func cutColumns(s string, width int) string {
 }
 
 // scoreTexts writes the scores of a column with the same number of decimals, so that they are
-// aligned: none if all are whole, else as many as tell them apart. Scores that a searcher lifts
-// above all others are in the millions, so digits come in groups.
+// aligned: none if all are whole, otherwise as many as tell them apart. Scores that a searcher
+// lifts above all others are in the millions, so digits come in groups.
 func scoreTexts(scores ...float64) []string {
 	whole, largest := true, 0.0
 	for _, s := range scores {
@@ -289,8 +289,8 @@ func oneLine(s string, limit int) string {
 	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
 }
 
-// visible writes characters of JSON that cannot be seen, or that change the order of others, as
-// escapes. They may come from anywhere, and the JSON goes to a terminal.
+// visible escapes characters of JSON that cannot be seen or that reorder others. They may come
+// from anywhere, and the JSON goes to a terminal.
 func visible(data []byte) []byte {
 	text := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {

@@ -64,8 +64,8 @@ const (
 	walkServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 )
 
-// walkShell returns what runs a shell command in a folder, where the test binary is toolsearch. No
-// folder means a new one with the files of the walk.
+// walkShell returns a function that runs a shell command in a folder, where the test binary is
+// toolsearch. "" means a new folder with the files of the walk.
 func walkShell(t *testing.T, folder string) (_ string, sh func(line string) string) {
 	t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -94,7 +94,7 @@ func walkShell(t *testing.T, folder string) (_ string, sh func(line string) stri
 	}
 }
 
-// The commands in the last section of docs/tuning.md print what stands there.
+// The commands in the last section of docs/tuning.md print what the page shows.
 func TestWalkOfTuning(t *testing.T) {
 	_, sh := walkShell(t, "")
 	walk(t, walkPage, "\n## 9. A real server", "", 10, sh)

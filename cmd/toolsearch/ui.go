@@ -23,15 +23,15 @@ Serves a page about the catalog until it is interrupted, and prints the page's a
 a search as you type, two searchers side by side, each score taken apart, where the
 tokens go, what inspect finds, what conversations cost, and the misses of an evaluation.
 
-The page is on 127.0.0.1 and nowhere else. Only who knows the address, which has a
-random part, can open it. Nothing leaves the machine but what -embed sends.
+The page is on 127.0.0.1 and nowhere else. Only somebody who knows the address, which
+has a random part, can open it. Nothing leaves the machine except what -embed sends.
 
 ` + catalogHelp + `
 Flags:
 
 	-searcher NAME   the searcher shown first; NAME,NAME shows two (keyword,bm25)
 ` + embedFlags + `	-queries FILE    queries as eval takes them: their misses, and what came first
-	-port N          the port; 0 is any that is free (0)
+	-port N          the port; 0 means any free port (0)
 	-open            also open the page in a browser
 ` + serverFlags + `
 Examples:
@@ -128,8 +128,8 @@ func (c *command) menu() (list []ui.Searcher, err error) {
 	return list, nil
 }
 
-// pageTools returns the catalog that the page searches, and what the page tells of each tool. What
-// a catalog cannot hold is among the findings.
+// pageTools returns the catalog that the page searches, and what the page shows of each tool.
+// Tools that a catalog cannot hold are among the findings.
 func pageTools(read []definition) (*eval.Catalog, []ui.Tool, error) {
 	read, _ = apart(read)
 	catalog, first, err := catalogOf(read)
@@ -168,7 +168,7 @@ func findings(ctx context.Context, read *contents) ([]ui.Finding, error) {
 	return list, nil
 }
 
-// conversationCosts returns what cost -json prints of a provider of the built-in table.
+// conversationCosts returns what cost -json prints for a provider of the built-in table.
 func conversationCosts(ctx context.Context, catalog *eval.Catalog, name string) (any, error) {
 	provider, ok := cost.Named(cost.Providers(), name)
 	if !ok {
@@ -188,7 +188,7 @@ func (c *command) serve(ctx context.Context, p ui.Page) error {
 		return err
 	}
 	fmt.Fprintln(c.out, server.URL())
-	if out, ok := c.out.(interface{ Flush() error }); ok { // nobody waits for the end to read it
+	if out, ok := c.out.(interface{ Flush() error }); ok { // the address must be readable before the command ends
 		if err := out.Flush(); err != nil {
 			return err
 		}

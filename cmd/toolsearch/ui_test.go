@@ -14,7 +14,7 @@ import (
 )
 
 // The command prints the page's address at once, and serves until it is interrupted. The page shows
-// what inspect shows, of a catalog with faults too.
+// what inspect shows, also for a catalog with faults.
 func TestUI(t *testing.T) {
 	ask, interrupt := serveUI(t, problems)
 	var state struct {
@@ -59,7 +59,7 @@ func TestUI(t *testing.T) {
 		tokens[tool.Tokens]++
 	}
 	for i, tool := range prices.Tools {
-		assert.Positive(t, tokens[tool.Tokens], "tool %d costs %d tokens, as no tool of inspect", i, tool.Tokens)
+		assert.Positive(t, tokens[tool.Tokens], "tool %d costs %d tokens, unlike any tool of inspect", i, tool.Tokens)
 	}
 	assert.Equal(t, found, interrupt(), "exit status")
 }

@@ -10,8 +10,8 @@ import (
 // The words of names and descriptions, for near-duplicates and for the queries by a tool's own words.
 
 // words returns the words of a name or a text in lower case and in order. A word is a run of
-// letters and digits, cut at camel-case humps. Scripts without blanks between words give
-// pairs of neighboring characters.
+// letters and digits, cut at camel-case humps. Scripts without blanks between words are cut
+// into pairs of neighboring characters.
 func words(text string) []string {
 	var list []string
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {

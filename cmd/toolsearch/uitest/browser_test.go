@@ -1,5 +1,5 @@
 // Package uitest drives the page of toolsearch ui in a real browser. It is a module of its own, so
-// that nobody else compiles what drives the browser.
+// that nobody else compiles the browser's driver.
 //
 // The tests skip where there is no Chromium. With TOOLSEARCH_BROWSER=required they fail instead.
 // With TOOLSEARCH_SCREENSHOTS=DIR they write a picture of every view, in light and dark, into DIR.
@@ -117,8 +117,8 @@ type window struct {
 	errors   []string // of the console, and violations of the policy
 }
 
-// open opens an address in a new browser. When the test ends, no request has left the origin and
-// nothing was wrong.
+// open opens an address in a new browser. At the end of the test it checks that no request left
+// the origin and that no error was logged.
 func open(t *testing.T, address string) *window {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -127,7 +127,7 @@ func open(t *testing.T, address string) *window {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	// The driver knows fewer events than the browser has, and calls the others errors.
+	// The driver does not know all of the browser's events, and calls the others errors.
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	t.Cleanup(cancel)
 	w := &window{t: t, ctx: ctx, address: address}
@@ -172,8 +172,8 @@ func (w *window) run(actions ...chromedp.Action) {
 	require.NoError(w.t, chromedp.Run(w.ctx, actions...))
 }
 
-// until waits for an expression to be true. Where it throws, for example since an element is not there
-// yet, it is not true yet.
+// until waits for an expression to be true. An expression that throws, for example because an element
+// is not there yet, is not true yet.
 func (w *window) until(expression string) {
 	w.t.Helper()
 	expected := fmt.Sprintf("(() => { try { return %s; } catch { return false; } })()", expression)
@@ -209,8 +209,8 @@ func (w *window) shortcut(key string) {
 	w.run(input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key))
 }
 
-// enter presses Enter in one step. By press the letter of the key comes later than the key, and may
-// reach, and so close, what the key has opened meanwhile.
+// enter presses Enter in one step. With press, the key's letter comes after the key, and may reach
+// and close what the key has just opened.
 func (w *window) enter() {
 	w.t.Helper()
 	w.run(input.DispatchKeyEvent(input.KeyDown).WithKey("Enter").WithText("\r"), input.DispatchKeyEvent(input.KeyUp).WithKey("Enter"))
@@ -234,7 +234,7 @@ func (w *window) scheme(name string) {
 	w.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
 }
 
-// picture writes a picture of the window, if somebody wants pictures.
+// picture writes a picture of the window if pictures are wanted.
 func (w *window) picture(name string) {
 	w.t.Helper()
 	dir := os.Getenv("TOOLSEARCH_SCREENSHOTS")

@@ -20,7 +20,7 @@ const (
 	queries = "../../../eval/testdata/queries.jsonl"
 )
 
-// names is the names of the results of a pane, from 1.
+// names is an expression for the names of a pane's results. Panes count from 1.
 func names(pane int) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".pane:nth-child(%d) .hit .name")].map((name) => name.textContent)`, pane)
 }
@@ -38,8 +38,8 @@ func searched(t *testing.T, searcher, query string) (list []string) {
 	return list
 }
 
-// awaitNames waits until a pane shows names, and shows them for all that was typed: the answer to the
-// last letters may bring the same names once more, and closes what a test has opened.
+// awaitNames waits until a pane shows names in answer to all that was typed: a later answer may bring
+// the same names once more, and closes what a test has opened.
 func (w *window) awaitNames(pane int, want []string) {
 	w.t.Helper()
 	list, err := json.Marshal(want)
@@ -48,8 +48,8 @@ func (w *window) awaitNames(pane int, want []string) {
 		document.querySelector(".pane:nth-child(%d) ol:not([aria-busy])") !== null && JSON.stringify(%s) === JSON.stringify(%s)`, pane, names(pane), list))
 }
 
-// What is typed letter by letter ends with the results of all of it, as the command finds them,
-// and every score is the sum of what it is made of.
+// A query typed letter by letter ends with the results that the command finds for all of it,
+// and every score is the sum of its parts.
 func TestTypeAndRead(t *testing.T) {
 	chromium(t)
 	const query = "buy a train ticket"
@@ -57,7 +57,7 @@ func TestTypeAndRead(t *testing.T) {
 	w.press(query)
 	w.awaitNames(1, searched(t, "keyword", query))
 	w.awaitNames(2, searched(t, "bm25", query))
-	w.until(`document.querySelector("#live").textContent.startsWith("keyword: ")`) // for who cannot see it
+	w.until(`document.querySelector("#live").textContent.startsWith("keyword: ")`) // for readers who cannot see it
 
 	w.press(kb.ArrowDown, kb.ArrowDown, kb.Enter)
 	assert.Equal(t, "2", w.text(`document.activeElement.querySelector(".rank").textContent`))
@@ -79,7 +79,7 @@ func TestTypeAndRead(t *testing.T) {
 	w.run(chromedp.SetValue(".pane:nth-child(2) select", "fuzzy"), chromedp.Evaluate(`document.querySelector(".pane:nth-child(2) select").dispatchEvent(new Event("change"))`, nil))
 	w.awaitNames(2, searched(t, "fuzzy", query))
 	assert.Contains(t, w.text("location.hash"), "b=fuzzy")
-	// The address alone shows the same again.
+	// The address alone restores the same view.
 	w.run(chromedp.Reload())
 	w.awaitNames(1, searched(t, "keyword", query))
 	w.awaitNames(2, searched(t, "fuzzy", query))
@@ -139,7 +139,8 @@ func TestKeyboard(t *testing.T) {
 	w.until(`document.activeElement.matches("#view-misses [role=listbox]")`)
 }
 
-// A miss leads to what was wanted, what came first instead and why, and from there to the search.
+// A miss leads to the wanted tool, to what came first instead and why, and from there to the
+// search.
 func TestFollowAMiss(t *testing.T) {
 	chromium(t)
 	w := open(t, serve(t, "-queries", queries, tools))
@@ -179,7 +180,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Helper()
 		assert.Equal(t, "undefined", w.text("window.hacked"))
 		assert.Equal(t, "0", w.text(`document.querySelectorAll("img, iframe, object, embed, form, body script, body link, body style, [onerror], [onload]").length`), "foreign elements")
-		assert.Equal(t, "false", w.text(`document.documentElement.textContent.includes("\u202e")`), "a text that turns its neighbours around")
+		assert.Equal(t, "false", w.text(`document.documentElement.textContent.includes("\u202e")`), "a text that reorders its neighbours")
 		assert.Empty(t, w.texts(tooWide), "what is wider than the page")
 	}
 	for _, width := range []int64{1440, 360} {
@@ -194,8 +195,8 @@ func TestHostileTexts(t *testing.T) {
 		w.until(`document.querySelectorAll(".pane:first-child .hit").length === 4`)
 		shown := w.texts(names(1))
 		assert.Contains(t, shown, image, "the name as it is")
-		assert.Contains(t, shown, `a\u202egnp.exe`, "what turns its neighbours around, as an escape")
-		// The answer to "On" may come first, and the answer to "One" then shows the hits anew and closed.
+		assert.Contains(t, shown, `a\u202egnp.exe`, "the character that reorders its neighbours, as an escape")
+		// The answer to "On" may come first. The answer to "One" then closes the hits again.
 		for id := range 4 {
 			w.until(fmt.Sprintf(`(() => {
 				document.querySelectorAll(".pane:first-child .hit > button[aria-expanded=false]").forEach((button) => button.click());

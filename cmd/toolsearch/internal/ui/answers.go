@@ -31,16 +31,16 @@ import (
 //	api/costs?provider=           what conversations cost
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
-// Tools go by their place in the catalog, so that no foreign text is a part of an address. 202
-// means that the answer is being made, and that the same question is to be asked again. A search is
-// made anew for each question, so one that takes too long is an error.
+// A tool's id is its place in the catalog, so that no foreign text is a part of an address. 202
+// means that the answer is being made: ask again. Each question makes a new search, so a search
+// that takes too long is an error.
 
 // Bounds on the texts of an answer, in characters.
 const (
 	nameRunes       = 160
 	lineRunes       = 300
 	textRunes       = 20_000
-	maxIndented     = 64 << 10 // bytes; indenting what nests deep would multiply it
+	maxIndented     = 64 << 10 // bytes; indenting a deeply nested text would multiply it
 	maxHits         = toolsearch.DefaultMaxResultsCap
 	defaultHits     = 20
 	maxOfKind       = 1_000 // findings of a kind
@@ -282,7 +282,7 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 		switch {
 		case err == nil:
 			hit.Parts = partsOf(explanation)
-		case m.Score != 0: // a selection by name has no score to take apart; a searcher that failed has
+		case m.Score != 0: // a selection by name has no score to take apart: its error says nothing
 			answer.Message = shown(err.Error(), lineRunes)
 		}
 		answer.Hits = append(answer.Hits, hit)
@@ -410,7 +410,7 @@ func (s *site) query(q eval.QueryResult) queryAnswer {
 	}
 	for g, group := range q.Query.Groups {
 		wanted := groupAnswer{Rank: q.Ranks[g]}
-		if wanted.Rank > 0 { // the tool that was found is the first
+		if wanted.Rank > 0 { // the tool that was found comes first
 			wanted.Tools = append(wanted.Tools, s.named(q.Found[wanted.Rank-1]))
 		}
 		for _, name := range group[:min(len(group), maxAlternatives)] {
@@ -429,7 +429,7 @@ func (s *site) query(q eval.QueryResult) queryAnswer {
 	return answer
 }
 
-// searcher returns the name of a searcher that the menu has.
+// searcher returns the name of the searcher that is asked for, if the menu has it.
 func (s *site) searcher(r *http.Request) (string, error) {
 	name := r.FormValue("searcher")
 	if s.indexes[name] == nil {
@@ -438,8 +438,8 @@ func (s *site) searcher(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// asked returns the catalog and the query of a request. A query of the evaluation goes by its number,
-// since the page has its text only as it is shown.
+// asked returns the catalog and the query of a request. The page sends the number of an evaluation's
+// query, since it has the text only as it is shown.
 func (s *site) asked(ctx context.Context, r *http.Request) (catalog *toolsearch.Catalog, query string, err error) {
 	name, err := s.searcher(r)
 	if err != nil {
@@ -490,7 +490,7 @@ func partsOf(e search.Explanation) []partAnswer {
 	return parts
 }
 
-// oneLine is shown, with single blanks for all white space.
+// oneLine does what shown does, with single blanks for all white space.
 func oneLine(text string, limit int) string {
 	return shown(strings.Join(strings.Fields(naming.CutRunes(text, 4*limit)), " "), limit)
 }

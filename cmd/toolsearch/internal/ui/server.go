@@ -23,9 +23,9 @@ import (
 //	http://127.0.0.1:PORT/TOKEN/api/...    the answers of answers.go
 //
 // Other programs of this machine, and pages of other sites in the same browser, can reach the
-// port but do not know the token. It is a part of the path and not a cookie, since a
-// browser sends a cookie of 127.0.0.1 to every port of it. A name that some site makes
-// resolve to 127.0.0.1 (DNS rebinding) is the wrong Host.
+// port but do not know the token. It is a part of the path and not a cookie, since a browser
+// sends a cookie of 127.0.0.1 to all its ports. A name that some site makes resolve to
+// 127.0.0.1 (DNS rebinding) is the wrong Host.
 
 //go:embed static
 var static embed.FS
@@ -35,8 +35,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // patience is how long a request waits for an answer that is being made, and then for a search. The
-// page asks again for the answer, and shows an error for the search, so that no request comes near
-// writing. Tests change it.
+// page asks again for an answer, and shows an error for a search. No request comes near the write
+// timeout. Tests change it.
 var patience = 15 * time.Second
 
 // Bounds on one request.
@@ -55,8 +55,8 @@ type Server struct {
 	token    string
 }
 
-// Listen starts to listen on a port of the loopback address. Port 0 means any that is free. What
-// the page begins ends with ctx.
+// Listen starts to listen on a port of the loopback address. Port 0 means any free port. Work
+// that the page begins ends with ctx.
 func Listen(ctx context.Context, p Page, port int) (*Server, error) {
 	s, err := newSite(ctx, p)
 	if err != nil {
@@ -84,7 +84,7 @@ func Listen(ctx context.Context, p Page, port int) (*Server, error) {
 	}, nil
 }
 
-// URL returns the address of the page. Who knows it sees the catalog.
+// URL returns the address of the page. Whoever knows it sees the catalog.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" + s.token + "/" }
 
 // Serve answers requests until ctx is done.

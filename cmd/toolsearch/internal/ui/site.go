@@ -4,9 +4,9 @@
 //
 //	catalog, queries -> Page -> answers as JSON (answers.go) -> static/page.js -> text nodes
 //
-// The texts of a catalog are foreign, and some attack. Three walls keep them texts: the answers
-// are JSON in which hidden characters are escapes, the script makes text nodes only, and
-// the Content-Security-Policy runs nothing that is not in the binary (server.go).
+// The texts of a catalog are foreign, and some attack. Three walls keep them from being more than
+// texts: the answers are JSON in which hidden characters are escapes, the script makes text nodes
+// only, and the Content-Security-Policy runs nothing that is not in the binary (server.go).
 package ui
 
 import (
@@ -31,21 +31,21 @@ type Page struct {
 	Chosen    []string      // names of one or two searchers that are shown first
 	Queries   []eval.Query  // nil means that there is no evaluation
 
-	// Findings returns what to fix in the catalog. It is called when somebody wants to see it.
-	// Nil means that the page has no findings.
+	// Findings returns what to fix in the catalog. It is called when somebody opens the
+	// findings. Nil means that the page has none.
 	Findings func(ctx context.Context) ([]Finding, error)
 
-	// Providers are those whose prices Costs knows, the first one shown first. Nil means that the
+	// Providers are the providers whose prices Costs knows, the default first. Nil means that the
 	// page has no costs.
 	Providers []string
 	// Costs returns what conversations over the catalog cost with one of Providers, as
-	// `toolsearch cost -json` prints it. It is called when somebody wants to see it.
+	// `toolsearch cost -json` prints it. It is called when somebody opens the costs.
 	Costs func(ctx context.Context, provider string) (any, error)
 }
 
-// A Tool is what the page tells of a tool beyond its name and description.
+// A Tool is what the page shows of a tool beyond its name and description.
 type Tool struct {
-	Tokens     int    // the price of the tool in every model call
+	Tokens     int    // of the definition, which every model call pays for
 	Parameters int    // how many the tool has
 	Schema     []byte // of the parameters, as JSON; nil means none
 	Refused    bool   // by large providers
@@ -55,7 +55,7 @@ type Tool struct {
 type Searcher struct {
 	Name  string
 	Label string // what people read in place of Name; "" means Name
-	About string // on one line
+	About string // one line
 	Index search.Indexer
 }
 
@@ -66,7 +66,7 @@ type Finding struct {
 	Detail  string
 }
 
-// A site is a Page that is being served. What takes long is made once, when it is first asked for.
+// A site is a Page that is being served. Slow answers are made once, when they are first asked for.
 type site struct {
 	Page
 	ctx      context.Context // ends with the server
@@ -76,7 +76,7 @@ type site struct {
 	reports  map[string]*once[*eval.Report]
 	findings once[[]Finding]
 	costs    map[string]*once[any]
-	busy     chan struct{} // one place for each search that runs
+	busy     chan struct{} // holds a value for each search that runs
 }
 
 // searching is how many searches run at a time. The rest wait their turn or are cancelled.
@@ -141,7 +141,7 @@ func (s *site) report(ctx context.Context, name string) (*eval.Report, error) {
 }
 
 // A once is a value that is made when it is first asked for. Whoever asks meanwhile waits for the
-// same value. A failure is not kept, so that the next question tries again.
+// same value. A failure is not kept: the next question tries again.
 type once[T any] struct {
 	mu     sync.Mutex
 	making *making[T] // nil means that nobody has asked yet, or that it failed

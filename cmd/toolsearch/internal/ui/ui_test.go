@@ -121,7 +121,7 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 			assert.Equal(t, test.status, response.StatusCode)
 			assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "+
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", response.Header.Get("Content-Security-Policy"))
-			if test.status != http.StatusNotFound { // the file server takes it off its errors
+			if test.status != http.StatusNotFound { // the file server removes the header from its errors
 				assert.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 			}
 			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
@@ -182,8 +182,8 @@ func TestSearcherThatFails(t *testing.T) {
 	assert.Equal(t, "no answer of the endpoint", answer["error"])
 }
 
-// A searcher that is too slow is an error, which the page shows. Were the question asked again, the
-// search would begin anew, without end.
+// A searcher that is too slow is an error, which the page shows. If the page asked again, the
+// search would begin anew each time, without end.
 func TestSearcherThatIsSlow(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Chosen = p.Chosen[:1]
@@ -191,7 +191,7 @@ func TestSearcherThatIsSlow(t *testing.T) {
 	p.Searchers = append(p.Searchers,
 		ui.Searcher{Name: "slow", Index: func(context.Context, []search.Document) (search.Searcher, error) { return slow{&searches}, nil }},
 		ui.Searcher{Name: "late", Index: func(context.Context, []search.Document) (search.Searcher, error) {
-			return nil, context.DeadlineExceeded // of a time limit of its own
+			return nil, context.DeadlineExceeded // from the indexer's own time limit
 		}})
 	s := serve(t, p)
 	ui.SetPatience(t, 20*time.Millisecond)
@@ -213,7 +213,7 @@ func TestSearcherThatIsSlow(t *testing.T) {
 	assert.Contains(t, answer["error"], context.DeadlineExceeded.Error())
 }
 
-// slow answers when nobody waits for it any more.
+// slow is a searcher that answers when nobody waits any more.
 type slow struct{ searches *atomic.Int32 }
 
 func (s slow) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
@@ -267,7 +267,7 @@ func TestTheCatalog(t *testing.T) {
 	assert.Equal(t, "{\n  \"type\": \"object\"\n}", definition["schema"])
 }
 
-// What the page itself never asks is answered with a reason, and never with work.
+// A request that the page itself never makes gets a reason, and causes no work.
 func TestBounds(t *testing.T) {
 	s := serve(t, pageOf(t, plain))
 	for _, test := range []struct {
@@ -299,7 +299,7 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, status, "headers without end")
 }
 
-// Foreign texts arrive as texts: no character is left that hides, turns around its neighbours or
+// Foreign texts arrive as texts: no character remains that hides, reorders its neighbours or
 // begins an element.
 func TestHostileTexts(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
@@ -441,7 +441,7 @@ func TestEval(t *testing.T) {
 	assert.Contains(t, answer["error"], `the catalog has no tool "plane"`)
 }
 
-// Serve ends with its context, and what the page began ends too.
+// Serve ends with its context, and so does the work that the page began.
 func TestServeEnds(t *testing.T) {
 	p := pageOf(t, plain)
 	began, ended := make(chan struct{}), make(chan struct{})
