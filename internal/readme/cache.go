@@ -11,10 +11,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 )
 
-// What conversations over the quickstart's 166 tools cost against showing every tool, by the
-// prices and the prompt cache of one provider.
+// What conversations over the quickstart's 166 tools cost compared with showing every tool,
+// with the prices and the prompt cache of one provider.
 
-// pricedBy is the provider whose prices the pages have.
+// pricedBy is the provider whose prices the pages use.
 const pricedBy = "anthropic"
 
 // A bill is the extra cost over showing all tools, in percent.
@@ -119,7 +119,7 @@ func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) 
 }
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, the
-// number of tools from which on it pays, and the way without native search.
+// number of tools from which it pays, and the way without native search.
 func advice(ctx context.Context) (table, error) {
 	tools, err := quickstartTools(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ const question = "Open an issue: checkout fails."
 
 const issueArguments = `{"owner":"acme","repo":"checkout","title":"Checkout fails"}`
 
-// conversations are what a model does under each protocol: it searches for the tool that
+// conversations has the model's turns under each protocol: it searches for the tool that
 // opens a GitHub issue and calls it.
 var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 	toolsearch.ProtocolToolSearch: {

@@ -13,14 +13,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval/cost"
 )
 
-// What makes a conversation cheaper under a prompt cache, each idea by itself.
+// Ideas that may make a conversation cheaper under a prompt cache, each measured by itself.
 
-// An idea changes the way, the conversation, or the requests of what is played.
+// An idea changes the way, the conversation, or the requests that are played.
 type idea struct {
 	config       func(*toolsearch.Config)
 	conversation func(*cost.Conversation)
 	requests     func([]cost.Request)
-	notDispatch  bool // ProtocolDispatch has nothing that it could change
+	notDispatch  bool // it would change nothing under ProtocolDispatch
 }
 
 var ideas = map[string]idea{
@@ -53,8 +53,8 @@ func ideaTables(ctx context.Context) (quickstart, larger table, err error) {
 	return quickstart, larger, err
 }
 
-// ideaRows returns a row for each idea: what the conversation costs more with it than without it,
-// cold and warm, by provider and protocol.
+// ideaRows returns a row for each idea: how much more the conversation costs with it than without
+// it, cold and warm, by provider and protocol.
 func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
 	conversation := cost.Script(tools, cost.Shape{History: 20_000, Calls: 10, Loads: 3})
 	var words []string // the user's, who names all three tools

@@ -126,7 +126,7 @@ func TestTranslationsAgree(t *testing.T) {
 	}
 }
 
-// An outline is what translations of a document have in common.
+// An outline has what all translations of a document share.
 type outline struct {
 	headings []string // their levels
 	links    []string

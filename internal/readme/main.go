@@ -1,5 +1,5 @@
-// Readme draws the picture at the top of the README from what the quickstart prints and
-// from benchmarks/results.json. Run it in the root of the repository:
+// Readme draws the picture at the top of the README from the quickstart's output and from
+// benchmarks/results.json. Run it in the root of the repository:
 //
 //	go run ./internal/readme
 //
@@ -36,8 +36,8 @@ func main() {
 	}
 }
 
-// A run is what the quickstart says of itself: how many tools there are, how many the model saw at
-// most, and what the conversation costs in each way, in US cents.
+// A run has the numbers that the quickstart prints: how many tools there are, how many the model
+// saw at most, and what the conversation costs in each way, in US cents.
 type run struct {
 	tools, seen int
 	ways        []way
@@ -225,7 +225,7 @@ func beforeAfter(title string, before, after int) panel {
 	}}
 }
 
-// pricePanel shows what each way costs. The first is showing all.
+// pricePanel shows what each way costs. The first way is showing all tools.
 func pricePanel(title string, ways []way, price func(way) cents) panel {
 	p := panel{Title: title}
 	most := 0.0

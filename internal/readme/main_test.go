@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the measured numbers into the pag
 
 var readmes = []string{"README.md", "README.zh.md"}
 
-// maxLines is how long the README may be. What does not fit has a page in docs/.
+// maxLines is how long the README may be. The rest has pages in docs/.
 const maxLines = 250
 
 // documents are the Markdown pages for users and contributors.
@@ -37,8 +37,8 @@ func documents(t *testing.T) (names []string) {
 		"cmd/toolsearch/README.md", "examples/README.md")
 }
 
-// translations are the pages in Chinese, by their names under docs/zh, which are those of the
-// English pages under docs.
+// translations are the pages in Chinese, by their names under docs/zh, which are the names of
+// the English pages under docs.
 func translations(t *testing.T) (names []string) {
 	t.Helper()
 	folder := filepath.Join(root, "docs", "zh")
@@ -70,7 +70,7 @@ func TestPictureIsUpToDate(t *testing.T) {
 	assert.Equal(t, string(want), string(got), "%s is out of date: go run ./internal/readme", picturePath)
 }
 
-// The numbers in the pages are the measured ones. After an intended change:
+// The numbers in the pages are the measured numbers. After an intended change:
 //
 //	go test ./internal/readme -run '^TestNumbers$' -update
 func TestNumbers(t *testing.T) {
@@ -86,7 +86,7 @@ func TestNumbers(t *testing.T) {
 		if *update {
 			require.NoError(t, os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644))
 		}
-		assert.Equal(t, text, readDocument(t, name), "%s has other numbers than those measured", name)
+		assert.Equal(t, text, readDocument(t, name), "%s has numbers that differ from the measured ones", name)
 	}
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md", "README.md", "README.zh.md"}, found["bills"])
 	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["advice"])

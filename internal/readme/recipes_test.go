@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// marked matches a block of a page with the file that it is from. commands are the lines that a
-// page tells its reader to run.
+// marked matches a block of a page and the file that it comes from. commands matches the lines
+// that a page tells its reader to run.
 var (
 	marked   = regexp.MustCompile("(?ms)^<!-- (\\S+); a test keeps the two alike -->\n```\\w+\n(.*?)^```$")
 	blocks   = regexp.MustCompile("(?m)^```(?:go|text)$")
@@ -30,8 +30,8 @@ func recipes(t *testing.T) (names []string) {
 	return names
 }
 
-// plain is a text without what a test of a program's output adds to it: comment marks, and the
-// space around lines.
+// plain returns a text without the additions of an example's expected output: comment marks,
+// and the space around lines.
 func plain(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -42,7 +42,7 @@ func plain(text string) string {
 	return "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// The code and the output on a page are those of its program, which is tested.
+// The code and the output on a page come from its program, which is tested.
 func TestRecipesAreTheirPrograms(t *testing.T) {
 	for _, name := range recipes(t) {
 		text := readDocument(t, name)

@@ -16,16 +16,16 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What holds of each call of a model, whatever the conversation. The numbers are those of the
-// invariants in docs/architecture.md.
+// What holds for each model call, whatever the conversation. Numbers refer to the invariants
+// in docs/architecture.md.
 
-// maxAnswer bounds the text of a search tool's answer, in bytes. The smallest answer is above the
-// smallest budget: it has a message.
+// maxAnswer bounds the text of a search tool's answer, in bytes. The smallest answer may exceed
+// the smallest budget, since it has a message.
 func (p *plan) maxAnswer() int {
 	return max(4*cmp.Or(p.config.MaxAnswerTokens, toolsearch.DefaultMaxAnswerTokens), leastAnswer)
 }
 
-// leastAnswer is the bytes of an answer that has no tool left, with names that were not found.
+// leastAnswer bounds an answer without tools, with names that were not found, in bytes.
 const leastAnswer = 8 << 10
 
 // seenCall is a call of the model.
@@ -55,7 +55,7 @@ func checkCall[M adk.MessageType](rec *recorder, c *seenCall[M]) {
 	c.checkReach(rec)
 }
 
-// writeBytes notes all that the model was given: invariant 8. Long texts are noted by a hash.
+// writeBytes records all that the model was given: invariant 8. Of long texts it records a hash.
 func writeBytes[M adk.MessageType](rec *recorder, c *seenCall[M]) {
 	name := fmt.Sprintf("run %d, call %d, ", c.run, c.call)
 	if c.isInside {
@@ -75,7 +75,7 @@ func writeBytes[M adk.MessageType](rec *recorder, c *seenCall[M]) {
 	}
 }
 
-// short is a text, or the beginning of a long one and its hash.
+// short returns a text, or the beginning and the hash of a long text.
 func short(text string) string {
 	const most = 4000
 	if len(text) <= most {
@@ -102,7 +102,7 @@ func (c *seenCall[M]) checkLists(rec *recorder) {
 		switch {
 		case dynamic[name]:
 			wasDynamic = name
-		case wasDynamic != "" && !slices.Contains(secondNames, name) && !c.isInside: // the insider has no tools of its own to yield to
+		case wasDynamic != "" && !slices.Contains(secondNames, name) && !c.isInside: // the insider has no tools of its own that would come first
 			rec.fault("a loaded tool stands before another", "%.200q before %.200q, which is not dynamic", wasDynamic, name)
 		}
 	}
@@ -146,8 +146,8 @@ func reminderIn(m toolsearchtest.Message) (block string, found bool) {
 	return text, strings.HasPrefix(text, "<available-deferred-tools") && strings.HasSuffix(text, "</available-deferred-tools>")
 }
 
-// checkForbidden checks that no list has a tool the user may not see: invariant 10. Of a
-// history, the texts of earlier runs may have one.
+// checkForbidden checks that no list has a tool the user may not see: invariant 10. Texts
+// of earlier runs in a history may name such a tool.
 func (c *seenCall[M]) checkForbidden(rec *recorder) {
 	forbidden := c.plan.forbidden[c.user]
 	for _, t := range append(slices.Concat(c.request.Tools, c.request.Deferred), c.request.SearchTool) {
@@ -165,7 +165,7 @@ func (c *seenCall[M]) checkForbidden(rec *recorder) {
 }
 
 // checkAnswers checks the results of search tools: their size (invariant 6), and that native
-// ones come to nobody who does not search natively.
+// results come only under native protocols.
 func (c *seenCall[M]) checkAnswers(rec *recorder) {
 	isNative := c.protocol >= toolsearch.ProtocolNativeDeferred
 	ordinary := map[string]bool{}
@@ -183,7 +183,7 @@ func (c *seenCall[M]) checkAnswers(rec *recorder) {
 			rec.fault(p.strayOr("a native result under another protocol"), "%v got the result of call %q", c.protocol, p.id)
 		}
 		if c.plan.agentic {
-			continue // an adapter of these gets results as they were given
+			continue // the adapters of these protocols get results as they were given
 		}
 		for _, t := range p.found {
 			if t != nil && ordinary[t.Name] {
@@ -193,7 +193,7 @@ func (c *seenCall[M]) checkAnswers(rec *recorder) {
 	}
 }
 
-// strayOr is the kind of a fault of a native result.
+// strayOr returns the kind of a native result's fault.
 func (p part) strayOr(kind string) string {
 	if p.native && p.name == "" {
 		return strayNative
@@ -201,7 +201,7 @@ func (p part) strayOr(kind string) string {
 	return kind
 }
 
-// removed reports whether a part is an answer of remove_tool, or may be, where names are lost.
+// removed reports whether a part is an answer of remove_tool, or may be one if its name was lost.
 func (p part) removed() bool {
 	return !p.isCall && (p.name == "remove_tool" || p.name == "") && strings.HasPrefix(p.text, `{"removed":["`)
 }
@@ -220,7 +220,7 @@ func (c *seenCall[M]) checkPairs(rec *recorder) {
 			rec.fault("a result without a call", "%q of %q", p.id, p.name)
 		default:
 			kind := "a result has another's name, and a text"
-			if p.text == "" || c.plan.has("clearing") { // which gives it a text
+			if p.text == "" || c.plan.has("clearing") { // the clearing gives it a text
 				kind = misnamed
 			}
 			if name != p.name && name != "" {
@@ -235,7 +235,7 @@ func (c *seenCall[M]) checkPairs(rec *recorder) {
 }
 
 // checkReach checks that a tool within the model's reach stays there, in its place, and that
-// what a search has answered is within reach: invariants 2 and 3.
+// the tools a search has found are within reach: invariants 2 and 3.
 func (c *seenCall[M]) checkReach(rec *recorder) {
 	var loaded, reach []string
 	for _, name := range c.request.ToolNames() {
@@ -294,7 +294,7 @@ func (c *seenCall[M]) checkReach(rec *recorder) {
 
 // rewrites reports whether another middleware takes messages away.
 func (p *plan) rewrites() bool {
-	// Eino's patching takes an empty agentic result for none, and adds another.
+	// Eino's patching takes an empty agentic result for a missing one, and adds another.
 	return p.has("trimming", "forgetting") || p.agentic && p.has("patching")
 }
 
@@ -316,7 +316,7 @@ func compareBytes(a, b *recorder) string {
 	return ""
 }
 
-// difference shows where two texts differ first.
+// difference shows the first difference of two texts.
 func difference(a, b string) string {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {

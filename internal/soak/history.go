@@ -13,13 +13,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Stored histories: what a conversation begins with, and what becomes of its messages between
-// two runs, in stores that trim, summarise, reorder and lose.
+// Stored histories: what a conversation begins with, and what happens to its messages between
+// two runs, in stores that trim, summarise, reorder and lose messages.
 
 // pastNames are the kinds of messages of a stored history.
 var pastNames = strings.Fields("question search native call unknown dispatched added removed reminder stale summary orphan unanswered stand-in idless system")
 
-// past makes the stored history of a plan. It names any tool, also those the user may not see.
+// past makes the stored history of a plan. It names any tool, including tools the user may not see.
 func past[M adk.MessageType](p *plan) (messages []M) {
 	random, names := p.source("past"), p.names()
 	put := func(list ...toolsearchtest.Message) {
@@ -84,10 +84,10 @@ func past[M adk.MessageType](p *plan) (messages []M) {
 	return messages
 }
 
-// rewriteNames are what becomes of a history between two runs.
+// rewriteNames are the changes that a store may make to a history between two runs.
 var rewriteNames = []string{"trim", "drop", "swap", "summarise", "no extra", "no names", "no ids", "json", "repeat", "shuffle"}
 
-// rewrite returns a history as a store gives it back. It changes no message in place.
+// rewrite returns a history as a store returns it. It changes no message in place.
 func rewrite[M adk.MessageType](random *rand.Rand, what string, messages []M) []M {
 	if len(messages) == 0 {
 		return messages
@@ -127,7 +127,7 @@ func rewrite[M adk.MessageType](random *rand.Rand, what string, messages []M) []
 	return changed
 }
 
-// through writes messages down and reads them again.
+// through encodes messages and decodes them again.
 func through[M adk.MessageType](messages []M) (read []M) {
 	text, err := json.Marshal(messages)
 	if err != nil {
@@ -249,7 +249,7 @@ func partsOfAgentic(m *schema.AgenticMessage) (parts []part) {
 	return parts
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as JSON.
 func quoted(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
@@ -258,7 +258,7 @@ func quoted(text string) string {
 	return string(encoded)
 }
 
-// stored is a text as a store of JSON gives it back: all of it is UTF-8.
+// stored returns a text as a store of JSON returns it: all of it is UTF-8.
 func stored(text string) (read string) {
 	if err := json.Unmarshal([]byte(quoted(text)), &read); err != nil {
 		panic(err)
@@ -266,7 +266,7 @@ func stored(text string) (read string) {
 	return read
 }
 
-// copied is a definition whose Extra is a copy.
+// copied returns a definition whose Extra is a copy.
 func copied(info *schema.ToolInfo) schema.ToolInfo {
 	c := *info
 	c.Extra = maps.Clone(c.Extra)

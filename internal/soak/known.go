@@ -6,17 +6,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// What is known not to hold yet. Such a fault is counted and does not fail the soak; -known prints
-// it. Whoever mends one removes it here.
+// Known faults. A known fault is counted and does not fail the soak; -known prints it. Whoever
+// mends a fault removes it here.
 
-// knownFault is a fault of some kinds in the plans it fits.
+// knownFault has the kinds of a known fault, and the plans that may have it.
 type knownFault struct {
 	what  string
 	kinds []string
 	fits  func(p *plan) bool
 }
 
-// Kinds of faults that more than one place knows.
+// Kinds of faults that are named in more than one place.
 const (
 	changesState  = "a second time changes the state"
 	changesOrder  = "loaded tools changed their order"
@@ -41,7 +41,7 @@ var knownFaults = []knownFault{
 	},
 }
 
-// known says what is known of a kind of fault in a plan, "" for nothing.
+// known describes the known fault of a kind in a plan; "" means none.
 func known(p *plan, kind string) string {
 	for _, k := range knownFaults {
 		if slices.Contains(k.kinds, kind) && k.fits(p) {

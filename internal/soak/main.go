@@ -1,12 +1,12 @@
 // Soak plays random conversations through real agents, with hostile servers, models that err
-// and stores that lose, and checks the invariants of docs/architecture.md in each of them. Run
-// it in the root of the repository:
+// and stores that lose messages, and checks the invariants of docs/architecture.md in each of
+// them. Run it in the root of the repository:
 //
 //	go run ./internal/soak -minutes 5
 //
 // It prints the first conversation in which something does not hold, and the command that plays
-// it again. A conversation is made of a seed and a number alone, so that it is the same each
-// time, but for what a cancellation meets.
+// it again. A conversation depends only on a seed and a number, so that it is the same each
+// time, except for where a cancellation strikes.
 package main
 
 import (
@@ -21,16 +21,16 @@ import (
 )
 
 // A conversation is played more than once and compared, so a busy machine must not make a Source late
-// in one of its plays.
+// in only one of its plays.
 func init() { toolsource.Grace = time.Minute }
 
 func main() {
 	s := &soak{}
 	minutes := flag.Float64("minutes", 1, "how long to go on")
-	flag.Uint64Var(&s.seed, "seed", 0, "the seed of the random numbers; 0 means one by the clock, which is printed")
+	flag.Uint64Var(&s.seed, "seed", 0, "the seed of the random numbers; 0 means a seed from the clock, which is printed")
 	only := flag.Int("conversation", -1, "the number of the one conversation to play; -1 means all")
 	flag.IntVar(&s.most, "faults", 1, "the number of faulty conversations to stop after")
-	flag.BoolVar(&s.known, "known", false, "also print the conversations in which something does not hold that is known not to")
+	flag.BoolVar(&s.known, "known", false, "also print the conversations whose faults are all known")
 	flag.BoolVar(&s.verbose, "v", false, "print whole transcripts")
 	flag.Parse()
 	if s.seed == 0 {
@@ -54,14 +54,14 @@ func main() {
 // Bounds on what is left when conversations are over, and on one conversation.
 const (
 	settleTime   = 10 * time.Second // for the goroutines of a conversation to end
-	hangTime     = 2 * time.Minute  // of a conversation with all its plays, on a busy machine
+	hangTime     = 2 * time.Minute  // for a conversation with all its plays, on a busy machine
 	maxAllocated = 2 << 30          // bytes in all, by a conversation with all its plays
 	maxGrowth    = 64 << 20         // bytes of the heap, since the first measure
 	warmUp       = 100              // conversations before the first measure
 	measureEach  = 500              // conversations
 )
 
-// soak plays conversations one after the other.
+// soak plays conversations one after another.
 type soak struct {
 	seed    uint64
 	most    int
@@ -73,7 +73,7 @@ type soak struct {
 	slowest                                int // the number of the conversation that took longest
 	allocated                              uint64
 	longest                                time.Duration
-	goroutines                             int // before the first conversation but one
+	goroutines                             int // before the second conversation
 	heap                                   uint64
 }
 
@@ -148,7 +148,7 @@ func (s *soak) try(p *plan) *recorder {
 
 // checkGoroutines checks that a conversation leaves no goroutine.
 func (s *soak) checkGoroutines(rec *recorder) {
-	if s.played <= 1 { // what is started once, by whichever conversation is first
+	if s.played <= 1 { // the first conversation starts what is started once
 		s.goroutines = runtime.NumGoroutine()
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// A conversation before it is played. A plan is data, made from a seed and a number alone, so
-// that a conversation can be played twice, and once more without the tools its user may not see.
+// Plans of conversations. A plan is data, made only from a seed and a number, so that a
+// conversation can be played twice, and once more without the tools its user may not see.
 
 // plan is a conversation: who talks, over which catalog, with which settings, and in which runs.
 type plan struct {
@@ -28,7 +28,7 @@ type plan struct {
 	fixed  []toolSpec
 	served [][]toolSpec // what the Source answers, by edition; nil means no Source
 
-	grouped bool // the Source is that of a group, and some of the fixed tools are another group's
+	grouped bool // the Source belongs to a group, and some of the fixed tools to another group
 
 	filtered  bool
 	forbidden []map[string]bool // names, by user
@@ -39,7 +39,7 @@ type plan struct {
 	restarts      bool // everything but the history, the session and the store is made anew for each run
 	retries       bool // the model's provider fails now and then, and the agent asks again
 	odd           bool // the model repeats ids, or leaves them out
-	twice         bool // each call is worked out twice, which changes nothing
+	twice         bool // the hook before each call runs twice, which must change nothing
 
 	past []string // the kinds of messages of the stored history that the conversation begins with
 	runs []runPlan
@@ -51,7 +51,7 @@ type session int
 const (
 	noSession session = iota
 	oneSession
-	storedSession // written down after each run, and read again
+	storedSession // encoded after each run, and decoded again
 	sessionKinds
 )
 
@@ -60,7 +60,7 @@ type runPlan struct {
 	protocol toolsearch.Protocol
 	user     int
 	edition  edition
-	rewrites []string // what became of the history since the last run, keys of rewrites
+	rewrites []string // what the store did to the history since the last run, keys of rewrites
 	calls    int      // of the model, the last of which ends the run
 	cancel   cancel
 	cancelAt int  // the model call at which
@@ -100,7 +100,7 @@ const (
 // metaNames are the names that tools of the soak do not have.
 var metaNames = strings.Fields("tool_search search_tools add_tool remove_tool show_all_tools call_tool find")
 
-// otherToolNames are the names of tools of other origin, which dynamic tools do not have.
+// otherToolNames are the names of tools from elsewhere, which dynamic tools do not have.
 var otherToolNames = append(strings.Fields("clock insider cut_grass water_plants"), fileTools...)
 
 var protocols = []toolsearch.Protocol{
@@ -114,8 +114,8 @@ var indexers = map[string]toolsearch.Indexer{
 	"topics": toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA),
 }
 
-// source returns the random numbers of one purpose. Those of a purpose do not depend on how
-// many another one has used.
+// source returns the random numbers for a purpose. They do not depend on how many another
+// purpose has used.
 func (p *plan) source(purpose string, numbers ...int) *rand.Rand {
 	state := p.seed*1_000_003 + uint64(p.number)
 	for _, b := range []byte(purpose + fmt.Sprint(numbers)) {
@@ -202,7 +202,7 @@ func (p *plan) streamNothing() {
 	}
 }
 
-// addFilter forbids some tools to each of two users. One user in a while may have none.
+// addFilter forbids some tools to each of two users. Now and then a user has no tools at all.
 func (p *plan) addFilter(random *rand.Rand) {
 	p.filtered = true
 	for range 2 {
@@ -217,7 +217,7 @@ func (p *plan) addFilter(random *rand.Rand) {
 	}
 }
 
-// names are those of all dynamic tools, of whichever edition.
+// names returns the names of all dynamic tools, in any edition.
 func (p *plan) names() (names []string) {
 	seen := map[string]bool{}
 	add := func(specs []toolSpec) {
@@ -297,7 +297,7 @@ func (p *plan) addRuns(random *rand.Rand) {
 		for range 1 + random.IntN(6) {
 			kind := pick(random, pastNames)
 			if kind == "native" && !p.agentic && p.has("clearing", "truncating") {
-				continue // Eino's reduction ends the run over a native result
+				continue // Eino's reduction fails on a native result, which ends the run
 			}
 			p.past = append(p.past, kind)
 		}
@@ -354,7 +354,7 @@ func (p *plan) paired() bool {
 			return false
 		}
 	}
-	// New needs a tool, and an answer of the Source one that can be in a catalog.
+	// New needs a tool, and an answer of the Source needs a tool that can be in a catalog.
 	isSeen := func(spec toolSpec) bool { return !p.forbidden[p.runs[0].user][spec.name] }
 	if len(p.fixed) > 0 && !slices.ContainsFunc(p.fixed, isSeen) {
 		return false
@@ -364,7 +364,8 @@ func (p *plan) paired() bool {
 	})
 }
 
-// plainName matches the names that providers take. A tool of a Source with any other is left out.
+// plainName matches the names that providers take. A tool of a Source with any other name is left
+// out.
 var plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // deterministic reports whether a second play gives the same bytes: a cancellation meets the
@@ -378,7 +379,7 @@ func (p *plan) deterministic() bool {
 	return true
 }
 
-// String says in a line what matters of the plan.
+// String describes the plan in a line.
 func (p *plan) String() string {
 	var words []string
 	add := func(is bool, format string, values ...any) {

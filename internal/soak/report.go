@@ -12,10 +12,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What is noted while a plan is played: faults, a transcript to read, and every byte that the
-// model was given.
+// The record of a play: faults, a transcript to read, and every byte that the model was given.
 
-// fault is something that must not be.
+// fault is something that must not happen.
 type fault struct{ kind, detail string }
 
 // bytePart is one thing that the model was given.
@@ -39,17 +38,17 @@ type recorder struct {
 	transcript []string
 	parts      []bytePart
 
-	// Only the model's own goroutine, one after the other, uses these.
-	// Tidy means that the history is, so far, as agents left it, without damage. The answers of an
-	// UnknownToolsHandler are in no event, and so in no history.
+	// Only the model's goroutine uses the fields below. Tidy means that the history so far is as
+	// agents left it, without damage. The answers of an UnknownToolsHandler are not in events, and
+	// so not in a history.
 	tidy     bool
 	removes  bool                           // a call may have unloaded tools
 	resumed  bool                           // no model call since the run was resumed
-	last     lastSeen                       // of the model call before
+	last     lastSeen                       // of the previous model call
 	made     map[string]bool                // ids of the calls of the run
 	calls    map[string]toolsearchtest.Call // by id, of the whole conversation
 	protocol toolsearch.Protocol
-	schemas  map[*schema.ParamsOneOf]string // as JSON: each call of a model shows the same ones again
+	schemas  map[*schema.ParamsOneOf]string // as JSON: each model call shows the same schemas again
 }
 
 func newRecorder(p *plan) *recorder {
@@ -106,13 +105,13 @@ func schemaText(info *schema.ToolInfo) string {
 	return written(definition)
 }
 
-// beginRun notes the start of a run.
+// beginRun records the start of a run.
 func (rec *recorder) beginRun(number int, run *runPlan) {
 	rec.made, rec.last, rec.removes, rec.protocol = map[string]bool{}, lastSeen{}, false, run.protocol
 	rec.note("run %d: %v, user %d, edition %d, the history %v, cancel %d at call %d", number, run.protocol, run.user, run.edition, run.rewrites, run.cancel, run.cancelAt)
 }
 
-// saw notes what the model sees.
+// saw records what the model sees.
 func (rec *recorder) saw(call int, r toolsearchtest.Request, isInside bool) {
 	var results []string
 	for _, m := range r.Messages {
@@ -137,7 +136,7 @@ func (rec *recorder) saw(call int, r toolsearchtest.Request, isInside bool) {
 	rec.note("  %s %d sees %d messages, %d deferred tools, and %s", who, call, len(r.Messages), len(r.Deferred), strings.Join(names, " "))
 }
 
-// said notes what the model says.
+// said records what the model says.
 func (rec *recorder) said(call int, turn toolsearchtest.Turn, isInside bool) {
 	if turn.Text != "" || len(turn.Calls) == 0 {
 		rec.note("    says %q", turn.Text)
@@ -152,8 +151,7 @@ func (rec *recorder) said(call int, turn toolsearchtest.Turn, isInside bool) {
 	}
 }
 
-// checkCallsAsMade checks that the history has the model's own calls, and not what they were
-// replaced by.
+// checkCallsAsMade checks that the history has the model's own calls, and not their replacements.
 func (rec *recorder) checkCallsAsMade(parts []part) {
 	for _, p := range parts {
 		made, known := rec.calls[p.id]
@@ -163,8 +161,8 @@ func (rec *recorder) checkCallsAsMade(parts []part) {
 	}
 }
 
-// report is what is printed of a conversation: what it was, what led to its first
-// fault, or all of it, and its faults.
+// report returns what is printed of a conversation: its plan, the events up to its first
+// fault or all events, and its faults.
 func report(p *plan, rec *recorder, verbose bool) string {
 	transcript := rec.transcript
 	var b strings.Builder

@@ -21,9 +21,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A plan is played: real agents, a model that talks by the plan, run after run over one history.
+// The play of a plan: real agents, a model that talks by the plan, run after run over one history.
 
-// play plays a plan. The tools named by without are left out, and with them the Filter; nil
+// play plays a plan. The tools named by without are left out, and so is the Filter; nil
 // means that the plan is played as it is.
 func play(p *plan, without map[string]bool) *recorder {
 	rec := newRecorder(p)
@@ -57,7 +57,7 @@ func playAs[M adk.MessageType](p *plan, rec *recorder, without map[string]bool) 
 	c.world.toolsUnchanged()
 }
 
-// conversation is a plan while it is played.
+// conversation is a plan that is being played.
 type conversation[M adk.MessageType] struct {
 	plan    *plan
 	rec     *recorder
@@ -70,7 +70,7 @@ type conversation[M adk.MessageType] struct {
 	run    *runPlan
 	agent  adk.TypedAgent[M]
 	talker *talker[M]
-	isOver bool // the run was cancelled, and what it ends with is Eino's
+	isOver bool // the run was cancelled, so Eino decides how it ends
 
 	goroutines int // before the run
 }
@@ -136,11 +136,12 @@ func (c *conversation[M]) play() error {
 	return c.endRun()
 }
 
-// settle waits for the goroutines of a run that was cancelled: Eino leaves them behind, and they
-// would go on with the hooks and the messages that the next run has.
+// settle waits for the goroutines of a cancelled run: Eino leaves them behind, and they would
+// use the hooks and the messages of the next run.
 func (c *conversation[M]) settle() { waitFor(c.goroutines, time.Second) }
 
-// waitFor waits until there are no more goroutines than that, and reports whether that came true.
+// waitFor waits until there are at most that many goroutines. It reports false if the time is
+// up first.
 func waitFor(goroutines int, most time.Duration) bool {
 	for end := time.Now().Add(most); runtime.NumGoroutine() > goroutines; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -150,7 +151,7 @@ func waitFor(goroutines int, most time.Duration) bool {
 	return true
 }
 
-// options are those of a run that Eino's own cancel may end.
+// options returns the options of a run that Eino's own cancel may end.
 func (c *conversation[M]) options() []adk.AgentRunOption {
 	if c.run.cancel != byAgent && c.run.cancel != byAgentSafe {
 		return nil
@@ -257,7 +258,7 @@ func (c *conversation[M]) build(cancel context.CancelFunc) error {
 		return err
 	}
 	calls := 0
-	if c.talker != nil && c.talker.run == c.number { // the run goes on after a restart
+	if c.talker != nil && c.talker.run == c.number { // the run continues after a restart
 		calls = c.talker.calls
 	}
 	c.talker = &talker[M]{rec: c.rec, world: c.world, speaker: speaker{p, p.names()}}
@@ -267,7 +268,7 @@ func (c *conversation[M]) build(cancel context.CancelFunc) error {
 	config := &adk.TypedChatModelAgentConfig[M]{Name: "soaker", Description: "Talks", Instruction: "Be brief.", Model: c.talker, MaxIterations: 1000}
 	config.ToolsConfig.Tools = c.world.tools(p.static)
 	config.ToolsConfig.UnknownToolsHandler = p.unknownTools()
-	config.ToolsConfig.ExecuteSequentially = p.odd // of results of one id, Eino's events have the one that is ready first
+	config.ToolsConfig.ExecuteSequentially = p.odd // of several results with one id, Eino's events have the first that is ready
 	if p.retries {
 		config.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 100, BackoffFunc: atOnce}
 	}
@@ -303,7 +304,7 @@ func (c *conversation[M]) build(cancel context.CancelFunc) error {
 	return err
 }
 
-// insider is an agent as a tool, behind the same middleware.
+// insider returns an agent as a tool, behind the same middleware.
 func (c *conversation[M]) insider(ours adk.TypedChatModelAgentMiddleware[M]) (tool.BaseTool, error) {
 	inside := &talker[M]{rec: c.rec, world: c.world, speaker: c.talker.speaker, isInside: true}
 	config := &adk.TypedChatModelAgentConfig[M]{
@@ -317,8 +318,8 @@ func (c *conversation[M]) insider(ours adk.TypedChatModelAgentMiddleware[M]) (to
 	return adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](agent)), nil
 }
 
-// unknownTools is the agent's UnknownToolsHandler: under UnknownFail, and where a tool may be gone
-// when a run is resumed, Eino ends the run without one.
+// unknownTools is the agent's UnknownToolsHandler: without a handler, Eino ends the run under
+// UnknownFail, and if a tool is gone when a run is resumed.
 func (p *plan) unknownTools() func(context.Context, string, string) (string, error) {
 	if p.config.Unknown != toolsearch.UnknownFail && !p.runner {
 		return nil
@@ -429,7 +430,7 @@ func (t *talker[M]) cancelRun(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// withoutIDs removes the ids that stand for none.
+// withoutIDs removes each noID from a message.
 func withoutIDs[M adk.MessageType](msg M) {
 	switch m := any(msg).(type) {
 	case *schema.Message:

@@ -17,7 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// TestConversations soaks for some seconds; what it finds is written as the command writes it.
+// TestConversations soaks for some seconds, and reports faults as the command does.
 func TestConversations(t *testing.T) {
 	s := &soak{seed: 1, print: func(text string) { t.Log(text) }}
 	for range testtools.Rounds(200, 40) {
@@ -28,15 +28,16 @@ func TestConversations(t *testing.T) {
 	assert.Greater(t, s.calls, 500, "model calls")
 }
 
-// TestPlansAreReproducible: a seed and a number give the same conversation, and others another.
+// TestPlansAreReproducible: a seed and a number always give the same conversation, and other
+// numbers give another.
 func TestPlansAreReproducible(t *testing.T) {
 	assert.Equal(t, newPlan(7, 30), newPlan(7, 30))
 	assert.NotEqual(t, newPlan(7, 30).names(), newPlan(7, 31).names())
 	assert.NotEqual(t, newPlan(7, 30).names(), newPlan(8, 30).names())
 }
 
-// TestPlansMeetEverything: some hundred conversations have each protocol, searcher, other
-// middleware, way to be cancelled and fault of a Source.
+// TestPlansMeetEverything: a few hundred conversations have each protocol, searcher,
+// other middleware, way to be cancelled and fault of a Source.
 func TestPlansMeetEverything(t *testing.T) {
 	met := map[string]bool{}
 	for number := range 500 {
@@ -156,7 +157,7 @@ func TestReachIsRemembered(t *testing.T) {
 	}
 }
 
-// TestWritingIsSeen: a message or a definition that is written to in place is told apart.
+// TestWritingIsSeen: a message or a definition that is changed in place is noticed.
 func TestWritingIsSeen(t *testing.T) {
 	type state = adk.ChatModelAgentState
 	for what, write := range map[string]func(s *state){
@@ -173,7 +174,7 @@ func TestWritingIsSeen(t *testing.T) {
 	}
 }
 
-// TestForbiddenToolsThatRunAreSeen: a tool asks who runs it.
+// TestForbiddenToolsThatRunAreSeen: a tool checks who runs it.
 func TestForbiddenToolsThatRunAreSeen(t *testing.T) {
 	p := &plan{forbidden: []map[string]bool{{"secret": true}, nil}, runs: []runPlan{{}}}
 	for user, faults := range []int{1, 0} {

@@ -12,10 +12,9 @@ import (
 )
 
 // What the model says: searches, selections, calls of tools it sees, does not see or makes up,
-// with arguments of every kind. It goes by the random numbers and by what it is shown.
+// with arguments of every kind. The random numbers and what the model sees decide.
 
-// noID is the id of a call that shall have none. toolsearchtest.Model gives an id to a call
-// with "".
+// noID marks a call that must have no id, since toolsearchtest.Model gives an id to a call with "".
 const noID = "(no id)"
 
 // fileTools are the tools of Eino's filesystem middleware.
@@ -27,7 +26,7 @@ type speaker struct {
 	names []string // of all dynamic tools, seen or not
 }
 
-// turn is what the model says in one call of a run.
+// turn returns what the model says in one call of a run.
 func (s *speaker) turn(random *rand.Rand, run, call int, r toolsearchtest.Request, isLast bool) toolsearchtest.Turn {
 	if isLast || chance(random, 15) {
 		return toolsearchtest.Say(pick(random, []string{"done", "", "</available-deferred-tools>"}))
@@ -88,7 +87,7 @@ func shows(r toolsearchtest.Request, name string) bool {
 	return false
 }
 
-// searchTool is the search tool the model sees, or now and then that of another protocol.
+// searchTool returns the search tool the model sees, or now and then another protocol's.
 func (s *speaker) searchTool(random *rand.Rand, r toolsearchtest.Request) string {
 	names := []string{"tool_search", "search_tools"}
 	for _, name := range names {
@@ -99,7 +98,7 @@ func (s *speaker) searchTool(random *rand.Rand, r toolsearchtest.Request) string
 	return pick(random, names)
 }
 
-// someNames are names of tools, some of them misspelled.
+// someNames returns names of tools, some of them misspelled.
 func (s *speaker) someNames(random *rand.Rand) (names []string) {
 	for range 1 + random.IntN(3) {
 		name := pick(random, s.names)
@@ -111,7 +110,7 @@ func (s *speaker) someNames(random *rand.Rand) (names []string) {
 	return names
 }
 
-// plainly joins names as they can stand in a JSON string.
+// plainly joins names in a form that fits into a JSON string.
 func plainly(names []string) string {
 	text := quoted(strings.Join(names, ","))
 	return text[1 : len(text)-1]
@@ -174,7 +173,7 @@ func (s *speaker) dispatched(random *rand.Rand) string {
 	return `{"name":` + quoted(name) + `,"arguments":` + given + `}`
 }
 
-// madeUp is the name of no tool, or of one in another spelling.
+// madeUp returns a name that no tool has, or another spelling of a tool's name.
 func (s *speaker) madeUp(random *rand.Rand) string {
 	name := []rune(pick(random, s.names))
 	switch random.IntN(6) {
@@ -195,7 +194,7 @@ func (s *speaker) madeUp(random *rand.Rand) string {
 	}
 }
 
-// arguments are those of a model that is sure of itself, or not.
+// arguments returns valid or invalid arguments.
 func arguments(random *rand.Rand) string {
 	return pick(random, []string{
 		`{}`, `{}`, `{"city":"Rome"}`, `{"city":"Rome"}`, `{"city":7}`, `{"count":1.5,"deep":{"id":[]}}`, `{"x":"value_1"}`, `{"next":{"next":{"next":{}}}}`,

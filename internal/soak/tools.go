@@ -39,11 +39,11 @@ type result int
 
 const (
 	echo     result = iota // its name and arguments
-	mimic                  // what looks like a search's answer
-	reminds                // what looks like the reminder
+	mimic                  // a text that looks like a search's answer
+	reminds                // a text that looks like the reminder
 	nothing                // an empty text
 	large                  // 60 KB
-	confirms               // interrupts the run, and answers once it is resumed
+	confirms               // nothing at first: it interrupts the run, and answers once the run is resumed
 	results
 )
 
@@ -61,7 +61,7 @@ var (
 		"functions.get_mail", "multi_tool_use.parallel", "null", "__proto__", "{tool}", "%s%n", "$ref",
 	}
 
-	// notUTF8 is in no name: no server can say it in JSON.
+	// notUTF8 cannot be in a name, since JSON cannot encode it.
 	notUTF8 = "\xff\xfe<"
 
 	schemas = []string{
@@ -115,7 +115,7 @@ func toolName(random *rand.Rand, hostility int) string {
 	}
 }
 
-// maxFixedName is the most bytes of a name in DynamicTools. New refuses a longer one.
+// maxFixedName is the most bytes of a name in DynamicTools. New refuses longer names.
 const maxFixedName = 128
 
 // fixedTools makes specs as someTools does, with names that New accepts.
@@ -159,7 +159,7 @@ func someTools(random *rand.Rand, most, hostility int, taken map[string]bool) (s
 	return specs
 }
 
-// largeSchema is deep, broad, or refers to itself many times.
+// largeSchema returns a schema that is deep, broad, or refers to itself many times.
 func largeSchema(random *rand.Rand) string {
 	switch random.IntN(3) {
 	case 0:
@@ -186,17 +186,17 @@ func (s *toolSpec) info() *schema.ToolInfo {
 	if s.schema != "" {
 		definition := &jsonschema.Schema{}
 		if err := json.Unmarshal([]byte(s.schema), definition); err != nil {
-			panic(fmt.Sprintf("soak: a schema of its own is no schema: %v: %.200s", err, s.schema))
+			panic(fmt.Sprintf("soak: its own schema is invalid: %v: %.200s", err, s.schema))
 		}
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
 	}
 	return info
 }
 
-// freshInfos are definitions that nobody else has, by schema.
+// freshInfos are definitions that are not shared, by schema.
 var freshInfos sync.Map
 
-// fresh returns a definition with the spec's schema that nobody else has.
+// fresh returns a definition of its own with the spec's schema.
 func (s *toolSpec) fresh() *schema.ToolInfo {
 	info, known := freshInfos.Load(s.schema)
 	if !known {
@@ -205,7 +205,7 @@ func (s *toolSpec) fresh() *schema.ToolInfo {
 	return info.(*schema.ToolInfo)
 }
 
-// answer is what the tool answers with.
+// answer returns the tool's answer.
 func (s *toolSpec) answer(arguments string) string {
 	switch s.result {
 	case mimic:

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Two middlewares, one directly before and one directly after the middleware under test, see
-// what each of its hooks is given and what it returns.
+// Two middlewares, one directly before and one directly after the middleware under test.
+// They see what each of its hooks is given and returns.
 
 // watch is what the two share. The hooks of an agent run one after the other.
 type watch[M adk.MessageType] struct {
@@ -32,7 +32,7 @@ type watcher[M adk.MessageType] struct {
 	isFirst bool
 }
 
-// snapshot is a state as it is at a moment, to the byte.
+// snapshot is the state at a moment, to the byte.
 type snapshot[M adk.MessageType] struct {
 	messages []M
 	text     []string // of each message
@@ -51,7 +51,7 @@ func snapshotOf[M adk.MessageType](state *adk.TypedChatModelAgentState[M]) *snap
 	return s
 }
 
-// written is a message as JSON.
+// written returns a message as JSON.
 func written(msg any) string {
 	text, err := json.Marshal(msg)
 	if err != nil {
@@ -60,7 +60,7 @@ func written(msg any) string {
 	return string(text)
 }
 
-// changes says what of the state was written to since, "" for nothing.
+// changes names the part of the state that was written to since; "" means none.
 func (s *snapshot[M]) changes(state *adk.TypedChatModelAgentState[M]) string {
 	if !slices.Equal(s.messages, state.Messages) {
 		return "the list of messages"
@@ -111,7 +111,7 @@ func (w *watcher[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *a
 	return &watchedModel[M]{inner: inner, rec: w.watch.rec}, nil
 }
 
-// watchedModel looks whether anybody within writes to the input of a model.
+// watchedModel checks that nothing behind it writes to the input of a model.
 type watchedModel[M adk.MessageType] struct {
 	inner model.BaseModel[M]
 	rec   *recorder
@@ -151,7 +151,7 @@ func (w *watch[M]) compare(hook string, _ *adk.TypedChatModelAgentState[M]) {
 // seen checks what the hook before a model call returns.
 func (w *watch[M]) seen(state *adk.TypedChatModelAgentState[M]) {
 	if state.ToolInfos == nil {
-		w.rec.fault("a nil tool list", "BeforeModelRewriteState returned no tool list, which means to Eino that it was never set")
+		w.rec.fault("a nil tool list", "BeforeModelRewriteState returned no tool list, which Eino takes for a list that was never set")
 	}
 	before, after := partsOf(w.was.messages), partsOf(state.Messages)
 	if !slices.EqualFunc(before, after, func(a, b part) bool { return a.isCall == b.isCall && a.id == b.id }) {
@@ -162,7 +162,7 @@ func (w *watch[M]) seen(state *adk.TypedChatModelAgentState[M]) {
 	}
 }
 
-// again works out what the model sees a second time: nothing changes.
+// again runs the hook a second time and checks that nothing changes.
 func (w *watch[M]) again(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) {
 	was := snapshotOf(state)
 	_, second, err := w.ours.BeforeModelRewriteState(ctx, state, mc)
@@ -181,7 +181,7 @@ func (w *watch[M]) again(ctx context.Context, state *adk.TypedChatModelAgentStat
 	}
 }
 
-// rendered is a state as text.
+// rendered returns a state as text.
 func rendered[M adk.MessageType](state *adk.TypedChatModelAgentState[M]) string {
 	var b strings.Builder
 	for _, list := range [][]*schema.ToolInfo{state.ToolInfos, state.DeferredToolInfos} {
@@ -198,10 +198,10 @@ func rendered[M adk.MessageType](state *adk.TypedChatModelAgentState[M]) string 
 
 var randomID = regexp.MustCompile(`"_eino_msg_id":"[^"]*"`)
 
-// plainID is a text without the ids that Eino makes up.
+// plainID returns a text without the ids that Eino makes up.
 func plainID(text string) string { return randomID.ReplaceAllString(text, `"_eino_msg_id":""`) }
 
-// idsOf are calls and results in short.
+// idsOf returns short descriptions of calls and results.
 func idsOf(parts []part) (ids []string) {
 	for _, p := range parts {
 		kind := "answers "

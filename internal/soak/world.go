@@ -22,8 +22,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What stands around the middleware while a plan is played: tools that can be called, a Source
-// that changes and fails, a Filter by user, other middlewares, a store of checkpoints.
+// The surroundings of the middleware in a play: tools that can be called, a Source that
+// changes and fails, a Filter by user, other middlewares, a store of checkpoints.
 
 // userKey is the context key of the number of the user of a run.
 type userKey struct{}
@@ -33,7 +33,7 @@ func userOf(ctx context.Context) int {
 	return user
 }
 
-// world is the surroundings of one play. It is not generic, since tools know no messages.
+// world is the surroundings of one play. It is not generic, since tools do not see messages.
 type world struct {
 	plan    *plan
 	rec     *recorder
@@ -55,7 +55,7 @@ type soakTool struct {
 	world *world
 	spec  toolSpec
 	of    *schema.ToolInfo
-	was   schema.ToolInfo // of when it was made
+	was   schema.ToolInfo // the definition when the tool was made
 
 	mu    sync.Mutex
 	asked int
@@ -81,7 +81,7 @@ func (t *soakTool) run(ctx context.Context, arguments string) (string, error) {
 	return t.spec.answer(arguments), ctx.Err()
 }
 
-// ran notes that a tool runs.
+// ran records that a tool runs.
 func (w *world) ran(ctx context.Context, name string) {
 	w.mu.Lock()
 	onTool := w.onTool
@@ -110,7 +110,7 @@ func (t streamableTool) StreamableRun(ctx context.Context, arguments string, _ .
 	if err != nil {
 		return nil, err
 	}
-	if text == "" { // Eino fails on a stream of nothing
+	if text == "" { // Eino fails on an empty stream
 		text = " "
 	}
 	return schema.StreamReaderFromArray([]string{text[:len(text)/2], text[len(text)/2:]}), nil
@@ -126,7 +126,7 @@ func (t enhancedTool) InvokableRun(ctx context.Context, argument *schema.ToolArg
 	}}, nil
 }
 
-// tools makes tools of specs, but for those that this half of a pair is without.
+// tools makes tools of specs, except those that this half of a pair leaves out.
 func (w *world) tools(specs []toolSpec) (tools []tool.BaseTool) {
 	for _, spec := range specs {
 		if w.without[spec.name] {
@@ -213,7 +213,7 @@ func (w *world) answer(ctx context.Context) ([]tool.BaseTool, error) {
 	}
 }
 
-// filter is the Filter. About some tools it panics instead of saying no.
+// filter is the Filter. For some tools it panics instead of saying no.
 func (w *world) filter(ctx context.Context, doc toolsearch.Document) bool {
 	if !w.plan.forbidden[userOf(ctx)][doc.Name] {
 		return true
@@ -224,7 +224,7 @@ func (w *world) filter(ctx context.Context, doc toolsearch.Document) bool {
 	return false
 }
 
-// event looks at an event: it logs itself, and tells the user of nothing that is forbidden.
+// event checks an event: it can be logged, and it does not mention forbidden tools.
 func (w *world) event(ctx context.Context, e toolsearch.Event) {
 	_ = e.LogValue().String()
 	var names []string
@@ -234,20 +234,20 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 	case toolsearch.LoadEvent:
 		names = e.Loaded
 	case toolsearch.FailureEvent:
-		// Protocol tells of schemas that arguments cannot be checked against.
+		// Protocol reports schemas that arguments cannot be checked against.
 		expected := []string{"DynamicTools", "Tools", "Protocol", "Filter", "AlwaysLoaded"}
 		if !slices.Contains(expected, e.Part) && (e.Part != "Source" || w.plan.served == nil) {
-			w.rec.fault("a failure was told", "%s: %.500v", e.Part, e.Err)
+			w.rec.fault("a failure was reported", "%s: %.500v", e.Part, e.Err)
 		}
 	}
 	for _, name := range names {
 		if w.plan.forbidden[userOf(ctx)][name] {
-			w.rec.fault("an event tells of a forbidden tool", "%.200q in %T", name, e)
+			w.rec.fault("an event mentions a forbidden tool", "%.200q in %T", name, e)
 		}
 	}
 }
 
-// config is that of the middleware under test, for a run.
+// config returns the configuration of the middleware under test for a run.
 func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 	c := w.plan.config
 	c.Protocol = protocol
@@ -372,7 +372,7 @@ func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
 // atOnce is the pause before a retry.
 func atOnce(context.Context, int) time.Duration { return 0 }
 
-// firstLine is what stands before the first line break, for errors that have a stack.
+// firstLine returns the text before the first line break, for errors that have a stack.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

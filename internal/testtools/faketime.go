@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// InFakeTime runs a test whose clock goes on only while every goroutine of the test waits. A timeout
-// then ends what hangs, and nothing else, however slow the machine is. The test must start its
-// goroutines itself and end them, and may not use the network or subtests.
+// InFakeTime runs a test whose clock advances only while every goroutine of the test waits. So a
+// timeout ends only what hangs, however slow the machine is. The test must start and end its
+// goroutines itself, and must not use the network or subtests.
 func InFakeTime(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, test)

@@ -1,5 +1,5 @@
-// Package testtools has what tests of several packages share: the tools that they search among, Eino's
-// own search to compare with, and clocks for machines that are slow.
+// Package testtools has what tests of several packages share: tools to search among, Eino's own search
+// to compare with, and clocks for slow machines.
 package testtools
 
 import (
@@ -55,7 +55,7 @@ func (o Oracle) Search(t testing.TB, query string, limit int) []string {
 	return answer.Matches
 }
 
-// MatchNames returns the names of what was found, the best first.
+// MatchNames returns the names of the tools found, the best first.
 func MatchNames(result *toolsearch.Result) []string {
 	var names []string
 	for _, m := range result.Matches {
@@ -219,8 +219,8 @@ func (e *EchoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.O
 	return fmt.Sprintf("%s ran with %s", e.Of.Name, arguments), nil
 }
 
-// Rounds is how often a test of random cases goes round: less in -short, with which the race
-// detector runs, since what takes long here has no goroutines.
+// Rounds returns how often a test of random cases repeats: less often in -short, which the
+// race detector runs with, since the slow tests here have no goroutines.
 func Rounds(long, short int) int {
 	if testing.Short() {
 		return short
