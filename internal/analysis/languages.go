@@ -8,19 +8,19 @@ import (
 	"github.com/kljensen/snowball/spanish"
 )
 
-// Languages beside English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word in
-// Latin letters is stemmed as English, since nothing about it tells another language and most
-// texts about tools are English. The stems of other languages serve queries alone:
+// Languages besides English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word
+// in Latin letters is stemmed as English, since nothing about it tells another language and
+// most texts about tools are English. The stems of other languages serve queries alone:
 //
 //	a word      the terms of the index with the same stem          eliminando ~ elimina
-//	a compound  in German, if no tool has it or a form of it,      Paketverfolgung ~ Paket, verfolgt
+//	a compound  in German, if no tool has any form of it,          Paketverfolgung ~ Paket, verfolgt
 //	            the terms that it consists of                      Besprechungsabsage ~ sagt eine Besprechung ab
 //
 // An index has a language if 3 of the language's function words are in one of 50 tools each. A
 // function word of such a language counts little in a query. An index without the language
-// ranks as if there were none, and pays nothing.
+// ranks as if the language were not supported, and pays nothing.
 //
-// Of the questions of search/testdata/languages, 26 in German and 20 in each of the others, so many
+// search/testdata/languages has 26 questions in German and 20 in each of the others. This many
 // have their tool first:
 //
 //	          German  Spanish  French  Russian
@@ -32,13 +32,13 @@ const MaxParts = 3
 
 const (
 	minFunctionWords  = 3
-	maxToolsPerWord   = 50 // for one that has a function word
+	maxToolsPerWord   = 50 // one tool in this many must have a function word
 	minStemLength     = 4  // bytes
 	minCompoundLength = 8  // bytes
 	minRestLength     = 3  // bytes of a compound after its beginning, or of a verb after its particle
 )
 
-// A language is how words of a language are read.
+// A language has the rules for reading the words of a language.
 type language struct {
 	functionWords []string
 	stem          func(term string) string
@@ -51,8 +51,8 @@ var languages = [...]language{
 	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) }, false},
 }
 
-// germanStem takes the endings off a word. Nouns and verbs of one root fall together:
-// Verfolgung, verfolgt.
+// germanStem removes a word's endings. Nouns and verbs with the same root get the same
+// stem: Verfolgung, verfolgt.
 func germanStem(term string) string {
 	for i := 0; i < len(germanEndings); i++ {
 		if rest, has := strings.CutSuffix(term, germanEndings[i]); has && len(rest) >= minStemLength {
@@ -132,8 +132,8 @@ func (f *Languages) Forms(word string) (terms []int32) {
 	return terms
 }
 
-// Compound returns the parts that a word consists of, at most MaxParts: for each, the terms that
-// are forms of it.
+// Compound returns the parts of a word, at most MaxParts. A part is given by the terms that are
+// forms of it.
 func (f *Languages) Compound(word string) (parts [][]int32) {
 	if !IsOfLetters(word) {
 		return nil
@@ -152,7 +152,8 @@ func (f *Languages) Compound(word string) (parts [][]int32) {
 }
 
 // compound appends the parts of a word: a particle and its verb, or the beginning and the end. The
-// word is cut where both are known, else where the longer one is, and what is unknown is cut again.
+// word is cut where both are known, otherwise where the longer of the two is known; the unknown
+// part is cut again.
 func (f *Languages) compound(parts [][]int32, stems map[string][]int32, word string) [][]int32 {
 	if more := f.separable(parts, stems, word); more != nil {
 		return more
@@ -189,7 +190,7 @@ func (f *Languages) compound(parts [][]int32, stems map[string][]int32, word str
 }
 
 // separable appends a particle and the verb that it belongs to: "absagen" ~ "sagt ... ab". It
-// returns nil if no tool has the verb. A long particle may stand without the verb, whose forms may
+// returns nil if no tool has the verb. A long particle counts without the verb, whose forms may
 // differ: "Freigabe" ~ "gibt ... frei".
 func (f *Languages) separable(parts [][]int32, stems map[string][]int32, word string) [][]int32 {
 	for _, particle := range germanParticles {
@@ -225,5 +226,5 @@ func (f *Languages) separable(parts [][]int32, stems map[string][]int32, word st
 // germanParticles stand apart from their verbs in sentences. Longer ones come first.
 var germanParticles = strings.Fields("zusammen zuruck nach hoch fest frei auf aus bei ein her hin los mit neu vor weg ab an um zu")
 
-// germanVerbEndings are those of short verbs, whose roots are shorter than minStemLength.
+// germanVerbEndings are the endings of short verbs, whose roots are shorter than minStemLength.
 var germanVerbEndings = strings.Fields("t et st e en")

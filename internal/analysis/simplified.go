@@ -3,10 +3,10 @@ package analysis
 import "strings"
 
 // Traditional Chinese characters are indexed and searched as their simplified forms, so that
-// the two meet. The table has the usual ones. Characters of which Japanese uses the traditional
-// form change as well, in tools and queries alike.
+// the two match. The table has the common characters. Characters that Japanese writes in the
+// traditional form change as well, in tools and queries alike.
 
-// simplifiedPairs are traditional characters, each before its simplified form.
+// simplifiedPairs has traditional characters, each before its simplified form.
 const simplifiedPairs = `
 丟丢並并乾干亂乱亞亚佈布佔占併并來来侖仑侶侣係系俠侠倉仓個个們们倖幸倫伦偉伟側侧偵侦偽伪
 傑杰傘伞備备傭佣傳传債债傷伤傾倾僂偻僅仅僉佥僑侨僥侥僱雇價价儀仪億亿儉俭儘尽償偿優优儲储
@@ -79,7 +79,7 @@ const simplifiedPairs = `
 const firstIdeograph, lastIdeograph = 0x4e00, 0x9fff
 
 // simplifiedForms are the simplified forms by character, from firstIdeograph; zero means that
-// the character is its own.
+// the character does not change.
 var simplifiedForms = func() (forms [lastIdeograph - firstIdeograph + 1]uint16) {
 	traditional := rune(0)
 	for _, r := range simplifiedPairs {

@@ -26,7 +26,7 @@ var chineseStopWords = wordSet(`我 你 他 她 它 们 的 了 是 在 和 与 
 首先 希望 请问 下我 帮忙 我的 你能 能帮`)
 
 // requestWords are stemmed words that are common in requests. They are not stop words, since
-// tools have them too, but in a query they count for less.
+// tools have them too, but they count for less in a query.
 var requestWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for word := range wordSet("provide give tell know looking interested information details assist specific able suggest recommend wish sure") {

@@ -1,5 +1,5 @@
 // Package analysis turns text into index terms. It finds the words of a text, their stems by
-// language, and the parts of a query that are no words.
+// language, and the parts of a query that are not words.
 package analysis
 
 import (
@@ -29,10 +29,10 @@ import (
 type Analyzer struct {
 	Terms   []string         // number -> term
 	Numbers map[string]int32 // term -> number
-	Wholes  []Whole          // of the texts that were appended, until the caller empties it
+	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
 	words      map[string]int32 // word as written -> number of its term; NoTerm for a stop word
-	ideographs map[uint64]int32 // the same for one ideograph or two, without a look at the text
+	ideographs map[uint64]int32 // the same for one or two ideographs, without reading their text
 	spare      []int32
 }
 
@@ -46,7 +46,7 @@ type Whole struct {
 	IsHyphenated bool // by the hyphen
 }
 
-// NoTerm is in the place of the number of a term where there is none.
+// NoTerm stands for the number of a term where there is none.
 const NoTerm = -1
 
 // New returns an Analyzer that has met no terms.
@@ -54,9 +54,9 @@ func New() *Analyzer {
 	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32), ideographs: make(map[uint64]int32)}
 }
 
-// Append adds the numbers of the terms of text to terms, and its wholes to z.wholes.
+// Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
-	start, from, words := 0, 0, 0 // of the words before i without anything between them
+	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
 		class, end := WordAt(text, i)
 		if words == 1 && text[i] == '-' && joinsLetter(text, start, i) {
@@ -102,8 +102,8 @@ func joinsLetter(text string, start, i int) bool {
 	return isLetter(class)
 }
 
-// The lengths of the longest words that count whole. Longer words are names of functions, which
-// nobody writes in another way, or with a digit, something and its number.
+// The lengths of the longest words that count whole. A longer word is the name of a function,
+// which nobody writes in another way, or if it has a digit, a name and its number.
 const (
 	maxWholeBytes      = 16
 	maxDigitWholeBytes = 3
@@ -150,7 +150,7 @@ func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
 }
 
 // Term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is
-// stemmed too, since its forms are terms: "gets" is no stop word.
+// stemmed too, since its forms are terms: "gets" is not a stop word.
 func (z *Analyzer) Term(word string) string {
 	class, _ := ClassAt(word, 0)
 	if class != Ideograph {
@@ -189,7 +189,7 @@ func (z *Analyzer) Number(word string, class Class) int32 {
 	n = NoTerm
 	if term := termOf(word, class); term != "" {
 		if n, known = z.Numbers[term]; !known {
-			term = strings.Clone(term) // else the term keeps its whole text in memory
+			term = strings.Clone(term) // otherwise the term keeps the whole text in memory
 			n = int32(len(z.Terms))
 			z.Terms = append(z.Terms, term)
 			z.Numbers[term] = n
@@ -229,7 +229,7 @@ func termOf(word string, class Class) string {
 }
 
 // WordAt returns where the run that begins at i ends: a word, a run of ideographs, or a
-// character that is neither. class is that of the run's first character.
+// character that is neither. class is the class of the run's first character.
 func WordAt(text string, i int) (class Class, end int) {
 	class, size := ClassAt(text, i)
 	end = i + size
@@ -255,8 +255,8 @@ func WordAt(text string, i int) (class Class, end int) {
 }
 
 // isCapitalized reports whether the capital before i begins a word. The last capital of
-// HTTPServer begins Server. The L of URLs begins no word: one lower-case letter after a capital
-// is a plural.
+// HTTPServer begins Server. The L of URLs does not begin a word: a single lower-case letter at
+// the end is a plural.
 func isCapitalized(text string, i int) bool {
 	for range 2 {
 		if i >= len(text) {
@@ -271,7 +271,7 @@ func isCapitalized(text string, i int) bool {
 	return true
 }
 
-// A Class says which part a character has in words.
+// A Class says what part a character plays in words.
 type Class uint8
 
 const (
@@ -301,7 +301,7 @@ func ClassOf(r rune) Class {
 	return unicodeClassOf(r)
 }
 
-// byteClasses spare ASCII characters the look-ups of package unicode.
+// byteClasses spares ASCII characters the look-ups of package unicode.
 var byteClasses = func() (classes [256]Class) {
 	for c := range classes {
 		if classes[c] = wide; c < utf8.RuneSelf {
@@ -311,7 +311,7 @@ var byteClasses = func() (classes [256]Class) {
 	return classes
 }()
 
-// pageClasses spare the pages with the punctuation of Chinese texts the look-ups.
+// pageClasses spares the punctuation of Chinese texts these look-ups.
 var pageClasses = func() (pages [256]*[256]Class) {
 	for _, page := range []rune{0x20, 0x30, 0xff} {
 		classes := new([256]Class)
@@ -363,8 +363,8 @@ func HanEnd(text string, i int) int {
 	return i
 }
 
-// isCommonHan reports whether r is in the block of nearly all Chinese characters in use, which
-// has nothing else. It spares them the look-up.
+// isCommonHan reports whether r is in the block that holds nearly all Chinese characters in
+// use, and nothing else. It spares them the look-up.
 func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }
 
 // IsOfLetters reports whether a term is neither a number nor ideographs.

@@ -1,5 +1,5 @@
 // Package blocks measures how much of a query is in a text, in order, by the blocks of letters that
-// both have.
+// the two share.
 package blocks
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
 // variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores and thresholds
-// tuned in Python hold here:
+// tuned in Python are valid here:
 //
 //	a = the query, b = the text, both lower-cased, as code points
 //	matched = the length of the longest block common to a and b
@@ -31,7 +31,7 @@ import (
 //	text -- letters, sorted --> places in b -- run ending there --> longest block
 
 // The most code points of a query and of a text that are compared. With these bounds, one ratio
-// takes at most some ten milliseconds, for blocks of one letter.
+// takes at most about ten milliseconds, in the worst case of one-letter blocks.
 const (
 	MaxQuery = 1024
 	MaxText  = 4096
@@ -52,7 +52,7 @@ type Text struct {
 // letter is a distinct code point of a text. The letters of a text are sorted.
 type letter struct {
 	char     rune
-	count    uint16 // how often the text has it
+	count    uint16 // how often it occurs in the text
 	from, to uint16 // its places are places[from:to]
 }
 
@@ -119,8 +119,8 @@ type Finder struct {
 	b      *Text
 	places [][]uint16 // number -> where b has it
 
-	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp tells the row,
-	// which is the place in a. A stamp is never used twice.
+	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp identifies the
+	// row, which is the place in a. A stamp is never used twice.
 	runs  []run
 	stamp uint32
 	todo  []span
@@ -208,7 +208,7 @@ func (f *Finder) longest(s span) (besti, bestj, best int) {
 		clear(f.runs)
 	}
 	besti, bestj = s.alo, s.blo
-	f.stamp++ // the first row follows no row
+	f.stamp++ // the first row has no row above
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]
@@ -243,8 +243,8 @@ func (f *Finder) longest(s span) (besti, bestj, best int) {
 // Lengths returns the lengths of the query and the text, in code points.
 func (f *Finder) Lengths() (query, text int) { return len(f.a), f.b.length }
 
-// Ratio returns the ratio of the two texts, if the length of all blocks is matched. It is 1 for two
-// empty texts, which are equal.
+// Ratio returns the ratio of the two texts, given the length of all blocks. It is 1 for two empty
+// texts, which are equal.
 func (f *Finder) Ratio(matched int) float64 {
 	if len(f.a)+f.b.length == 0 {
 		return 1

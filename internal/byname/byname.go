@@ -10,19 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Names are compared letter by letter, ignoring what stands
-// between the words. They are compared with and without the prefixes of MCP clients:
+// Names are compared letter by letter, ignoring anything between the words. They are
+// compared with and without the prefixes of MCP clients:
 //
 //	mcp__github__create_issue   github create issue   create issue
 //
-// A query that spells out one of these names is exact. A query that spells out at least
-// the first two words of a name is a prefix: "github create", "create iss" if no tool has
-// the word "iss". A single word is not a prefix: it says what the tool is about, and "list"
-// should not bring forward all tools whose names begin with it.
+// A query that spells out one of these names is exact. A query that spells out at least the
+// first two words of a name is a prefix: "github create", "create iss" if no tool has the
+// word "iss". A single word is not a prefix: it says what the tool is about, and "list"
+// should not favor all tools whose names begin with it.
 
 const minPrefixWords = 2
 
-// headLengths are the numbers of first letters by which names are told apart. See Heads.
+// headLengths are the lengths of the beginnings by which names are told apart. See Heads.
 var headLengths = [...]int{4, 8}
 
 // A Tier says how much of a name a query is. A higher Tier is better.
@@ -58,7 +58,7 @@ func variants(whole string, aliases []string, yield func(name string) bool) {
 // another for the first 8. Different beginnings may share a bit. A name of fewer letters has none.
 type Heads uint64
 
-// add notes a letter, the count-th of a name. hash is that of the letters before it.
+// add records the count-th letter of a name. hash is the hash of the letters before it.
 func (h *Heads) add(hash uint32, letter rune, count int) (next uint32) {
 	next = (hash ^ uint32(letter)) * 16777619 // FNV-1a, by letters
 	if slices.Contains(headLengths[:], count) {
@@ -93,7 +93,7 @@ func lowerOf(r rune, class analysis.Class) rune {
 	return unicode.ToLower(r)
 }
 
-// A Query is a query read as a name. It is used again for the next query, and is for one goroutine
+// A Query is a query read as a name. It can be reused for the next query, and is for one goroutine
 // at a time.
 type Query struct {
 	letters []rune // of its words, lower-cased
@@ -127,14 +127,14 @@ func (n *Query) Read(text string) bool {
 // CutShort says, after Read, that the last word of the query may be cut short.
 func (n *Query) CutShort() { n.torn = true }
 
-// MustEnd says, after Read, that a name that the query only begins is no match.
+// MustEnd says, after Read, that the query does not match a name that it only begins.
 func (n *Query) MustEnd() { n.words = 0 }
 
-// MayBe reports whether one of the names with these heads may begin with the query's letters.
+// MayBe reports whether any name with these heads may begin with the query's letters.
 func (n *Query) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
-// Tier returns the best tier of a tool's names: its name, also without the prefixes of MCP clients,
-// and its aliases.
+// Tier returns the best tier of a tool's names: its name, with and without the prefixes of MCP
+// clients, and its aliases.
 func (n *Query) Tier(name string, aliases []string) Tier {
 	best := NotNamed
 	variants(name, aliases, func(name string) bool {

@@ -34,7 +34,8 @@ func (r *Rule[T]) IsCrowded(items []T) bool {
 	return false
 }
 
-// maxAsks is how often Share asks for more. Each time at least one more namespace has its share.
+// maxAsks is how often Share asks for more. Each time, at least one more namespace reaches its
+// share.
 const maxAsks = 10
 
 // Share takes places of a crowded result from namespaces that have more than their share, and

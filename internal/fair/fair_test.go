@@ -20,7 +20,7 @@ func ruleOf(namespaces []string, most int) *fair.Rule[int] {
 	}
 }
 
-// open returns what a searcher returns that ranks documents by their numbers.
+// open returns the results of a searcher that ranks documents by their numbers.
 func open(docs, limit int) func(isOpen func(doc int) bool) []int {
 	return func(isOpen func(doc int) bool) (found []int) {
 		for doc := 0; doc < docs && len(found) < limit; doc++ {
@@ -45,8 +45,8 @@ func TestShareLeavesNoPlaceEmpty(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 3}, ruleOf(namespaces, 1).Share([]int{0, 1, 2}, open(len(namespaces), 3)))
 }
 
-// A result has as many places as before, each document once, and no namespace has more than its
-// share while a document of another namespace is left out that has not.
+// A result has as many places as before, each document once, and no namespace exceeds its share
+// while a document is left out whose namespace does not.
 func TestShareIsFair(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {

@@ -43,8 +43,8 @@ func IsNil(value any) bool {
 	}
 }
 
-// AreSame reports whether two values are the same pointer. Values that are not pointers are not
-// the same: to compare them could panic.
+// AreSame reports whether two values are the same pointer. Values that are not pointers are
+// never the same, since comparing them could panic.
 func AreSame[T any](a, b T) bool {
 	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
 	return v.Kind() == reflect.Pointer && w.Kind() == reflect.Pointer && v.Type() == w.Type() && v.Pointer() == w.Pointer()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Many calls at the same time, and calls that may not take longer than some time.
+// Parallel calls, and calls with a time limit.
 
 // InParallel calls f(0) to f(n-1) in that many workers. The first error stops the calls that
 // have not begun, and ends the context of the others. A panic becomes an error, because a panic
@@ -35,7 +35,7 @@ func InParallel(outer context.Context, workers, n int, f func(ctx context.Contex
 	return context.Cause(ctx)
 }
 
-// WithTimeout is context.WithTimeout, but a timeout of 0 or less is none.
+// WithTimeout is context.WithTimeout, but 0 or less means no timeout.
 func WithTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return ctx, func() {}

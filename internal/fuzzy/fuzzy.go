@@ -1,10 +1,10 @@
 // Package fuzzy scores tools for words that are misspelled, cut short, or run together.
 //
-// A query can match a tool in three ways. The score is that of the best way:
+// A query can match a tool in three ways. The score is the score of the best way:
 //
 //	2 + share    the name contains the query; the share is how much of the name the query
 //	             is: 8/12 for "send mes" ~ send_message, 1 for the name itself
-//	1 + share    the name or the description contains each word; the share is that of the
+//	1 + share    the name or the description contains each word; the share is the part of the
 //	             words that the name contains
 //	mean         the words are like parts of the name: the mean over the words of the
 //	             likeness to the nearest part; a word that is like no part counts as 0. A
@@ -44,7 +44,7 @@ const (
 	maxAlikeWords = 16 // distinct words of a query, or their parts, whose likeness is computed
 )
 
-// An Index is tools by their numbers. It never changes and is safe for concurrent use.
+// An Index has tools by their numbers. It never changes and is safe for concurrent use.
 type Index struct {
 	tools    []Tool
 	parts    []near.Word // the distinct parts of all names
@@ -81,7 +81,7 @@ func New(ctx context.Context, n int, floor float64, texts func(number int) (name
 
 // A Tool is the folded text of a tool. The lengths are in code points.
 type Tool struct {
-	name, parts             string // the name; its parts joined, "" if the same
+	name, parts             string // the name; its parts joined, "" if that is the same
 	nameLength, partsLength int
 	description             string
 }
@@ -115,7 +115,8 @@ func (t *Tool) NameShare(q *Query) float64 {
 	return share
 }
 
-// Place returns the field that contains a word, the name before the description; "" means neither.
+// Place returns the field that contains a word, preferring the name to the description; "" means
+// neither.
 func (t *Tool) Place(w *near.Word) string {
 	switch {
 	case strings.Contains(t.name, w.Folded) || strings.Contains(t.parts, w.Folded):
@@ -127,8 +128,8 @@ func (t *Tool) Place(w *near.Word) string {
 	}
 }
 
-// A Query is a folded query, as a whole, as its distinct words, and as the distinct parts of its
-// words: a word may be a whole name.
+// A Query is a folded query: the whole text, its distinct words, and the distinct parts of its
+// words, since a word may be a whole name.
 type Query struct {
 	Folded string
 	Words  []near.Word

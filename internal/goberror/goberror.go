@@ -1,5 +1,5 @@
-// Package goberror encodes with gob a value that comes with an error. Gob does not take every error, so
-// only the text of the error is kept.
+// Package goberror encodes a value and an error with gob. Gob does not take every error, so only the
+// text of the error is kept.
 package goberror
 
 import (
@@ -21,8 +21,8 @@ func Encode(value any, failure error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode decodes what Encode encoded: the value that value points to, and an error with the text; nil
-// if the text was empty.
+// Decode decodes what Encode encoded. It stores the value where value points, and returns an error
+// with the text as failure, or nil if the text was empty.
 func Decode(data []byte, value any) (failure, err error) {
 	decoder := gob.NewDecoder(bytes.NewReader(data))
 	var text string

@@ -1,5 +1,5 @@
-// Package lexicon has the words that stand for other words: those of every index, and what a
-// company adds to them.
+// Package lexicon has the words that stand for other words: the words of every index, and
+// those that a company adds.
 package lexicon
 
 import (
@@ -16,13 +16,15 @@ import (
 //
 // Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
 // tools, and not from the queries that a searcher is measured with. A Chinese word without
-// English says nothing. It is there because its characters would: 关于, about, is not 关, to close.
+// English has no meaning for a search. It is there because its characters would have one: 关于,
+// about, is not 关, to close.
 
 //go:embed lexicon.txt
 var builtIn string
 
-// A Lexicon says what words of a query stand for: those of lexicon.txt, and a company's own, which
-// come first. Parse reads one. It never changes, and is safe for concurrent use.
+// A Lexicon says what words of a query stand for. It has the lines of lexicon.txt and a company's
+// own, which come first. Parse reads a company's own. A Lexicon never changes, and is safe for
+// concurrent use.
 type Lexicon struct {
 	own []ownLine
 
@@ -51,8 +53,8 @@ func newLexicon(own []ownLine) *Lexicon {
 	return l
 }
 
-// lines calls yield with the lines of a section: the company's own with their numbers, then those
-// of lexicon.txt with 0.
+// lines calls yield with the lines of a section: the company's own with their numbers, then the
+// lines of lexicon.txt with 0.
 func (l *Lexicon) lines(section string) func(yield func(number int, line string) bool) {
 	return func(yield func(number int, line string) bool) {
 		for _, own := range l.own {
@@ -140,11 +142,11 @@ func (l *Lexicon) HasOwnMeanings() bool { return len(l.own) > 0 && l.Meanings().
 // Meanings are the words with meanings in English.
 type Meanings struct {
 	Numbers map[string]int32 // a Chinese word, or the term of another -> number
-	English []string         // by number: of the word's line, or "" for a word that says nothing
+	English []string         // by number: of the word's line, or "" for a word without meaning
 	Lines   []int            // by number: of the company's own lexicon, or 0
-	lengths map[pair][]int   // how Chinese words begin -> their lengths in bytes, the longest first
-	singles map[pair]int32   // Chinese words of one character, as such a beginning -> number
-	amounts map[string]bool  // English words for what is measured and not counted
+	lengths map[pair][]int   // first two characters of Chinese words -> their lengths in bytes, the longest first
+	singles map[pair]int32   // Chinese words of one character, as a pair -> number
+	amounts map[string]bool  // English words for things that are measured, not counted
 	others  bool             // whether there are words that are not Chinese
 }
 
@@ -197,7 +199,7 @@ func beginningOf(word string) (begins pair, length int) {
 }
 
 // Cut returns the length of the longest word that a run of characters begins with, and its
-// number. A character that begins no word is a word without a number, which is analysis.NoTerm.
+// number. A character that begins no word is a word with the number analysis.NoTerm.
 func (w Meanings) Cut(run string) (length int, number int32) {
 	begins, first := beginningOf(run)
 	for _, length := range w.lengths[begins] {
@@ -213,10 +215,9 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 	return first, analysis.NoTerm
 }
 
-// AsksForAmount reports whether the word at a place in a run of characters is 多少, and asks how much
-// something is instead of how many there are: before or after the name of an amount (多少费用,
-// 金额有多少), and after 是 at the end of the run. before is the number of the word that the run has
-// before it, or analysis.NoTerm.
+// AsksForAmount reports whether the word at a place in a run of characters is 多少 and asks how much,
+// not how many: before or after the name of an amount (多少费用, 金额有多少), and after 是 at the end of the
+// run. before is the number of the word before it, or analysis.NoTerm.
 func (w Meanings) AsksForAmount(run string, at int, before int32) bool {
 	rest, asks := strings.CutPrefix(run[at:], "多少")
 	if !asks {
@@ -232,7 +233,7 @@ func (w Meanings) AsksForAmount(run string, at int, before int32) bool {
 	return w.isAmount(before) || strings.HasSuffix(run[:at], "是")
 }
 
-// isAmount reports whether the best meaning of a word is something that is measured and not counted.
+// isAmount reports whether the best meaning of a word is something that is measured, not counted.
 func (w Meanings) isAmount(number int32) bool {
 	if number == analysis.NoTerm {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 )
 
-// A company's own lexicon: reading and checking it. search.ParseLexicon says what its sections
-// are; those of lexicon.txt are the same.
+// A company's own lexicon: reading and checking it. search.ParseLexicon describes its
+// sections, which are the same as those of lexicon.txt.
 
 // MaxBytes is the length of the longest text that Parse reads.
 const MaxBytes = 1 << 20
@@ -22,9 +22,9 @@ const MaxLine = 1 << 10
 // MaxMeanings is how many meanings of a word count.
 const MaxMeanings = 3
 
-const maxErrors = 20 // told at once
+const maxErrors = 20 // reported at once
 
-// Parse reads a company's own lexicon. Its error names the lines that are wrong, at most 20.
+// Parse reads a company's own lexicon. Its error names at most 20 lines that are wrong.
 func Parse(text string) (*Lexicon, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxBytes)
@@ -141,7 +141,7 @@ type Finding struct {
 }
 
 // Findings lists the lines of a company's own lexicon that do nothing over an index that knows
-// some terms: those whose words no document has, those that map a word to itself, and those that
+// some terms: lines whose words no document has, lines that map a word to itself, and lines that
 // repeat another line.
 func (l *Lexicon) Findings(known func(term string) bool) []Finding {
 	var findings []Finding
@@ -151,7 +151,7 @@ func (l *Lexicon) Findings(known func(term string) bool) []Finding {
 			findings = append(findings, Finding{line.number, fmt.Sprintf(format, args...)})
 		}
 		key, words := line.section, z.TermsOf(line.text)
-		targets := words // what a tool must have one of
+		targets := words // a tool must have one of these
 		switch line.section {
 		case "thesaurus":
 			key, targets = key+"\t"+words[0], words[1:]

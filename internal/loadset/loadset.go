@@ -1,5 +1,5 @@
-// Package loadset keeps the loaded tools of a conversation: in the order of their first loading,
-// with what is needed to evict the least recently used.
+// Package loadset keeps the loaded tools of a conversation in the order of their first loading,
+// and evicts the least recently used.
 package loadset
 
 import (
@@ -8,14 +8,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A Set is the loaded tools, as documents of a catalog, in the order of their first loading.
+// A Set holds the loaded tools, as documents of a catalog, in the order of their first loading.
 type Set struct {
 	Docs     []int
 	Members  docset.Set // the same documents
-	ByResult docset.Set // those that a native search result shows to the model
+	ByResult docset.Set // members that a native search result shows to the model
 
-	// The time each document was last found or called. A greater number is later. 0 is the time
-	// of a tool that is only known to be loaded. Nil means that nothing will be evicted.
+	// The time each document was last found or called. A greater number is later. 0 means that
+	// a tool is only known to be loaded. Nil means that nothing will be evicted.
 	used  []int
 	clock int
 }
@@ -23,7 +23,7 @@ type Set struct {
 // New returns an empty set for a catalog of n documents.
 func New(n int) *Set { return &Set{Members: docset.New(n), ByResult: docset.New(n)} }
 
-// NewEvictable returns an empty set that notes the use of documents, for Evict.
+// NewEvictable returns an empty set that records the use of documents, for Evict.
 func NewEvictable(n int) *Set {
 	s := New(n)
 	s.used = make([]int, n)
@@ -93,7 +93,7 @@ func (s *Set) Evict(limit int, busy []int, isExempt func(doc int) bool) {
 	if excess <= 0 {
 		return
 	}
-	// Few tools are to go: the oldest so far, in one walk, instead of sorting all.
+	// Only a few tools are evicted: one walk keeps the oldest so far, without sorting all.
 	evicted := make([]int, 0, excess)
 	for _, doc := range s.Docs {
 		at := len(evicted)

@@ -12,7 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 )
 
-// What is evicted is what a list of all documents, sorted by their last use, says.
+// Evict removes the documents that come first in a list of all documents sorted by their last use.
 func TestEvict(t *testing.T) {
 	const docs = 12
 	r := rand.New(rand.NewPCG(1, 2))

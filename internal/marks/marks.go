@@ -10,7 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// The keys of the marks. Histories and checkpoints have them, so they do not change.
+// The keys of the marks. Histories and checkpoints contain them, so they must not change.
 const (
 	loaded     = "_toolsearch_loaded"
 	deferred   = "_toolsearch_deferred"
@@ -42,8 +42,8 @@ func IsOurs(t *schema.ToolInfo, searchTool string) bool {
 	return IsLoaded(t, searchTool) || t != nil && len(t.Extra) > 0 && t.Extra[deferred] == searchTool
 }
 
-// Remembering returns the definition of a search tool with a note of the loaded tools: of those
-// that are not in the tool list. It returns t itself if t has that note.
+// Remembering returns the definition of a search tool with a note of the loaded tools that are
+// not in the tool list. It returns t itself if t has that note.
 func Remembering(t *schema.ToolInfo, names string) *schema.ToolInfo {
 	if Remembered(t) == names {
 		return t

@@ -1,6 +1,6 @@
 // Package modeljson reads JSON as models write it: fenced, in prose, in a JSON string, cut off, with
-// a number as text or a list where a text is asked for. What it cannot read is no error: a model's
-// mistake is to be answered.
+// a number as text, or a list instead of a text. Unreadable JSON is not an error, since a model's
+// mistake gets an answer.
 package modeljson
 
 import (
@@ -47,7 +47,7 @@ func Read(text string) (value any, ok bool) {
 	return value, true
 }
 
-// ReadExactly reads a text into an object that has to have every key of the text. It reports false
+// ReadExactly reads a text into an object that must have every key of the text. It reports false
 // for any other text, and for a text that Read would cut.
 func ReadExactly(text string, object any) bool {
 	return len(text) <= maxBytes && strict.UnmarshalFromString(text, object) == nil
@@ -109,9 +109,9 @@ func First(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// TextsIn reads a list of texts that is written into a text, and returns at most that many. A text
-// that is not a list is the only text: where a schema asks for a text, a model that has several
-// writes the list into it.
+// TextsIn reads a list of texts written in a text, and returns at most that many. A text that is
+// not a list is the only text. A model with several texts for a schema that asks for one writes
+// such a list.
 func TextsIn(text string, most int) []string {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if list := List(text); len(list) > 0 {

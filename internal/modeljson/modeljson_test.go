@@ -45,7 +45,7 @@ func TestReadRefusesWhatLooksLikeJSONAndIsNot(t *testing.T) {
 	}
 }
 
-// A text that is too long is read to its cut.
+// A text that is too long is read as far as its cut.
 func TestReadCuts(t *testing.T) {
 	value, ok := modeljson.Read(`{"query":"` + strings.Repeat("mail ", 1<<20) + `"}`)
 	require.True(t, ok)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// IsHidden reports whether a character shows as nothing, or changes how its neighbours show:
+// IsHidden reports whether a character is invisible, or changes how its neighbours look:
 // formats and directions, tags, variation selectors, fillers and control characters. A tab, a
 // line feed and a carriage return are not hidden.
 func IsHidden(r rune) bool {
@@ -16,7 +16,7 @@ func IsHidden(r rune) bool {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r'
 	case r == 0x2800: // a braille pattern without dots
 		return true
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // formats, but they are drawn
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // format characters that are drawn
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
@@ -24,8 +24,8 @@ func IsHidden(r rune) bool {
 }
 
 // Visible writes foreign text on one line for a terminal. A character that is hidden or cannot
-// be printed is written as its escape, such as \u200b, so that two texts that differ look
-// different. Longer texts than limit characters are cut there, and end with an ellipsis.
+// be printed becomes its escape, such as \u200b, so that two texts that differ look different.
+// A text of more than limit characters is cut there, and ends with an ellipsis.
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	count := 0

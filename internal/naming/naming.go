@@ -54,7 +54,7 @@ func appendCamelParts(parts []string, segment string) []string {
 	return append(parts, string(runes[start:]))
 }
 
-// hasUpperAfterFirst spares the many names without capitals the conversion to runes.
+// hasUpperAfterFirst spares names without capitals the conversion to runes.
 func hasUpperAfterFirst(s string) bool {
 	for i, r := range s {
 		if i > 0 && unicode.IsUpper(r) {
@@ -125,7 +125,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// CutWords is Cut, but drops a last word that the limit would split.
+// CutWords is Cut, but drops the last word if the limit would split it.
 func CutWords(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -186,8 +186,8 @@ func unsafeRune(r rune) bool {
 }
 
 // Edits returns how many insertions, deletions, substitutions and swaps of neighbours
-// (optimal string alignment) turn a into b. It returns most+1 for more than most.
-// https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+// (optimal string alignment) turn a into b. It returns most+1 if there are more than
+// most. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
 func Edits[E byte | rune](a, b []E, most int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -243,7 +243,7 @@ func Bare(name, namespace string) string {
 	return strings.TrimPrefix(name, Prefix(name, namespace))
 }
 
-// Prefix returns the part of a name that says its namespace, or "" if there is none.
+// Prefix returns the part of a name that is its namespace's, or "" if there is none.
 func Prefix(name, namespace string) string {
 	if namespace == "" {
 		return ""

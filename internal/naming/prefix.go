@@ -9,13 +9,13 @@ import (
 // Names with the prefix of a namespace, as long as providers take them.
 
 const (
-	maxPrefixed = 64 // letters of a tool's name, that every provider takes
+	maxPrefixed = 64 // letters of a tool's name that every provider accepts
 	hashLetters = 8
 )
 
-// PrefixOf writes a namespace so that it can stand in front of the names of its tools, with "_" for
-// what providers refuse. It has no "__" and no "_" at an end. So the first "__" of a prefixed name
-// ends its prefix, and names of two namespaces differ.
+// PrefixOf writes a namespace so that it can stand before the names of its tools, with "_" for
+// characters that providers refuse. The prefix has no "__", and no "_" at either end. So the first
+// "__" of a prefixed name ends its prefix, and names of two namespaces differ.
 func PrefixOf(namespace string) string {
 	letters := strings.Map(func(r rune) rune {
 		switch {

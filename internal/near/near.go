@@ -1,5 +1,6 @@
-// Package near finds what a misspelled word or name was meant for: near.go the names like a name,
-// terms.go the terms of an index for a word that no tool has, words.go the likeness of two words.
+// Package near finds what a misspelled word or name was meant to be. near.go finds names like a
+// name, terms.go finds terms of an index for a word that no tool has, and words.go measures how
+// alike two words are.
 package near
 
 import (
@@ -68,7 +69,7 @@ func (x *Index) Near(text string, limit int, allowed docset.Set) []string {
 			shared[i]++
 		}
 	}
-	// Of names that share equally many trigrams, the shorter name has less besides them.
+	// Of names that share equally many trigrams, the shorter name has fewer others.
 	candidates := top.New(maxCandidates, len(x.names), nil)
 	for i, n := range shared {
 		if n > 0 && (allowed == nil || allowed.Has(i)) {

@@ -12,25 +12,24 @@ import (
 )
 
 // Unknown words are words of a query that no tool has. An unknown word is replaced by the
-// terms of the index that it may have been meant for:
+// terms of the index that it may have been meant to be:
 //
 //	two terms written as one    webpage -> web page
 //	the beginning of a term     kube -> kubernet, for three letters at least
 //	a term misspelled           invioce -> invoic: one slip, two in a word of eight
 //
 // A slip is a letter added, missing or replaced, or two neighbours swapped. Words with a
-// digit, words of the lexicon and values are not replaced. In long queries, a
-// word is no beginning of a term: there, unknown words are mostly names.
+// digit, words of the lexicon and values are not replaced. In long queries, a word is not
+// taken for the beginning of a term, since unknown words there are mostly names.
 //
 // Slips in long queries change the means of the eight public sets by +0.0 of recall at 5 and
 // +0.0 of MRR. If every fifth word of the questions is misspelled, they add 1.1 and 1.0. Of
 // the golden file's 20 misspelled queries, 18 have their tool first with replacement and 12
-// without. Dropped: one slip at most in long queries (-0.0, misspelled -0.2), four times as
-// many words of a query (-0.0, misspelled +0.1).
+// without. Tried and dropped: one slip at most in long queries (-0.0, misspelled -0.2), four
+// times as many words of a query (-0.0, misspelled +0.1).
 //
-// The search goes through the terms of about the word's length, but first compares only
-// their sets of letters: a slip changes at most two letters of a set, and few terms come that
-// near.
+// The search goes through the terms of about the word's length, but first compares only their
+// sets of letters: a slip changes at most two letters of a set, and few terms are that near.
 
 // MinPart is the least number of characters of a word that may be cut short.
 const MinPart = 3
@@ -42,13 +41,13 @@ const (
 	twoSlipsLength = 8
 )
 
-// Terms are the terms that can replace a word. They never change and are safe for concurrent use.
+// Terms holds the terms that can replace a word. It never changes and is safe for concurrent use.
 type Terms struct {
 	terms   []string // number -> term
 	bounds  []int32  // of the terms' postings
 	ids     []int32  // the shorter terms first
 	letters []uint64 // naming.LetterSet of each
-	starts  []int    // by length: the first term that long, or longer
+	starts  []int    // by length: the first term of at least that length
 }
 
 // ofLength returns the terms that have at least from and at most to bytes, as a part of ids.
@@ -78,7 +77,7 @@ func NewTerms(terms []string, bounds []int32) *Terms {
 	return near
 }
 
-// Term is a term, and how far the word is from it.
+// Term is a term, and its distance from the word.
 type Term struct {
 	ID    int32
 	slips int
@@ -87,8 +86,8 @@ type Term struct {
 // frequency returns how many tools have a term.
 func (n *Terms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds[id] }
 
-// Of returns the terms that a word was most likely meant for, the likeliest first. mayBeCut
-// means that the word may be the beginning of a term.
+// Of returns the terms that a word was most likely meant to be, the likeliest first.
+// mayBeCut means that the word may be the beginning of a term.
 func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
 	if len(word) < MinPart || !analysis.IsOfLetters(word) {
 		return nil
@@ -118,11 +117,11 @@ func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
 			found = append(found, Term{n.ids[i], edits})
 		}
 	}
-	// Of equally near terms, the more frequent one is likelier.
+	// Of equally near terms, the more frequent term is likelier.
 	slices.SortFunc(found, func(a, b Term) int {
 		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.ID), n.frequency(a.ID)), strings.Compare(n.terms[a.ID], n.terms[b.ID]))
 	})
-	for i := range found { // only the nearest
+	for i := range found { // keep only the nearest
 		if i == maxNearTerms || found[i].slips > found[0].slips {
 			return slices.Clone(found[:i])
 		}
@@ -130,8 +129,8 @@ func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
 	return found
 }
 
-// Split returns the two of the terms that a word consists of. A stem may lose its final e at the
-// end of a longer word.
+// Split returns the two terms that make up a word. A stem may lose its final e at the end of a
+// longer word.
 func Split(ids map[string]int32, word string) (first, second int32, ok bool) {
 	for i := minSplitLength; i+minSplitLength <= len(word); i++ {
 		first, known := ids[word[:i]]

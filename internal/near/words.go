@@ -33,7 +33,7 @@ const (
 type Word struct {
 	Text    string // lower-cased
 	Folded  string // by naming.Fold
-	runes   []rune // nil means like nothing
+	runes   []rune // nil means that the word is like nothing
 	letters uint64 // naming.LetterSet of Folded
 }
 

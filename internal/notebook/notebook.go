@@ -1,6 +1,6 @@
-// Package notebook keeps what a run of an agent did and saw since its last model call. Another
-// middleware may remove the result of a search from the history before it is read there, and the tool
-// calls of one message may run at the same time.
+// Package notebook keeps what a run of an agent did and saw since its last model call. It is needed
+// since another middleware may remove the result of a search from the history before it is read
+// there, and since the tool calls of one message may run at the same time.
 package notebook
 
 import (
@@ -18,25 +18,25 @@ import (
 type Book struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
-	calls    []string            // ids of the calls of meta-tools since then, in the model's order
+	calls    []string            // ids of the calls of meta-tools since the last model call, in the model's order
 	effects  map[string][]Effect // call id -> effects of the call
 	made     map[string]bool     // ids of all calls of meta-tools in this run
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
-	shared   map[string]bool     // the names the session had then, as far as this run knows
-	ordinary []string            // native protocols: the names in the ordinary tool list
+	shared   map[string]bool     // the names the session had at that call, as far as this run knows
+	ordinary []string            // under a native protocol: the names in the ordinary tool list
 	list     []listed            // the tool list of the last model call; nil means no call yet
 }
 
-// An Effect is the names of the tools that a call of a meta-tool loads and unloads.
+// An Effect has the names of the tools that a call of a meta-tool loads and unloads.
 type Effect struct{ Loads, Unloads []string }
 
-// listed tells a definition in a tool list from others.
+// listed identifies a definition in a tool list.
 type listed struct {
 	name, desc string
 	parameters *schema.ParamsOneOf
 }
 
-// Expect notes the ids of the calls of meta-tools that a message of the model makes.
+// Expect records the ids of the calls of meta-tools in a message of the model.
 func (b *Book) Expect(ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,14 +49,14 @@ func (b *Book) Expect(ids []string) {
 	}
 }
 
-// HasCall reports whether this run made a call of a meta-tool with that id.
+// HasCall reports whether this run made a call of a meta-tool with an id.
 func (b *Book) HasCall(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.made[id]
 }
 
-// Note notes the effect of the call of that id.
+// Note records the effect of the call with an id.
 func (b *Book) Note(id string, e Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *Book) Take() (effects []Effect) {
 		effects = append(effects, b.effects[id]...)
 		delete(b.effects, id)
 	}
-	// A resumed run carries out calls that an earlier one made.
+	// A resumed run carries out calls that an earlier run made.
 	for _, id := range slices.Sorted(maps.Keys(b.effects)) {
 		effects = append(effects, b.effects[id]...)
 	}
@@ -82,7 +82,8 @@ func (b *Book) Take() (effects []Effect) {
 	return effects
 }
 
-// Deadline returns when the searches since the last Take have taken the timeout together.
+// Deadline returns the common deadline of the searches since the last Take: the timeout
+// counts from the first of them.
 func (b *Book) Deadline(timeout time.Duration) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +93,8 @@ func (b *Book) Deadline(timeout time.Duration) time.Time {
 	return b.deadline
 }
 
-// SetLoaded notes the tools loaded at a model call, and returns those noted at the call before; nil
-// at the first.
+// SetLoaded records the tools loaded at a model call. It returns the tools of the previous call, or
+// nil at the first call.
 func (b *Book) SetLoaded(loaded docset.Set) (before docset.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,16 +103,16 @@ func (b *Book) SetLoaded(loaded docset.Set) (before docset.Set) {
 }
 
 // WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a
-// call: a resumed run may begin with the tools. So a call does not depend on what the other calls of
-// its round have loaded.
+// call: a resumed run may begin with tool calls. So a call does not depend on what the other calls
+// of its round have loaded.
 func (b *Book) WasLoaded(doc int) (loaded, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
 }
 
-// Share notes what the session has, and returns the names that it has lost since the last model
-// call: another agent has unloaded them.
+// Share records the session's names, and returns the names that it has lost since the last
+// model call: another agent has unloaded them.
 func (b *Book) Share(names []string) (unloaded []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,8 +136,9 @@ func (b *Book) Shared() []string {
 	return slices.Collect(maps.Keys(b.shared))
 }
 
-// ShareChanges notes the names to add to the session and to remove from it. It returns the additions
-// that the session does not have: a name that another agent unloads meanwhile is not put back.
+// ShareChanges records the names to add to the session and to remove from it. It returns the
+// additions that the session does not have: a name that another agent unloads meanwhile is not put
+// back.
 func (b *Book) ShareChanges(added, gone []string) (fresh []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,8 +157,8 @@ func (b *Book) ShareChanges(added, gone []string) (fresh []string) {
 	return fresh
 }
 
-// NoteList notes the tool list of a model call, and reports whether it differs from that of the call
-// before, or has none before it.
+// NoteList records the tool list of a model call. It reports whether the list differs from the
+// previous call's list, and whether it is the first list.
 func (b *Book) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 	now := make([]listed, 0, len(tools))
 	for _, t := range tools {
@@ -171,7 +173,7 @@ func (b *Book) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 	return before != nil && !slices.Equal(before, now), before == nil
 }
 
-// SetOrdinary notes the names in the ordinary tool list of a model call under a native protocol.
+// SetOrdinary records the names in the ordinary tool list of a model call under a native protocol.
 func (b *Book) SetOrdinary(names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

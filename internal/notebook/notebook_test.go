@@ -11,8 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
 
-// Effects come in the order of the model's calls, whichever was done first. Those of calls that an
-// earlier run made come last.
+// Effects come in the order of the model's calls, whichever call ended first. Effects of an
+// earlier run's calls come last.
 func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
 	var b notebook.Book
 	b.Expect([]string{"2", "1"})
@@ -26,7 +26,7 @@ func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
 	assert.False(t, b.HasCall("0"), "a call of an earlier run")
 }
 
-// The searches of one message have a deadline together, and those of the next message another.
+// The searches of one message share a deadline, and the searches of the next message share another.
 func TestSearchesShareADeadline(t *testing.T) {
 	var b notebook.Book
 	deadline := b.Deadline(time.Minute)
@@ -50,8 +50,8 @@ func TestLoadedTools(t *testing.T) {
 	assert.False(t, loaded)
 }
 
-// A name that the session has lost was unloaded by another agent. What the run changes itself is not
-// lost, and what the session has already is not added again.
+// A name that the session has lost was unloaded by another agent. The run's own changes do not count
+// as lost, and names that the session already has are not added again.
 func TestNamesSharedWithASession(t *testing.T) {
 	var b notebook.Book
 	assert.Empty(t, b.Share([]string{"a", "b"}))

@@ -1,10 +1,10 @@
-// Package partcache keeps what was built for parts of a set of documents, such as searchers for the
-// requests that may see only a part of a catalog:
+// Package partcache keeps values that were built for parts of a set of documents, such as searchers
+// for requests that may see only a part of a catalog:
 //
-//	part -- the parts in memory, else build --> what is built for the part
+//	part -- the parts in memory, or build --> the value for the part
 //
-// Requests for the same part share what is built, and wait for whoever builds it. No lock is held
-// while it is built.
+// Requests for the same part share the value, and wait for whoever builds it. No lock is held
+// meanwhile.
 package partcache
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// maxParts is the number of parts that are kept. Beyond it, the part that was not asked for the
-// longest time is built again when it is asked for.
+// maxParts is the number of parts that are kept. Beyond that number, the least recently used
+// part is dropped, and built again when it is asked for.
 const maxParts = 8
 
 // A Cache keeps values that were built from sources, for parts of them. A source is a pointer; a value
@@ -27,13 +27,13 @@ type Cache[Source, Value any] struct {
 	parts []*part[Source, Value] // least recently used first
 }
 
-// part is a part, and what was built for it.
+// part is a part and the values that were built for it.
 type part[Source, Value any] struct {
 	docs   docset.Set
 	values []*entry[Source, Value] // one for each source
 }
 
-// entry is a value that is being built, or was.
+// entry is a value that was built or is being built.
 type entry[Source, Value any] struct {
 	from Source
 	docs docset.Set
@@ -42,11 +42,11 @@ type entry[Source, Value any] struct {
 	// Set when done.
 	value     Value
 	err       error
-	cancelled bool // the error may be that of the builder's context
+	cancelled bool // the error may come from the builder's context
 }
 
-// Of returns what build makes of a source for a part. An error is not kept: the next call builds
-// again. build must not panic.
+// Of returns the value that build makes from a source for a part. An error is not kept: the next
+// call builds again. build must not panic.
 func (c *Cache[Source, Value]) Of(ctx context.Context, from Source, docs docset.Set, build func(ctx context.Context, from Source, docs []int) (Value, error)) (value Value, err error) {
 	for {
 		x, isMine := c.get(from, docs)

@@ -43,7 +43,7 @@ func TestValuesAreKept(t *testing.T) {
 	assert.Equal(t, 9, built, "eight parts are kept")
 	of(&one, part(20))
 	of(&one, part(10))
-	assert.Equal(t, 11, built, "the part that was not asked for the longest time is built again")
+	assert.Equal(t, 11, built, "the least recently used part is built again")
 }
 
 func TestErrorsAreNotKept(t *testing.T) {
@@ -55,7 +55,7 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// A value is not taken for that of an equal source which is no pointer.
+// A value is not kept for a source that is not a pointer, even if a later source is equal.
 func TestOtherSourcesAreNotKept(t *testing.T) {
 	var cache partcache.Cache[any, int]
 	built := 0

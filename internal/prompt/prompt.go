@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// A Source is the texts of one language for one search tool.
+// A Source has the texts of one language for one search tool.
 type Source struct {
-	Markdown string            // a text under each heading; what comes before the first is for authors
+	Markdown string            // a text under each heading; the part before the first heading is for authors
 	Protocol string            // its own texts come before the common texts
 	IsListed bool              // the model is shown the names of the hidden tools
 	Own      map[string]string // texts that replace others, by heading
 	Values   []string          // pairs of a placeholder and its value
 }
 
-// Texts are texts that are ready to be used. They are immutable.
+// Texts holds texts that are ready to be used. It is immutable.
 type Texts struct {
 	texts    map[string]string
 	protocol string
@@ -47,8 +47,8 @@ func (s Source) Read() (*Texts, error) {
 	return t, nil
 }
 
-// Text returns the text of a key. The protocol's own text comes before the common text, and
-// where the model sees no list of names, a variant for that comes first. Values are as in Source.
+// Text returns the text of a key. The protocol's own text comes before the common text, and if
+// the model sees no list of names, a variant for that case comes first. Values are as in Source.
 func (t *Texts) Text(key string, values ...string) string {
 	text := t.texts[key]
 	for _, prefix := range [...]string{t.protocol + " ", ""} {

@@ -1,4 +1,4 @@
-// Package recent remembers: the values that were used last, and texts that were told.
+// Package recent remembers recently used values, and texts that were seen before.
 package recent
 
 import (
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A Cache keeps the most recently used values, up to Size. It is safe for concurrent use. A walk
-// along all of them is cheap: they are few, and a search costs far more.
+// A Cache keeps the most recently used values, up to Size. It is safe for concurrent use. It
+// walks along all entries, which is cheap: they are few, and a search costs far more.
 type Cache[T any] struct {
 	Size int // 0 or less means that no value is kept
 
@@ -33,7 +33,7 @@ func (c *Cache[T]) Get(key string) (value T, ok bool) {
 	return found.value, true
 }
 
-// Put keeps a value under a key, in place of the value before.
+// Put keeps a value under a key. It replaces any earlier value.
 func (c *Cache[T]) Put(key string, value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

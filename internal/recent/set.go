@@ -11,7 +11,7 @@ type Set struct {
 	has map[string]bool
 }
 
-// IsNew remembers a text, and reports whether the set did not have it.
+// IsNew remembers a text, and reports whether the set did not have it before.
 func (s *Set) IsNew(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,17 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Max is the most instructions a compiled pattern may have. A pattern of a dozen words
-// has about 100. A pattern of 256 bytes without numbers in braces and classes of Unicode has
-// under 600.
+// Max is the most instructions a compiled pattern may have. A pattern of a dozen words has about
+// 100. A pattern of 256 bytes without numbers in braces or Unicode classes has under 600.
 const Max = 1000
 
-// The cost of parsing is in units of some 20 to 50 ns, measured.
+// The cost of parsing is in units of 20 to 50 ns, as measured.
 const (
-	maxParsing = 1 << 18 // of one pattern that ignores case, about 10 ms
+	maxParsing = 1 << 18 // for one pattern that ignores case; about 10 ms
 
 	byteParsing  = 16      // the cost of a byte
-	classParsing = 4000    // the cost of \p{Lu} and the like, with the other case of each letter
+	classParsing = 4000    // the cost of \p{Lu} and the like, including the other case of each letter
 	lastFold     = 0x1e943 // the last rune that has another case, in Unicode 15
 )
 
@@ -56,10 +55,10 @@ func Parse(text string) (*syntax.Regexp, error) {
 	return syntax.Parse(text, syntax.Perl|syntax.FoldCase)
 }
 
-// Size estimates the number of instructions that a parsed pattern compiles to. A{2,5}
-// compiles to five copies of A, three of them behind a branch. syntax.Parse bounds the
-// product of nested repetitions by 1,000. A class counts once more for every 16 ranges, for the
-// memory that they take.
+// Size estimates the number of instructions that a parsed pattern compiles to. A{2,5} compiles
+// to five copies of A, three of them after a branch. syntax.Parse bounds the product of nested
+// repetitions by 1,000. A class counts once more for every 16 ranges, for the memory that they
+// take.
 func Size(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {

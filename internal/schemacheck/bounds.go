@@ -15,17 +15,18 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
-// The bounds on schemas and arguments before anything is compiled or validated. Schemas come
-// from remote servers and arguments from a model. The compiler cannot be stopped, nor the
-// validator within one value. Arguments that are nested too deep, or have too long a number, are refused. Other arguments beyond a bound, or for a schema beyond a bound, reach the tool
-// unchecked. So no check takes more than about 100 ms or 64 MB.
+// The bounds on schemas and arguments before anything is compiled or validated. Schemas come from
+// remote servers and arguments from a model. The compiler cannot be stopped, nor can the validator
+// within one value. Arguments that are nested too deep, or have too long a number, are refused. Other
+// arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
+// more than about 100 ms or 64 MB.
 
 const (
 	maxDepth        = 256 // of nested arguments
 	maxNumberDigits = 400 // written out, including the exponent's zeros; a float64 has 309 at most
 
 	// Bounds on arguments. Marks are commas, braces and brackets. Each value has one mark. An
-	// object of one name takes 300 bytes in memory and 8 in the text.
+	// object with one name takes 300 bytes in memory and 8 in the text.
 	maxArgumentBytes = 1 << 20
 	maxArgumentMarks = 1 << 15
 
@@ -97,9 +98,8 @@ func digits(n json.Number) int {
 }
 
 // Bound reports why a tool's arguments will not be checked against its schema: the schema is
-// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema. Only
-// what is wrong in a schema without being beyond a bound is left to the compiler, and Problem
-// tells it.
+// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema.
+// Faults of a schema within the bounds are left to the compiler, and Problem reports them.
 func Bound(info *schema.ToolInfo) error {
 	_, err := foreign.Guard(func() (any, error) {
 		_, _, err := bounded(info)
@@ -126,8 +126,8 @@ func bounded(info *schema.ToolInfo) (definition any, d document, err error) {
 	return definition, d, err
 }
 
-// costs fails if a check of a value costs too much because of references, or of properties that
-// several schemas demand something of.
+// costs fails if a check of a value costs too much because of references, or because several
+// schemas apply to the same properties.
 func (d *document) costs(definition any) error {
 	s, err := sketchOf(definition, d)
 	if err == nil {
@@ -140,16 +140,16 @@ func (d *document) costs(definition any) error {
 type document struct {
 	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
 
-	combined, unnamed int // keywords by which schemas share a value, and by which they share properties
+	combined, unnamed int // keywords that make schemas share a value, and that make them share properties
 	unread            int // patterns that cannot be parsed
 
 	parsing int            // the cost of parsing the patterns
 	sizes   map[string]int // instructions of each pattern that can be parsed
 }
 
-// multiplies reports whether the schema may cost too much though its document is within the bounds,
-// or has a pattern that cannot be parsed. A schema is cheap if each part of it, with references
-// written out, applies to values of one place alone.
+// multiplies reports whether the schema may cost too much although its document is within the
+// bounds, or has a pattern that cannot be parsed. A schema is cheap if each part of it, with
+// references written out, applies to values in only one place.
 func (d *document) multiplies(definition any) bool {
 	if d.unread > 0 || d.unnamed > 0 && d.combined > 0 || d.references > 0 && d.addresses > 0 {
 		return true
@@ -177,8 +177,8 @@ var (
 	definitionPrefixes = [...]string{"#/$defs/", "#/definitions/"}
 )
 
-// size is the number of values, or more than maxStates if a reference leads in a circle or to
-// anything but a definition.
+// size returns the number of values, or more than maxStates if a reference leads in a circle
+// or to anything but a definition.
 func (u *unfolding) size(value any) int {
 	size := 1
 	switch v := value.(type) {
@@ -206,7 +206,7 @@ func (u *unfolding) size(value any) int {
 	return size
 }
 
-// referred is the size of what a keyword refers to.
+// referred returns the size of the target of a keyword.
 func (u *unfolding) referred(keyword, reference string) int {
 	for i, prefix := range definitionPrefixes {
 		name, found := strings.CutPrefix(reference, prefix)
@@ -281,7 +281,7 @@ func (d *document) count(name string, value any) {
 			d.odd++
 		}
 	case "$id", "id", "$anchor", "$dynamicAnchor":
-		if text != "" { // a parameter may have that name too
+		if text != "" { // a parameter may also have this name
 			d.addresses++
 		}
 	case "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies":
@@ -304,8 +304,8 @@ func (d *document) count(name string, value any) {
 	}
 }
 
-// pattern counts a pattern. It parses each text once, and none when the patterns are beyond a
-// bound. A sketch fails on a pattern that cannot be parsed.
+// pattern counts a pattern. It parses each text once, and nothing once the patterns are
+// beyond a bound. A sketch fails on a pattern that cannot be parsed.
 func (d *document) pattern(text string) {
 	d.patterns++
 	if d.patterns > maxPatterns || d.patternSize > maxPatternSize {

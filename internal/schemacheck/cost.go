@@ -12,11 +12,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The cost of checking arguments against a schema. A state is the schemas that apply to one
-// value, with how often each applies once references are followed. The name of a property,
-// or an item, leads from the state of a value to the state of the value inside. The states
-// of a schema are computed once, when it is compiled, and none may cost more than maxCost
-// for one value. The cost of arguments is the cost of their values in their states.
+// The cost of checking arguments against a schema. A state says which schemas apply to one value,
+// and how often each applies once references are followed. The name of a property, or an item,
+// leads from the state of a value to the state of the value inside. The states of a schema are
+// computed once, when it is compiled, and no state may cost more than maxCost for one value. The
+// cost of arguments is the cost of their values in their states.
 //
 // A step is about 0.5 µs and 600 bytes.
 
@@ -24,15 +24,15 @@ const (
 	maxCost     = 50_000 // steps of one check
 	maxStates   = 4096
 	maxWork     = 1 << 15 // of computing the states of a schema; a unit is under 1 µs
-	shortList   = 20      // the validator compares each item with each other in a list of up to this length
+	shortList   = 20      // in a list of up to this length, the validator compares every two items
 	regexpUnit  = 32      // instructions of a pattern times bytes of a text, in a step
-	numberSize  = 8       // a number is compared as a fraction, which takes longer than any other value
+	numberSize  = 8       // a number is compared as a fraction, which takes longer than for any other value
 	stringUnit  = 128     // bytes of a string that are compared as fast as a value
 	formatUnit  = 32      // bytes of a string that are checked against a format in a step
 	copyUnit    = 256     // bytes of a string that are copied in a step
 	lookups     = 4       // values of an object that are looked up in a step
 	namesInStep = 4
-	nameCost    = 3  // of each name that is checked by itself; the validator begins anew for it
+	nameCost    = 3  // of each name that is checked by itself; the validator starts anew for it
 	formatCost  = 3  // of each string that is checked against a format
 	depthUnit   = 16 // of a value; each problem records its whole path
 )
@@ -45,12 +45,12 @@ type state struct {
 	nameMatch int64 // instructions of the patterns that each name is matched against
 	formats   int64 // how many of the schemas demand a format
 	unique    int64 // how many of the schemas demand unique items
-	named     int64 // how many of the schemas demand something of the names
-	sorted    int64 // how many of the schemas demand something of the properties not named, whose names are sorted
-	uneval    bool  // the validator records every item for each schema, as it does every property
+	named     int64 // how many of the schemas constrain the names
+	sorted    int64 // how many of the schemas constrain the unnamed properties, whose names are sorted
+	uneval    bool  // the validator records every item and property for each schema
 
 	properties map[string]*state
-	other      *state // of properties not named
+	other      *state // of unnamed properties
 	items      *state
 	names      *state // of the names themselves
 }
@@ -122,8 +122,7 @@ func (m *machine) order(s *jsonschema.Schema) (height int, err error) {
 	return height, nil
 }
 
-// all returns the schemas in c and all schemas that apply through them. It adds the latter
-// to c.
+// all returns the schemas in c and all schemas that apply through them, which it adds to c.
 func (m *machine) all(c counts) ([]*jsonschema.Schema, error) {
 	for s := range c {
 		if _, err := m.order(s); err != nil {
@@ -384,7 +383,7 @@ type sizedPattern struct {
 
 // patterns compiles the patterns of one schema, each text once: the compiler asks twice.
 type patterns struct {
-	sizes map[string]int // of the document
+	sizes map[string]int // from the document
 	made  map[string]*sizedPattern
 }
 
@@ -392,8 +391,8 @@ func newPatterns(d *document) *patterns {
 	return &patterns{sizes: d.sizes, made: make(map[string]*sizedPattern, len(d.sizes))}
 }
 
-// compile is the jsonschema.RegexpEngine. It fails on patterns that Go has no syntax for,
-// such as look-ahead. A schema with such a pattern cannot be compiled.
+// compile is the jsonschema.RegexpEngine. It fails on patterns that Go's syntax does not
+// have, such as look-ahead. A schema with such a pattern cannot be compiled.
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if pattern, known := p.made[text]; known {
 		return pattern, nil

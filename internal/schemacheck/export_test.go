@@ -6,8 +6,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds tells for a schema in JSON why it is beyond the bounds, by its sketch and by the compiled
-// schema. wrong says that it cannot be compiled.
+// Bounds returns why a schema in JSON is beyond the bounds, according to its sketch and to the
+// compiled schema. wrong says that it cannot be compiled.
 func Bounds(text string) (sketched, compiled error, wrong bool) {
 	definition, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What providers refuse in the definition of a tool. A provider that refuses a single definition
+// What providers refuse in the definition of a tool. A provider that refuses one definition
 // refuses the whole request.
 
 // MaxNameBytes is the longest name of a tool that any provider takes.
@@ -31,8 +31,8 @@ const MaxNameBytes = 128
 // models' whole context.
 const MaxSchemaBytes = 512 << 10
 
-// validName is what every provider takes for a name of a tool, and validParameter what every provider
-// takes for a name of a parameter at the top of a schema: Anthropic refuses any other.
+// validName matches the tool names that every provider takes. validParameter matches the names that
+// every provider takes for parameters at the top of a schema: Anthropic refuses any other name.
 var (
 	validName      = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
@@ -44,7 +44,7 @@ var types = []string{"array", "boolean", "integer", "null", "number", "object", 
 // IsValidName reports whether every provider takes the name of a tool.
 func IsValidName(name string) bool { return validName.MatchString(name) }
 
-// ValidName returns the part of a name that every provider takes.
+// ValidName turns a name into a name that every provider takes.
 func ValidName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && IsValidName(string(r)) {
@@ -84,8 +84,8 @@ func Refusal(info *schema.ToolInfo) error {
 	}
 }
 
-// OddParameter returns why Anthropic refuses the name of one of a tool's parameters, or nil. Nothing
-// mends that: the tool knows its parameter by no other name. The other providers take it.
+// OddParameter returns why Anthropic refuses the name of one of a tool's parameters, or nil. The
+// name cannot be mended: the tool knows its parameter by no other name. The other providers take it.
 func OddParameter(info *schema.ToolInfo) error {
 	definition, err := foreign.Guard(info.ToJSONSchema)
 	if err != nil || definition == nil || definition.Properties == nil {
@@ -99,13 +99,13 @@ func OddParameter(info *schema.ToolInfo) error {
 	return nil
 }
 
-// Mended returns a definition that providers do not refuse for its schema, and what was wrong
-// with the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be
-// mended. An array without items gets items of any kind, and a type that JSON Schema does not have is
-// left out, so that any value may stand there. A schema of anything but an object becomes the schema
-// of an object, since the arguments of a call always are an object. A choice at the top of a schema
-// becomes the properties of all its branches, and what only some of them require is not required:
-// Anthropic and OpenAI take no choice there.
+// Mended returns a definition that providers do not refuse for its schema, and what was wrong with
+// the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be mended. An
+// array without items gets items of any kind, and a type that JSON Schema does not have is left out,
+// so that any value is allowed. A schema of anything but an object becomes the schema of an object,
+// since the arguments of a call are always an object. A choice at the top of a schema becomes the
+// properties of all its branches, since Anthropic and OpenAI take no choice there. A property that
+// only some branches require is not required.
 func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
 	definition, refusal := mended(info)
 	switch {
@@ -151,7 +151,7 @@ func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error
 }
 
 // withoutChoice returns the schema of an object without anyOf, oneOf, allOf and not. It has the
-// properties of all branches, of which the first of a name counts, and requires what the schema and
+// properties of all branches, where the first of a name counts, and requires what the schema and
 // the branches of allOf require.
 func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	copied := *s
@@ -167,7 +167,7 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 				branch = s.Definitions[name]
 			}
 		}
-		if branch == nil || read[branch] { // many may refer to the same
+		if branch == nil || read[branch] { // many references may have the same target
 			continue
 		}
 		read[branch] = true
@@ -191,7 +191,7 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // mendedParts returns a schema in which every array has items and every type is one of JSON Schema,
-// and what was wrong; nil means that s is as it was. It copies the schemas that it changes.
+// and what was wrong; nil means that s is unchanged. It copies the schemas that it changes.
 func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error) {
 	if s == nil {
 		return nil, nil
@@ -205,10 +205,10 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 		delete(copied.Extras, "type")
 	}
 	if refusal != nil && reflect.DeepEqual(copied, jsonschema.Schema{}) {
-		copied.Description = anyValue // a schema without a word is written as true, which not all providers take
+		copied.Description = anyValue // an empty schema is written as true, which some providers refuse
 	}
 	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil {
-		// OpenAI asks for items beside prefixItems too.
+		// OpenAI requires items even beside prefixItems.
 		copied.Items, refusal = &jsonschema.Schema{Description: anyValue}, cmp.Or(refusal, errNoItems)
 	}
 	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.PropertyNames, &copied.ContentSchema, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
@@ -269,13 +269,13 @@ func mendedNamed(named map[string]*jsonschema.Schema) (_ map[string]*jsonschema.
 	return mended, refusal
 }
 
-// A Print is equal for equal definitions of tools. It holds within a program alone.
+// A Print is equal for equal definitions of tools. It is valid only within one run of the program.
 type Print uint64
 
 var printSeed = maphash.MakeSeed()
 
-// PrintOf returns the print of a definition. It leaves out a schema that is wrong or cannot be
-// written in a reasonable time.
+// PrintOf returns the print of a definition. It leaves out a schema that is invalid or cannot
+// be written in a reasonable time.
 func PrintOf(info *schema.ToolInfo) Print {
 	var w printer
 	w.hash.SetSeed(printSeed)
@@ -391,8 +391,8 @@ func (w *printer) schema(s *jsonschema.Schema) {
 	w.hash.WriteByte('}')
 }
 
-// boolean is the field of a schema that is true or false. It is not exported, and to write the schema
-// out instead took most of the time.
+// boolean is the unexported field that says whether a schema is true or false. Writing the schema out
+// instead took most of the time.
 var boolean, hasBoolean = reflect.TypeFor[jsonschema.Schema]().FieldByName("boolean")
 
 func (w *printer) list(list []string) {
@@ -431,7 +431,7 @@ func (w *printer) value(value any) {
 	}
 }
 
-// each hashes the entries of a map in whatever order they come.
+// each hashes the entries of a map independently of their order.
 func each[V any](w *printer, entries map[string]V, hash func(*printer, V)) {
 	var sum uint64
 	for name, value := range entries {

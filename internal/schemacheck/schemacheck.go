@@ -1,5 +1,5 @@
 // Package schemacheck checks the arguments of dispatched calls against the tool's JSON
-// schema, within bounds. The model then reads what is wrong, and does not have to guess it
+// schema, within bounds. So the model reads what is wrong, and does not have to guess it
 // from the tool's failure.
 package schemacheck
 
@@ -45,7 +45,7 @@ const (
 	minKept      = 500
 	schemaBytes  = 4    // for each byte of the text
 	objectBytes  = 1800 // for each object in it
-	patternBytes = 400  // for each instruction of its patterns; with ^ and $ some are kept twice
+	patternBytes = 400  // for each instruction of its patterns; patterns with ^ and $ may be kept twice
 )
 
 // Bounds on the problems reported for one call.
@@ -54,11 +54,11 @@ const (
 	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
 )
 
-// Problem returns the first five problems of a tool's arguments, in the order of a walk: what a
-// schema demands of a value, what it demands of it by $ref and allOf, and the values inside. It looks for no more, and stops when ctx is done. An
-// empty problem means that none was found. Unchecked says why the arguments were not checked
-// against the schema: the schema is wrong, something is beyond the bounds, or ctx is done.
-// problem is empty then.
+// Problem returns the first five problems of a tool's arguments, in the order of a walk: a schema's own
+// demands on a value, its demands through $ref and allOf, and the values inside. It looks for no more
+// than five, and stops when ctx is done. An empty problem means that none was found. Unchecked says why
+// the arguments were not checked against the schema: the schema is wrong, something is beyond the
+// bounds, or ctx is done. problem is then empty.
 func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
 	marks := 0
 	for _, mark := range [...]string{",", "{", "["} {
@@ -148,7 +148,7 @@ type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("schemas of tools refer to nothing outside")
+	return nil, errors.New("schemas of tools cannot refer to anything outside")
 }
 
 // problemsOf writes out problems.
@@ -200,7 +200,7 @@ func propertyName(e *jsonschema.ValidationError) string {
 	return ""
 }
 
-// firstNames returns the first names in their order, more than a problem has room for.
+// firstNames returns the first names in sorted order, more than a problem has room for.
 func firstNames(names []string) (first []string) {
 	const most = maxProblemBytes / len(`'', `)
 	for _, name := range names {

@@ -18,19 +18,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// toolWith is a tool with that JSON schema.
+// toolWith returns a tool with a JSON schema.
 func toolWith(t testing.TB, definition string) *schema.ToolInfo {
 	t.Helper()
 	parameters := new(jsonschema.Schema)
 	require.NoError(t, json.Unmarshal([]byte(definition), parameters), "%.200s", definition)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal([]byte(definition), &all))
-	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // the type has neither
+	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // the Go type has neither
 		if value, ok := all[keyword]; ok {
 			parameters.Extras = map[string]any{keyword: value}
 		}
 	}
-	if strings.Contains(definition, `"unevaluatedItems"`) { // nor this, inside either
+	if strings.Contains(definition, `"unevaluatedItems"`) { // nor has it this, inside either
 		parameters = &jsonschema.Schema{Extras: all}
 	}
 	return &schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}
@@ -75,7 +75,7 @@ const (
 // attack is a schema and arguments that are costly to check.
 type attack struct{ name, schema, arguments, want string }
 
-const unchecked = "unchecked" // what attack.want is then; "" if the arguments fit
+const unchecked = "unchecked" // attack.want if nothing is checked; "" means that the arguments fit
 
 func attacks() []attack {
 	draft7 := `{"$schema":"http://json-schema.org/draft-07/schema#",`
@@ -191,7 +191,7 @@ func attacks() []attack {
 }
 
 // TestAttacks: a check is cheap for any schema from a server and any arguments from a model.
-// It says so if it was not made.
+// A check that was not made is reported.
 func TestAttacks(t *testing.T) {
 	for _, tt := range attacks() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestAttacks(t *testing.T) {
 				if err != nil {
 					assert.LessOrEqual(t, len(err.Error()), 100, "bytes of the reason")
 					if !strings.Contains(err.Error(), "arguments") {
-						assert.Equal(t, err, schemacheck.Bound(info), "what is told when the catalog is built")
+						assert.Equal(t, err, schemacheck.Bound(info), "the error when the catalog is built")
 					}
 				}
 			} else {
@@ -310,7 +310,7 @@ func (s slow) MarshalJSON() ([]byte, error) {
 	return []byte(`"slow"`), nil
 }
 
-// A schema that takes long does not delay calls of other tools.
+// A schema that takes long to compile does not delay calls of other tools.
 func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	release := make(slow)
 	stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}

@@ -13,17 +13,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Sketches of schemas. A sketch is what the compiler makes of a schema, as far as the cost of a
-// check goes by it. It takes microseconds where the compiler takes milliseconds, so a catalog can
-// tell when it is built which schemas multiply by their references. Calls are still checked
-// against the compiled schema, whose cost is worked out again.
+// Sketches of schemas. A sketch is the part of a compiled schema that decides the cost of a
+// check. Making it takes microseconds where the compiler takes milliseconds, so a catalog can
+// report when it is built which schemas multiply by their references. Calls are still checked
+// against the compiled schema, whose cost is computed again.
 
 var (
-	errLost   = errors.New("the schema refers to what it does not have")
+	errLost   = errors.New("the schema refers to a part that it does not have")
 	errSyntax = errors.New("the schema has a pattern that Go has no syntax for")
 )
 
-// The older drafts by a part of their addresses, and the drafts that began and ended keywords.
+// The older drafts by a part of their addresses, and the drafts that introduced and dropped
+// keywords.
 var (
 	drafts = map[string]int{"/draft-04/": 4, "/draft-06/": 6, "/draft-07/": 7, "/2019-09/": 2019}
 	since  = map[string]int{
@@ -42,7 +43,7 @@ type sketch struct {
 	made      map[string]*jsonschema.Schema // by JSON pointer
 	bases     map[string]*url.URL           // the addresses of the parts that have one, by JSON pointer
 	addresses map[string]string             // JSON pointers by address, without or with an anchor
-	err       error                         // the first
+	err       error                         // the first error
 }
 
 // sketchOf returns the sketch of a schema. It fails where the compiler does for a reference or a
@@ -74,7 +75,7 @@ func sketchOf(definition any, d *document) (*jsonschema.Schema, error) {
 	return s, k.err
 }
 
-// collect notes the addresses in a value of the schema.
+// collect records the addresses in a value of the schema.
 func (k *sketch) collect(value any, at string, base *url.URL) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -119,7 +120,7 @@ func hasParts(value any) bool {
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
-// below is the JSON pointer of a value inside another.
+// below returns the JSON pointer of a value inside another.
 func below(at, name string) string { return at + "/" + escaper.Replace(name) }
 
 // refer returns the sketch of what a reference at a place refers to.
@@ -191,7 +192,7 @@ func (k *sketch) schema(value any, at string) *jsonschema.Schema {
 	for name, value := range object {
 		switch first, last := since[name], until[name]; {
 		case k.draft < first || last > 0 && k.draft > last:
-		case refers && k.draft < 2019 && first == 0: // nothing of draft 4 counts beside a $ref
+		case refers && k.draft < 2019 && first == 0: // beside a $ref, no keyword of draft 4 counts
 		case name == "then" && (!isThere || condition == false), name == "else" && (!isThere || condition == true):
 		default:
 			k.keyword(s, name, value, at)
@@ -292,7 +293,7 @@ func (k *sketch) keyword(s *jsonschema.Schema, name string, value any, at string
 	}
 }
 
-// part returns the sketch of a part of a schema. The compiler refuses what is no schema.
+// part returns the sketch of a part of a schema. The compiler refuses a part that is not a schema.
 func (k *sketch) part(value any, at, name string) *jsonschema.Schema {
 	if _, isBool := value.(bool); !isBool && !hasParts(value) {
 		return anything

@@ -14,8 +14,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// What is beyond the bounds is told when a catalog is built: the sketch of a schema is beyond them
-// if and only if the compiled schema is.
+// Schemas beyond the bounds are reported when a catalog is built: the sketch of a schema is beyond
+// them if and only if the compiled schema is.
 func TestSketchAgreesWithTheCompiler(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 13))
 	reference := func() string {
@@ -56,7 +56,7 @@ func TestSketchAgreesWithTheCompiler(t *testing.T) {
 		text := fmt.Sprintf(`{"$schema":%q,"$defs":{%s,"a/b":%s,"c d":{},"e":{"$id":"part1","$defs":{"f":{"$anchor":"inner","type":"string"}},"properties":{"g":{"$ref":"#inner"}}},"h":{"$anchor":"a1"}},"allOf":[true],"properties":{"a":%s,"b":%s}}`,
 			dialect, list(6, func(i int) string { return fmt.Sprintf(`"d%d":%s`, i, definition(0)) }), definition(2), definition(0), definition(0))
 		sketched, compiled, wrong := schemacheck.Bounds(text)
-		if wrong { // a sketch knows of references and patterns alone
+		if wrong { // a sketch sees only wrong references and patterns
 			told["wrong"]++
 			continue
 		}

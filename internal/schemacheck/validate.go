@@ -13,24 +13,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Validation that stops. The validator of the library collects every problem and takes no
-// context. So it is asked about one value and one schema at a time, without the values inside and
-// without the schemas of $ref and allOf. The walk over these stops at the last problem to tell and
-// when the context is done. Where schemas decide about one another (anyOf, oneOf, not, if, contains,
-// patternProperties, what depends on a property, what is left unevaluated), the validator is asked
-// about the whole, which the cost bounds.
+// Validation that stops. The library's validator collects every problem and takes no context. So it
+// is asked about one value and one schema at a time, without the values inside and without the
+// schemas of $ref and allOf. The walk over these stops at the last problem to report, and when the
+// context is done. Where schemas depend on one another (anyOf, oneOf, not, if, contains,
+// patternProperties, dependent and unevaluated keywords), the validator is asked about the whole,
+// which the cost bounds.
 
-// shells has how each schema is validated.
+// shells says how each schema is validated.
 type shells map[*jsonschema.Schema]shell
 
 // shell is a schema in parts. The walk asks the validator about each.
 type shell struct {
-	// own is the schema without same, and without the schemas of its properties and items: any value
-	// may stand there. Nil means that nothing is left.
+	// own is the schema without same, and with any value allowed for its properties and items. Nil
+	// means that nothing is left.
 	own *jsonschema.Schema
 
 	same       []*jsonschema.Schema // $ref and allOf: these apply to the same value
-	additional *jsonschema.Schema   // of the properties not named, nil if own has it
+	additional *jsonschema.Schema   // of the unnamed properties, nil if own has it
 }
 
 var anything = &jsonschema.Schema{Bool: new(bool)}
@@ -38,7 +38,7 @@ var anything = &jsonschema.Schema{Bool: new(bool)}
 func init() { *anything.Bool = true }
 
 func (s shells) add(whole *jsonschema.Schema) {
-	if whole.Ref != nil && whole.DraftVersion < 2019 { // a reference alone counts, in those drafts
+	if whole.Ref != nil && whole.DraftVersion < 2019 { // in those drafts, only the reference counts
 		s[whole] = shell{same: []*jsonschema.Schema{whole.Ref}}
 		return
 	}
@@ -60,7 +60,7 @@ func (s shells) add(whole *jsonschema.Schema) {
 			own.Items = anything
 		}
 	}
-	if whole.UnevaluatedProperties == nil && whole.UnevaluatedItems == nil { // else own must know what same has looked at
+	if whole.UnevaluatedProperties == nil && whole.UnevaluatedItems == nil { // otherwise own must know what same has looked at
 		if whole.Ref != nil {
 			parts.same = append(parts.same, whole.Ref)
 		}
@@ -84,14 +84,14 @@ type validation struct {
 	ctx    context.Context
 	shells shells
 	found  []*jsonschema.ValidationError // at most maxProblems, in the order of the walk
-	path   []string                      // of the value at hand
+	path   []string                      // of the current value
 }
 
 // errEnough ends a validation that has found enough problems.
 var errEnough = errors.New("enough problems")
 
 // value validates a value. It fails if the context is done, if the validator fails, and at
-// the last problem to tell.
+// the last problem to report.
 func (v *validation) value(schema *jsonschema.Schema, value any) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (v *validation) value(schema *jsonschema.Schema, value any) error {
 	return nil
 }
 
-// own asks the validator about a value, and reports whether the validator looks at nothing else of
-// it, since it is wrong as a whole.
+// own asks the validator about a value. It reports whether the value is wrong as a whole, so that
+// the validator looks at nothing inside.
 func (v *validation) own(schema *jsonschema.Schema, value any) (isDone bool, err error) {
 	_, err = foreign.Guard(func() (struct{}, error) { return struct{}{}, schema.Validate(value) })
 	var wrong *jsonschema.ValidationError
@@ -167,14 +167,14 @@ func (v *validation) properties(schema, additional *jsonschema.Schema, object ma
 	return nil
 }
 
-// inside validates a value inside the value at hand.
+// inside validates a value inside the current value.
 func (v *validation) inside(name string, schema *jsonschema.Schema, value any) error {
 	v.path = append(v.path, name)
 	defer func() { v.path = v.path[:len(v.path)-1] }()
 	return v.value(schema, value)
 }
 
-// add adds the first problems of the value at hand, sorted, unless they were found before: a schema
+// add adds the first problems of the current value, sorted, unless they were found before: a schema
 // may apply to a value more than once.
 func (v *validation) add(wrong *jsonschema.ValidationError) {
 	var first []*jsonschema.ValidationError

@@ -17,7 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// counted is a context that counts how often it is asked, and ends at the last time.
+// counted is a context that counts how often it is asked, and ends after a number of times.
 type counted struct {
 	context.Context
 	asked, last int
@@ -30,14 +30,14 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// A check goes over 10,000 wrong values, and ends at the fifth problem or with its context, whatever
-// keyword leads to the values.
+// A check of 10,000 wrong values ends at the fifth problem or with its context, whatever keyword
+// leads to the values.
 func TestValidationStops(t *testing.T) {
 	items := `{"q":[` + list(10_000, func(int) string { return "1" }) + `]}`
 	members := `{"q":{` + list(10_000, func(i int) string { return fmt.Sprintf(`"p%05d":1`, i) }) + `}}`
 	for _, tt := range []struct {
 		name, schema, arguments string
-		asked                   int // schemas of values that the fifth problem takes
+		asked                   int // how often a value is checked against a schema until the fifth problem
 	}{
 		{"items", property(`{"items":{"type":"string"}}`), items, 2 + 5},
 		{"items by reference", `{"type":"object","properties":{"q":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"type":"string"}}}`, items, 2 + 2*5},
@@ -60,7 +60,8 @@ func TestValidationStops(t *testing.T) {
 	}
 }
 
-// The walk over the values finds a problem if and only if the validator finds one in the whole.
+// The walk over the values finds a problem if and only if the validator finds one in the whole
+// value.
 func TestValidationAgreesWithTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var value func(depth int) string

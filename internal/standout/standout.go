@@ -1,6 +1,6 @@
 // Package standout says how far a score stands out among others. Scores of different searchers
-// have different scales; what can be compared is how far a tool stands out. Package search says in
-// hybrid.go why it is measured twice.
+// have different scales, but how far a tool stands out can be compared. hybrid.go in package
+// search says why it is measured twice.
 package standout
 
 import "math"
@@ -12,7 +12,7 @@ type Scale struct {
 	in      spread // of the whole catalog; all tools but those with a score have 0
 }
 
-// Of returns the scale of the scores of the best among n tools. Without scores nothing stands out.
+// Of returns the scale of the best scores among n tools. Without scores nothing stands out.
 func Of(scores []float64, n int) Scale {
 	s := Scale{among: spreadOf(scores, len(scores)), in: spreadOf(scores, n)}
 	for _, score := range scores {
@@ -21,8 +21,8 @@ func Of(scores []float64, n int) Scale {
 	return s
 }
 
-// Deviations returns how far a score is above the mean of the scores and above that of the
-// catalog, in standard deviations. A score above all others counts as the highest of them.
+// Deviations returns how far a score is above the mean of the scores and above the mean of the
+// catalog, in standard deviations. A score above all of these counts as the highest of them.
 func (s *Scale) Deviations(score float64) (among, in float64) {
 	score = min(score, s.highest)
 	return s.among.standard(score), s.in.standard(score)
@@ -41,7 +41,7 @@ func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(
 // spread is a mean and the standard deviation from it.
 type spread struct{ mean, deviation float64 }
 
-// spreadOf is the spread of n scores. The scores that are not given are 0.
+// spreadOf returns the spread of n scores. Scores that are not given are 0.
 func spreadOf(scores []float64, n int) spread {
 	if len(scores) == 0 {
 		return spread{}
@@ -62,8 +62,8 @@ func spreadOf(scores []float64, n int) spread {
 	return s
 }
 
-// standard is how far a score is above the mean, in standard deviations. It is 0 if all
-// scores are equal.
+// standard returns how far a score is above the mean, in standard deviations. It is 0 if
+// all scores are equal.
 func (s spread) standard(score float64) float64 {
 	if s.deviation == 0 {
 		return 0

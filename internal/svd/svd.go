@@ -10,8 +10,8 @@
 //	V = Y W Λ^-½                              right singular vectors
 //	A V                                       left singular vectors times singular values
 //
-// The time is proportional to entries · rank, plus (rows + columns) · rank². Nothing of the size
-// rows · columns is ever held.
+// The time is proportional to entries · rank, plus (rows + columns) · rank². Nothing of size
+// rows · columns is ever in memory.
 //
 // The same matrix gives the same bits on every machine: the random numbers have a fixed seed, every
 // sum has a fixed order, and conversions forbid fused multiplications.
@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	oversampling = 16    // directions beyond the rank; they make the last of the rank exact
+	oversampling = 16    // directions beyond the rank; they make the last vectors within it exact
 	iterations   = 3     // of X = A Aᵀ X
-	dependent    = 1e-8  // the share of a column's square below which what is new in it is rounding
+	dependent    = 1e-8  // the share of a column's square below which its new direction is rounding error
 	noise        = 1e-10 // the same for eigenvalues, as a share of the largest
 )
 
@@ -93,7 +93,7 @@ func project(row []float32, direction []float64) (sum float64) {
 	return sum
 }
 
-// columnsBetweenChecks is how many columns are multiplied between two looks at the context.
+// columnsBetweenChecks is how many columns are multiplied between two checks of the context.
 const columnsBetweenChecks = 256
 
 // timesTransposed sets y = Aᵀ x.
@@ -143,8 +143,8 @@ func newBlock(rows, width int) block { return block{rows, width, make([]float32,
 
 func (b block) row(i int) []float32 { return b.data[i*b.width : (i+1)*b.width] }
 
-// randomize sets every number to one between -1 and 1, by the generator SplitMix64 from a fixed
-// seed. Random signs would not do: small blocks of them are often singular.
+// randomize sets every element to a number between -1 and 1, by the generator SplitMix64 from a
+// fixed seed. Random signs would not do: small blocks of them are often singular.
 func (b block) randomize() {
 	state := uint64(0)
 	for i := range b.data {
@@ -280,7 +280,7 @@ func rotated(p, q, cos, sin float64) (float64, float64) {
 	return float64(cos*p) - float64(sin*q), float64(sin*p) + float64(cos*q)
 }
 
-// isDiagonal reports whether what is beside the diagonal is rounding.
+// isDiagonal reports whether everything off the diagonal is rounding error.
 func isDiagonal(a []float64, n int) bool {
 	beside, on := 0.0, 0.0
 	for i := range n {

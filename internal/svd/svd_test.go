@@ -47,7 +47,7 @@ func waves(n, k int) []float64 {
 	return v
 }
 
-// A matrix that is made of known singular values and vectors is taken apart into them.
+// A matrix that is made of known singular values and vectors is decomposed into them.
 func TestTruncateFindsTheSingularValues(t *testing.T) {
 	const rows, columns, rank = 120, 90, 8
 	singular := func(k int) float64 { return 10 * math.Pow(0.8, float64(k)) }
@@ -68,8 +68,8 @@ func TestTruncateFindsTheSingularValues(t *testing.T) {
 	}
 }
 
-// A sparse random matrix has flat singular values, the hardest case. What is kept is nearly as much
-// as the exact decomposition keeps, which Jacobi's method computes of the whole Gram matrix.
+// A sparse random matrix has flat singular values, the hardest case. Truncate keeps nearly as much
+// as the exact decomposition, which Jacobi's method computes from the whole Gram matrix.
 func TestTruncateKeepsMostOfRandomMatrices(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rows, columns, rank = 150, 200, 10

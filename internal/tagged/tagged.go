@@ -1,4 +1,4 @@
-// Package tagged finds a block between two tags in a text that also has other people's words: a
+// Package tagged finds a block between two tags in a text that also has foreign words: a
 // message, a summary of messages, a system message that others append to.
 package tagged
 
@@ -25,7 +25,7 @@ func (b Block) In(text string) bool {
 }
 
 // Without removes the blocks that a text quotes, with their bullets if they are in a list. The texts
-// on the two sides of a removed block may form a new tag, so it looks again, a few times.
+// on the two sides of a removed block may form a new tag, so Without looks again a few times.
 func (b Block) Without(text string) string {
 	for range 4 {
 		var kept strings.Builder
@@ -46,9 +46,9 @@ func (b Block) Without(text string) string {
 	return text
 }
 
-// Split splits a text that ends in the block, and in what was appended since, into the text without
-// the block and the end from the block on. The end is "" if there is no block. Only a block that Wrap
-// made, at the beginning of a line, counts.
+// Split splits a text that ends in the block, perhaps with later additions, into the text before the
+// block and the rest. The end is "" if there is no block. Only a block that Wrap made, at the
+// beginning of a line, counts.
 func (b Block) Split(text string) (own, end string) {
 	at := strings.LastIndex(text, b.Open+"\n")
 	if at < 0 || at > 0 && text[at-1] != '\n' {

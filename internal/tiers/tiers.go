@@ -8,13 +8,12 @@
 //	 3  its full name contains it                  e_issue ~ create_issue
 //	 2  its description contains it                bug     ~ "Opens a bug report"
 //
-// A tool's score is the sum over the keywords. A keyword typed twice counts twice. Equal
-// scores are ordered by name. A tool with the score 0 does not match. The numbers have no
-// derivation. They say that one whole word of the name counts as much as five mentions in prose.
+// A tool's score is the sum over the keywords. A keyword typed twice counts twice. Equal scores
+// are ordered by name. A tool with the score 0 does not match. The numbers are not derived from
+// anything. They say that a whole word of the name counts as much as five mentions in prose.
 //
-// Checking every tool for every keyword costs time proportional to the text of the whole
-// catalog. The index searches the vocabulary instead. A keyword has no white space, so it
-// can occur only inside
+// Checking every tool for every keyword costs time proportional to the text of the whole catalog.
+// The index searches the vocabulary instead. A keyword has no white space, so it can occur only in
 //
 //	a part of a name            or, where those are cut finer,
 //	a segment of a name between underscores,
@@ -118,8 +117,8 @@ func (b *vocabulary) add(number int32, word string, place int) {
 	}
 }
 
-// addName adds the parts of a name, and the segments that have several parts. They may have
-// white space, which keywords do not have: such a word contains keywords and equals none.
+// addName adds the parts of a name, and the segments that have several parts. Words of names may
+// have white space, which keywords do not have: such a word may contain keywords but equals none.
 func (b *vocabulary) addName(number int32, name string) {
 	for segment := range strings.SplitSeq(name, "_") {
 		parts := naming.Parts(segment)
@@ -177,7 +176,7 @@ func (x *Index) EachHolding(word string, yield func(tool int32)) {
 	}
 }
 
-// Release returns the working space. The scores may not be used afterwards.
+// Release returns the working space to the index. The scores must not be used afterwards.
 func (s *Scores) Release() { s.index.scratch.Put(s) }
 
 // Of returns the score of a touched tool.
@@ -265,7 +264,7 @@ func (x *Index) eachAcrossSegments(s *Scores, keyword string, yield func(number 
 }
 
 // Scores are the scores of one query, and its working space. The arrays are not cleared between
-// queries: the tick of a value tells whether it is from an earlier query.
+// queries: the tick of a value tells whether an earlier query set it.
 type Scores struct {
 	Touched []int32      // the tools with a score
 	Best    []top.Scored // space that the caller may use
@@ -289,8 +288,8 @@ type cell struct {
 	score uint32
 }
 
-// begin starts a query of at most that many keywords. Each keyword takes a tick and up to two
-// look-ups, and these counters must not overflow within the query.
+// begin starts a query of at most that many keywords. Each keyword takes a tick and up to
+// two look-ups, and these counters must not overflow within the query.
 func (s *Scores) begin(keywords int) {
 	s.Touched = s.Touched[:0]
 	if room := uint32(2*keywords + 1); max(s.tick, s.look) > math.MaxUint32-room {

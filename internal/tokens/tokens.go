@@ -1,13 +1,13 @@
 // Package tokens estimates how many tokens a model reads in a text, without a vocabulary.
 //
-// A tokenizer of the GPT kind cuts a text into words, numbers and runs of punctuation, and
-// these into pieces that it knows. So the number of tokens is close to a sum over the
-// characters: a word costs about one token, a long word more, three digits one, an ideograph two
-// thirds. The weights below were fitted by least squares to OpenAI's o200k_base, on half of some
-// 4,000 texts: tool definitions as requests have them, queries, prose and code in English and
-// Chinese. The sum over the definitions of a catalog is within 5 % for nine of
-// twelve catalogs and within 10 % for the others. Prose in Markdown is up to 10 % too low. A test
-// in module benchmarks holds these errors. Scripts other than these two are guesses.
+// A tokenizer of the GPT kind cuts a text into words, numbers and runs of punctuation, and these
+// into pieces that it knows. So the number of tokens is close to a sum over the characters: a
+// word costs about one token, a long word more, three digits one, an ideograph two thirds. The
+// weights below were fitted by least squares to OpenAI's o200k_base, on half of some 4,000 texts:
+// tool definitions as requests have them, queries, prose and code in English and Chinese. The sum
+// over the definitions of a catalog is within 5 % for nine of twelve catalogs and within 10 % for
+// the others. Prose in Markdown is up to 10 % too low. A test in module benchmarks holds these
+// errors. Weights for other scripts are guesses.
 //
 // Providers other than OpenAI have vocabularies of their own, and most publish none. Their
 // counts differ from o200k_base by more than this estimate does, but by much the same factor for
@@ -25,29 +25,29 @@ const (
 	afterOther  = 1516 // the first letter of any other word: without the blank, few words are whole in a vocabulary
 	camel       = 1457 // the first letter of a word within a camelCase word
 	longLetter  = 93   // each letter of a word from the 6th on, since long words are rarer
-	longestMore = 104  // and from the 10th on, besides
+	longestMore = 104  // each letter from the 10th on, in addition
 	upper       = 194  // each capital after a capital
 	threeDigits = 1691 // the first, fourth, ... digit of a number, with the punctuation it keeps apart
 	punctuation = 255  // the first sign of a run
 	moreSigns   = 17   // each sign after a sign: the runs of JSON are one token each
 	blank       = 247  // each blank after a blank, in indented text
 	lineBreak   = 648  // and tabs
-	ideograph   = 631  // Chinese, and the same for kana, which the texts have none of
+	ideograph   = 631  // Chinese; the same for kana, of which the texts have none
 	hangul      = 766
 	otherLetter = 807  // Cyrillic, Arabic, Devanagari, ...
 	otherSymbol = 1003 // emoji, arrows, ...
 )
 
 // A Counter counts a text that comes in pieces. Its zero value is ready to use. The count grows
-// with every character, so the count of a beginning of a text is never above that of the text.
+// with every character, so a beginning of a text never counts more than the text.
 type Counter struct {
 	thousandths int
-	class       class // of the character before
-	run         int   // how many characters of that class, without a break, are just before
-	isUpper     bool  // whether the character before is a capital
+	class       class // of the previous character
+	run         int   // the number of characters of that class in a row so far
+	isUpper     bool  // whether the previous character is a capital
 }
 
-// class is what a character is to a tokenizer.
+// class is the kind of character that a tokenizer distinguishes.
 type class uint8
 
 const (

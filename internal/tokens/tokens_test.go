@@ -32,7 +32,7 @@ func TestOf(t *testing.T) {
 }
 
 // A beginning of a text never counts more than the text, and a text in pieces counts as much as
-// the text in one.
+// in one piece.
 func FuzzCounter(f *testing.F) {
 	f.Add("createIssue 12345 天气", 7)
 	f.Add(strings.Repeat("aB", 20)+"\xff", 11)

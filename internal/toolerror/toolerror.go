@@ -1,5 +1,5 @@
-// Package toolerror makes an error of a tool the result of its call, which a model reads. Eino ends a
-// run over a tool's error. The hooks around a tool's call are around the tool and its callbacks, so
+// Package toolerror turns a tool's error into the result of its call, which a model reads. Without
+// it, Eino ends the run. The hooks around a tool's call surround the tool and its callbacks, so
 // traces still have the error.
 package toolerror
 
@@ -27,8 +27,8 @@ func (explain Explainer) text(ctx context.Context, err error) (text string, ok b
 	return explain(ctx, err), true
 }
 
-// isControl reports whether an error is not a failure: an interrupt, which asks somebody and is
-// resumed, or the end of a run that was cancelled.
+// isControl reports whether an error is not a failure: an interrupt, after which the run is
+// resumed, or the end of a cancelled run.
 func isControl(err error) bool {
 	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
 		return true
@@ -50,7 +50,7 @@ func Call[T any](ctx context.Context, explain Explainer, resultOf func(text stri
 }
 
 // Stream is Call for a tool whose result is a stream. The text for an error in the middle of the
-// stream is the last chunk, in a line of its own.
+// stream is the last chunk, on a line of its own.
 func Stream[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (*schema.StreamReader[T], error)) (*schema.StreamReader[T], error) {
 	alone := func(text string) *schema.StreamReader[T] { return schema.StreamReaderFromArray([]T{resultOf(text)}) }
 	stream, err := Call(ctx, explain, alone, call)

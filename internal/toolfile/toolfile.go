@@ -1,6 +1,6 @@
 // Package toolfile finds the tools in JSON that may come from anywhere: a person's file, a
 // server's answer, the body of a request to a model. Package eval and the command line tool
-// read their catalogs by it.
+// read their catalogs with it.
 //
 // The JSON is a stream of values, so lines of objects and one big object are read alike. The
 // keys tell what a value is:
@@ -56,15 +56,14 @@ func Read(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// A Tool is one definition as it was found. Its values are valid JSON of any kind, and any may
-// be absent.
-// Keys that say nothing to this project are left out.
+// A Tool is one definition as it was found. Its values are valid JSON of any kind, and any of
+// them may be absent. Keys that mean nothing to this project are left out.
 type Tool struct {
 	Keys   map[string]json.RawMessage
 	Offset int // where the object begins
 }
 
-// Schema returns the parameters under whichever key has them. Nil means that the tool has none.
+// Schema returns the parameters, whichever key has them. Nil means that the tool has none.
 func (t Tool) Schema() json.RawMessage {
 	for _, key := range []string{"parameters", "inputSchema", "input_schema"} {
 		if raw := t.Keys[key]; raw != nil && string(raw) != "null" {
@@ -106,7 +105,7 @@ func Values(data []byte, f func(from, to int) error) error {
 }
 
 // TooDeep reports whether lists and objects nest more than MaxDepth deep in data, which may be
-// JSON. It looks at brackets and quotes alone, and keeps nothing.
+// JSON. It looks only at brackets and quotes, and keeps nothing.
 func TooDeep(data []byte) bool {
 	for i := skipBlanks(data, 0); i < len(data); i = skipBlanks(data, i) {
 		to, deep := end(data, i)
@@ -131,9 +130,8 @@ func syntaxError(data []byte, from, to int) error {
 	return &Error{from, "not JSON: " + syntax.Error(), at}
 }
 
-// end returns where the value that begins at data[i] ends. It looks at brackets and quotes
-// alone, so what it finds need not be JSON. It gives up where brackets nest more than MaxDepth
-// deep.
+// end returns where the value that begins at data[i] ends. It looks only at brackets and quotes, so
+// the value need not be JSON. It gives up where brackets nest more than MaxDepth deep.
 func end(data []byte, i int) (to int, deep bool) {
 	depth := 0
 	for ; i < len(data); i++ {
@@ -161,7 +159,7 @@ func end(data []byte, i int) (to int, deep bool) {
 	return len(data), false
 }
 
-// endOfString returns the offset behind the string that begins at data[i].
+// endOfString returns the offset after the string that begins at data[i].
 func endOfString(data []byte, i int) int {
 	for i++; i < len(data); i++ {
 		switch data[i] {
@@ -187,9 +185,9 @@ type walker struct {
 	tools int
 }
 
-// value finds the tools of the value data[from:to], which is JSON. There are around lists and
-// answers around it. An object that is listed is a tool even without a name: a server's one
-// broken tool does not hide the others.
+// value finds the tools of the value data[from:to], which is JSON. around is the number of
+// lists and answers around the value. An object that is listed is a tool even without a name:
+// a server's broken tool does not hide the others.
 func (w *walker) value(from, to, around int, listed bool) error {
 	if around > maxAround {
 		return wrong(from, "more than %d lists and answers around a tool", maxAround)
@@ -257,7 +255,7 @@ func (w *walker) elements(from int, f func(from, to int) error) error {
 	return nil
 }
 
-// known are the keys that say something about tools. An object may have millions of others.
+// known are the keys that mean something for tools. An object may have millions of others.
 var known = map[string]bool{
 	"name": true, "description": true, "server": true,
 	"parameters": true, "inputSchema": true, "input_schema": true,

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What nests too deep is refused by a look at its brackets, which keeps nothing.
+// JSON that nests too deep is refused after a look at its brackets, which keeps nothing.
 func TestNestingCostsNothing(t *testing.T) {
 	data := []byte(strings.Repeat("[", 1<<20))
 	allocations := testing.AllocsPerRun(10, func() {

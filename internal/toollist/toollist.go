@@ -1,5 +1,5 @@
 // Package toollist writes the list of the tools that a model can search for, within a budget.
-// Each form is shorter than the form before it, and the first that fits is taken:
+// Each form is shorter than the previous form, and the first form that fits is taken:
 //
 //	names with descriptions, if asked for, cut shorter and shorter
 //	names
@@ -8,9 +8,8 @@
 //	namespaces with the number of their tools, the largest first, as many as fit
 //	one line
 //
-// The descriptions of namespaces share what room there is: all are cut to the same length, so that
-// a short description leaves its room to long ones, and a server that says much does not crowd out
-// the others.
+// The descriptions of namespaces share the room: all are cut to the same length, a short
+// description leaves its room to longer ones, and a talkative server does not crowd out the others.
 //
 // The text depends only on the List: the same tools give the same bytes.
 package toollist
@@ -26,7 +25,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A Tool is what a list may tell of a tool.
+// A Tool is what a list may show of a tool.
 type Tool struct {
 	Name                 string
 	Description          string
@@ -34,7 +33,7 @@ type Tool struct {
 	NamespaceDescription string // "" means none
 }
 
-// A List says what a list is written of.
+// A List says what a list is made from.
 type List struct {
 	Tools []Tool
 
@@ -43,11 +42,11 @@ type List struct {
 	// none.
 	Groups map[string]bool
 
-	// Descriptions describe namespaces, and come before the NamespaceDescription of tools. Nil means
+	// Descriptions describe namespaces, and override the NamespaceDescription of tools. Nil means
 	// none.
 	Descriptions map[string]string
 
-	// OnlyNamespaces means that no name of a tool is listed.
+	// OnlyNamespaces means that no tool names are listed.
 	OnlyNamespaces bool
 
 	// Describe adds a short description to each name if the budget allows it and names are not
@@ -66,7 +65,7 @@ type List struct {
 // Unlimited is the Budget of a list that may have any length.
 const Unlimited = math.MaxInt
 
-// MaxDescriptionBytes is how much is read of a description of a namespace.
+// MaxDescriptionBytes is how much of a namespace's description is read.
 const MaxDescriptionBytes = 2 << 10
 
 // describeBytes are the lengths that descriptions are cut to, in turn.
@@ -109,10 +108,10 @@ func (l *List) String() string {
 
 // Bounds on the descriptions of namespaces.
 const (
-	// maxDescriptionsBytes is the room of all of them in an Unlimited list. Ten servers then have
-	// as much as a paragraph each, in about 1,000 tokens.
+	// maxDescriptionsBytes is the room for all descriptions in an Unlimited list. Ten servers
+	// then have a paragraph each, in about 1,000 tokens.
 	maxDescriptionsBytes = 4_000
-	// minDescriptionBytes is the least that is told of a longer description.
+	// minDescriptionBytes is the shortest that a longer description is cut to.
 	minDescriptionBytes = 30
 )
 
@@ -140,7 +139,7 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 	switch {
 	case limit >= minDescriptionBytes:
 		return write(groups, limit), true
-	case l.Budget == Unlimited: // all names are asked for
+	case l.Budget == Unlimited: // all names are wanted
 		return write(groups, 0), true
 	default:
 		return "", false
@@ -148,7 +147,7 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 }
 
 // evenLimit returns the largest limit such that lengths, each cut to it, take no more than room.
-// What the short ones do not need goes to the long ones.
+// Room that short ones do not need goes to longer ones.
 func evenLimit(lengths []int, room int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	for i, n := range sorted {
@@ -212,7 +211,7 @@ func (l *List) grouped(groups []group, limit int) string {
 		prefix := l.prefix(g)
 		if summary := l.summary(g, limit); summary != "" {
 			b.WriteString("\n" + l.title(g) + ": " + summary)
-		} else if prefix == "" && l.Groups[g.namespace] { // else no line would say the namespace
+		} else if prefix == "" && l.Groups[g.namespace] { // otherwise no line would name the namespace
 			b.WriteString("\n" + l.title(g))
 		}
 		b.WriteByte('\n')
@@ -250,7 +249,7 @@ func (l *List) title(g *group) string {
 // summary returns at most limit bytes of the description of a namespace.
 func (l *List) summary(g *group, limit int) string {
 	text, known := l.Descriptions[g.namespace]
-	for i := 0; i < len(g.tools) && !known; i++ { // a tool of the namespace need not be of its group
+	for i := 0; i < len(g.tools) && !known; i++ { // a tool may have a Group's namespace without being in the Group
 		text = l.Tools[g.tools[i]].NamespaceDescription
 		known = text != ""
 	}
@@ -279,7 +278,7 @@ func bySize(groups []group) []group {
 }
 
 // namespaces lists the namespaces that fit, the largest first, and counts the others. It returns
-// "" if none fits.
+// "" if no namespace fits.
 func (l *List) namespaces(groups []group) string {
 	groups = bySize(groups)
 	rest := func(left []group) string {

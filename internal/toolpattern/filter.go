@@ -9,9 +9,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Filters made of lists, and which entries of the lists are idle. Whether an entry is idle is not
-// seen from what the Filter is asked, since a program may ask it about some tools only. So a Watch
-// notes which Filters are asked, and asks their entries about all tools.
+// Filters made of lists, and the idle entries of these lists. The calls of a Filter do not show
+// whether an entry is idle, since a program may call it for some tools only. So a Watch records
+// which Filters are asked, and tries their entries on all tools.
 
 // A Filter passes the tools that one of its lists names. It is safe for concurrent use.
 type Filter struct {
@@ -25,9 +25,9 @@ type entry struct {
 	pattern *Pattern // nil means that the entry is malformed
 }
 
-// NewFilter returns a Filter that passes the tools of the servers, those of the tags, and those that
-// the patterns in tools match. A server is a namespace, such as "github" or "github:*". A malformed
-// entry matches nothing.
+// NewFilter returns a Filter that passes tools of the servers, tools with one of the tags, and tools
+// that match the patterns in tools. A server is a namespace, such as "github" or "github:*". A
+// malformed entry matches nothing.
 func NewFilter(servers, tags, tools []string) *Filter {
 	f := &Filter{}
 	add := func(what, text string, p Pattern, ok bool) {
@@ -53,7 +53,7 @@ func NewFilter(servers, tags, tools []string) *Filter {
 	return f
 }
 
-// Passes reports whether a list names the tool. A Watch of the context notes the Filter.
+// Passes reports whether a list names the tool. A Watch in the context records the Filter.
 func (f *Filter) Passes(ctx context.Context, t *Tool) bool {
 	if w, ok := ctx.Value(watchKey{}).(*Watch); ok {
 		w.add(f)

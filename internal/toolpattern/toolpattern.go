@@ -54,7 +54,7 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// ParseAll reads patterns. It fails on the first that Parse fails on.
+// ParseAll reads patterns. It fails on the first pattern that Parse fails on.
 func ParseAll(texts []string) ([]Pattern, error) {
 	patterns := make([]Pattern, 0, len(texts))
 	for _, text := range texts {
@@ -71,7 +71,7 @@ func ParseAll(texts []string) ([]Pattern, error) {
 func (p *Pattern) String() string { return p.text }
 
 // Matches reports whether the pattern matches a tool. The name of a tool matches itself, whatever
-// is in it. Namespaces match in any spelling that naming.Fold takes for the same.
+// characters it has. Namespaces match in any spelling that naming.Fold considers the same.
 func (p *Pattern) Matches(t *Tool) bool {
 	if t.Name == p.text {
 		return true

@@ -73,7 +73,7 @@ func TestPatternsOfManyAsterisks(t *testing.T) {
 	assert.False(t, matches(t, strings.Repeat("*a", 1<<12), toolpattern.Tool{Name: strings.Repeat("a", 1<<12-1) + "b"}))
 }
 
-// A Watch tells which entries of the Filters that were asked no tool matches, whatever they were asked.
+// A Watch lists the entries that match no tool, of the Filters that were asked about any tool.
 func TestIdle(t *testing.T) {
 	filter := toolpattern.NewFilter([]string{"hub", "a:b"}, []string{"writes", " "}, []string{"send_mail", "x:"})
 	ctx, watch := toolpattern.NewWatch(context.Background())

@@ -18,22 +18,21 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// An Answer is the tools that a source answered with, and their definitions. It does not change once
-// it was read.
+// An Answer has the tools that a source returned, and their definitions. It does not change once it
+// has been read.
 type Answer struct {
 	Number int // answers asked for later have greater numbers
 
 	tools []tool.BaseTool
-	infos []*schema.ToolInfo // nil for a tool without
+	infos []*schema.ToolInfo // nil for a tool without a definition
 	seen  []definitionSeen
 
 	once   sync.Once
-	order  []int               // the tools by name: a server that lists them in another order has not changed
+	order  []int               // the tools by name: a server that lists them in another order counts as unchanged
 	prints []schemacheck.Print // in that order
 }
 
-// definitionSeen is what a definition was when it was read. A later change of what its pointer
-// points to is not seen.
+// definitionSeen is a definition as it was read. Later changes through its pointer are not noticed.
 type definitionSeen struct {
 	info       *schema.ToolInfo
 	name, desc string
@@ -41,8 +40,8 @@ type definitionSeen struct {
 	problem    string // why there is no definition; "" if there is one
 }
 
-// read asks a source and reads its answer. last is the answer before; nil means none. It fails if the
-// source fails, or has no tools.
+// read asks a source and reads its answer. last is the previous answer; nil means none. It fails if
+// the source fails, or has no tools.
 func (a *Answer) read(ctx context.Context, source func(context.Context) ([]tool.BaseTool, error), last *Answer) error {
 	tools, err := source(ctx)
 	switch {
@@ -58,7 +57,7 @@ func (a *Answer) read(ctx context.Context, source func(context.Context) ([]tool.
 }
 
 // repeats reports whether an answer has the same tools as the last answer, with the same
-// definitions. The answer then takes over what was read of the last answer.
+// definitions. If so, it takes over what was read for the last answer.
 func (a *Answer) repeats(ctx context.Context, tools []tool.BaseTool, last *Answer) bool {
 	if last == nil || len(tools) != len(last.tools) {
 		return false
@@ -114,8 +113,8 @@ func (a *Answer) ByName() iter.Seq2[int, Item] {
 // Repeats reports whether one of two answers took over the tools of the other.
 func (a *Answer) Repeats(b *Answer) bool { return &a.tools[0] == &b.tools[0] }
 
-// SameAs reports whether two answers have the same definitions. Definitions that are the same
-// values are not read.
+// SameAs reports whether two answers have the same definitions. Definitions with the same
+// pointer are not compared further.
 func (a *Answer) SameAs(b *Answer) bool {
 	if len(a.tools) != len(b.tools) {
 		return false
@@ -128,8 +127,8 @@ func (a *Answer) SameAs(b *Answer) bool {
 	return a.prints != nil && slices.Equal(a.prints, b.prints)
 }
 
-// Print sorts the tools by name and hashes their definitions, the first time. What needs this does it
-// by itself; Print does it ahead, where no lock is held.
+// Print sorts the tools by name and hashes their definitions, the first time. Methods that need this
+// call it themselves; calling Print does it ahead of time, where no lock is held.
 func (a *Answer) Print() { a.once.Do(a.print) }
 
 func (a *Answer) print() {
@@ -138,7 +137,7 @@ func (a *Answer) print() {
 		a.order[i] = i
 	}
 	slices.SortStableFunc(a.order, func(i, j int) int { return strings.Compare(a.seen[i].name, a.seen[j].name) })
-	// Most of the time goes by waiting for memory: a schema has 50 fields.
+	// Most of the time is spent waiting for memory: a schema has 50 fields.
 	blocks := (len(a.tools) + blockSize - 1) / blockSize
 	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), blocks, func(_ context.Context, block int) error {
 		for i := block * blockSize; i < min((block+1)*blockSize, len(a.order)); i++ {
@@ -147,7 +146,7 @@ func (a *Answer) print() {
 		return nil
 	})
 	if err != nil {
-		a.prints = nil // the same as no other's
+		a.prints = nil // equal to no other answer's
 	}
 }
 
@@ -170,7 +169,7 @@ func (a *Answer) SameTools(b *Answer) bool {
 	return slices.EqualFunc(a.tools, b.tools, foreign.AreSame)
 }
 
-// Refreshed returns the tools in the places of those that are kept of another answer with the same
+// Refreshed returns the tools that correspond to the kept tools of another answer with the same
 // definitions.
 func (a *Answer) Refreshed(b *Answer, keptOfB []int) (tools []tool.BaseTool, kept []int) {
 	a.Print()

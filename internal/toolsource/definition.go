@@ -17,7 +17,7 @@ import (
 )
 
 // Definitions asks every tool for its definition, once. It fails on the first tool that usable fails
-// on. where begins what the error says of the tool.
+// on. where begins the error's description of the tool.
 func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	infos := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
@@ -30,8 +30,8 @@ func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*s
 	return infos, nil
 }
 
-// usable asks a tool for its definition. It fails on what keeps the tool from a catalog: it is nil,
-// its Info fails, its name is empty or too long, or it can be called in no way.
+// usable asks a tool for its definition. It fails on a tool that cannot be in a catalog: it is nil,
+// its Info fails, its name is empty or too long, or it cannot be called.
 func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	if foreign.IsNil(t) {
 		return nil, fmt.Errorf("it is nil (%T)", t)
@@ -72,7 +72,7 @@ func Refusals(infos []*schema.ToolInfo) (lines []string) {
 // Bounds on an error about tools.
 const (
 	maxProblems     = 10  // tools that it names
-	maxProblemBytes = 500 // of the reason why a tool has no definition
+	maxProblemBytes = 500 // of the reason why a tool has no usable definition
 )
 
 // Problems returns an error that names what is wrong, and a line for each of the first tools.

@@ -13,15 +13,16 @@ import (
 )
 
 // The newest good answer of a source that may fail, hang, or ignore its context. Each call runs on a
-// goroutine of its own. Nobody waits longer than the timeout, and nobody who can go on with an earlier
-// answer waits longer than the grace. An answer that comes later is kept for whoever asks next.
+// goroutine of its own. No caller waits longer than the timeout, and a caller that can use an earlier
+// answer waits no longer than the grace. A late answer is kept for the next caller.
 
-// Grace is the longest that a run waits for a source that has given a good answer already. People
-// hardly notice it at the start of a run, and most servers on a network answer within it. Tests of
-// other things wait longer, since the machine may be busy.
+// Grace is the longest that a run waits for a source that has already given a good answer. People
+// hardly notice it at the start of a run, and most servers on a network answer within it. Most
+// tests raise it, since the machine may be busy.
 var Grace = 200 * time.Millisecond
 
-// maxAsking bounds the calls of a source at once, and so what a source that hangs can pile up.
+// maxAsking bounds the concurrent calls of a source, and so how many a source that hangs can
+// pile up.
 const maxAsking = 64
 
 // A Source is a source of tools. It is safe for concurrent use.
@@ -30,13 +31,13 @@ type Source struct {
 	timeout, grace time.Duration
 	calls          foreign.Gate
 
-	mu       sync.Mutex // guards the fields below and those of calls; held for moments
+	mu       sync.Mutex // guards the fields below and the fields of calls; held briefly
 	asked    int        // number of answers asked for
 	accepted int        // the number of the newest answer that was accepted; 0 means none
-	came     *Answer    // the newest good answer that came and was not used; nil means none
-	failed   error      // why a call failed after its caller had gone on; nil once it was told
-	slow     bool       // the last good answer came late, which was told
-	resting  time.Time  // the source took too long, and is not asked before
+	came     *Answer    // the newest good answer that has not been used; nil means none
+	failed   error      // why a call failed after its caller stopped waiting; nil once it was reported
+	slow     bool       // the last good answer came late, which was reported
+	resting  time.Time  // the source took too long, and is not asked before this time
 }
 
 // New returns a source that asks ask. timeout bounds a call and how long a caller waits for the first
@@ -49,11 +50,11 @@ func New(ask func(ctx context.Context) ([]tool.BaseTool, error), timeout, grace 
 type call struct {
 	isDone bool
 	err    error // of a call that is done
-	isLate bool  // its caller has gone on
+	isLate bool  // its caller has stopped waiting
 }
 
-// Newest asks the source. It returns the newest good answer that has come and was not accepted or
-// used: of this call, or of a call whose caller did not wait. current is the answer that was accepted
+// Newest asks the source. It returns the newest good answer that was not accepted or used before:
+// from this call, or from a call whose caller did not wait. current is the answer that was accepted
 // last; nil means none. An error may come with an answer.
 func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
 	s.mu.Lock()
@@ -92,7 +93,7 @@ func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
 		return s.fresh(), c.err
 	default:
 		c.isLate = true
-		isTold := s.slow || time.Now().Before(s.resting) // by a run at the same time
+		isTold := s.slow || time.Now().Before(s.resting) // by a concurrent run
 		s.resting = time.Now().Add(s.timeout)
 		if !hasAnswer {
 			return s.fresh(), fmt.Errorf("no answer within %v", wait)
@@ -108,7 +109,7 @@ func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
 	return s.fresh(), err
 }
 
-// note notes what a call has brought.
+// note records the outcome of a call.
 func (s *Source) note(c *call, a *Answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +130,7 @@ func (s *Source) note(c *call, a *Answer, err error) {
 	}
 }
 
-// fresh returns the answer that came, if no newer answer was accepted meanwhile. The caller holds
-// mu.
+// fresh returns the unused answer, if no newer answer was accepted meanwhile. The caller holds mu.
 func (s *Source) fresh() *Answer {
 	if s.came != nil && s.came.Number <= s.accepted {
 		s.came = nil
@@ -138,8 +138,8 @@ func (s *Source) fresh() *Answer {
 	return s.came
 }
 
-// Accept notes the number of the newest answer that the program goes by. Answers of lower numbers are
-// not returned any more.
+// Accept records the number of the newest answer that the program uses. Answers with lower numbers
+// are no longer returned.
 func (s *Source) Accept(number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Source) Accepted() int {
 	return s.accepted
 }
 
-// Drop notes that an answer is of no further use. It is not returned any more.
+// Drop marks an answer as of no further use. It is no longer returned.
 func (s *Source) Drop(a *Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func tools(names ...string) (list []tool.BaseTool) {
 	return list
 }
 
-// answering returns a source that gives the answers in turn. The last is given again and again.
+// answering returns a source that gives the answers in turn. The last answer is repeated.
 func answering(answers ...[]tool.BaseTool) *toolsource.Source {
 	return toolsource.New(func(context.Context) ([]tool.BaseTool, error) {
 		answer := answers[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How texts become vectors. Known vectors are taken first, then those of the store. The embedder
+// How texts become vectors. Known vectors are taken first, then the store's vectors. The embedder
 // makes the missing vectors in batches. They are saved batch by batch in the order of the texts, so
 // an interrupted build continues where it stopped.
 
@@ -60,12 +60,12 @@ type build struct {
 	next     int          // batch to report
 }
 
-// errDimensions means that the known or the store's vectors are of another model than the
-// embedder's.
+// errDimensions means that the known or the stored vectors come from a model other than
+// the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// Make returns one vector for each text, scaled to length 1. It does not change the known
-// vectors, which are some of those.
+// Make returns one vector for each text, scaled to length 1. The result may contain known
+// vectors, which Make does not change.
 func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) ([][]float32, error) {
 	b := &build{Options: o, texts: texts, known: known}
 	if foreign.IsNil(o.Store) {
@@ -76,7 +76,7 @@ func (o Options) Make(ctx context.Context, texts []string, known map[string][]fl
 	if errors.Is(err, errDimensions) && known != nil {
 		return o.Make(ctx, texts, nil)
 	}
-	if errors.Is(err, errDimensions) && b.Store != nil { // begin again without the store
+	if errors.Is(err, errDimensions) && b.Store != nil { // start again without the store
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
 		b = &build{Options: b.Options, texts: texts}
 		b.Store = nil
@@ -243,7 +243,7 @@ func Embed(ctx context.Context, g foreign.Gate, e embedding.Embedder, texts []st
 			return nil, fmt.Errorf("the embedder returned vectors of %d and of %d dimensions", len(answers[0]), len(answer))
 		}
 		if vectors[i] = Normalized(answer); vectors[i] == nil {
-			return nil, fmt.Errorf("the vector of %q has no direction: empty, zero, or with numbers that are none", naming.Cut(texts[i], 60))
+			return nil, fmt.Errorf("the vector of %q has no direction: it is empty or zero, or has a NaN or an infinity", naming.Cut(texts[i], 60))
 		}
 	}
 	return vectors, nil

@@ -40,7 +40,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A File is the vectors in one file. search.FileStore describes it. It is safe for concurrent use.
+// A File holds the vectors of one file. search.FileStore describes it. It is safe for concurrent
+// use.
 type File struct {
 	Path string // must be set, and not be changed
 
@@ -50,7 +51,7 @@ type File struct {
 	vectors map[storeKey][]float32
 	keys    []storeKey // of vectors, the oldest first
 	size    int64      // of a file with all vectors
-	unsaved int64      // the part of size that the file does not have
+	unsaved int64      // the part of size that is not in the file
 }
 
 type storeKey [32]byte
@@ -220,7 +221,7 @@ func parseRecord(data []byte) (key storeKey, vector []float32) {
 	return storeKey(data[len(recordMark):]), vector
 }
 
-// write replaces the file by one with all vectors.
+// write replaces the file with a file of all vectors.
 func (s *File) write() (err error) {
 	data := make([]byte, 0, s.size)
 	for _, key := range s.keys {
@@ -237,7 +238,7 @@ func (s *File) write() (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	left, _ := filepath.Glob(path + ".*.tmp") // left by killed processes
+	left, _ := filepath.Glob(path + ".*.tmp") // of killed processes
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleTemporary {
 			os.Remove(name)

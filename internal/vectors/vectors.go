@@ -1,4 +1,4 @@
-// Package vectors turns texts into vectors by an embedder and keeps vectors in a file.
+// Package vectors turns texts into vectors with an embedder and keeps vectors in a file.
 package vectors
 
 import "math"
@@ -33,8 +33,8 @@ func Normalized[F float32 | float64](v []F) []float32 {
 	return unit
 }
 
-// Dot returns the dot product of two vectors of equal length. It sums up in four lanes, which the processor works on at once. The conversions make
-// every machine round alike.
+// Dot returns the dot product of two vectors of equal length. It sums in four lanes, which the
+// processor works on at once. The conversions make every machine round alike.
 func Dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]

@@ -29,7 +29,7 @@ type (
 )
 
 // kind is the set of ways a tool can be called. The enhanced form of a way has the same method
-// name as the form without, so a tool has at most one of the two.
+// name as the plain form, so a tool has at most one of the two.
 type kind uint8
 
 const (
@@ -56,7 +56,7 @@ func kindOf(t tool.BaseTool) kind {
 	return k
 }
 
-// described answers everything Eino asks of a tool besides running it.
+// described answers everything Eino asks a tool, except running it.
 type described struct {
 	info      *schema.ToolInfo
 	typeName  string
@@ -135,8 +135,8 @@ func Tool(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	}
 }
 
-// typeName is the tool's name in callbacks: the tool's own answer, or the name of its Go
-// type. Without the wrapper Eino would take the same.
+// typeName returns the tool's type in callbacks: the tool's own answer, or the name of
+// its Go type. Without the wrapper, Eino would use the same.
 func typeName(t tool.BaseTool) string {
 	if name, ok := components.GetType(t); ok {
 		return name
