@@ -69,7 +69,7 @@ func TestEveryExampleIsListed(t *testing.T) {
 		assert.Equal(t, want, commands[folder], "README.md lists %s with the line that runs it", folder)
 	}
 	for folder := range commands {
-		assert.Contains(t, all, folder, "README.md lists what is no example")
+		assert.Contains(t, all, folder, "README.md lists a folder that is not an example")
 	}
 }
 

@@ -43,8 +43,8 @@ type chat struct {
 	searches []toolsearch.SearchEvent // not printed yet
 }
 
-// told is the middleware's OnEvent. It keeps a search until its result is printed, so the
-// output does not interrupt what the model says.
+// told is the middleware's OnEvent. It keeps a search until its result is printed, so
+// that the output does not interrupt the model's text.
 func (c *chat) told(_ context.Context, e toolsearch.Event) {
 	search, ok := e.(toolsearch.SearchEvent)
 	if !ok {
@@ -55,8 +55,8 @@ func (c *chat) told(_ context.Context, e toolsearch.Event) {
 	c.searches = append(c.searches, search)
 }
 
-// talk answers question by question until an empty line, Ctrl-C at the prompt, the end of the
-// input or the end of ctx.
+// talk answers one question after another until an empty line, Ctrl-C at the prompt, the end
+// of the input or the end of ctx.
 func (c *chat) talk(ctx context.Context) error {
 	lines, failure := make(chan string), make(chan error, 1)
 	go func() { // a read from a terminal cannot be cancelled
@@ -96,13 +96,13 @@ func (c *chat) talk(ctx context.Context) error {
 	}
 }
 
-// pasted returns the lines that come along with the one just read.
+// pasted returns the lines that come together with the line just read.
 func pasted(lines <-chan string) string {
 	var rest strings.Builder
 	for {
 		select {
 		case line, more := <-lines:
-			if !more { // talk finds the end too
+			if !more { // talk sees the end too
 				return rest.String()
 			}
 			rest.WriteString("\n" + line)
@@ -112,8 +112,8 @@ func pasted(lines <-chan string) string {
 	}
 }
 
-// untilInterrupt returns a context that the next Ctrl-C ends. It listens until ctx ends, and
-// takes each Ctrl-C away from the prompt until then.
+// untilInterrupt returns a context that the next Ctrl-C ends. Until ctx ends, no Ctrl-C
+// reaches the prompt.
 func (c *chat) untilInterrupt(ctx context.Context) context.Context {
 	interrupted, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -221,7 +221,7 @@ func (c *chat) showCalls(message *schema.Message) {
 	for _, e := range searches {
 		fmt.Fprintf(c.out, "[searches %q: finds %s]\n", printable(e.Query), found(e))
 		if e.Err != nil {
-			fmt.Fprintf(c.out, "[searched by other means, since it failed: %s]\n", printable(e.Err.Error()))
+			fmt.Fprintf(c.out, "[the search failed, so another searcher answered: %s]\n", printable(e.Err.Error()))
 		}
 	}
 	if len(searches) == 0 || message.ToolName != toolsearch.DefaultToolName { // the search tool also answers calls of unknown tools
@@ -233,7 +233,7 @@ func (c *chat) showCalls(message *schema.Message) {
 	}
 }
 
-// found says what a search found.
+// found describes what a search found.
 func found(e toolsearch.SearchEvent) string {
 	names := printable(strings.Join(e.Matches, ", "))
 	switch {

@@ -52,7 +52,7 @@ type terminal struct {
 	in         io.Reader
 	out, err   io.Writer
 	interrupts <-chan os.Signal // Ctrl-C
-	isTyped    bool             // a person types in, or pastes
+	isTyped    bool             // a person types or pastes the input
 }
 
 func main() {

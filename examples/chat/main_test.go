@@ -27,10 +27,10 @@ type endpoint struct {
 	mu      sync.Mutex
 	answers []string
 	seen    []seen
-	hangs   chan struct{} // told of each answer that hangs
+	hangs   chan struct{} // gets a value for each answer that hangs
 }
 
-// hang is an answer that does not come.
+// hang stands for an answer that never comes.
 const hang = "(hang)"
 
 // seen is what a request contained.
@@ -283,7 +283,7 @@ func TestInterrupt(t *testing.T) {
 	assert.NoError(t, k.ends())
 }
 
-// Lines that are pasted together are one question, empty lines among them too.
+// Lines that are pasted together are one question, even with empty lines among them.
 func TestPaste(t *testing.T) {
 	defer func(gap time.Duration) { pasteGap = gap }(pasteGap)
 	pasteGap = time.Second // longer than any pause of this test's goroutines

@@ -110,7 +110,7 @@ func named(name string) string {
 	return strings.TrimRight(name[:min(len(name), 24)], "-")
 }
 
-// unlike returns a name that no group has yet.
+// unlike makes a name that no group has yet.
 func unlike(name string, groups []toolsearch.Group) string {
 	if name == "" {
 		name = "server"
@@ -122,7 +122,7 @@ func unlike(name string, groups []toolsearch.Group) string {
 	return unique
 }
 
-// plain writes text without what could control the terminal.
+// plain writes text without characters that could control the terminal.
 type plain struct{ io.Writer }
 
 // Write implements io.Writer.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The MCP server of these tests is their own program, started with this variable.
+// The MCP server of these tests is the test binary, started with this variable.
 const serverVariable = "CHAT_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func TestServer(t *testing.T) {
 	assert.Contains(t, e.seen[0].first, "Looks after a house.")
 }
 
-// Servers may have one name, and tools of one name.
+// Two servers may have the same name, and tools of the same name.
 func TestTwoServers(t *testing.T) {
 	t.Setenv(serverVariable, "1")
 	e := serve(t, `tool_search {"query":"open door"}`, `house-2__open_door {}   `, "It is locked.")
@@ -64,8 +64,8 @@ func TestTwoServers(t *testing.T) {
 	assert.Equal(t, []string{"tool_search", "house__open_door", "house-2__open_door"}, e.seen[1].tools)
 }
 
-// A server of an npm package is started by npx, and reads a file. The versions of its dependencies are
-// those of the lock file of examples/mcp: the package itself names ranges.
+// A server of an npm package is started by npx, and reads a file. The lock file of examples/mcp gives
+// the versions of its dependencies: the package itself names ranges.
 func TestServerOfNPM(t *testing.T) {
 	for _, program := range []string{"node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -242,7 +242,7 @@ func (e *engine) mustHold(t *testing.T) map[string]string {
 	return held
 }
 
-// TestForeignDocuments has documents of others in the index, and tools that left the catalog.
+// TestForeignDocuments puts foreign documents into the index, and tools that left the catalog.
 func TestForeignDocuments(t *testing.T) {
 	everywhere(t, func(t *testing.T, client *elasticsearch.Client) {
 		infos := serviceInfos(t)
@@ -259,7 +259,7 @@ func TestForeignDocuments(t *testing.T) {
 		documents, err := r.Retrieve(t.Context(), "create issue", retriever.WithTopK(2))
 		require.NoError(t, err)
 		require.Len(t, documents, 2)
-		require.Contains(t, []string{documents[0].ID, documents[1].ID}, "no-tool", "want what is foreign among the engine's first")
+		require.Contains(t, []string{documents[0].ID, documents[1].ID}, "no-tool", "want foreign documents among the engine's first")
 		names := found(t, catalogOf(t, infos, toolsearch.Retriever(r)), "create issue")
 		assert.Len(t, names, 5)
 		assert.Contains(t, names, "mcp__github__create_issue")
@@ -408,7 +408,7 @@ func TestDegrades(t *testing.T) {
 
 			server.Break(nil)
 			o.Timeout = 0
-			assert.NoError(t, searchInAgent(t, o.Index).Err, "once it is well again")
+			assert.NoError(t, searchInAgent(t, o.Index).Err, "once the cluster works again")
 		})
 	}
 	t.Run("no server", func(t *testing.T) {
@@ -442,7 +442,7 @@ func searchInAgent(t *testing.T, index toolsearch.Indexer) (event toolsearch.Sea
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
 		require.NoError(t, e.Err, "the run ended")
 	}
-	assert.Equal(t, event.Matches, model.Requests()[1].ToolNames()[1:], "what the event has, and what the model saw")
+	assert.Equal(t, event.Matches, model.Requests()[1].ToolNames()[1:], "the event's matches, and what the model saw")
 	return event
 }
 
@@ -465,7 +465,7 @@ func TestWritingFails(t *testing.T) {
 	ix, err := e.indexer(t.Context())
 	require.NoError(t, err)
 	ids, err := ix.(*checkedIndexer).Indexer.Store(t.Context(), []*schema.Document{{ID: "1"}})
-	const mended = "what the es8 indexer returns for a bulk that failed: it has been mended, and checkedIndexer can go"
+	const mended = "the error of the es8 indexer for a failed bulk: if it has one now, checkedIndexer can go"
 	assert.NoError(t, err, mended)
 	assert.Len(t, ids, 1, mended)
 	server.Break(nil)

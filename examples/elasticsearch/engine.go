@@ -68,9 +68,9 @@ func (e *engine) refresh(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Refresh(e.client.Indices.Refresh.WithIndex(e.index), e.client.Indices.Refresh.WithContext(ctx)))
 }
 
-// sync brings the index up to date with a catalog's tools: writes what is new or has changed
-// and deletes what has left. The index is the catalog's own, so that includes what others put
-// there.
+// sync brings the index up to date with a catalog's tools: it writes new and changed tools
+// and deletes all others. The index is the catalog's own, so that includes documents that
+// others put there.
 func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, progress func(written, total int)) (search.Stored, error) {
 	docs, err := search.Documents(infos, nil)
 	if err != nil {

@@ -3,8 +3,8 @@
 //
 //   - The first sync writes the whole catalog, the second only what has changed.
 //   - Elasticsearch, which knows nothing about agents, answers the model's search.
-//   - When the index is gone, BM25 answers in this program, finds the tool as well, and the event
-//     says why.
+//   - When the index is gone, BM25 in this program still finds the tool, and the event says why
+//     it answered.
 //
 // It needs no cluster. Unless ELASTICSEARCH_URL is set, it starts a small server of its own,
 // package loopback. If it is set, the program and its tests use that cluster, with

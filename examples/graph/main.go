@@ -1,8 +1,8 @@
 // Graph searches tools in a plain compose graph, without the ADK. Two things are enough. The
 // ToolsNode has Catalog.Tool as an ordinary tool beside all 166 tools. The model's node reads
-// from the messages which tools to show. The middleware also does the reminder, the model's
-// mistakes, the policies and the histories; in a graph these are up to you. No key is needed,
-// since the model is a script.
+// from the messages which tools to show. The middleware also takes care of the reminder, the
+// model's mistakes, the policies and the histories; in a graph these are up to you. No key is
+// needed, since the model is a script.
 package main
 
 import (

@@ -74,7 +74,7 @@ func run(ctx context.Context, out io.Writer, folder string) error {
 	return ask(ctx, out, toolsearch.Hybrid(toolsearch.BM25, meaning), s.stop)
 }
 
-// questions are what a user may say, each with the right tool.
+// questions are what a user may ask, each with the right tool.
 var questions = []struct{ query, tool string }{
 	{"slack send message", "mcp__slack__send_message"},
 	{"out of office", "mcp__gmail__set_vacation_reply"},

@@ -219,7 +219,7 @@ func TestKilledServer(t *testing.T) {
 	assert.Contains(t, out.String(), "degraded: toolsearch: failed in part: Embedding", "no event says that the server is gone")
 }
 
-// The server speaks the API as clients use it, and refuses all else with a message.
+// The server speaks the API as clients use it, and refuses everything else with a message.
 func TestServer(t *testing.T) {
 	s, _ := running(t)
 	tests := []struct {

@@ -85,7 +85,7 @@ func (s *server) stop() {
 func (s *server) embedder(ctx context.Context) (*openai.Embedder, error) {
 	return openai.NewEmbedder(ctx, &openai.EmbeddingConfig{
 		BaseURL: s.url, APIKey: "none is needed", Model: model,
-		HTTPClient: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}, // no proxy: it is on loopback
+		HTTPClient: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}, // no proxy: the server is on loopback
 	})
 }
 

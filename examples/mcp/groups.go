@@ -25,14 +25,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// The whole way from a usual file of servers, {"mcpServers": {...}}, to Config.Groups: a group for
-// each server, with the server's instructions as the description.
+// From a usual file of servers, {"mcpServers": {...}}, to Config.Groups: a group for each server,
+// with the server's instructions as the description.
 
 // startTimeout is how long a server of the file may take to start: npx downloads a package the
 // first time.
 const startTimeout = 3 * time.Minute
 
-// serverEntry is a server of the file: a command to run, or the URL of a server that runs already.
+// serverEntry is a server of the file: a command to run, or the URL of a running server.
 type serverEntry struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
@@ -78,7 +78,7 @@ func showFile(ctx context.Context, out io.Writer, path string) error {
 		Groups: groupsOf(ctx, servers),
 		Index:  toolsearch.BM25, // it reads "filesystem: find a note" and the servers' instructions
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok { // the other servers go on
+			if failure, ok := e.(toolsearch.FailureEvent); ok { // the other servers still work
 				fmt.Fprintln(out, failure.Err)
 			}
 		},
@@ -200,7 +200,7 @@ func isLost(ctx context.Context, err error) bool {
 }
 
 // connect returns the server's session, and starts the server if there is none. The error of a
-// server that does not start ends with the last that the server wrote to standard error.
+// server that does not start ends with the last lines of the server's standard error.
 func (s *server) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,8 @@ func (s *server) lose(session *mcp.ClientSession) {
 	}
 }
 
-// transport returns a new way to the server, and a function that ends the server's process. What
-// the process writes to standard error goes to stderr.
+// transport returns a new transport to the server, and a function that ends the server's
+// process. The standard error of the process goes to stderr.
 func (s *server) transport(stderr io.Writer) (mcp.Transport, func()) {
 	if s.entry.URL != "" {
 		client := &http.Client{Transport: withHeaders(s.entry.Headers)}
@@ -241,7 +241,7 @@ func (s *server) transport(stderr io.Writer) (mcp.Transport, func()) {
 	}
 	alive, kill := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(alive, s.entry.Command, s.entry.Args...)
-	// Only what the file says: a server has no use for the secrets in this program's environment.
+	// Only the file's variables: a server has no use for the secrets in this program's environment.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SystemRoot=" + os.Getenv("SystemRoot")}
 	for key, value := range s.entry.Env {
 		cmd.Env = append(cmd.Env, key+"="+value)

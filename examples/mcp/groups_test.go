@@ -125,7 +125,7 @@ func TestServerRestarts(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	readGraph := toolsearchtest.CallTool("memory__read_graph", `{}`)
-	// The second call is the one whose connection was lost, the third starts the server anew.
+	// The second call loses its connection, and the third starts the server anew.
 	readNote := toolsearchtest.CallTool("filesystem__read_text_file", fmt.Sprintf(`{"path":%s}`, quoted(t, filepath.Join(folder, "note.txt"))))
 	run := func(during ...func()) []toolsearchtest.Request {
 		t.Helper()
@@ -178,7 +178,7 @@ func TestServerRestarts(t *testing.T) {
 	assert.Subset(t, []string{"memory"}, failures, "the server may start too slowly for the list of this run")
 }
 
-// TestGroupOfSilentServer: a server that starts and never answers takes no longer than it may.
+// TestGroupOfSilentServer: a server that starts and never answers is given up in time.
 func TestGroupOfSilentServer(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -195,8 +195,8 @@ func TestGroupOfSilentServer(t *testing.T) {
 	assert.ErrorContains(t, err, "I say nothing", "what it wrote to standard error")
 }
 
-// dyingServer is the variable that turns the test binary into a server that does what it is called
-// for and ends before it answers. Its value is the file that the calls are written to.
+// dyingServer is the variable that turns the test binary into a server that carries out a call and
+// ends before it answers. Its value is the file that the calls are written to.
 const dyingServer = "MCP_TEST_DYING_SERVER"
 
 func serveDying(file string) {

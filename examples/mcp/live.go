@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// live has the tools of a server, which may change. Tools is a Config.Source: every run calls
+// live holds a server's tools, which may change. Tools is a Config.Source: every run calls
 // it, but it asks the server only after the server announced a change.
 type live struct {
 	session *mcp.ClientSession

@@ -21,7 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A server that changes what a tool says of itself once it is in use, and the lock that notices.
+// A server that changes a tool's description once the tool is in use, and the lock that notices.
 
 // fickleServer is the variable that turns the test binary into such a server. Its value is the
 // description to begin with.
@@ -55,9 +55,9 @@ func serveFickle(description string) {
 	_ = server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// lockCommand builds the command of the library and returns a function that runs it on a server
-// with a description. The namespace is what start calls the server: the adapter tells that name, and
-// Annotate takes it.
+// lockCommand builds the command of the library and returns a function that runs it on a server with
+// a description. The namespace is the name that start gives the server: the adapter passes it on,
+// and Annotate takes it.
 func lockCommand(t *testing.T, self string) func(description string, args ...string) (code int, output string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "toolsearch")
@@ -117,7 +117,7 @@ func testLock[M adk.MessageType](t *testing.T, self string, command func(string,
 	require.NoError(t, err)
 	search, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{Source: server.Tools, Filter: l.Filter})
 	require.NoError(t, err)
-	session := toolsearch.NewSession() // carries what is loaded from run to run
+	session := toolsearch.NewSession() // carries the loaded tools from run to run
 	find := toolsearchtest.CallTool("tool_search", `{"query":"select:send_mail"}`)
 	send := toolsearchtest.CallTool("send_mail", `{"to":"you"}`)
 	say := func(turns ...toolsearchtest.Turn) []toolsearchtest.Request {

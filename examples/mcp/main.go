@@ -2,7 +2,7 @@
 // only the search tool at first, and then the tools it searched for. The catalog follows the
 // server, which may announce that its tools changed (live.go).
 //
-// With a file of servers, as clients of MCP keep it, it starts these servers instead and shows the
+// With a file of servers in the form of MCP clients, it starts these servers instead and shows the
 // list of their tools that the model sees (groups.go):
 //
 //	go run . mcp.json

@@ -18,22 +18,22 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What every catalog of several real servers gives, whether Groups or only the adapter's ServerName
-// says what belongs to which server.
+// What holds for every catalog of several real servers, whether Groups or only the adapter's
+// ServerName assigns tools to servers.
 
 // serversCatalog has the tools of several servers, among them filesystem and memory.
 type serversCatalog struct {
 	config   toolsearch.Config   // with the tools
 	names    map[string][]string // by server, as the model sees them
 	server   map[string]string   // by name
-	readOnly []string            // the names of the tools that say that they only read
+	readOnly []string            // the names of the tools that claim to be read-only
 }
 
 func newCatalog() *serversCatalog {
 	return &serversCatalog{names: make(map[string][]string), server: make(map[string]string)}
 }
 
-// add notes the tools of a server. The model sees their names with the prefix.
+// add records the tools of a server. The model sees their names with the prefix.
 func (c *serversCatalog) add(t *testing.T, server, prefix string, tools []tool.BaseTool) {
 	t.Helper()
 	for _, tl := range tools {
@@ -84,7 +84,7 @@ func testServers[M adk.MessageType](t *testing.T, catalog *serversCatalog) {
 	assert.NotEmpty(t, found)
 	assert.Subset(t, catalog.names["filesystem"], found, "what is found in filesystem")
 
-	// read_graph, read_file and more: no server may have more places of a result than its share.
+	// read_graph, read_file and more: no server may take more than its share of a result.
 	const most = 2
 	fair := askServers[M](t, catalog, toolsearch.Config{MaxPerNamespace: most}, toolsearchtest.CallTool("tool_search", `{"query":"read search get","max_results":6}`))
 	found = matches(t, fair[1])

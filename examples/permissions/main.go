@@ -3,7 +3,7 @@
 // Watch the second conversation. Ben continues Ann's history, in which refund_charge was found
 // and called. His model tries to search for it, to select it and to call it. For Ben the tool
 // does not exist: it is not listed, found or suggested, and the call does not run. The last
-// lines show the names his model is told, which are all from his own services.
+// lines show the names in his model's list, which are all from his own services.
 //
 // The Filter does not change the text of the history. Your program decides who may see a
 // history. No key is needed, since the model is a script.
@@ -80,7 +80,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// ask runs a conversation of a user and returns the extended history.
+// ask continues a user's conversation and returns the extended history.
 func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, user, question string, history []*schema.Message, script []toolsearchtest.Turn) ([]*schema.Message, error) {
 	model := toolsearchtest.NewModel[*schema.Message](script...)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{

@@ -11,7 +11,7 @@ import (
 
 // hashed is an embedder without a model, so that the example needs neither a key nor a download. A
 // text is the sum of its words' directions, and a hash gives each word its direction. It finds
-// shared words and no meanings: take an embedder of eino-ext in its place.
+// shared words, not meanings: take an embedder of eino-ext in its place.
 type hashed struct{}
 
 const hashedDims = 2048

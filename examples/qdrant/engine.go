@@ -35,8 +35,8 @@ func waitForWrites(ctx context.Context, method string, request, reply any, conne
 	return invoke(ctx, method, request, reply, connection, options...)
 }
 
-// sync brings the collection up to date with a catalog's tools: it writes what is new or has
-// changed, and deletes what has left.
+// sync brings the collection up to date with a catalog's tools: it writes new and changed
+// tools, and deletes tools that have left.
 func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation) (search.Stored, error) {
 	docs, err := search.Documents(infos, annotate)
 	if err != nil {
@@ -90,8 +90,8 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// plainLists turns lists of strings into lists of any. Qdrant's client knows no others, and the
-// indexer of eino-ext panics on a tool with tags or aliases.
+// plainLists turns lists of strings into lists of any. Qdrant's client knows no other lists,
+// and the indexer of eino-ext panics on a tool with tags or aliases.
 type plainLists struct{ indexer.Indexer }
 
 func (p plainLists) Store(ctx context.Context, documents []*schema.Document, options ...indexer.Option) ([]string, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 func Example() {
-	os.Unsetenv("QDRANT_HOST") // another server words its errors in its own way
+	os.Unsetenv("QDRANT_HOST") // another server words its errors differently
 	main()
 	// Output:
 	// first time: 166 tools written, 0 unchanged
@@ -49,7 +49,7 @@ func everywhere(t *testing.T, test func(t *testing.T, e *engine)) {
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, client.Close()) })
 		test(t, newEngine(t, client))
-		assert.Zero(t, server.Unwaited(), "writes that searches may not see")
+		assert.Zero(t, server.Unwaited(), "writes that searches may miss")
 	})
 	t.Run("server", func(t *testing.T) {
 		if os.Getenv("QDRANT_HOST") == "" {
@@ -127,7 +127,7 @@ func TestFindsTools(t *testing.T) {
 	})
 }
 
-// A sync writes what is new or has changed, and deletes what has left.
+// A sync writes new and changed tools, and deletes tools that have left.
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		infos := serviceInfos(t)
@@ -173,7 +173,7 @@ func TestManyToolsWithTags(t *testing.T) {
 	})
 }
 
-// What the server refuses is an error of the sync.
+// A write that the server refuses is an error of the sync.
 func TestRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		e.dims++ // the embedder's vectors do not fit

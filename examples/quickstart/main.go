@@ -3,8 +3,8 @@
 // took.
 //
 // It needs no key and no network, since the model is a script. The agent, the Runner and the
-// middleware are those of a real program. At the end it prints what the conversation costs, with
-// and without a prompt cache.
+// middleware are the same as in a real program. At the end it prints what the conversation
+// costs, with and without a prompt cache.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 const question = "Checkout fails for some customers since this morning. Find the error, file a GitHub issue for it, and tell #incidents."
 
 // script is what a real model would do with the question. Replace it with a chat model of
-// eino-ext to see a real one.
+// eino-ext to see a real model.
 var script = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"sentry list errors stack trace"}`),
 	toolsearchtest.CallTool("mcp__sentry__list_errors", `{"project":"checkout","status":"unresolved"}`),

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestREADME keeps the numbers in the README true: they are the end of what the program
-// prints.
+// TestREADME keeps the numbers in the README true: they are the end of the program's output.
 func TestREADME(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(context.Background(), &out))
@@ -20,5 +19,5 @@ func TestREADME(t *testing.T) {
 	require.True(t, found, "no summary in\n%s", out.String())
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(readme), "What this conversation costs"+summary, "the README does not have what the program prints")
+	assert.Contains(t, string(readme), "What this conversation costs"+summary, "the README differs from the program's output")
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval/cost"
 )
 
-// What the conversation costs, played once for each way to show tools, by the prices and the
+// What the conversation costs, played once for each way to show tools, with the prices and the
 // prompt cache of one provider. Cold means that nothing is cached before the run, warm that the
-// turn before is.
+// previous turn is cached.
 
 // printPrices prints the sum at the end.
 func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) error {
@@ -62,7 +62,8 @@ func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) erro
 	return nil
 }
 
-// centsOf plays the conversation in one way: without a cache, with a cold cache and with a warm one.
+// centsOf plays the conversation in one way: without a cache, with a cold cache and with a warm
+// cache.
 func centsOf(ctx context.Context, infos []*schema.ToolInfo, config toolsearch.Config, provider *cost.Provider) (cents [3]float64, err error) {
 	conversation := cost.Conversation{System: 8}
 	query := ""

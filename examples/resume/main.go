@@ -1,7 +1,7 @@
-// Resume interrupts a run until a human agrees to a refund, and resumes it in a second
-// process. Only the checkpoint is left of the first process. Watch the tool list of the first
-// model call after that: the tools that the first process found are still loaded, in the same
-// order, and the model does not search again. No key is needed, since the model is a script.
+// Resume interrupts a run until a human agrees to a refund, and resumes it in a second process. Of
+// the first process, only the checkpoint is left. Watch the tool list of the first model call after
+// that: the tools that the first process found are still loaded, in the same order, and the model
+// does not search again. No key is needed, since the model is a script.
 package main
 
 import (

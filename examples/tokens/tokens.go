@@ -1,4 +1,4 @@
-// Package tokens estimates for the examples and for the README what definitions of tools cost a
+// Package tokens estimates for the examples and the README how many tokens tool definitions take in a
 // request, at four bytes a token. It is not in examples/internal, since the README is made elsewhere.
 package tokens
 
@@ -8,8 +8,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Of estimates the tokens of definitions: of each, the name, the description and the schema of the
-// parameters as JSON. A schema that is wrong counts as none.
+// Of estimates the tokens of definitions: the name, the description and the schema of the
+// parameters as JSON. An invalid schema does not count.
 func Of(infos ...*schema.ToolInfo) (tokens int) {
 	for _, info := range infos {
 		parameters, _ := info.ToJSONSchema()

@@ -15,9 +15,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// Conversations: what is stored of one, and where.
+// Conversations: what is stored of them, and where.
 
-// conversation is all that is left of a conversation between two requests.
+// conversation is all that remains of a conversation between two requests.
 type conversation struct {
 	User     string             `json:"user"`
 	Messages []*schema.Message  `json:"messages"`
@@ -31,8 +31,9 @@ func (c *conversation) loaded() []string { return append([]string{}, c.Session.L
 // searches in the dropped messages had loaded.
 const maxMessages = 200
 
-// keep sets the messages to those that the next run can start from: a call without a result goes,
-// with what follows it, since providers refuse it; of a long conversation the first turns go.
+// keep sets the messages to those that the next run can start from. It drops a call without a
+// result, and what follows it, since providers refuse such a call. It drops the first turns of a
+// long conversation.
 func (c *conversation) keep(messages []*schema.Message, limit int) {
 	open, complete := map[string]bool{}, 0
 	for i, message := range messages {
@@ -58,7 +59,7 @@ func (c *conversation) keep(messages []*schema.Message, limit int) {
 // A store keeps conversations from one request, and one process, to the next. It is safe for
 // concurrent use. Put a database behind it if several processes serve the conversations.
 type store interface {
-	// Load returns errNoConversation if there is none of this id.
+	// Load returns errNoConversation if there is none with this id.
 	Load(ctx context.Context, id string) (*conversation, error)
 	Save(ctx context.Context, id string, c *conversation) error
 }
@@ -72,7 +73,7 @@ func newFiles(folder string) (files, error) {
 	return files(folder), os.MkdirAll(folder, 0o700)
 }
 
-// ids are those of rand.Text. Nothing else becomes the name of a file.
+// ids matches the ids that rand.Text makes. Nothing else becomes the name of a file.
 var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func (f files) path(id string) string { return filepath.Join(string(f), id+".json") }
@@ -95,10 +96,10 @@ func (f files) Load(_ context.Context, id string) (*conversation, error) {
 	return c, nil
 }
 
-// Save writes a new file and renames it, so that a crash leaves the old one or the new one.
+// Save writes a new file and renames it, so that a crash leaves the old file or the new file.
 func (f files) Save(_ context.Context, id string, c *conversation) error {
 	if !ids.MatchString(id) {
-		return fmt.Errorf("%q is no id of a conversation", id)
+		return fmt.Errorf("%q is not the id of a conversation", id)
 	}
 	text, err := json.MarshalIndent(c, "", "\t")
 	if err != nil {

@@ -1,15 +1,16 @@
 // Webservice is a chat with an agent of 166 tools, as a service with a page for the browser. Watch
 // the list of loaded tools below the page's title: restart the program in the middle of a
-// conversation, reload the page, and the model still has them.
+// conversation, reload the page, and the model still has these tools.
 //
 //   - Conversations are JSON files: the messages, and a Session with the loaded tools. Long
-//     conversations are cut at the front, and the Session keeps the tools that go with them.
+//     conversations are cut at the front, and the Session keeps the tools that were loaded
+//     there.
 //   - Each user has tools of their own (Config.Filter).
-//   - Answers stream over server-sent events, and a failure is such an event too. A run ends when
-//     its browser leaves.
+//   - Answers stream over server-sent events, and so do failures. A run ends when its browser
+//     leaves.
 //
-// It needs no key: the model is a demo that searches for each question and calls what it finds.
-// Give newService a chat model of eino-ext in its place.
+// It needs no key: the model is a demo that searches for each question and calls the tool it
+// finds. Give newService a chat model of eino-ext in its place.
 //
 //	go run ./examples/webservice
 package main

@@ -24,7 +24,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// refund is a search and the call of what it finds.
+// refund is a search and a call of the tool that it finds.
 var refund = []toolsearchtest.Turn{
 	toolsearchtest.CallTool("tool_search", `{"query":"select:mcp__stripe__refund_charge"}`),
 	toolsearchtest.CallTool("mcp__stripe__refund_charge", `{"charge":"ch_17"}`),
@@ -114,8 +114,8 @@ func (c client) ask(path, question string) (events []string) {
 }
 
 // The service stops in the middle of a conversation. The next process has only the files. Its model
-// has the tools that the first process loaded, even where the messages that loaded them are no
-// longer kept.
+// has the tools that the first process loaded, even if the messages that loaded them are no longer
+// kept.
 func TestRestart(t *testing.T) {
 	for name, limit := range map[string]int{"all messages are kept": maxMessages, "one turn is kept": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -211,8 +211,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	assert.Empty(t, scripted.Requests(), "what the model was asked")
 }
 
-// A failure is an event. Its details are not for the browser. What was done before it is kept, and
-// the user can go on.
+// A failure is an event. Its details are not for the browser. The steps before it are kept, and
+// the user can continue.
 func TestFailure(t *testing.T) {
 	scripted := toolsearchtest.NewModel[*schema.Message](
 		refund[0], refund[1], toolsearchtest.Fail(errors.New("the key sk-123 has expired")), toolsearchtest.Say("It was refunded."))
@@ -247,8 +247,7 @@ func (m waiting) Stream(ctx context.Context, input []*schema.Message, options ..
 	return nil, err
 }
 
-// A run ends when its browser leaves. Until then the conversation takes no other question, and
-// afterwards it does.
+// A run ends when its browser leaves. Only then does the conversation take another question.
 func TestTheBrowserLeaves(t *testing.T) {
 	folder, slow := t.TempDir(), waiting{make(chan struct{}), make(chan struct{})}
 	ann, stop := start(t, folder, slow, maxMessages)
@@ -267,7 +266,7 @@ func TestTheBrowserLeaves(t *testing.T) {
 	status, _ := ann.get("POST", path, "application/json", `{"text":"Hurry up."}`)
 	assert.Equal(t, http.StatusConflict, status)
 	leave()
-	<-slow.left // else the test does not end
+	<-slow.left // otherwise the test would not end
 	group.Wait()
 	stop() // waits for the handler
 
@@ -327,7 +326,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What the store cannot read is an error, and nothing but ids names its files.
+// A file that the store cannot read is an error, and only ids name its files.
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
 	kept, err := newFiles(folder)
@@ -345,7 +344,7 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, []string{filepath.Join(folder, id+".json")}, all)
 }
 
-// lines is a writer that tells each line.
+// lines is a writer that sends each line to a channel.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -52,7 +52,7 @@ type service struct {
 	limit  int // of messages kept; see conversation.keep
 
 	mu   sync.Mutex
-	busy map[string]bool // conversations that are being answered
+	busy map[string]bool // conversations with a question that is being answered
 }
 
 // newService returns the service over a chat model.
@@ -110,8 +110,8 @@ func permitted(ctx context.Context, doc toolsearch.Document) bool {
 	return known && right(ctx, doc)
 }
 
-// userOf returns the user of a request, or "". Anybody can be anybody here: put your own
-// authentication in its place.
+// userOf returns the user of a request, or "". Anybody can claim any name here: put your
+// own authentication in its place.
 func userOf(r *http.Request) string {
 	if name := r.Header.Get("X-User"); rights[name] != nil {
 		return name
@@ -179,7 +179,7 @@ func (s *service) load(w http.ResponseWriter, r *http.Request) (c *conversation,
 
 // answer answers a question, event by event.
 func (s *service) answer(w http.ResponseWriter, r *http.Request) {
-	// A page of another site can send a form, but not JSON, without being asked whether it may.
+	// Without permission, a page of another site can send a form, but not JSON.
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		http.Error(w, "Send JSON.", http.StatusUnsupportedMediaType)
 		return
@@ -199,7 +199,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.PathValue("id")
 	if !s.take(id) {
-		http.Error(w, "The question before is still being answered.", http.StatusConflict)
+		http.Error(w, "The previous question is still being answered.", http.StatusConflict)
 		return
 	}
 	defer s.leave(id)
@@ -212,7 +212,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	defer cancel() // the request's context ends when the browser leaves
 	out := newStream(w, cancel)
 	messages, err := s.ask(ctx, c, body.Text, out)
-	// What the tools did is done, so it is kept even of an answer that failed.
+	// What the tools did cannot be undone, so it is kept even if the answer failed.
 	c.keep(messages, s.limit)
 	err = errors.Join(err, s.store.Save(context.WithoutCancel(ctx), id, c))
 	if err != nil {
@@ -239,13 +239,13 @@ func (s *service) leave(id string) {
 	delete(s.busy, id)
 }
 
-// ask runs the agent and returns the extended history. Beside an error it returns the messages up
-// to it.
+// ask runs the agent and returns the extended history. With an error it returns the messages up
+// to the error.
 func (s *service) ask(ctx context.Context, c *conversation, question string, out *stream) ([]*schema.Message, error) {
 	messages := append(slices.Clip(c.Messages), schema.UserMessage(question))
 	events := s.runner.Run(toolsearch.WithSession(ctx, &c.Session), slices.Clip(messages))
 	var failure error
-	for e, ok := events.Next(); ok; e, ok = events.Next() { // to the end: the run may still be busy
+	for e, ok := events.Next(); ok; e, ok = events.Next() { // read to the end: the run may still be busy
 		err := e.Err
 		if err == nil && e.Output != nil && e.Output.MessageOutput != nil {
 			var message *schema.Message
@@ -284,7 +284,7 @@ func read(output *adk.MessageVariant, out *stream) (*schema.Message, error) {
 		return nil, err
 	}
 	for _, e := range eventsOf(message) {
-		if e.Name != "text" { // sent above
+		if e.Name != "text" { // text was sent above
 			out.send(e)
 		}
 	}
@@ -297,7 +297,7 @@ type event struct {
 	Data any    `json:"data"`
 }
 
-// eventsOf returns what the browser is told of a message of the model or of a tool.
+// eventsOf returns the events that tell the browser about a message of the model or of a tool.
 func eventsOf(message *schema.Message) (events []event) {
 	if message.Role == schema.Tool {
 		text := message.Content
@@ -319,7 +319,7 @@ func eventsOf(message *schema.Message) (events []event) {
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	cancel  func() // ends the run if the browser takes nothing any more
+	cancel  func() // ends the run if the browser has stopped reading
 }
 
 func newStream(w http.ResponseWriter, cancel func()) *stream {
@@ -331,7 +331,7 @@ func newStream(w http.ResponseWriter, cancel func()) *stream {
 
 func (s *stream) send(events ...event) {
 	for _, e := range events {
-		data, err := json.Marshal(e.Data) // on one line, as the format wants
+		data, err := json.Marshal(e.Data) // on one line, as the format requires
 		if err == nil {
 			err = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 		}

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// index holds the written documents, and the documents that could be searched since the last
-// refresh.
+// index holds the written documents, and the documents that are visible to searches since
+// the last refresh.
 type index struct {
 	name    string
 	fields  map[string]field

@@ -114,7 +114,7 @@ func (x *index) find(q *request) []hit {
 			}
 		}
 	}
-	for _, n := range q.knn { // kNN scores are added to those of the query
+	for _, n := range q.knn { // kNN scores are added to the query's scores
 		for _, h := range n.nearest(x.visible) {
 			scores[h.document] += h.score
 		}

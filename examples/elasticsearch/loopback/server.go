@@ -1,6 +1,6 @@
 // Package loopback is a server on the loopback interface that speaks a part of Elasticsearch
-// 8: what eino-ext's es8 indexer and retriever and this example's engine use. It lets the
-// example run and be tested over the real protocol without a cluster.
+// 8: the part that eino-ext's es8 indexer and retriever and this example's engine use. It
+// lets the example run and be tested over the real protocol without a cluster.
 //
 //	HEAD, PUT, DELETE /{index}       exists, create with a mapping, delete
 //	POST /{index}/_bulk, /_bulk      actions index and delete

@@ -1,8 +1,8 @@
 // Package loopback is a server that speaks a small part of Qdrant's gRPC protocol, for a machine
 // without Qdrant: collections of points with one vector and a payload, compared by cosine. It
 // keeps Qdrant's rules that matter to a catalog: an id is a UUID or a number, vectors have the
-// collection's length, and a query for a collection that does not exist is an error. It is no
-// replacement for Qdrant: it compares every vector, and keeps nothing.
+// collection's length, and a query for a collection that does not exist is an error. It does not
+// replace Qdrant: it compares every vector, and keeps nothing on disk.
 package loopback
 
 import (
@@ -62,7 +62,7 @@ func (s *Server) Unwaited() int {
 	return s.unwaited
 }
 
-// within calls f with a collection, while no other request has it.
+// within calls f with a collection, which no other request uses meanwhile.
 func (s *Server) within(name string, f func(c *collection) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

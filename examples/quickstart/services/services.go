@@ -211,8 +211,8 @@ func absent(value json.RawMessage) bool {
 	return len(value) == 0 || string(value) == "null"
 }
 
-// call keeps the arguments as JSON text. Echoing them then cannot round a long id or change a
-// type.
+// call keeps the arguments as JSON text. So echoing an argument cannot round a long id or
+// change a type.
 type call struct {
 	tool string
 	args map[string]json.RawMessage

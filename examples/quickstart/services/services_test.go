@@ -50,8 +50,8 @@ func TestToolsIsStable(t *testing.T) {
 	}
 }
 
-// A long table hides mistakes, such as a placeholder that does not name a parameter. They
-// appear in the result as a null that does not come from an argument.
+// A long table hides mistakes, such as a placeholder that names no parameter. Such a
+// placeholder appears in the result as a null that comes from no argument.
 func TestEveryToolRuns(t *testing.T) {
 	null := regexp.MustCompile(`\bnull\b`)
 	for _, b := range Tools() {
@@ -229,8 +229,8 @@ func run(t *testing.T, b tool.BaseTool, arguments string) string {
 func mustRun(t *testing.T, b tool.BaseTool, arguments map[string]any) string {
 	t.Helper()
 	result := run(t, b, encode(t, arguments))
-	assert.True(t, strings.HasPrefix(result, "{"), "%s returns no JSON object: %s", nameOf(t, b), result)
-	assert.True(t, json.Valid([]byte(result)), "%s returns no JSON: %s", nameOf(t, b), result)
+	assert.True(t, strings.HasPrefix(result, "{"), "%s does not return a JSON object: %s", nameOf(t, b), result)
+	assert.True(t, json.Valid([]byte(result)), "%s does not return JSON: %s", nameOf(t, b), result)
 	return result
 }
 

@@ -37,9 +37,9 @@ var weather = service("weather",
 		returns(`{"location": "{location}", "date": "{date}", "dawn": "05:12", "sunrise": "05:47", "sunset": "20:58", "dusk": "21:33"}`)),
 )
 
-// The forecast is computed, as its length follows from an argument and its
-// numbers have to fit the units. Both replies start from the place alone, so
-// the present weather agrees with the first day of the forecast.
+// The forecast is computed, since its length follows from an argument and its numbers
+// have to fit the units. Both replies start from the place alone, so the present weather
+// agrees with the first day of the forecast.
 
 func currentConditions(c call) any {
 	return map[string]any{

@@ -1,6 +1,6 @@
-// Multiagent runs four kinds of agents of agents: a deep agent, a supervisor, a plan, and an agent
-// as a tool. Watch what each model call sees: what one agent has found is there for the others,
-// since they share a Session, though they do not share their messages.
+// Multiagent runs four kinds of agents with sub-agents: a deep agent, a supervisor, a plan, and an
+// agent as a tool. Watch what each model call sees: tools that one agent has found are loaded for
+// the others, since they share a Session, though they do not share their messages.
 //
 // It needs no key: the models play scripts.
 //
@@ -111,7 +111,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// ask runs an agent of agents on one question of a conversation.
+// ask runs an agent with sub-agents on one question of a conversation.
 func ask(ctx context.Context, agent adk.Agent, question string) error {
 	session := toolsearch.NewSession() // json.Marshal it for the next request
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(toolsearch.WithSession(ctx, session), question)
@@ -195,7 +195,7 @@ func newAgent(ctx context.Context, name string, chatModel model.BaseChatModel, m
 	return adk.NewChatModelAgent(ctx, config)
 }
 
-// step is a model call of a script, and whose it is.
+// step is a model call of a script, and the agent that makes it.
 type step struct {
 	who  string
 	turn toolsearchtest.Turn

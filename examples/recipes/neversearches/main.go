@@ -1,6 +1,6 @@
-// Neversearches measures what helps a model that does not search: how often the tool that a request
-// needs is in front of the model anyway, and what that costs in every call. The requests were
-// written for this program before it was run, and the searcher is BM25.
+// Neversearches measures what helps a model that does not search: how often the model sees the tool
+// that a request needs anyway, and what that costs in every call. The requests were written for
+// this program before it was run, and the searcher is BM25.
 //
 // It needs no key: the model only looks at its tools and gives up.
 //
@@ -88,7 +88,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// measure returns how many requests had their tool in sight, and the mean cost of a call's tools.
+// measure returns for how many requests the model saw the tool, and the mean cost of a call's
+// tools.
 func measure(ctx context.Context, config *toolsearch.Config) (seen, cost int, err error) {
 	middleware, err := toolsearch.New(ctx, config)
 	if err != nil {

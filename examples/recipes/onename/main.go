@@ -1,4 +1,4 @@
-// Onename has two tools of one name, three times. Watch who answers:
+// Onename shows three ways in which two tools have the same name. Watch who answers:
 //
 //   - The agent's own tool wins over a dynamic tool, and an event says so.
 //   - Two catalogs in one agent need two names for their search tools.
@@ -49,7 +49,7 @@ func ownToolWins(ctx context.Context, out io.Writer) error {
 		DynamicTools: []tool.BaseTool{say("create_issue", "the server"), say("list_issues", "the server")},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if failure, ok := e.(toolsearch.FailureEvent); ok {
-				what, _, _ := strings.Cut(failure.Err.Error(), ";") // then what to do
+				what, _, _ := strings.Cut(failure.Err.Error(), ";") // the rest says what to do
 				fmt.Fprintln(out, "  event:", what)
 			}
 		},
@@ -74,7 +74,7 @@ func twoCatalogs(ctx context.Context, out io.Writer) error {
 	}
 	err = play(ctx, io.Discard, []adk.ChatModelAgentMiddleware{work, home}, nil)
 	if err == nil {
-		return errors.New("an agent takes two search tools of one name")
+		return errors.New("an agent takes two search tools of the same name")
 	}
 	_, hint, _ := strings.Cut(err.Error(), "toolsearch: ")
 	hint, _, _ = strings.Cut(hint, "\n")
@@ -98,7 +98,7 @@ func twoServers(ctx context.Context, out io.Writer) error {
 		DynamicTools: []tool.BaseTool{say("search", "the first server"), say("search", "the second server")},
 	})
 	if err == nil {
-		return errors.New("toolsearch.New takes two dynamic tools of one name")
+		return errors.New("toolsearch.New takes two dynamic tools of the same name")
 	}
 	fmt.Fprintln(out, "  New refuses them, and says what to do")
 	return nil

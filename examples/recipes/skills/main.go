@@ -35,7 +35,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) error {
-	// A real agent reads its skills from the disk, by the local backend of eino-ext.
+	// A real agent reads its skills from disk, with the local backend of eino-ext.
 	files := filesystem.NewInMemoryBackend()
 	if err := files.Write(ctx, &filesystem.WriteRequest{FilePath: "/skills/refunding/SKILL.md", Content: refunding}); err != nil {
 		return err
