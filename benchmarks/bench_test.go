@@ -9,7 +9,7 @@ import (
 
 var benchSizes = []int{100, 1_000, 10_000, 100_000}
 
-// BenchmarkQuery is the time of a question through tool_search; the report has the ratios.
+// BenchmarkQuery measures the time of a question through tool_search. The report has the ratios.
 func BenchmarkQuery(b *testing.B) {
 	eachContestant(b, func(b *testing.B, run *contest) {
 		if err := run.build(b.Context()); err != nil {
@@ -27,7 +27,7 @@ func BenchmarkQuery(b *testing.B) {
 	})
 }
 
-// BenchmarkBuild is the time to index a catalog's documents.
+// BenchmarkBuild measures the time to index a catalog's documents.
 func BenchmarkBuild(b *testing.B) {
 	eachContestant(b, func(b *testing.B, run *contest) {
 		b.ReportAllocs()

@@ -66,7 +66,7 @@ func (s bleveSetup) names() []string {
 	return []string{bleveText}
 }
 
-// document is a tool as bleve reads it, without reflection.
+// document returns the tool in the form that bleve reads without reflection.
 func (s bleveSetup) document(doc *search.Document) map[string]any {
 	var parameters strings.Builder
 	for _, p := range doc.Parameters {
@@ -140,7 +140,7 @@ func (s bleveSetup) Index(ctx context.Context, docs []search.Document) (search.S
 	return &bleveSearcher{bleveSetup: s, index: index, docs: len(docs)}, nil
 }
 
-// bleveSearcher has goroutines. It must be closed after use.
+// bleveSearcher runs goroutines, so it must be closed after use.
 type bleveSearcher struct {
 	bleveSetup
 	index bleve.Index
@@ -151,7 +151,7 @@ func (s *bleveSearcher) Close() error { return s.index.Close() }
 
 func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits, error) {
 	limit := q.Limit
-	if limit == 0 || q.Allowed != nil { // what is not allowed is dropped here
+	if limit == 0 || q.Allowed != nil { // tools that are not allowed are dropped below
 		limit = s.docs
 	}
 	request := bleve.NewSearchRequestOptions(s.query(q), limit, 0, false)
@@ -178,7 +178,7 @@ func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits
 	return found, nil
 }
 
-// query asks the engine for the required words too, which it can filter by.
+// query leaves the required words to the engine, which can filter by them.
 func (s *bleveSearcher) query(q search.Query) query.Query {
 	all := s.anywhere(strings.Join(q.Keywords, " "))
 	if len(q.Required) == 0 {

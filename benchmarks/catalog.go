@@ -48,7 +48,7 @@ var (
 type Question struct {
 	Text    string // as keywords
 	Pattern string // as a regular expression
-	Tool    string // the tool whose words the question has
+	Tool    string // the tool whose words are in the question
 	Named   bool   // the question has all words of the tool's name, so the tool should be first
 }
 
@@ -76,7 +76,7 @@ func Tools(size int) ([]*schema.ToolInfo, []Question) {
 	return infos, questions(made)
 }
 
-// madeTool is what a tool is made of.
+// madeTool holds the words that a tool is made of.
 type madeTool struct{ maker, product, verb, noun, detail string }
 
 func (t madeTool) name() string {

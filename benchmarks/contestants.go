@@ -60,15 +60,15 @@ func newField(ctx context.Context, size int) (*field, error) {
 	return f, err
 }
 
-// nobody finds nothing.
+// nobody is a searcher that finds nothing.
 type nobody struct{}
 
 func (nobody) Search(context.Context, search.Query) (search.Hits, error) {
 	return search.Hits{}, nil
 }
 
-// door returns the tool_search tool over a searcher, which takes a model's call from arguments
-// to result. For a searcher with its own tool it returns that tool.
+// door returns the tool_search tool over a searcher, so that a call is measured from arguments
+// to result. For a searcher with its own tool, it returns that tool.
 func (f *field) door(ctx context.Context, s search.Searcher) (tool.InvokableTool, error) {
 	if own, ok := s.(interface{ Tool() tool.InvokableTool }); ok {
 		return own.Tool(), nil

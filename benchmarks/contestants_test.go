@@ -41,7 +41,7 @@ func TestToolsAreTheSameEveryTime(t *testing.T) {
 			assert.GreaterOrEqual(t, parameters, size/2, "tools with parameters, of %d", size)
 		}
 		for _, q := range questions {
-			assert.Contains(t, names, q.Tool, "what %q is about is not in the catalog", q.Text)
+			assert.Contains(t, names, q.Tool, "the catalog lacks the tool of %q", q.Text)
 		}
 	}
 }
@@ -161,8 +161,8 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// Usual has about the numbers that others computed for BM25. Their BM25 cuts names a little
-// differently.
+// Usual comes close to the numbers that others published for BM25. Theirs cuts names a
+// little differently.
 func TestUsualOnPublicSets(t *testing.T) {
 	dir := PublicDir("..")
 	if _, err := os.Stat(dir); err != nil {

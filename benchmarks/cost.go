@@ -24,11 +24,11 @@ type Cost struct {
 	Cold, Warm    float64 // what showing all tools costs, in US dollars
 	Ways          []CostOfWay
 	Best          string // the way to take
-	From          int    // the number of tools from which on Best pays; 0 means that it never does
+	From          int    // the number of tools from which Best pays; 0 means that it never does
 }
 
-// CostOfWay is what a way to show tools costs more than showing all, in percent: with nothing cached
-// before, and with the turn before cached.
+// CostOfWay is how much more a way to show tools costs than showing all, in percent: with nothing
+// cached before, and with the previous turn cached.
 type CostOfWay struct {
 	Way        string
 	Cold, Warm float64
@@ -78,7 +78,7 @@ func costOf(catalog string, r *cost.Report) Cost {
 
 func more(price, all float64) float64 { return rounded(100*(price/all-1), 0) }
 
-// rounded is a number with so many decimals: results.json is the same on machines that add in another order.
+// rounded rounds x, so that results.json is the same on machines that add in another order.
 func rounded(x float64, decimals int) float64 {
 	unit := math.Pow(10, float64(decimals))
 	return math.Round(x*unit)/unit + 0 // not -0

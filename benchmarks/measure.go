@@ -41,7 +41,7 @@ type Prepare struct {
 	Time  time.Duration
 }
 
-// Speed is what one searcher takes over a catalog of one size.
+// Speed is the time and memory that one searcher takes over a catalog of one size.
 type Speed struct {
 	Tools    int
 	Searcher string

@@ -36,8 +36,7 @@ func finders() []Contestant {
 	return append(list, Contestant{Name: "BM25 as usual", Index: Usual})
 }
 
-// publicFinders are the finders measured on the public sets. Some other finders would take
-// minutes for those.
+// publicFinders are the finders measured on the public sets. Some of the others would take minutes.
 var publicFinders = map[string]bool{"Keyword": true, "BM25": true, "bleve": true, "bleve, fields": true, "BM25 as usual": true}
 
 // ownSet is the name of the repository's own questions, testdata/ranking.
@@ -55,8 +54,8 @@ func PublicDir(root string) string {
 	return filepath.Join(root, "..", "shared", "retrieval")
 }
 
-// MeasureQuality measures on the repository's own questions, and on the public sets in the
-// folder public if that exists.
+// MeasureQuality measures quality on the repository's own questions, and on the public
+// sets in the folder public if that exists.
 func MeasureQuality(ctx context.Context, root, public string, progress func(string)) ([]Quality, error) {
 	folder := filepath.Join(root, "testdata", "ranking")
 	catalog, queries, err := loadSet(folder)

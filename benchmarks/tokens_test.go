@@ -25,7 +25,7 @@ const (
 	wrongForProse = 10
 )
 
-// table matches a row of a table, which is numbers more than prose.
+// table matches a row of a table, which has more numbers than prose.
 var table = regexp.MustCompile(`(?m)^\|.*\n`)
 
 func TestTokenEstimate(t *testing.T) {

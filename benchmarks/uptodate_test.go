@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What conversations cost is the same on every machine, so results.json has it as it is measured here.
+// The cost of conversations is the same on every machine, so results.json must hold what is measured
+// here.
 func TestCostsAreUpToDate(t *testing.T) {
 	text, err := os.ReadFile("results.json")
 	require.NoError(t, err)
@@ -34,6 +35,6 @@ func TestReportIsUpToDate(t *testing.T) {
 	} {
 		got, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
 		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), "%s is not that of results.json; go run ./cmd/report -from results.json writes it", path)
+		assert.Equal(t, string(want), string(got), "%s was not written from results.json; go run ./cmd/report -from results.json writes it", path)
 	}
 }

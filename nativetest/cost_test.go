@@ -30,7 +30,7 @@ var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, func(c
 	return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, AutoCacheControl: &claude.CacheControl{}})
 }}
 
-// billed is the conversation that is billed: two tools of the quickstart's, each searched for and
+// billed is the conversation that is billed: two tools of the quickstart, each searched for and
 // called twice, after some 2,000 tokens of history.
 func billed() (tools []tool.BaseTool, infos []*schema.ToolInfo, c cost.Conversation, history []message) {
 	for _, t := range services.Tools() {
@@ -91,7 +91,7 @@ func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch
 	usages := p.Bill(nil, requests)
 	checkCost(t, a.name+"-"+protocol.String(), requests, usages)
 
-	// What eval/cost plays without the adapter costs the same.
+	// A replay by eval/cost without the adapter costs the same.
 	played, err := cost.Replay(context.Background(), infos, config, p.Wire, c)
 	require.NoError(t, err)
 	require.Len(t, played.Requests, len(requests))
@@ -104,8 +104,8 @@ func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch
 }
 
 // AutoCacheControl ends the ordinary tools, the system message and the last message with a
-// breakpoint. None is on a deferred definition, which Anthropic refuses: "cannot have both
-// defer_loading=true and cache_control set".
+// breakpoint. No breakpoint is on a deferred definition, since Anthropic refuses that:
+// "cannot have both defer_loading=true and cache_control set".
 func TestBreakpointsAndReferences(t *testing.T) {
 	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), calls(calling("get_weather")), provider.Say("Sunny."))
 	_, err := run(t, cachingClaude.model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true})
@@ -142,8 +142,8 @@ func TestNoBreakpoints(t *testing.T) {
 // agreement is how far eval/cost's own form of a request may be from an adapter's.
 const agreement = 0.04
 
-// checkCost compares the sizes of requests, and of the longest beginning that each shares with one
-// before it, with a file.
+// checkCost compares with a file the sizes of requests, and of the longest beginning that each
+// shares with an earlier request.
 func checkCost(t *testing.T, name string, requests []cost.Request, usages []cost.Usage) {
 	t.Helper()
 	var b strings.Builder

@@ -84,7 +84,7 @@ func TestClaudeFaults(t *testing.T) {
 			err: "tool 'get_weather' from ToolSearchResult already exists in tool list",
 		},
 		{
-			name: "a found tool that is an ordinary one too", messages: found, tools: infos(searchTool, "get_weather"),
+			name: "a found tool that is an ordinary tool too", messages: found, tools: infos(searchTool, "get_weather"),
 			err: "tool 'get_weather' from ToolSearchResult already exists in tool list",
 		},
 		{
@@ -300,8 +300,8 @@ var oddCalls = []provider.Call{
 	{Name: "get_weather", Arguments: ""}, {Name: "clock", Arguments: ""}, {Name: searchTool, Arguments: `{"query":`},
 }
 
-// TestOddCalls: the model's mistake costs a call, not the conversation. What goes over the wire
-// has a name and an object for every call, in the request after the mistake and in the next.
+// TestOddCalls: the model's mistake costs a call, not the conversation. On the wire, every call
+// has a name and an object, in the request after the mistake and in the next.
 func TestOddCalls(t *testing.T) {
 	for _, a := range messageAdapters {
 		testOddCalls(t, a, toolsearch.ProtocolToolSearch)
@@ -393,7 +393,7 @@ type silent struct{ echo }
 
 func (silent) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
 
-// TestEmptyResult: a tool may return nothing, but two of the adapters cannot send that.
+// TestEmptyResult: a tool may return an empty text, but two of the adapters cannot send that.
 func TestEmptyResult(t *testing.T) {
 	for i, want := range []string{"text content blocks must be non-empty", ""} {
 		testEmptyResult(t, messageAdapters[i], want)

@@ -90,8 +90,8 @@ func shortened(element string) string {
 	return element
 }
 
-// transcript writes requests for people to read: what each request adds to the request before
-// it, with one line per element of a list.
+// transcript writes requests for people to read: what each request adds to the previous
+// request, with one line per element of a list.
 func transcript(t *testing.T, requests []provider.Request) string {
 	t.Helper()
 	var b strings.Builder
@@ -160,17 +160,17 @@ func checkGolden(t *testing.T, name string, stream bool, requests []provider.Req
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "go test -update writes it")
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	n := commonPrefix(gotLines, wantLines) // the first different line is easier to read than both files
+	n := commonPrefix(gotLines, wantLines) // the first line that differs is easier to read than both files
 	assert.Equal(t, at(wantLines, n), at(gotLines, n), "%s, line %d", path, n+1)
 }
 
 // at returns the nth line, or nothing.
 func at(lines []string, n int) []string { return append([]string{}, lines[n:min(n+1, len(lines))]...) }
 
-// checkPrefix checks that in every request a list begins with the list of the request before,
-// byte for byte. Then a provider's prompt cache stays valid. Deferred tools do not count, since
-// they are not part of the prompt. Responses' own search tool does not count either:
-// agenticopenai puts it last, after a hidden tool that was called without a search.
+// checkPrefix checks that in every request a list begins with the previous request's list, byte
+// for byte. Then a provider's prompt cache stays valid. Deferred tools do not count, since they
+// are not part of the prompt. Responses' own search tool does not count either: agenticopenai
+// puts it last, after a hidden tool that was called without a search.
 func checkPrefix(t *testing.T, requests []provider.Request, key string) {
 	t.Helper()
 	var before []string
@@ -183,7 +183,7 @@ func checkPrefix(t *testing.T, requests []provider.Request, key string) {
 				return key == "tools" && (strings.Contains(e, `"defer_loading":true`) || strings.Contains(e, `"type":"tool_search"`))
 			})
 			if n := commonPrefix(before, now); n < len(before) {
-				assert.Equal(t, at(before, n), at(now, n), "request %d: what %s[%d] was, and is", i, key, n)
+				assert.Equal(t, at(before, n), at(now, n), "request %d: %s[%d] before and now", i, key, n)
 			}
 			before = now
 		}

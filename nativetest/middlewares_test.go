@@ -20,7 +20,7 @@ import (
 const noReduction = ""
 
 // TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation, before or
-// after this middleware. The provider refuses no request, and loaded tools can be called.
+// after this middleware. The provider refuses no request, and loaded tools can still be called.
 func TestOtherMiddlewares(t *testing.T) {
 	inDialects(t, messageAdapters, testOtherMiddlewares)
 	inDialects(t, agenticAdapters, testOtherMiddlewares)

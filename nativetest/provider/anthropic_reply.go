@@ -23,7 +23,7 @@ func composeMessage(req *request, turn Turn, number int) (reply, *fault) {
 		id := fmt.Sprintf("%02d_%d", number, i)
 		var input object
 		if err := json.Unmarshal([]byte(call.Arguments), &input); (err != nil || input == nil) && !req.stream {
-			return nil, faultf("the script has arguments that are no object, which only a stream can have: %s", call.Arguments)
+			return nil, faultf("the script has arguments that are not an object, which only a stream can have: %s", call.Arguments)
 		}
 		if call.Server {
 			if req.search == "" {

@@ -7,8 +7,8 @@
 // rule with status 400. [Server.Requests] keeps the requests byte for byte.
 //
 // The rules are documented by the providers or publicly known. If a rule is in doubt, the
-// server accepts the request. The JSON form of an error is always the provider's own, and its
-// words are too if they are known.
+// server accepts the request. The JSON form of an error is always the provider's own, and so
+// is its text if that is known.
 package provider
 
 import (
@@ -148,7 +148,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // call, so the same conversation has the same bytes.
 func (s *Server) next(req *request) (reply, *fault) {
 	if s.turn == len(s.plan) {
-		return nil, &fault{message: fmt.Sprintf("the script has %d turns and this is one request more", len(s.plan))}
+		return nil, &fault{message: fmt.Sprintf("the script has %d turns, and this request comes after them", len(s.plan))}
 	}
 	turn := s.plan[s.turn]
 	s.turn++
