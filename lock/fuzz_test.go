@@ -60,22 +60,22 @@ func FuzzDefinitions(f *testing.F) {
 		if file.Approve(doc) == nil && len(file.Verify([]search.Document{doc})) > 0 {
 			t.Fatal("it was approved, but does not verify")
 		}
-		told := ""
+		shown := ""
 		for _, finding := range file.Verify([]search.Document{changed}) {
-			told += finding.String() + finding.Diff()
+			shown += finding.String() + finding.Diff()
 			if _, err := finding.MarshalJSON(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, w := range lock.Lint([]search.Document{doc, changed}) {
-			told += w.Where + w.Text
+			shown += w.Where + w.Text
 		}
-		for _, r := range told {
+		for _, r := range shown {
 			if r != '\n' && !unicode.IsPrint(r) {
-				t.Fatalf("%q in %q", r, told)
+				t.Fatalf("%q in %q", r, shown)
 			}
 		}
-		if _, err := lock.Define(changed); err == nil && len(file.Definitions()) == 1 && other != description && !strings.Contains(told, "changed") {
+		if _, err := lock.Define(changed); err == nil && len(file.Definitions()) == 1 && other != description && !strings.Contains(shown, "changed") {
 			t.Fatalf("%q instead of %q was not noticed", other, description)
 		}
 	})

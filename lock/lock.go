@@ -53,17 +53,17 @@ type Lock struct {
 	reading sync.Mutex // held while the file is read, so that the newest content stays
 	current atomic.Pointer[state]
 
-	mu   sync.Mutex
-	told map[sum]bool // findings
+	mu       sync.Mutex
+	reported map[sum]bool // findings
 }
 
-// maxTold is how many findings are remembered. Beyond that, all are forgotten, and reported
+// maxReported is how many findings are remembered. Beyond that, all are forgotten, and reported
 // again if they are met again.
-const maxTold = 1 << 16
+const maxReported = 1 << 16
 
 // Open reads a lock file. Filter uses the file's present content until Reload.
 func Open(path string, options *Options) (*Lock, error) {
-	l := &Lock{path: path, told: make(map[sum]bool)}
+	l := &Lock{path: path, reported: make(map[sum]bool)}
 	if options != nil {
 		l.options = *options
 	}
@@ -122,13 +122,13 @@ func (l *Lock) tell(ctx context.Context, f Finding) {
 	}
 	key := sum(sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Kind, f.Namespace, f.Name, hash, f.Original, f.Reason)))
 	l.mu.Lock()
-	told := l.told[key]
-	if len(l.told) >= maxTold {
-		clear(l.told)
+	known := l.reported[key]
+	if len(l.reported) >= maxReported {
+		clear(l.reported)
 	}
-	l.told[key] = true
+	l.reported[key] = true
 	l.mu.Unlock()
-	if !told {
+	if !known {
 		_, _ = foreign.Guard(func() (any, error) { l.options.OnBlocked(ctx, f); return nil, nil })
 	}
 }

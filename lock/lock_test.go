@@ -222,8 +222,8 @@ func opened(t testing.TB, options *lock.Options, docs ...search.Document) (*lock
 }
 
 func TestFilter(t *testing.T) {
-	var told []string
-	l, path := opened(t, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) { told = append(told, f.String()) }}, approved(t)...)
+	var blocked []string
+	l, path := opened(t, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }}, approved(t)...)
 	passes := func(doc search.Document) bool { return l.Filter(t.Context(), doc) }
 	for range 3 {
 		for _, doc := range approved(t) {
@@ -243,7 +243,7 @@ func TestFilter(t *testing.T) {
 		"send_mail of mail: changed: description",
 		`a\xff: refused: its name, namespace or description is not UTF-8`,
 		"get_weather of evil: copied: the definition of get_weather of sky",
-	}, told)
+	}, blocked)
 
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	assert.ErrorContains(t, l.Reload(), "lock: "+path+": not JSON near byte 1: unexpected EOF")
@@ -326,8 +326,8 @@ func TestVerdictsKeepNoDefinition(t *testing.T) {
 }
 
 func TestLockIsSafeForConcurrentUse(t *testing.T) {
-	var told atomic.Int32
-	l, _ := opened(t, &lock.Options{OnBlocked: func(context.Context, lock.Finding) { told.Add(1) }}, approved(t)...)
+	var reported atomic.Int32
+	l, _ := opened(t, &lock.Options{OnBlocked: func(context.Context, lock.Finding) { reported.Add(1) }}, approved(t)...)
 	docs := append(approved(t), document(t, "", "new", "A new tool", ""))
 	var passed, blocked atomic.Int32
 	var workers sync.WaitGroup
@@ -350,7 +350,7 @@ func TestLockIsSafeForConcurrentUse(t *testing.T) {
 	workers.Wait()
 	assert.Equal(t, int32(8*50*3), passed.Load())
 	assert.Equal(t, int32(8*50), blocked.Load())
-	assert.Equal(t, int32(1), told.Load())
+	assert.Equal(t, int32(1), reported.Load())
 }
 
 func TestFindingLogsItself(t *testing.T) {

@@ -101,13 +101,13 @@ func TestTheExecutorIsEinos(t *testing.T) {
 	}
 }
 
-// told is a handler that records each run of its agent.
-type told struct {
+// counter is a handler that counts the runs of its agent.
+type counter struct {
 	*adk.BaseChatModelAgentMiddleware
 	runs *int
 }
 
-func (h told) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (h counter) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
 	*h.runs++
 	return ctx, runCtx, nil
 }
@@ -115,7 +115,7 @@ func (h told) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext
 func TestHandlersRunInEveryStep(t *testing.T) {
 	runs := 0
 	run(t, func(config *planexecute.ExecutorConfig) (adk.Agent, error) {
-		return planexecutor.New(t.Context(), config, told{&adk.BaseChatModelAgentMiddleware{}, &runs})
+		return planexecutor.New(t.Context(), config, counter{&adk.BaseChatModelAgentMiddleware{}, &runs})
 	}, withClock(t, planexecute.ExecutorConfig{}))
 	assert.Equal(t, 2, runs, "runs of the executor")
 }

@@ -43,9 +43,9 @@ type chat struct {
 	searches []toolsearch.SearchEvent // not printed yet
 }
 
-// told is the middleware's OnEvent. It keeps a search until its result is printed, so
+// onEvent is the middleware's OnEvent. It keeps a search until its result is printed, so
 // that the output does not interrupt the model's text.
-func (c *chat) told(_ context.Context, e toolsearch.Event) {
+func (c *chat) onEvent(_ context.Context, e toolsearch.Event) {
 	search, ok := e.(toolsearch.SearchEvent)
 	if !ok {
 		return

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, here te
 		return err
 	}
 	defer stop()
-	config.OnEvent = c.told
+	config.OnEvent = c.onEvent
 	if c.runner, err = newRunner(ctx, o, config); err != nil {
 		return err
 	}

@@ -50,21 +50,21 @@ func TestSketchAgreesWithTheCompiler(t *testing.T) {
 		}
 		return `{` + strings.Join(slices.Sorted(maps.Values(parts)), ",") + `}`
 	}
-	told := make(map[string]int)
+	verdicts := make(map[string]int)
 	for i := range 600 {
 		dialect := [...]string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"}[i%3]
 		text := fmt.Sprintf(`{"$schema":%q,"$defs":{%s,"a/b":%s,"c d":{},"e":{"$id":"part1","$defs":{"f":{"$anchor":"inner","type":"string"}},"properties":{"g":{"$ref":"#inner"}}},"h":{"$anchor":"a1"}},"allOf":[true],"properties":{"a":%s,"b":%s}}`,
 			dialect, list(6, func(i int) string { return fmt.Sprintf(`"d%d":%s`, i, definition(0)) }), definition(2), definition(0), definition(0))
 		sketched, compiled, wrong := schemacheck.Bounds(text)
 		if wrong { // a sketch sees only wrong references and patterns
-			told["wrong"]++
+			verdicts["wrong"]++
 			continue
 		}
 		require.Equal(t, compiled, sketched, "the schema %s", text)
-		told[fmt.Sprint(compiled)]++
+		verdicts[fmt.Sprint(compiled)]++
 	}
-	assert.Greater(t, told["<nil>"], 50, "schemas within the bounds: %v", told)
-	assert.Greater(t, told["the schema multiplies too much by its references"], 50, "schemas beyond: %v", told)
-	assert.Greater(t, told["the schema refers to itself"], 50, "schemas that refer to themselves: %v", told)
-	assert.Less(t, told["wrong"], 300, "schemas that cannot be compiled: %v", told)
+	assert.Greater(t, verdicts["<nil>"], 50, "schemas within the bounds: %v", verdicts)
+	assert.Greater(t, verdicts["the schema multiplies too much by its references"], 50, "schemas beyond: %v", verdicts)
+	assert.Greater(t, verdicts["the schema refers to itself"], 50, "schemas that refer to themselves: %v", verdicts)
+	assert.Less(t, verdicts["wrong"], 300, "schemas that cannot be compiled: %v", verdicts)
 }

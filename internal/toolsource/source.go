@@ -93,13 +93,13 @@ func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
 		return s.fresh(), c.err
 	default:
 		c.isLate = true
-		isTold := s.slow || time.Now().Before(s.resting) // by a concurrent run
+		isReported := s.slow || time.Now().Before(s.resting) // by a concurrent run
 		s.resting = time.Now().Add(s.timeout)
 		if !hasAnswer {
 			return s.fresh(), fmt.Errorf("no answer within %v", wait)
 		}
 		s.failed = cmp.Or(s.failed, c.err)
-		if s.failed == nil && !isTold {
+		if s.failed == nil && !isReported {
 			s.failed = fmt.Errorf("no answer within %v, a later run takes it", wait)
 		}
 		s.slow = false

@@ -98,7 +98,7 @@ func TestLateAnswer(t *testing.T) {
 	assert.ErrorContains(t, err, "a later run takes it")
 	late, err = s.Newest(context.Background(), a)
 	assert.Nil(t, late)
-	assert.NoError(t, err, "told once")
+	assert.NoError(t, err, "reported once")
 
 	close(hang)
 	require.Eventually(t, func() bool {
