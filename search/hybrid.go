@@ -175,7 +175,9 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 		own := slices.Clone(docs) // a part may write to its slice
 		index := o.Parts[i]
 		if last != nil {
-			index = rebuilding(last[i].searcher, index)
+			if rebuilder, ok := last[i].searcher.(Rebuilder); ok {
+				index = rebuilder.Rebuild
+			}
 		}
 		h.parts[i], err = foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
 			part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
@@ -201,9 +203,7 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	if err != nil {
 		return nil, err
 	}
-	h.names = sync.OnceValue(func() namer {
-		return h.namer(func() (*bm25, error) { return BM25Options{}.index(context.Background(), docs) })
-	})
+	h.names = sync.OnceValue(h.namer)
 	weights := 1.0
 	for i := range h.parts {
 		weights += h.parts[i].weight
@@ -212,23 +212,19 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	return h, nil
 }
 
-// rebuilding returns what builds the searcher that follows on last: its Rebuild, or else index.
-func rebuilding(last Searcher, index Indexer) Indexer {
-	if rebuilder, ok := last.(Rebuilder); ok {
-		return rebuilder.Rebuild
-	}
-	return index
-}
-
-// namer returns the first part that knows the names of the tools, or the index that build builds.
-// Only a context makes build fail.
-func (h *hybrid) namer(build func() (*bm25, error)) namer {
+// namer returns the first part that knows the names of the tools, or an index of its own.
+func (h *hybrid) namer() namer {
 	for i := range h.parts {
 		if names, ok := h.parts[i].searcher.(namer); ok {
 			return names
 		}
 	}
-	names, _ := build()
+	// Building an index fails only if its context is done.
+	if h.within != nil {
+		names, _ := BM25Options{}.restricted(context.Background(), h.docs, slices.Collect(h.within.All()))
+		return names
+	}
+	names, _ := BM25Options{}.index(context.Background(), h.docs)
 	return names
 }
 
@@ -259,10 +255,7 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := slices.Clone(docs)
-	r.names = sync.OnceValue(func() namer {
-		return r.namer(func() (*bm25, error) { return BM25Options{}.restricted(context.Background(), r.docs, own) })
-	})
+	r.names = sync.OnceValue(r.namer)
 	return &r, nil
 }
 
