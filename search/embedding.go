@@ -113,17 +113,13 @@ func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder:
 
 // embeddingIndex implements Searcher. It is immutable except for the recent queries.
 type embeddingIndex struct {
-	options    EmbeddingOptions
+	options    EmbeddingOptions // with the defaults
 	docs       []Document
 	dimensions int
 	matrix     []float32 // rows of dimensions numbers
 	row        []int32   // by document; -1 means no text and so no vector
-	floor      float64
-
-	embedder embedding.Embedder
-	timeout  time.Duration
-	gate     foreign.Gate
-	recent   recent.Cache[[]float32]
+	gate       foreign.Gate
+	recent     recent.Cache[[]float32]
 }
 
 // Index is an Indexer. See Embedding.
@@ -154,12 +150,11 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	if !foreign.IsNil(o.Store) && o.Model == "" {
 		return nil, errors.New("toolsearch: EmbeddingOptions.Model must name the model, since its vectors are stored")
 	}
+	o.MinScore, o.QueryTimeout = max(o.MinScore, 0), cmp.Or(o.QueryTimeout, defaultQueryTimeout)
 	x := &embeddingIndex{
 		options: o, docs: docs, row: make([]int32, len(docs)),
-		floor: max(o.MinScore, 0), embedder: o.Embedder,
-		timeout: cmp.Or(o.QueryTimeout, defaultQueryTimeout),
-		gate:    make(foreign.Gate, maxEmbedderQueries),
-		recent:  recent.Cache[[]float32]{Size: cmp.Or(o.QueryCache, defaultQueryCache)},
+		gate:   make(foreign.Gate, maxEmbedderQueries),
+		recent: recent.Cache[[]float32]{Size: cmp.Or(o.QueryCache, defaultQueryCache)},
 	}
 	var texts []string
 	rows := make(map[string]int32)
@@ -196,14 +191,6 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 		x.matrix = append(x.matrix, v...)
 	}
 	return x, ctx.Err()
-}
-
-// positive returns n if n is positive, and otherwise the default.
-func positive[N int | int64](n, otherwise N) N {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
 }
 
 // embeddingText is the text that stands for a tool: its name as words, then the other
@@ -246,7 +233,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.floor) })
+	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
 }
 
 // queryVector returns the query's vector. It is nil if the query has no text or there are
@@ -262,14 +249,14 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	if vector, ok := x.recent.Get(text); ok {
 		return vector, nil
 	}
-	timed, cancel := foreign.WithTimeout(ctx, x.timeout)
+	timed, cancel := foreign.WithTimeout(ctx, x.options.QueryTimeout)
 	defer cancel()
-	answers, err := vectors.Embed(timed, x.gate, x.embedder, []string{text})
+	answers, err := vectors.Embed(timed, x.gate, x.options.Embedder, []string{text})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case timed.Err() != nil && errors.Is(err, timed.Err()):
-		return nil, fmt.Errorf("toolsearch: embedding the query: no answer within %v: %w", x.timeout, err)
+		return nil, fmt.Errorf("toolsearch: embedding the query: no answer within %v: %w", x.options.QueryTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %w", err)
 	case len(answers[0]) != x.dimensions:
@@ -304,9 +291,9 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 		return Explanation{}, err
 	}
 	cosine := x.cosine(vector, doc)
-	part := Contribution{Term: q.text(), Score: above(cosine, x.floor), Detail: "cosine of the query's and the tool's vectors"}
+	part := Contribution{Term: q.text(), Score: above(cosine, x.options.MinScore), Detail: "cosine of the query's and the tool's vectors"}
 	if part.Score == 0 {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.floor)
+		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.options.MinScore)
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }

@@ -118,6 +118,14 @@ func allHolding(words []string, holding func(word string) docset.Set) docset.Set
 	return set
 }
 
+// positive returns n if n is positive, and otherwise the default.
+func positive[N int | int64](n, otherwise N) N {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
 // atMost returns the lower of two limits. Zero means no limit.
 func atMost(a, b int) int {
 	if a <= 0 || b > 0 && b < a {

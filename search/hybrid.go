@@ -124,14 +124,12 @@ func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index
 
 // hybrid implements Searcher. It is immutable.
 type hybrid struct {
-	options HybridOptions
+	options HybridOptions // with the defaults
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
 	count   int        // of these
 	names   func() namer
 	parts   []hybridPart
-	depth   int
-	timeout time.Duration
 	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
 }
 
@@ -167,10 +165,8 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 		return nil, err
 	}
 	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // they are used again
-	h := &hybrid{
-		options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts)),
-		depth: cmp.Or(o.Depth, hybridDepth), timeout: cmp.Or(o.Timeout, defaultHybridTimeout),
-	}
+	o.Depth, o.Timeout = cmp.Or(o.Depth, hybridDepth), cmp.Or(o.Timeout, defaultHybridTimeout)
+	h := &hybrid{options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts))}
 	err := foreign.InParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
 		own := slices.Clone(docs) // a part may write to its slice
 		index := o.Parts[i]

@@ -44,7 +44,7 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 		isNamed[int(n.doc)] = true
 	}
 	allowed := q.Allowed
-	if q.Limit = max(h.depth, 0); q.Allowed != nil {
+	if q.Limit = max(h.options.Depth, 0); q.Allowed != nil {
 		q.Limit = 0 // the filter may drop all of a part's best hits
 	}
 	q.Allowed = nil // a score stands out equally far, whatever tools the query allows
@@ -70,7 +70,7 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 }
 
 func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
-	ctx, cancel := foreign.WithTimeout(ctx, h.timeout)
+	ctx, cancel := foreign.WithTimeout(ctx, h.options.Timeout)
 	defer cancel()
 	ask := func() (Hits, error) {
 		return foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
@@ -114,7 +114,7 @@ func (h *hybrid) valid(hits []Hit) []Hit {
 func (h *hybrid) best(hits []Hit, filter func(doc int) bool) []Hit {
 	var best []Hit
 	for _, hit := range hits {
-		if h.depth > 0 && len(best) == h.depth {
+		if h.options.Depth > 0 && len(best) == h.options.Depth {
 			break
 		}
 		if filter == nil || filter(hit.Doc) {

@@ -96,16 +96,12 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	if foreign.IsNil(o.Retriever) {
 		return nil, errors.New("toolsearch: RetrieverOptions without a Retriever")
 	}
+	o.Depth, o.Timeout = min(positive(o.Depth, defaultRetrieverDepth), maxRetrieverDepth), cmp.Or(o.Timeout, defaultRetrieverTimeout)
 	x := &retrieverIndex{
-		retriever: o.Retriever, options: o.Options, docs: docs,
+		options: o, docs: docs,
 		byID: make(map[string]int, len(docs)), byName: make(map[string]int, len(docs)),
-		timeout: cmp.Or(o.Timeout, defaultRetrieverTimeout),
-		gate:    make(foreign.Gate, maxRetrievals),
-		info:    runInfo(components.ComponentOfRetriever, o.Retriever),
-	}
-	x.depth = defaultRetrieverDepth
-	if o.Depth > 0 {
-		x.depth = min(o.Depth, maxRetrieverDepth)
+		gate: make(foreign.Gate, maxRetrievals),
+		info: runInfo(components.ComponentOfRetriever, o.Retriever),
 	}
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
@@ -136,16 +132,13 @@ func (x *retrieverIndex) Restrict(ctx context.Context, docs []int) (Searcher, er
 
 // retrieverIndex implements Searcher. It is immutable except for its gate.
 type retrieverIndex struct {
-	retriever retriever.Retriever
-	options   func(Query) []retriever.Option
-	docs      []Document
-	within    docset.Set     // the documents that are searched; nil means all
-	byID      map[string]int // DocumentID -> document
-	byName    map[string]int
-	depth     int
-	timeout   time.Duration
-	gate      foreign.Gate
-	info      *callbacks.RunInfo
+	options RetrieverOptions // with the defaults
+	docs    []Document
+	within  docset.Set     // the documents that are searched; nil means all
+	byID    map[string]int // DocumentID -> document
+	byName  map[string]int
+	gate    foreign.Gate
+	info    *callbacks.RunInfo
 }
 
 // retrieved is a tool that the engine found.
@@ -212,9 +205,9 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 	if err := outer.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
 		return answer, err
 	}
-	ctx, cancel := foreign.WithTimeout(outer, x.timeout)
+	ctx, cancel := foreign.WithTimeout(outer, x.options.Timeout)
 	defer cancel()
-	depth, enough := x.depth, 0
+	depth, enough := x.options.Depth, 0
 	if x.within != nil || q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
 		depth, enough = min(filteredDepth*depth, maxRetrieverDepth), x.enough(&q)
 	}
@@ -246,7 +239,7 @@ func (x *retrieverIndex) searches(doc int) bool { return x.within == nil || x.wi
 
 // enough returns how many tools are enough for a query that drops tools.
 func (x *retrieverIndex) enough(q *Query) int {
-	most, n := max(1, x.depth/enoughPart), 0
+	most, n := max(1, x.options.Depth/enoughPart), 0
 	for doc := 0; doc < len(x.docs) && n < most; doc++ {
 		if x.searches(doc) && q.Allows(doc) {
 			n++
@@ -265,12 +258,12 @@ func retrieverText(q Query) string {
 func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
 	return foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
 		var options []retriever.Option
-		if x.options != nil {
+		if x.options.Options != nil {
 			q.Limit = 0 // the answer must not depend on the limit
-			options = slices.Clone(x.options(q))
+			options = slices.Clone(x.options.Options(q))
 		}
 		options = append(options, retriever.WithTopK(depth))
-		return x.retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
+		return x.options.Retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
 	})
 }
 
@@ -281,7 +274,7 @@ func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
 		return outer.Err()
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("toolsearch: the retriever took longer than %v: %w: %w", x.timeout, ctx.Err(), err)
+		return fmt.Errorf("toolsearch: the retriever took longer than %v: %w: %w", x.options.Timeout, ctx.Err(), err)
 	}
 	return fmt.Errorf("toolsearch: the retriever failed: %w", err)
 }

@@ -59,13 +59,8 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 
 // Index is an Indexer. See Similarity.
 func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
-	x := &similarityIndex{
-		docs:    docs,
-		texts:   make([]blocks.Text, len(docs)),
-		bonus:   max(cmp.Or(o.WordBonus, defaultWordBonus), 0),
-		floor:   max(cmp.Or(o.Floor, defaultFloor), 0),
-		maxHits: max(o.MaxHits, 0),
-	}
+	o.WordBonus, o.Floor = max(cmp.Or(o.WordBonus, defaultWordBonus), 0), max(cmp.Or(o.Floor, defaultFloor), 0)
+	x := &similarityIndex{options: o, docs: docs, texts: make([]blocks.Text, len(docs))}
 	var b blocks.Builder
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
@@ -90,11 +85,9 @@ func similarityTextOf(doc *Document) string {
 
 // similarityIndex implements Searcher. It is immutable except for the pool.
 type similarityIndex struct {
+	options SimilarityOptions // with the defaults
 	docs    []Document
 	texts   []blocks.Text
-	bonus   float64
-	floor   float64
-	maxHits int
 	scratch sync.Pool
 }
 
@@ -128,7 +121,7 @@ func (s *similarityQuery) wordsIn(t *blocks.Text) int {
 // score adds the bonus for words to a ratio, one by one, to get the same sum as Explain.
 func (x *similarityIndex) score(ratio float64, words int) float64 {
 	for range words {
-		ratio += x.bonus
+		ratio += x.options.WordBonus
 	}
 	return ratio
 }
@@ -152,7 +145,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	f := x.scratch.Get().(*blocks.Finder)
 	defer x.scratch.Put(f)
 	f.Begin(query.text)
-	best := top.New(atMost(q.Limit, x.maxHits), len(x.docs), nil)
+	best := top.New(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
 	total := 0
 	for n := most; n >= 0; n-- {
 		for i := range words {
@@ -163,10 +156,10 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 				return Hits{}, ctx.Err()
 			}
 			highest := x.score(f.Ratio(f.Load(&x.texts[i])), n)
-			if highest <= x.floor {
+			if highest <= x.options.Floor {
 				continue
 			}
-			if x.score(0, n) > x.floor && !best.Wants(highest, int32(i)) {
+			if x.score(0, n) > x.options.Floor && !best.Wants(highest, int32(i)) {
 				total++ // a match, but not one of the best
 				continue
 			}
@@ -174,7 +167,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			if err != nil {
 				return Hits{}, err
 			}
-			if score := x.score(f.Ratio(matched), n); score > x.floor {
+			if score := x.score(f.Ratio(matched), n); score > x.options.Floor {
 				total++
 				best.Add(score, int32(i))
 			}
@@ -202,13 +195,13 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	for _, word := range query.words {
 		part := Contribution{Term: word, Detail: "the text does not hold it"}
 		if text.Contains(word) {
-			part.Score, part.Detail = x.bonus, "the text holds it"
+			part.Score, part.Detail = x.options.WordBonus, "the text holds it"
 		}
 		e.add(part)
 	}
-	if e.Score <= x.floor {
+	if e.Score <= x.options.Floor {
 		return Explanation{Parts: []Contribution{{Term: query.text,
-			Detail: fmt.Sprintf("%.4f is not above the floor of %g", e.Score, x.floor)}}}, nil
+			Detail: fmt.Sprintf("%.4f is not above the floor of %g", e.Score, x.options.Floor)}}}, nil
 	}
 	return e, nil
 }
