@@ -36,14 +36,14 @@ const (
 type bm25Word struct {
 	id       int32 // the word's term, or noTerm if no tool has it
 	script   script
-	weight   float64        // 1, or less for a number or a word that people ask with
-	isRead   bool           // whether forms, synonyms, related and parts are set
-	forms    []substitute   // the same word with other endings, in a language of the index
-	synonyms []substitute   // synonyms, and Chinese words for an English word
-	related  []substitute   // of the thesaurus
-	parts    [][]substitute // if no tool has the word: the terms that it consists of
-	near     [2][]near.Term // if no tool has the word: what it was most likely meant for; the second if it may be cut short
-	isNear   [2]bool        // whether near is set
+	weight   float64         // 1, or less for a number or a word that people ask with
+	isRead   bool            // whether forms, synonyms, related and parts are set
+	forms    []substitute    // the same word with other endings, in a language of the index
+	synonyms []substitute    // synonyms, and Chinese words for an English word
+	related  []substitute    // of the thesaurus
+	parts    [][]substitute  // if no tool has the word: the terms that it consists of
+	near     [2][]substitute // if no tool has the word: what it was most likely meant for; the second if it may be cut short
+	isNear   [2]bool         // whether near is set
 }
 
 // A script says which neighbours a word may be written together with.
@@ -166,13 +166,9 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 		at = 1
 	}
 	if !word.isNear[at] {
-		word.isNear[at], word.near[at] = true, x.nearTerms().Of(text, at == 1)
+		word.isNear[at], word.near[at] = true, substitutesOf(x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
 	}
-	for _, near := range word.near[at] {
-		if !s.wanted.Has(int(near.ID)) {
-			s.addTerm(bm25Term{id: near.ID, group: int32(group), weight: weight * nearWeight, from: n, reason: misspelled})
-		}
-	}
+	s.addSubstitutes(word.near[at], n, weight, group)
 	return false
 }
 

@@ -77,18 +77,12 @@ func NewTerms(terms []string, bounds []int32) *Terms {
 	return near
 }
 
-// Term is a term, and its distance from the word.
-type Term struct {
-	ID    int32
-	slips int
-}
-
 // frequency returns how many tools have a term.
 func (n *Terms) frequency(id int32) int32 { return n.bounds[id+1] - n.bounds[id] }
 
-// Of returns the terms that a word was most likely meant to be, the likeliest first.
+// Of returns the numbers of the terms that a word was most likely meant for, the likeliest first.
 // mayBeCut means that the word may be the beginning of a term.
-func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
+func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 	if len(word) < MinPart || !analysis.IsOfLetters(word) {
 		return nil
 	}
@@ -100,6 +94,11 @@ func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
 	case len(word) >= minSlipLength:
 		slips = 1
 	}
+	type nearTerm struct {
+		id    int32
+		slips int
+	}
+	var found []nearTerm
 	start, end := n.ofLength(len(word)-slips, len(word)+slips)
 	if mayBeCut {
 		_, end = n.ofLength(0, math.MaxInt-1)
@@ -112,21 +111,21 @@ func (n *Terms) Of(word string, mayBeCut bool) (found []Term) {
 		}
 		term := n.terms[n.ids[i]]
 		if mayBeCut && isPart && strings.HasPrefix(term, word) {
-			found = append(found, Term{n.ids[i], 0})
+			found = append(found, nearTerm{n.ids[i], 0})
 		} else if edits := naming.Edits([]byte(word), []byte(term), slips); edits <= slips {
-			found = append(found, Term{n.ids[i], edits})
+			found = append(found, nearTerm{n.ids[i], edits})
 		}
 	}
 	// Of equally near terms, the more frequent term is likelier.
-	slices.SortFunc(found, func(a, b Term) int {
-		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.ID), n.frequency(a.ID)), strings.Compare(n.terms[a.ID], n.terms[b.ID]))
+	slices.SortFunc(found, func(a, b nearTerm) int {
+		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.id), n.frequency(a.id)), strings.Compare(n.terms[a.id], n.terms[b.id]))
 	})
-	for i := range found { // keep only the nearest
-		if i == maxNearTerms || found[i].slips > found[0].slips {
-			return slices.Clone(found[:i])
+	for _, term := range found[:min(len(found), maxNearTerms)] {
+		if term.slips == found[0].slips { // only the nearest
+			nearest = append(nearest, term.id)
 		}
 	}
-	return found
+	return nearest
 }
 
 // Split returns the two terms that make up a word. A stem may lose its final e at the end of a
