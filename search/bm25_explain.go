@@ -34,7 +34,7 @@ func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (E
 	counts := x.countTerms(&x.docs[doc])
 	var e Explanation
 	scored := int32(noTerm) // the last group that counted
-	for _, term := range s.query.terms {
+	for _, term := range s.terms {
 		if term.group == scored {
 			continue
 		}

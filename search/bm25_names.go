@@ -57,11 +57,11 @@ func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 // findNamed finds the tools that the text may name, either as a whole or by a word that is
 // written like a name. readText must have read the text.
 func (s *bm25Scratch) findNamed(x *bm25, text string) {
-	s.query.candidates, s.names = s.query.candidates[:0], s.names[:0]
+	s.candidates, s.names = s.candidates[:0], s.names[:0]
 	if name, reads := s.readName(text); reads {
 		s.addNamed(x, name, s.texts)
 	}
-	tokens, found := 0, len(s.query.candidates)
+	tokens, found := 0, len(s.candidates)
 	for token := range strings.FieldsSeq(text) {
 		if tokens == maxNameTokens || len(token) == len(text) || !strings.Contains(strings.Trim(token, "_"), "_") {
 			continue
@@ -73,8 +73,8 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 			s.addNamed(x, name, s.spare)
 		}
 	}
-	if len(s.query.candidates) > found {
-		slices.SortFunc(s.query.candidates, func(a, b bm25Candidate) int { return int(a.doc - b.doc) })
+	if len(s.candidates) > found {
+		slices.SortFunc(s.candidates, func(a, b bm25Candidate) int { return int(a.doc - b.doc) })
 	}
 }
 
@@ -91,9 +91,9 @@ func (s *bm25Scratch) readName(text string) (name *byname.Query, reads bool) {
 
 // tier returns how the query names a tool.
 func (s *bm25Scratch) tier(x *bm25, doc int32) (best byname.Tier) {
-	at, _ := slices.BinarySearchFunc(s.query.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
-	for ; at < len(s.query.candidates) && s.query.candidates[at].doc == doc; at++ {
-		best = max(best, s.names[s.query.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
+	at, _ := slices.BinarySearchFunc(s.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
+	for ; at < len(s.candidates) && s.candidates[at].doc == doc; at++ {
+		best = max(best, s.names[s.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
 	}
 	return best
 }
@@ -101,8 +101,8 @@ func (s *bm25Scratch) tier(x *bm25, doc int32) (best byname.Tier) {
 func (x *bm25) named(q Query) (named []bm25Named) {
 	s := x.take()
 	s.read(x, q)
-	for i, may := range s.query.candidates {
-		if i > 0 && s.query.candidates[i-1].doc == may.doc {
+	for i, may := range s.candidates {
+		if i > 0 && s.candidates[i-1].doc == may.doc {
 			continue
 		}
 		if tier := s.tier(x, may.doc); tier > byname.NotNamed {
@@ -118,7 +118,7 @@ func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 	if len(terms) == 0 {
 		for _, doc := range x.nameless {
 			if name.MayBe(x.heads[doc]) {
-				s.query.candidates = append(s.query.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
+				s.candidates = append(s.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
 			}
 		}
 		return
@@ -140,19 +140,19 @@ func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 	}
 	slices.SortFunc(s.lists, func(a, b []bm25Posting) int { return cmp.Compare(len(a), len(b)) })
 	s.having = s.having.Sized(len(x.docs))
-	candidates := s.candidates[:0]
+	docs := s.docs[:0]
 	for _, p := range s.lists[0] {
 		if name.MayBe(x.heads[p.doc()]) {
-			candidates = append(candidates, p.doc())
+			docs = append(docs, p.doc())
 		}
 	}
 	for _, list := range s.lists[1:] {
-		candidates = s.intersect(candidates, list)
+		docs = s.intersect(docs, list)
 	}
-	for _, doc := range candidates {
-		s.query.candidates = append(s.query.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
+	for _, doc := range docs {
+		s.candidates = append(s.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
 	}
-	s.candidates = candidates
+	s.docs = docs
 }
 
 // intersect keeps the documents that are in the list, in their order.

@@ -10,14 +10,6 @@ import (
 
 // A query in the terms of the index.
 
-// bm25Query is a query as a search or an explanation uses it. It belongs to a scratch and
-// is valid until the scratch is used again.
-type bm25Query struct {
-	terms      []bm25Term      // the terms of a group are neighbours
-	sentences  [][]bm25Span    // of the words of each sentence; empty for a single sentence
-	candidates []bm25Candidate // tools that it may name, by document
-}
-
 // noTerm is in the place of a term that no tool has.
 const noTerm = analysis.NoTerm
 
@@ -193,7 +185,7 @@ func (s *bm25Scratch) weightOf(n int32) float64 {
 
 // weigh gives every term of the query its weight, and adds the terms that stand for it.
 func (s *bm25Scratch) weigh(x *bm25) {
-	s.query.terms = s.query.terms[:0]
+	s.terms = s.terms[:0]
 	unknown, wholes, partsEnd := 0, s.analyzer.Wholes, 0
 	if x.lexicon.HasOwnMeanings() {
 		s.readOwn(x)
@@ -212,7 +204,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		if hasWords && analysis.IsSingleLetter(s.analyzer.Terms[n]) {
 			continue
 		}
-		from := int32(len(s.query.terms))
+		from := int32(len(s.terms))
 		weight := s.weightOf(n)
 		// If a tool has a whole, its parts count less.
 		for ; len(wholes) > 0 && wholes[0].From <= group; wholes = wholes[1:] {
@@ -237,7 +229,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 		if len(s.texts) <= maxRelatedQuery && !isSplit {
 			s.addSubstitutes(word.related, n, weight, group)
 		}
-		if to := int32(len(s.query.terms)); to > from {
+		if to := int32(len(s.terms)); to > from {
 			s.counts[n].span = bm25Span{from, to}
 		}
 	}
@@ -265,7 +257,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	for _, w := range s.analyzer.Wholes {
 		s.counts[w.Term] = bm25Counted{}
 	}
-	for _, term := range s.query.terms {
+	for _, term := range s.terms {
 		s.taken.Remove(int(term.id))
 	}
 	for _, id := range s.wantedTerms {
@@ -301,7 +293,7 @@ func (s *bm25Scratch) want(id int32) {
 // addTerm adds a term to the query, unless the query has it already.
 func (s *bm25Scratch) addTerm(term bm25Term) {
 	if s.taken.Add(int(term.id)) {
-		s.query.terms = append(s.query.terms, term)
+		s.terms = append(s.terms, term)
 	}
 }
 

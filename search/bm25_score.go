@@ -29,7 +29,9 @@ type bm25Scratch struct {
 	best    []top.Scored
 
 	// The query.
-	query       bm25Query
+	terms       []bm25Term      // the terms of a group are neighbours
+	sentences   [][]bm25Span    // of the words of each sentence; empty for a single sentence
+	candidates  []bm25Candidate // tools that it may name, by document
 	analyzer    *analysis.Analyzer
 	words       []bm25Word      // the analyzer's number -> what is remembered
 	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
@@ -45,7 +47,7 @@ type bm25Scratch struct {
 	joined      []byte
 	names       []byname.Query // that the query may be or have
 	lists       [][]bm25Posting
-	candidates  []int32
+	docs        []int32 // that may have a name
 	spare       []int32
 	meanings    []bm25Meaning // by group
 	meaningAt   []int32       // term -> 1 + the place in meanings where it has most weight; nil until a query has meanings
@@ -107,8 +109,8 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 		return err
 	}
 	s.read(x, q)
-	terms := s.query.terms
-	s.begin((1+len(s.query.sentences))*len(terms) + 1)
+	terms := s.terms
+	s.begin((1+len(s.sentences))*len(terms) + 1)
 	for i, term := range terms {
 		if i == 0 || term.group != terms[i-1].group {
 			s.tick++
@@ -121,8 +123,8 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
 	}
-	s.tick++                               // of tools that have no term, but a namespace whose description has one
-	for _, c := range s.query.candidates { // a name of stop words has no terms
+	s.tick++                         // of tools that have no term, but a namespace whose description has one
+	for _, c := range s.candidates { // a name of stop words has no terms
 		s.touch(c.doc).tick = s.tick + 1
 	}
 	return ctx.Err()
@@ -224,7 +226,8 @@ func (s *bm25Scratch) touch(doc int32) *bm25Cell {
 // add scores the tools of a list, except those that the group has scored already.
 func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 	cells, tick, first := s.cells, s.tick, s.first
-	share := shareOf(weight, idf)
+	// The share in a name that has the term, before the division by the idf of the whole name.
+	share := float32(min(weight, 1) * idf)
 	for i := range postings {
 		p := &postings[i]
 		cell := &cells[p.doc()]
@@ -241,10 +244,6 @@ func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
 		cell.share += share * float32(p.tool>>31) // no branch: it would be mispredicted
 	}
 }
-
-// shareOf is the share that a term of the query has in a name that contains it, before the
-// division by the idf of the whole name.
-func shareOf(weight, idf float32) float32 { return float32(min(weight, 1) * idf) }
 
 // A tool whose name the query begins comes above any sum of impacts, and a tool that the
 // query names comes above both. The bonuses are large enough: a query has at most some
@@ -281,8 +280,7 @@ type bm25Span struct{ from, to int32 }
 
 // readSentences sets the words of each sentence, each word once.
 func (s *bm25Scratch) readSentences() {
-	r := &s.query
-	r.sentences, s.spans = r.sentences[:0], s.spans[:0]
+	s.sentences, s.spans = s.sentences[:0], s.spans[:0]
 	if len(s.ends) == 1 {
 		return
 	}
@@ -301,11 +299,11 @@ func (s *bm25Scratch) readSentences() {
 			}
 		}
 		if start = end; len(s.spans) > from {
-			r.sentences = append(r.sentences, s.spans[from:])
+			s.sentences = append(s.sentences, s.spans[from:])
 		}
 	}
-	if len(r.sentences) == 1 {
-		r.sentences = r.sentences[:0]
+	if len(s.sentences) == 1 {
+		s.sentences = s.sentences[:0]
 	}
 }
 
@@ -316,10 +314,10 @@ type bm25Part struct {
 }
 
 func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
-	if len(s.query.sentences) > 0 && s.parts == nil {
+	if len(s.sentences) > 0 && s.parts == nil {
 		s.parts = make([]bm25Part, len(s.cells))
 	}
-	for _, sentence := range s.query.sentences {
+	for _, sentence := range s.sentences {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -330,7 +328,7 @@ func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
 
 // inSentence is what the best sentence adds to a tool's score.
 func (s *bm25Scratch) inSentence(doc int32) float64 {
-	if len(s.query.sentences) == 0 || s.parts[doc].tick <= s.first {
+	if len(s.sentences) == 0 || s.parts[doc].tick <= s.first {
 		return 0
 	}
 	return sentenceWeight * float64(s.parts[doc].best)
@@ -339,7 +337,7 @@ func (s *bm25Scratch) inSentence(doc int32) float64 {
 func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 	start, group := s.tick, int32(noTerm)
 	for _, span := range sentence {
-		for _, term := range s.query.terms[span.from:span.to] {
+		for _, term := range s.terms[span.from:span.to] {
 			if term.group != group {
 				group = term.group
 				s.tick++

@@ -387,10 +387,10 @@ func (s *bm25Scratch) addMeanings(x *bm25, firstGroup int) {
 		if s.meaningAt[m.term.id] != int32(i)+1 {
 			continue
 		}
-		m.span.from = int32(len(s.query.terms))
+		m.span.from = int32(len(s.terms))
 		m.term.group += int32(firstGroup)
 		s.addTerm(m.term)
-		m.span.to = int32(len(s.query.terms))
+		m.span.to = int32(len(s.terms))
 	}
 	for i := range s.meanings {
 		s.meaningAt[s.meanings[i].term.id] = 0

@@ -189,7 +189,7 @@ func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
 	defer x.words.scratch.Put(s)
 	s.read(x.words, q)
 	sum := make([]float32, x.dimensions)
-	for _, t := range s.query.terms {
+	for _, t := range s.terms {
 		weight := float32(t.weight) * x.words.idf[t.id]
 		terms = append(terms, lsaTerm{t.id, weight})
 		for i, v := range x.term(t.id) {
