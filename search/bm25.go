@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
@@ -46,8 +47,8 @@ import (
 // Package analysis finds the words, their stems and the values, package near the terms that an
 // unknown word may have been meant for, and package lexicon the words that stand for others.
 //
-// Everything but q(t) is known when the index is built. For each term and tool, the index
-// holds the impact and whether the name has the term. A query adds the impacts up.
+// Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
+// the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
 // The numbers were found over eight public catalogs with questions (two of one vendor's
 // servers with many siblings, plugin one-liners, user-contributed functions, noisy API
@@ -168,22 +169,14 @@ func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 
 // bm25 implements Searcher. It is immutable except for what its scratches remember.
 type bm25 struct {
-	k1, coverage float64
-	field        [fields]Field
-	mean         [fields]float64 // mean length
-
-	lexicon *lexicon.Lexicon
-	options BM25Options
-	all     []Document // that the Indexer was given
-	docOf   []int32    // number of a document here -> in all; nil means that docs is all
+	*bm25f.Index
+	coverage float64
+	lexicon  *lexicon.Lexicon
+	options  BM25Options
+	all      []Document // that the Indexer was given
+	docOf    []int32    // number of a document here -> in all; nil means that docs is all
 
 	docs      []Document
-	ids       map[string]int32 // term -> number
-	terms     []string         // number -> term
-	idf       []float32        // by term
-	postings  []bm25Posting
-	bounds    []int32            // postings of term t are postings[bounds[t]:bounds[t+1]]
-	perName   []float32          // by document: 1 / the idf of the terms of its name
 	heads     []byname.Heads     // by document
 	nameless  []int32            // documents with a name of stop words only
 	nearTerms func() *near.Terms // built at the first word that no tool has
@@ -195,20 +188,6 @@ type bm25 struct {
 	isIdeographic           bool // whether a quarter of the postings are of ideographs
 	languages               *analysis.Languages
 }
-
-// bm25Posting is the impact of one term on one tool.
-type bm25Posting struct {
-	tool   uint32  // the document, and inName
-	impact float32 // idf · f / (K1 + f)
-}
-
-// inName marks a posting of a term that the tool's name has.
-const inName = 1 << 31 // the highest bit
-
-func (p bm25Posting) doc() int32 { return int32(p.tool &^ inName) }
-
-// list returns the postings of a term, in the order of documents.
-func (x *bm25) list(term int32) []bm25Posting { return x.postings[x.bounds[term]:x.bounds[term+1]] }
 
 func (x *bm25) String() string { return "BM25" }
 
@@ -246,53 +225,57 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
-		k1: cmp.Or(o.K1, defaultK1), coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)),
-		lexicon: o.Lexicon.tables(), options: o, all: all, docs: docs, docOf: docOf,
+		coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), lexicon: o.Lexicon.tables(), options: o,
+		all: all, docs: docs, docOf: docOf, heads: make([]byname.Heads, len(docs)),
 	}
-	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
-		x.field[i] = Field{
-			Weight: max(0, cmp.Or(field.Weight, defaultFields[i].Weight)),
-			B:      min(1, max(0, cmp.Or(field.B, defaultFields[i].B))),
-		}
-	}
-	x.field[fieldWhole] = Field{Weight: x.field[fieldName].Weight}
-	if err := x.build(ctx); err != nil {
+	isNameless := make([]bool, len(docs))
+	var err error
+	x.Index, err = bm25f.Build(ctx, len(docs), cmp.Or(o.K1, defaultK1), o.fields(), func(c *bm25f.Counter, doc int) {
+		d := &docs[doc]
+		x.heads[doc], isNameless[doc] = byname.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
+		addTexts(c, d)
+	})
+	if err != nil {
 		return nil, err
 	}
-	var err error
+	for doc, is := range isNameless {
+		if is {
+			x.nameless = append(x.nameless, int32(doc))
+		}
+	}
 	x.namespaces, err = newNamespaces(docs, func(docs []Document) (summer, error) { return o.within(ctx, docs, docs, nil) })
 	if err != nil {
 		return nil, err
 	}
 	ideographs := 0
-	for id, term := range x.terms {
+	for id, term := range x.Terms {
 		switch class, _ := analysis.ClassAt(term, 0); class {
 		case analysis.Lower:
 			x.hasLatin = true
 		case analysis.Ideograph:
 			x.hasIdeographs = true
-			ideographs += len(x.list(int32(id)))
+			ideographs += len(x.List(int32(id)))
 		}
 	}
-	x.isIdeographic = ideographs > len(x.postings)/4
-	x.languages = analysis.FindLanguages(x.ids, x.terms, x.bounds, len(docs))
-	x.nearTerms = sync.OnceValue(func() *near.Terms { return near.NewTerms(x.terms, x.bounds) })
+	x.isIdeographic = ideographs > len(x.Postings)/4
+	x.languages = analysis.FindLanguages(x.IDs, x.Terms, x.Bounds, len(docs))
+	x.nearTerms = sync.OnceValue(func() *near.Terms { return near.NewTerms(x.Terms, x.Bounds) })
 	x.scratch.New = func() any {
-		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.terms)), wanted: docset.New(len(x.terms)), analyzer: analysis.New()}
+		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)), analyzer: analysis.New()}
 	}
 	return x, nil
 }
 
 // The fields of a document in the index.
 const (
-	fieldName = iota
+	fieldName = iota + bm25f.Name
 	fieldDescription
 	fieldParameterName
 	fieldParameterText // descriptions and enum values of parameters
 	fieldNamespace
 	fieldAliases
 	fieldHint  // and tags
-	fieldWhole // of the name; see wholesOf
+	fieldWhole // wholes of the name
 	fields
 )
 
@@ -314,56 +297,42 @@ var defaultFields = [fields]Field{
 	fieldHint:          {1, 0.3},
 }
 
-// wholesOf returns the field in which the wholes of a field count, and false if they do not
-// count. They add nothing to the length of the field. The wholes of a name are no part of its
-// coverage. Names of parameters are mostly written in camel case, and are no brands.
-func wholesOf(field int) (into int, counts bool) {
-	switch field {
-	case fieldName:
-		return fieldWhole, true
-	case fieldParameterName:
-		return 0, false
-	default:
-		return field, true
-	}
-}
-
-// norm is the divisor of the counts in a field of that length.
-func (x *bm25) norm(field int, length float64) float64 {
-	b := x.field[field].B
-	return 1 - b + b*length/x.mean[field]
-}
-
-// appendField adds the terms of one field of a document. It sets z.wholes to the field's wholes.
-func appendField(terms []int32, z *analysis.Analyzer, doc *Document, field int) []int32 {
-	z.Wholes = z.Wholes[:0]
-	switch field {
-	case fieldName:
-		return z.Append(terms, doc.Name)
-	case fieldDescription:
-		return z.Append(terms, naming.Cut(doc.Description, MaxDescriptionBytes))
-	case fieldParameterName:
-		for i := range doc.Parameters {
-			terms = z.Append(terms, doc.Parameters[i].Name)
-		}
-	case fieldParameterText:
-		for i := range doc.Parameters {
-			terms = z.Append(terms, naming.Cut(doc.Parameters[i].Description, MaxDescriptionBytes))
-			for _, value := range doc.Parameters[i].Enum {
-				terms = z.Append(terms, value)
-			}
-		}
-	case fieldNamespace:
-		return z.Append(terms, doc.Namespace)
-	case fieldAliases:
-		for _, alias := range doc.Aliases {
-			terms = z.Append(terms, alias)
-		}
-	case fieldHint:
-		terms = z.Append(terms, naming.Cut(doc.Hint, MaxDescriptionBytes))
-		for _, tag := range doc.Tags {
-			terms = z.Append(terms, tag)
+// fields returns how much each field counts. The wholes of a name are no part of its coverage, so they
+// count in a field of their own. Names of parameters are mostly written in camel case, and are no
+// brands.
+func (o BM25Options) fields() []bm25f.Field {
+	of := make([]bm25f.Field, fields)
+	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
+		of[i] = bm25f.Field{
+			Weight: max(0, cmp.Or(field.Weight, defaultFields[i].Weight)),
+			B:      min(1, max(0, cmp.Or(field.B, defaultFields[i].B))),
+			Wholes: i,
 		}
 	}
-	return terms
+	of[fieldName].Wholes, of[fieldParameterName].Wholes = fieldWhole, bm25f.NoField
+	of[fieldWhole].Weight = of[fieldName].Weight
+	return of
+}
+
+// addTexts adds the texts of a document to its fields, one field after the other.
+func addTexts(c *bm25f.Counter, doc *Document) {
+	c.Add(fieldName, doc.Name)
+	c.Add(fieldDescription, naming.Cut(doc.Description, MaxDescriptionBytes))
+	for i := range doc.Parameters {
+		c.Add(fieldParameterName, doc.Parameters[i].Name)
+	}
+	for i := range doc.Parameters {
+		c.Add(fieldParameterText, naming.Cut(doc.Parameters[i].Description, MaxDescriptionBytes))
+		for _, value := range doc.Parameters[i].Enum {
+			c.Add(fieldParameterText, value)
+		}
+	}
+	c.Add(fieldNamespace, doc.Namespace)
+	for _, alias := range doc.Aliases {
+		c.Add(fieldAliases, alias)
+	}
+	c.Add(fieldHint, naming.Cut(doc.Hint, MaxDescriptionBytes))
+	for _, tag := range doc.Tags {
+		c.Add(fieldHint, tag)
+	}
 }

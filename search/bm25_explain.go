@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/byname"
 )
 
@@ -31,19 +31,19 @@ func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (E
 	if err := s.score(ctx, x, q); err != nil {
 		return Explanation{}, err
 	}
-	counts := x.countTerms(&x.docs[doc])
+	shares := x.Shares(func(c *bm25f.Counter) { addTexts(c, &x.docs[doc]) })
 	var e Explanation
 	scored := int32(noTerm) // the last group that counted
 	for _, term := range s.terms {
 		if term.group == scored {
 			continue
 		}
-		list := x.list(term.id)
-		if at, found := findPosting(list, int32(doc)); found {
+		list := x.List(term.id)
+		if at, found := bm25f.Find(list, int32(doc)); found {
 			scored = term.group
-			e.Parts = append(e.Parts, x.explainTerm(term, counts, float64(float32(term.weight)*list[at].impact), s.reason(term))...)
+			e.Parts = append(e.Parts, x.explainTerm(term, shares, float64(float32(term.weight)*list[at].Impact), s.reason(term))...)
 		} else {
-			e.Parts = append(e.Parts, Contribution{Term: x.terms[term.id], Detail: "not found" + s.reason(term)})
+			e.Parts = append(e.Parts, Contribution{Term: x.Terms[term.id], Detail: "not found" + s.reason(term)})
 		}
 	}
 	s.touch(int32(doc))
@@ -83,39 +83,6 @@ func (x *bm25) numberOf(doc int) (number int, isHere bool) {
 	return slices.BinarySearch(x.docOf, int32(doc))
 }
 
-// bm25Counts is how often each term occurs in each field of a document, and how long the
-// fields are.
-type bm25Counts struct {
-	terms   map[string]*[fields]int
-	lengths [fields]int
-}
-
-func (x *bm25) countTerms(doc *Document) bm25Counts {
-	z := analysis.New()
-	counts := bm25Counts{terms: make(map[string]*[fields]int)}
-	count := func(n int32, field int) {
-		row := counts.terms[z.Terms[n]]
-		if row == nil {
-			row = new([fields]int)
-			counts.terms[z.Terms[n]] = row
-		}
-		row[field]++
-	}
-	for field := range fieldWhole {
-		terms := appendField(nil, z, doc, field)
-		counts.lengths[field] = len(terms)
-		for _, n := range terms {
-			count(n, field)
-		}
-		if into, counts := wholesOf(field); counts {
-			for _, w := range z.Wholes {
-				count(w.Term, into)
-			}
-		}
-	}
-	return counts
-}
-
 // reason says why a term is in the query, or nothing if it was asked for.
 func (s *bm25Scratch) reason(term bm25Term) string {
 	if term.reason == asked {
@@ -132,24 +99,11 @@ func (s *bm25Scratch) reason(term bm25Term) string {
 }
 
 // explainTerm divides the impact of a term among the fields that have it.
-func (x *bm25) explainTerm(term bm25Term, counts bm25Counts, impact float64, reason string) []Contribution {
-	text := x.terms[term.id]
-	row := counts.terms[text]
-	if row == nil {
-		return nil // cannot happen: the term has a posting
-	}
-	var shares [fields]float64
-	f := 0.0
-	for field, n := range row {
-		shares[field] = x.field[field].Weight * float64(n) / x.norm(field, float64(counts.lengths[field]))
-		f += shares[field]
-	}
-	var parts []Contribution
-	for field, n := range row {
-		if shares[field] > 0 {
-			parts = append(parts, Contribution{text, fieldTitles[field], impact * (shares[field] / f),
-				fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times(n), term.weight, x.idf[term.id], reason)})
-		}
+func (x *bm25) explainTerm(term bm25Term, shares map[string][]bm25f.Share, impact float64, reason string) (parts []Contribution) {
+	text := x.Terms[term.id]
+	for _, share := range shares[text] {
+		parts = append(parts, Contribution{text, fieldTitles[share.Field], impact * share.Part,
+			fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times(share.Count), term.weight, x.IDF[term.id], reason)})
 	}
 	return parts
 }

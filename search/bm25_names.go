@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
@@ -133,17 +134,17 @@ func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 			name.CutShort()
 			continue
 		}
-		s.lists = append(s.lists, x.list(id))
+		s.lists = append(s.lists, x.List(id))
 	}
 	if len(s.lists) == 0 {
 		return
 	}
-	slices.SortFunc(s.lists, func(a, b []bm25Posting) int { return cmp.Compare(len(a), len(b)) })
+	slices.SortFunc(s.lists, func(a, b []bm25f.Posting) int { return cmp.Compare(len(a), len(b)) })
 	s.having = s.having.Sized(len(x.docs))
 	docs := s.docs[:0]
 	for _, p := range s.lists[0] {
-		if name.MayBe(x.heads[p.doc()]) {
-			docs = append(docs, p.doc())
+		if name.MayBe(x.heads[p.Doc()]) {
+			docs = append(docs, p.Doc())
 		}
 	}
 	for _, list := range s.lists[1:] {
@@ -156,11 +157,11 @@ func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 }
 
 // intersect keeps the documents that are in the list, in their order.
-func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
+func (s *bm25Scratch) intersect(docs []int32, list []bm25f.Posting) []int32 {
 	kept := docs[:0]
 	if len(docs) < len(list)/16 {
 		for _, doc := range docs {
-			if _, found := findPosting(list, doc); found {
+			if _, found := bm25f.Find(list, doc); found {
 				kept = append(kept, doc)
 			}
 		}
@@ -171,7 +172,7 @@ func (s *bm25Scratch) intersect(docs []int32, list []bm25Posting) []int32 {
 		s.having[doc/64] |= 1 << (doc % 64)
 	}
 	for _, p := range list {
-		if doc := p.doc(); s.having.Has(int(doc)) {
+		if doc := p.Doc(); s.having.Has(int(doc)) {
 			kept = append(kept, doc)
 		}
 	}

@@ -68,7 +68,7 @@ func (s *bm25Scratch) forget() {
 func (x *bm25) documents() []Document { return x.docs }
 
 func (x *bm25) holdsWords() bool {
-	for _, field := range x.field {
+	for _, field := range x.Fields {
 		if field.Weight == 0 {
 			return false
 		}
@@ -84,8 +84,8 @@ func (x *bm25) holdingWord(word string) docset.Set {
 	for _, n := range s.spare {
 		having := docset.New(len(x.docs))
 		if id := s.id(x, n); id != noTerm {
-			for _, p := range x.list(id) {
-				having.Add(int(p.doc()))
+			for _, p := range x.List(id) {
+				having.Add(int(p.Doc()))
 			}
 		}
 		if all == nil {
@@ -243,9 +243,9 @@ func (s *bm25Scratch) weigh(x *bm25) {
 			continue
 		}
 		s.joined = append(append(s.joined[:0], s.analyzer.Terms[s.texts[i-1]]...), s.analyzer.Terms[s.texts[i]]...)
-		id, known := x.ids[string(s.joined)]
+		id, known := x.IDs[string(s.joined)]
 		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split
-			id, known = x.ids[string(s.joined[:last])]
+			id, known = x.IDs[string(s.joined[:last])]
 		}
 		if known {
 			s.addTerm(bm25Term{id: id, group: int32(analysis.MaxParts*len(s.texts) + i), weight: joinedWeight, from: noTerm, reason: joined})
@@ -295,9 +295,4 @@ func (s *bm25Scratch) addTerm(term bm25Term) {
 	if s.taken.Add(int(term.id)) {
 		s.terms = append(s.terms, term)
 	}
-}
-
-// findPosting returns the place of a document's posting in a list.
-func findPosting(list []bm25Posting, doc int32) (at int, found bool) {
-	return slices.BinarySearchFunc(list, doc, func(p bm25Posting, doc int32) int { return int(p.doc() - doc) })
 }

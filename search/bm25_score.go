@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/top"
@@ -46,7 +47,7 @@ type bm25Scratch struct {
 	having      docset.Set // documents
 	joined      []byte
 	names       []byname.Query // that the query may be or have
-	lists       [][]bm25Posting
+	lists       [][]bm25f.Posting
 	docs        []int32 // that may have a name
 	spare       []int32
 	meanings    []bm25Meaning // by group
@@ -118,7 +119,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.add(x.list(term.id), float32(term.weight), x.idf[term.id])
+		s.add(x.List(term.id), float32(term.weight), x.IDF[term.id])
 	}
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
@@ -133,7 +134,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 // sums returns what a touched tool's score is made of.
 func (s *bm25Scratch) sums(x *bm25, doc int32) (sum, share float64) {
 	cell := &s.cells[doc]
-	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.perName[doc])
+	return float64(cell.score) + s.inSentence(doc), float64(cell.share * x.PerName[doc])
 }
 
 // lift returns what tools get for their namespaces. It touches the tools of a namespace whose
@@ -224,24 +225,24 @@ func (s *bm25Scratch) touch(doc int32) *bm25Cell {
 }
 
 // add scores the tools of a list, except those that the group has scored already.
-func (s *bm25Scratch) add(postings []bm25Posting, weight, idf float32) {
+func (s *bm25Scratch) add(postings []bm25f.Posting, weight, idf float32) {
 	cells, tick, first := s.cells, s.tick, s.first
 	// The share in a name that has the term, before the division by the idf of the whole name.
 	share := float32(min(weight, 1) * idf)
 	for i := range postings {
 		p := &postings[i]
-		cell := &cells[p.doc()]
+		cell := &cells[p.Doc()]
 		switch {
 		case cell.tick == tick:
 			continue
 		case cell.tick <= first:
 			*cell = bm25Cell{}
-			s.touched = append(s.touched, p.doc())
+			s.touched = append(s.touched, p.Doc())
 		}
 		cell.tick = tick
 		// The conversion forbids a fused multiply-add, which would round differently from Explain.
-		cell.score += float32(weight * p.impact)
-		cell.share += share * float32(p.tool>>31) // no branch: it would be mispredicted
+		cell.score += float32(weight * p.Impact)
+		cell.share += share * float32(p.InName()) // no branch: it would be mispredicted
 	}
 }
 
@@ -343,8 +344,8 @@ func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 				s.tick++
 			}
 			weight := float32(term.weight)
-			for _, p := range x.list(term.id) {
-				part := &s.parts[p.doc()]
+			for _, p := range x.List(term.id) {
+				part := &s.parts[p.Doc()]
 				switch {
 				case part.tick == s.tick:
 					continue
@@ -354,7 +355,7 @@ func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
 					part.sum = 0
 				}
 				part.tick = s.tick
-				part.sum += float32(weight * p.impact)
+				part.sum += float32(weight * p.Impact)
 				part.best = max(part.best, part.sum)
 			}
 		}

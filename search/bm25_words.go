@@ -78,7 +78,7 @@ type substitute struct {
 func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 	for at := len(s.words); at <= int(n); at++ {
 		term := s.analyzer.Terms[at]
-		id, known := x.ids[term]
+		id, known := x.IDs[term]
 		if !known {
 			id = noTerm
 		}
@@ -103,7 +103,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		text := s.analyzer.Terms[n]
 		var synonyms, similar []substitute
 		for _, other := range x.lexicon.Synonyms()[text] {
-			if id, known := x.ids[other.Term]; known {
+			if id, known := x.IDs[other.Term]; known {
 				synonyms = append(synonyms, substitute{id, other.Weight, synonymous, int32(other.Line)})
 			}
 		}
@@ -111,7 +111,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		// Words that many tools have say little, and take most of the time.
 		most := max(maxRelatedTools, len(x.docs)/16)
 		for _, other := range x.lexicon.Thesaurus()[text] {
-			if id, known := x.ids[other.Term]; known && len(x.list(id)) <= most {
+			if id, known := x.IDs[other.Term]; known && len(x.List(id)) <= most {
 				similar = append(similar, substitute{id, other.Weight, related, int32(other.Line)})
 			}
 		}
@@ -119,7 +119,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		word.isRead, word.synonyms, word.related = true, synonyms, similar
 		word.forms = substitutesOf(x.languages.Forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
-			if first, second, isSplit := near.Split(x.ids, text); isSplit {
+			if first, second, isSplit := near.Split(x.IDs, text); isSplit {
 				word.parts = [][]substitute{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
 			} else {
 				for _, part := range x.languages.Compound(text) {
@@ -354,8 +354,8 @@ func (s *bm25Scratch) appendSameMeaning(of *bm25Meanings, x *bm25, english strin
 		term := like
 		term.id, term.weight = other.id, like.weight*other.weight
 		of.terms = append(of.terms, term)
-		for _, r := range x.terms[other.id] {
-			if id, known := x.ids[string(r)]; known && id != other.id {
+		for _, r := range x.Terms[other.id] {
+			if id, known := x.IDs[string(r)]; known && id != other.id {
 				term.id, term.group = id, term.group+1
 				of.terms = append(of.terms, term)
 			}
@@ -374,7 +374,7 @@ func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
 // several words mean is added where it has most weight, or first.
 func (s *bm25Scratch) addMeanings(x *bm25, firstGroup int) {
 	if len(s.meanings) > 0 && s.meaningAt == nil {
-		s.meaningAt = make([]int32, len(x.terms))
+		s.meaningAt = make([]int32, len(x.Terms))
 	}
 	for i := range s.meanings {
 		term := &s.meanings[i].term

@@ -66,7 +66,7 @@ func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding,
 		return nil, err
 	}
 	var findings []LexiconFinding
-	for _, f := range l.tables().Findings(func(term string) bool { _, known := x.ids[term]; return known }) {
+	for _, f := range l.tables().Findings(func(term string) bool { _, known := x.IDs[term]; return known }) {
 		findings = append(findings, LexiconFinding(f))
 	}
 	return findings, nil

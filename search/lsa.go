@@ -134,8 +134,8 @@ func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
 // termsByText returns the terms in the order of their texts. Their numbers depend on how many
 // workers built the index.
 func termsByText(words *bm25) []int32 {
-	order := ascending(len(words.terms))
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.terms[a], words.terms[b]) })
+	order := ascending(len(words.Terms))
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.Terms[a], words.Terms[b]) })
 	return order
 }
 
@@ -143,8 +143,8 @@ func termsByText(words *bm25) []int32 {
 func matrixOf(words *bm25, order []int32) svd.Matrix {
 	squares := make([]float64, len(words.docs))
 	for _, term := range order {
-		for _, p := range words.list(term) {
-			squares[p.doc()] += float64(float64(p.impact) * float64(p.impact))
+		for _, p := range words.List(term) {
+			squares[p.Doc()] += float64(float64(p.Impact) * float64(p.Impact))
 		}
 	}
 	scale := make([]float32, len(words.docs))
@@ -153,12 +153,12 @@ func matrixOf(words *bm25, order []int32) svd.Matrix {
 			scale[doc] = float32(1 / math.Sqrt(math.Sqrt(square)))
 		}
 	}
-	entries := make([]svd.Entry, 0, len(words.postings))
+	entries := make([]svd.Entry, 0, len(words.Postings))
 	matrix := svd.Matrix{Rows: len(words.docs), Columns: make([][]svd.Entry, len(order))}
 	for i, term := range order {
 		from := len(entries)
-		for _, p := range words.list(term) {
-			entries = append(entries, svd.Entry{Row: p.doc(), Value: p.impact * scale[p.doc()]})
+		for _, p := range words.List(term) {
+			entries = append(entries, svd.Entry{Row: p.Doc(), Value: p.Impact * scale[p.Doc()]})
 		}
 		matrix.Columns[i] = entries[from:]
 	}
@@ -190,7 +190,7 @@ func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
 	s.read(x.words, q)
 	sum := make([]float32, x.dimensions)
 	for _, t := range s.terms {
-		weight := float32(t.weight) * x.words.idf[t.id]
+		weight := float32(t.weight) * x.words.IDF[t.id]
 		terms = append(terms, lsaTerm{t.id, weight})
 		for i, v := range x.term(t.id) {
 			sum[i] += float32(weight * v)
@@ -259,7 +259,7 @@ func (x *lsa) shares(terms []lsaTerm, number int) string {
 	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(math.Abs(b.value), math.Abs(a.value)) })
 	var names []string
 	for _, s := range shares[:min(len(shares), maxExplainedTerms)] {
-		names = append(names, fmt.Sprintf("%s %+.0f %%", strconv.Quote(x.words.terms[s.term]), 100*s.value/sum))
+		names = append(names, fmt.Sprintf("%s %+.0f %%", strconv.Quote(x.words.Terms[s.term]), 100*s.value/sum))
 	}
 	return "; of it " + strings.Join(names, ", ")
 }

@@ -1,0 +1,116 @@
+// Package bm25f indexes documents for BM25F. It knows a document and a field by its number. For each
+// term and document, the index holds the term's impact, which a query only has to weigh and add up:
+//
+//	impact = idf · f / (K1 + f)
+//	f      = sum over fields of weight · count / (1 - b + b · length / mean length)
+//	idf    = ln(1 + (N - df + 0.5) / (df + 0.5))
+package bm25f
+
+import (
+	"math"
+	"slices"
+)
+
+// MaxFields is the most fields of an index.
+const MaxFields = 8
+
+// Name is the field that is the name of a document.
+const Name = 0
+
+// A Field says how much a field counts.
+type Field struct {
+	Weight float64 // of a word in the field; zero means that the field is not read
+	B      float64 // how much the field's length counts, from 0 to 1
+
+	// Wholes is the field in which the wholes of this field count (analysis.Whole), or NoField. They
+	// add nothing to the length of a field.
+	Wholes int
+}
+
+// NoField is in the place of a field in which nothing counts.
+const NoField = -1
+
+// An Index never changes. The postings of a term are in the order of documents.
+type Index struct {
+	IDs      map[string]int32 // term -> number
+	Terms    []string         // number -> term
+	IDF      []float32        // by term
+	Postings []Posting
+	Bounds   []int32   // postings of term t are Postings[Bounds[t]:Bounds[t+1]]
+	PerName  []float32 // by document: 1 / the idf of the terms of its name
+	Fields   []Field
+
+	k1   float64
+	mean [MaxFields]float64 // mean length
+}
+
+// A Posting is the impact of one term on one document.
+type Posting struct {
+	doc    uint32 // the document, and inName
+	Impact float32
+}
+
+// inName marks a posting of a term that the document's name has.
+const inName = 1 << 31 // the highest bit
+
+// Doc returns the document.
+func (p Posting) Doc() int32 { return int32(p.doc &^ inName) }
+
+// InName returns 1 if the document's name has the term, and otherwise 0.
+func (p Posting) InName() uint32 { return p.doc >> 31 }
+
+// List returns the postings of a term, in the order of documents.
+func (x *Index) List(term int32) []Posting { return x.Postings[x.Bounds[term]:x.Bounds[term+1]] }
+
+// Find returns the place of a document's posting in a list.
+func Find(list []Posting, doc int32) (at int, found bool) {
+	return slices.BinarySearchFunc(list, doc, func(p Posting, doc int32) int { return int(p.Doc() - doc) })
+}
+
+// norms returns the divisors of the counts in the fields of a document.
+func (x *Index) norms(row *row) (norms [MaxFields]float64) {
+	for field, of := range x.Fields {
+		norms[field] = 1 - of.B + of.B*float64(row.lengths[field])/x.mean[field]
+	}
+	return norms
+}
+
+// amount is what a count in a field adds to f.
+func (x *Index) amount(c count, norms *[MaxFields]float64) float64 {
+	return x.Fields[c.field].Weight * float64(c.count) / norms[c.field]
+}
+
+// A Share is the part of a term's impact on a document that one field has.
+type Share struct {
+	Field int
+	Count int     // of the term in the field
+	Part  float64 // of the impact, up to 1
+}
+
+// Shares returns the shares of the fields in each term of a document, which read reads.
+func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
+	c := newCounter(x.Fields)
+	read(c)
+	c.keep()
+	row := &c.rows[0]
+	norms := x.norms(row)
+	shares := make(map[string][]Share)
+	for _, n := range row.counts {
+		term := c.Analyzer.Terms[n.term]
+		shares[term] = append(shares[term], Share{int(n.field), int(n.count), x.amount(n, &norms)})
+	}
+	for _, fields := range shares {
+		f := 0.0
+		for _, share := range fields {
+			f += share.Part
+		}
+		for i := range fields {
+			fields[i].Part /= f
+		}
+	}
+	return shares
+}
+
+func idf(docs, frequency int) float64 {
+	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
+}

@@ -1,0 +1,247 @@
+package bm25f
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// Building the index. There are as many workers as processors, and each worker gets a run of
+// documents:
+//
+//	worker:  document -> terms -> counts by term and field   with the worker's own term numbers
+//	merge:   terms of all workers -> term numbers; document frequencies, mean lengths
+//	worker:  counts -> impacts -> postings, each in its place
+//
+// The place of a posting follows from the frequencies that the earlier workers counted.
+// The workers therefore need no locks. The postings of a term are in the order of
+// documents, whatever the number of workers. The number of a term may differ, but no
+// result depends on it.
+
+// minRun is the fewest documents for which another worker is worth its cost.
+const minRun = 256
+
+// A Counter counts the terms of a run of documents. It belongs to one worker.
+type Counter struct {
+	Analyzer *analysis.Analyzer
+
+	fields    []Field
+	first     int            // document of the run
+	rows      []row          // by document
+	block     []count        // the last block of counts, which rows share
+	frequency []int32        // number of a term -> documents of the run that have it
+	total     [MaxFields]int // length
+	idf       []float32      // of a term; set by merge
+
+	// Of the current document.
+	terms   []int32
+	place   []int32 // number of a term -> 1 + its cells
+	cells   []cells
+	lengths [MaxFields]int32
+}
+
+// count is how often a term occurs in one field of one document.
+type count struct {
+	term  int32
+	count uint16
+	field uint8
+}
+
+// row is the counts of a document, by term, then field, and how long its fields are.
+type row struct {
+	counts  []count
+	lengths [MaxFields]int32
+}
+
+type cells struct {
+	term   int32
+	counts [MaxFields]uint16
+}
+
+// countBlock is how many counts are allocated at once. A single growing slice would copy
+// them again and again.
+const countBlock = 1 << 14
+
+func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
+
+// Build indexes documents. read adds the texts of a document to a Counter. It is called for several
+// documents at the same time, and for the documents of one Counter in their order.
+func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(c *Counter, doc int)) (*Index, error) {
+	workers := max(1, min(runtime.GOMAXPROCS(0), docs/minRun))
+	runs := make([]*Counter, workers)
+	err := foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error {
+		c := newCounter(fields)
+		first, end := i*docs/workers, (i+1)*docs/workers
+		c.first, c.rows, runs[i] = first, make([]row, 0, end-first), c
+		for doc := first; doc < end; doc++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			read(c, doc)
+			c.keep()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{Fields: fields, k1: k1}
+	places := x.merge(docs, runs)
+	err = foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Add counts the terms of a text in a field of the current document.
+func (c *Counter) Add(field int, text string) {
+	of := &c.fields[field]
+	if of.Weight == 0 {
+		return
+	}
+	z := c.Analyzer
+	z.Wholes = z.Wholes[:0]
+	c.terms = z.Append(c.terms[:0], text)
+	c.lengths[field] += int32(len(c.terms))
+	c.count(field)
+	if of.Wholes != NoField && len(z.Wholes) > 0 {
+		c.terms = c.terms[:0]
+		for _, whole := range z.Wholes {
+			c.terms = append(c.terms, whole.Term)
+		}
+		c.count(of.Wholes)
+	}
+}
+
+// count adds c.terms to the cells of the current document.
+func (c *Counter) count(field int) {
+	if more := len(c.Analyzer.Terms) - len(c.place); more > 0 {
+		c.place = append(c.place, make([]int32, more)...)
+		c.frequency = append(c.frequency, make([]int32, more)...)
+	}
+	for _, term := range c.terms {
+		at := c.place[term]
+		if at == 0 {
+			c.cells = append(c.cells, cells{term: term})
+			at = int32(len(c.cells))
+			c.place[term] = at
+			c.frequency[term]++
+		}
+		if n := &c.cells[at-1].counts[field]; *n < math.MaxUint16-1 {
+			*n++
+		}
+	}
+}
+
+// keep appends the row of the current document to the others, and begins another document.
+func (c *Counter) keep() {
+	if need := len(c.cells) * MaxFields; cap(c.block)-len(c.block) < need {
+		c.block = make([]count, 0, max(countBlock, need))
+	}
+	start := len(c.block)
+	for i := range c.cells {
+		cells := &c.cells[i]
+		c.place[cells.term] = 0
+		for field, n := range cells.counts {
+			if n > 0 {
+				c.block = append(c.block, count{cells.term, n, uint8(field)})
+			}
+		}
+	}
+	for field, length := range c.lengths {
+		c.total[field] += int(length)
+	}
+	c.rows = append(c.rows, row{c.block[start:], c.lengths})
+	c.cells, c.lengths = c.cells[:0], [MaxFields]int32{}
+}
+
+// merge numbers the terms of all runs. It returns, for each run and each of its terms, the
+// place of the run's first posting.
+func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
+	x.IDs = runs[0].Analyzer.Numbers
+	x.Terms = runs[0].Analyzer.Terms
+	ids := make([][]int32, len(runs)) // number of a term in the run -> term
+	for i, c := range runs {
+		ids[i] = make([]int32, len(c.frequency))
+		for n := range ids[i] {
+			id, known := x.IDs[c.Analyzer.Terms[n]]
+			if !known {
+				id = int32(len(x.Terms))
+				x.IDs[c.Analyzer.Terms[n]] = id
+				x.Terms = append(x.Terms, c.Analyzer.Terms[n])
+			}
+			ids[i][n] = id
+		}
+		for field, length := range c.total {
+			x.mean[field] += float64(length)
+		}
+	}
+	for field := range x.mean {
+		x.mean[field] = max(1, x.mean[field]/float64(max(1, docs)))
+	}
+	x.Bounds = make([]int32, len(x.Terms)+1)
+	for i, c := range runs {
+		for n, df := range c.frequency {
+			x.Bounds[ids[i][n]+1] += df
+		}
+	}
+	x.IDF = make([]float32, len(x.Terms))
+	for term := range x.Terms {
+		x.IDF[term] = float32(idf(docs, int(x.Bounds[term+1])))
+		x.Bounds[term+1] += x.Bounds[term]
+	}
+	next := slices.Clone(x.Bounds)
+	for i, c := range runs {
+		c.idf = make([]float32, len(c.frequency))
+		for n, df := range c.frequency {
+			id := ids[i][n]
+			c.idf[n] = x.IDF[id]
+			ids[i][n], next[id] = next[id], next[id]+df
+		}
+		c.Analyzer = nil // no longer needed
+	}
+	x.Postings = make([]Posting, x.Bounds[len(x.Terms)])
+	x.PerName = make([]float32, docs)
+	return ids
+}
+
+// write turns the counts of the run's documents into postings. next holds the place of the
+// next posting of each term of the run.
+func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
+	for i := range c.rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row, doc := &c.rows[i], c.first+i
+		counts, norms := row.counts, x.norms(row)
+		name := 0.0
+		for _, n := range counts {
+			if n.field == Name {
+				name += float64(c.idf[n.term])
+			}
+		}
+		if name > 0 {
+			x.PerName[doc] = float32(1 / name)
+		}
+		for at := 0; at < len(counts); {
+			term := counts[at].term
+			p := Posting{doc: uint32(doc)}
+			f := 0.0
+			for ; at < len(counts) && counts[at].term == term; at++ {
+				f += x.amount(counts[at], &norms)
+				if counts[at].field == Name {
+					p.doc |= inName
+				}
+			}
+			p.Impact = c.idf[term] * float32(f/(x.k1+f))
+			x.Postings[next[term]] = p
+			next[term]++
+		}
+	}
+	return nil
+}
