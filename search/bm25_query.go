@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
@@ -68,12 +69,7 @@ func (s *bm25Scratch) forget() {
 func (x *bm25) documents() []Document { return x.docs }
 
 func (x *bm25) holdsWords() bool {
-	for _, field := range x.Fields {
-		if field.Weight == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
 }
 
 func (x *bm25) holdingWord(word string) docset.Set {

@@ -233,7 +233,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, q.Limit, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
+	return rank(ctx, &q, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
 }
 
 // queryVector returns the query's vector. It is nil if the query has no text or there are

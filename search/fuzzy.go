@@ -75,11 +75,10 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, err
 	}
-	limit := q.Limit
-	if limit > 0 {
-		limit = atMost(limit, x.maxHits)
+	if q.Limit > 0 {
+		q.Limit = atMost(q.Limit, x.maxHits)
 	}
-	return rank(ctx, &q, limit, x.docOf, len(x.docs), score)
+	return rank(ctx, &q, x.docOf, len(x.docs), score)
 }
 
 // Explain checks the document itself, without the postings.

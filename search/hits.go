@@ -56,11 +56,11 @@ func documentAt(docOf []int32, number int) int {
 	return int(docOf[number])
 }
 
-// rank scores documents and returns the best that the query allows, at most limit. A score of 0 or
-// less is not a match. docOf turns the n numbers into documents; nil means that the numbers are
+// rank scores documents and returns the best that the query allows. A score of 0 or less is not a
+// match. docOf turns the n numbers into documents; nil means that the numbers are
 // documents.
-func rank(ctx context.Context, q *Query, limit int, docOf []int32, n int, score func(number int) float64) (Hits, error) {
-	best := top.New(limit, n, nil)
+func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
+	best := top.New(q.Limit, n, nil)
 	total, allowed := 0, q.Allowed
 	for number := range n {
 		if number%64 == 0 && ctx.Err() != nil {

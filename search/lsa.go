@@ -185,8 +185,7 @@ type lsaTerm struct {
 
 // read returns the query's terms and its vector, which is nil if the terms have no direction.
 func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
-	s := x.words.scratch.Get().(*bm25Scratch)
-	defer x.words.scratch.Put(s)
+	s := x.words.take()
 	s.read(x.words, q)
 	sum := make([]float32, x.dimensions)
 	for _, t := range s.terms {
@@ -196,6 +195,7 @@ func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
 			sum[i] += float32(weight * v)
 		}
 	}
+	x.words.scratch.Put(s)
 	return terms, vectors.Normalized(sum)
 }
 
@@ -207,7 +207,7 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil {
 		return Hits{}, ctx.Err()
 	}
-	return rank(ctx, &q, q.Limit, x.words.docOf, len(x.words.docs), func(number int) float64 { return above(x.cosine(vector, number), minLSAScore) })
+	return rank(ctx, &q, x.words.docOf, len(x.words.docs), func(number int) float64 { return above(x.cosine(vector, number), minLSAScore) })
 }
 
 func (x *lsa) cosine(vector []float32, number int) float64 {

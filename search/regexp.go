@@ -138,7 +138,7 @@ func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil || pattern == nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, q.Limit, x.docOf, len(x.docOf), func(number int) float64 {
+	return rank(ctx, &q, x.docOf, len(x.docOf), func(number int) float64 {
 		if ctx.Err() != nil { // one description may take a while
 			return 0
 		}

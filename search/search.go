@@ -25,6 +25,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -77,10 +78,6 @@ func (q *Query) Allows(doc int) bool { return q.Allowed == nil || q.Allowed(doc)
 // String returns the query as a user could have typed it: the namespace, then every keyword,
 // with a "+" before the required keywords.
 func (q Query) String() string {
-	required := make(map[string]bool, len(q.Required))
-	for _, word := range q.Required {
-		required[word] = true
-	}
 	var b strings.Builder
 	if q.Namespace != "" {
 		b.WriteString(q.Namespace + ":")
@@ -89,7 +86,7 @@ func (q Query) String() string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		if required[word] {
+		if slices.Contains(q.Required, word) {
 			b.WriteByte('+')
 		}
 		b.WriteString(word)
