@@ -113,13 +113,12 @@ func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder:
 
 // embeddingIndex implements Searcher. It is immutable except for the recent queries.
 type embeddingIndex struct {
-	options    EmbeddingOptions // with the defaults
-	docs       []Document
-	dimensions int
-	matrix     []float32 // rows of dimensions numbers
-	row        []int32   // by document; -1 means no text and so no vector
-	gate       foreign.Gate
-	recent     recent.Cache[[]float32]
+	options EmbeddingOptions // with the defaults
+	docs    []Document
+	matrix  vectors.Matrix // a row for each distinct text
+	row     []int32        // by document; -1 means no text and so no vector
+	gate    foreign.Gate
+	recent  recent.Cache[[]float32]
 }
 
 // Index is an Indexer. See Embedding.
@@ -136,7 +135,7 @@ func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher
 			return nil, err
 		}
 		if x.row[i] >= 0 {
-			known[embeddingText(&x.docs[i])] = x.vector(int(x.row[i]))
+			known[embeddingText(&x.docs[i])] = x.matrix.Row(int(x.row[i]))
 		}
 	}
 	return x.options.index(ctx, docs, known)
@@ -183,13 +182,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	if err != nil {
 		return nil, err
 	}
-	if len(all) > 0 {
-		x.dimensions = len(all[0])
-	}
-	x.matrix = make([]float32, 0, len(all)*x.dimensions)
-	for _, v := range all {
-		x.matrix = append(x.matrix, v...)
-	}
+	x.matrix = vectors.MatrixOf(all)
 	return x, ctx.Err()
 }
 
@@ -240,7 +233,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 // no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
-	if text = strings.TrimSpace(text); text == "" || len(x.matrix) == 0 {
+	if text = strings.TrimSpace(text); text == "" || len(x.matrix.Numbers) == 0 {
 		return nil, ctx.Err()
 	}
 	if err := ctx.Err(); err != nil {
@@ -259,17 +252,12 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: no answer within %v: %w", x.options.QueryTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %w", err)
-	case len(answers[0]) != x.dimensions:
+	case len(answers[0]) != x.matrix.Dimensions:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
-			"another model than the one that embedded them?", len(answers[0]), x.dimensions)
+			"another model than the one that embedded them?", len(answers[0]), x.matrix.Dimensions)
 	}
 	x.recent.Put(text, answers[0])
 	return answers[0], nil
-}
-
-// vector is a row of the matrix.
-func (x *embeddingIndex) vector(row int) []float32 {
-	return x.matrix[row*x.dimensions : (row+1)*x.dimensions]
 }
 
 // cosine is 0 for a tool without a text.
@@ -278,7 +266,7 @@ func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
 	if row < 0 {
 		return 0
 	}
-	return float64(vectors.Dot(vector, x.vector(row)))
+	return float64(vectors.Dot(vector, x.matrix.Row(row)))
 }
 
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.

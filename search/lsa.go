@@ -89,11 +89,10 @@ func LSA(ctx context.Context, docs []Document) (Searcher, error) {
 
 // lsa implements Searcher. It is immutable.
 type lsa struct {
-	options    LSAOptions
-	words      *bm25
-	dimensions int
-	tools      []float32 // by document: a vector of length 1, or zero
-	terms      []float32 // by term
+	options LSAOptions
+	words   *bm25
+	tools   vectors.Matrix // by document: a vector of length 1, or zero
+	terms   vectors.Matrix // by term
 }
 
 // Index is an Indexer. See LSA.
@@ -120,12 +119,16 @@ func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &lsa{options: o, words: words, dimensions: factors.Rank, tools: factors.Left, terms: make([]float32, len(factors.Right))}
+	x := &lsa{
+		options: o, words: words,
+		tools: vectors.Matrix{Dimensions: factors.Rank, Numbers: factors.Left},
+		terms: vectors.Matrix{Dimensions: factors.Rank, Numbers: make([]float32, len(factors.Right))},
+	}
 	for i, term := range order {
-		copy(x.term(term), factors.Right[i*x.dimensions:])
+		copy(x.terms.Row(int(term)), factors.Right[i*factors.Rank:])
 	}
 	for doc := range words.docs {
-		tool := x.tool(doc)
+		tool := x.tools.Row(doc)
 		copy(tool, vectors.Normalized(tool))
 	}
 	return x, ctx.Err()
@@ -165,14 +168,6 @@ func matrixOf(words *bm25, order []int32) svd.Matrix {
 	return matrix
 }
 
-func (x *lsa) term(term int32) []float32 {
-	return x.terms[int(term)*x.dimensions : (int(term)+1)*x.dimensions]
-}
-
-func (x *lsa) tool(doc int) []float32 {
-	return x.tools[doc*x.dimensions : (doc+1)*x.dimensions]
-}
-
 func (x *lsa) String() string { return "LSA" }
 
 func (x *lsa) partWeight() float64 { return lsaWeight }
@@ -187,11 +182,11 @@ type lsaTerm struct {
 func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
 	s := x.words.take()
 	s.read(x.words, q)
-	sum := make([]float32, x.dimensions)
+	sum := make([]float32, x.tools.Dimensions)
 	for _, t := range s.terms {
 		weight := float32(t.weight) * x.words.IDF[t.id]
 		terms = append(terms, lsaTerm{t.id, weight})
-		for i, v := range x.term(t.id) {
+		for i, v := range x.terms.Row(int(t.id)) {
 			sum[i] += float32(weight * v)
 		}
 	}
@@ -211,7 +206,7 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 }
 
 func (x *lsa) cosine(vector []float32, number int) float64 {
-	return float64(vectors.Dot(vector, x.tool(number)))
+	return float64(vectors.Dot(vector, x.tools.Row(number)))
 }
 
 // maxExplainedTerms is how many terms an explanation names.
@@ -231,7 +226,7 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 		return Explanation{}, ctx.Err()
 	}
 	cosine := x.cosine(vector, number)
-	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore), Detail: fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.dimensions)}
+	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore), Detail: fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Dimensions)}
 	if part.Score == 0 {
 		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
 	}
@@ -249,7 +244,7 @@ func (x *lsa) shares(terms []lsaTerm, number int) string {
 	var shares []share
 	sum := 0.0
 	for _, t := range terms {
-		value := float64(t.weight) * float64(vectors.Dot(x.term(t.id), x.tool(number)))
+		value := float64(t.weight) * float64(vectors.Dot(x.terms.Row(int(t.id)), x.tools.Row(number)))
 		shares = append(shares, share{t.id, value})
 		sum += math.Abs(value)
 	}

@@ -50,3 +50,24 @@ func Dot(a, b []float32) float32 {
 	}
 	return (s0 + s1) + (s2 + s3)
 }
+
+// A Matrix has vectors of the same length as rows.
+type Matrix struct {
+	Dimensions int
+	Numbers    []float32 // row by row
+}
+
+// MatrixOf copies the vectors, which have the same length.
+func MatrixOf(rows [][]float32) (m Matrix) {
+	if len(rows) > 0 {
+		m.Dimensions = len(rows[0])
+	}
+	m.Numbers = make([]float32, 0, len(rows)*m.Dimensions)
+	for _, row := range rows {
+		m.Numbers = append(m.Numbers, row...)
+	}
+	return m
+}
+
+// Row returns a row, which shares its numbers with the matrix.
+func (m *Matrix) Row(i int) []float32 { return m.Numbers[i*m.Dimensions : (i+1)*m.Dimensions] }
