@@ -100,17 +100,7 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 		teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": providers refuse", refused)))
 		return nil
 	}
-	var tools []tool.BaseTool
-	var mended []*schema.ToolInfo
-	for i, info := range s.fixed {
-		if !schemacheck.IsValidName(info.Name) {
-			continue
-		}
-		if info, _ = schemacheck.Mended(info); info != nil {
-			tools, mended = append(tools, s.Tools[i]), append(mended, info)
-		}
-	}
-	s.Tools, s.fixed = tools, mended
+	s.Tools, s.fixed = toolsource.Mended(s.Tools, s.fixed)
 	teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": left out or mended:", refused)))
 	return nil
 }
@@ -288,46 +278,22 @@ func (ed *edition) announced(sees func(doc int) bool) []int {
 	return docs
 }
 
-// admit adds the tools of the answer that can be in a catalog, by name. It notes a line for every
-// tool that was left out or mended. One bad tool does not cost the others of its answer. taken are
-// the names that other tools have; the tools' names are added.
+// admit adds the tools of the answer that can be in a catalog, and notes those that were left out or
+// mended. taken are the names that other tools have; the tools' names are added.
 func (l *lot) admit(metas *metaNames, taken map[string]bool) {
-	for at, item := range l.answer.ByName() {
-		info, name, err := item.Info, item.Name, error(nil)
-		if info != nil {
-			info = l.named(info)
-			name = info.Name
-		}
+	var tools []tool.BaseTool
+	var infos []*schema.ToolInfo
+	tools, infos, l.kept, l.left = l.answer.Admit(taken, l.named, func(info *schema.ToolInfo) error {
 		switch {
-		case info == nil:
-			err = errors.New(item.Problem)
-		case !schemacheck.IsValidName(name):
-			err = schemacheck.Refusal(info)
 		case len(info.Desc) > search.MaxDescriptionBytes:
-			err = fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), search.MaxDescriptionBytes)
-		case metas.has(name):
-			err = errors.New("a meta-tool has this name")
-		case taken[name]:
-			err = errors.New("another dynamic tool has this name; " + usePrefix)
+			return fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), search.MaxDescriptionBytes)
+		case metas.has(info.Name):
+			return errors.New("a meta-tool has this name")
+		case taken[info.Name]:
+			return errors.New("another dynamic tool has this name; " + usePrefix)
 		default:
-			var refusal error
-			if info, refusal = schemacheck.Mended(info); info == nil {
-				err = refusal
-			} else if refusal != nil {
-				l.left = append(l.left, fmt.Sprintf("tool %d, %s: mended: %v", at, naming.Quoted(name), refusal))
-			}
-			if info != nil {
-				if odd := schemacheck.OddParameter(info); odd != nil {
-					l.left = append(l.left, fmt.Sprintf("tool %d, %s: kept: %v", at, naming.Quoted(name), odd))
-				}
-			}
+			return nil
 		}
-		if err != nil {
-			l.left = append(l.left, fmt.Sprintf("tool %d, %s: %v", at, naming.Quoted(name), err))
-			continue
-		}
-		taken[name] = true
-		l.kept = append(l.kept, at)
-		l.tools, l.infos = append(l.tools, item.Tool), append(l.infos, info)
-	}
+	})
+	l.tools, l.infos = append(l.tools, tools...), append(l.infos, infos...)
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -90,24 +90,58 @@ func (a *Answer) readTools(ctx context.Context, tools []tool.BaseTool) {
 	}
 }
 
-// Item is a tool of an answer.
-type Item struct {
-	Tool    tool.BaseTool
-	Info    *schema.ToolInfo // nil means none
-	Name    string
-	Problem string // why there is no Info
+// Admit returns the tools that can be in a catalog, ordered by name: the tools, their definitions,
+// which providers take, and their places in the answer. left has a line for each tool that was left
+// out or mended. One bad tool does not cost the others. taken gets the names of the tools. named
+// returns a definition with the name that the model sees, and refuse why a catalog cannot have it, or
+// nil.
+func (a *Answer) Admit(taken map[string]bool, named func(*schema.ToolInfo) *schema.ToolInfo, refuse func(*schema.ToolInfo) error) (
+	tools []tool.BaseTool, infos []*schema.ToolInfo, places []int, left []string,
+) {
+	a.Print()
+	for _, at := range a.order {
+		var name string
+		var notes []string
+		info := a.infos[at]
+		if info == nil {
+			notes = []string{a.seen[at].problem}
+		} else {
+			info = named(info)
+			name = info.Name
+			info, notes = admitted(info, refuse)
+		}
+		for _, note := range notes {
+			left = append(left, fmt.Sprintf("tool %d, %s: %s", at, naming.Quoted(name), note))
+		}
+		if info == nil {
+			continue
+		}
+		taken[name] = true
+		tools, infos, places = append(tools, a.tools[at]), append(infos, info), append(places, at)
+	}
+	return tools, infos, places, left
 }
 
-// ByName returns the places of the tools in the answer and the tools, ordered by name.
-func (a *Answer) ByName() iter.Seq2[int, Item] {
-	a.Print()
-	return func(yield func(place int, item Item) bool) {
-		for _, at := range a.order {
-			if !yield(at, Item{a.tools[at], a.infos[at], a.seen[at].name, a.seen[at].problem}) {
-				return
-			}
-		}
+// admitted returns a definition as providers take it, and what is wrong with it. It returns no
+// definition if the tool has to be left out.
+func admitted(info *schema.ToolInfo, refuse func(*schema.ToolInfo) error) (mended *schema.ToolInfo, notes []string) {
+	if !schemacheck.IsValidName(info.Name) {
+		return nil, []string{schemacheck.Refusal(info).Error()}
 	}
+	if err := refuse(info); err != nil {
+		return nil, []string{err.Error()}
+	}
+	mended, wrong := schemacheck.Mended(info)
+	switch {
+	case mended == nil:
+		return nil, []string{wrong.Error()}
+	case wrong != nil:
+		notes = append(notes, "mended: "+wrong.Error())
+	}
+	if odd := schemacheck.OddParameter(mended); odd != nil {
+		notes = append(notes, "kept: "+odd.Error())
+	}
+	return mended, notes
 }
 
 // Repeats reports whether one of two answers took over the tools of the other.

@@ -69,6 +69,20 @@ func Refusals(infos []*schema.ToolInfo) (lines []string) {
 	return lines
 }
 
+// Mended returns the tools whose names providers take and whose definitions can be mended, and their
+// definitions as providers take them.
+func Mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, mended []*schema.ToolInfo) {
+	for i, info := range infos {
+		if !schemacheck.IsValidName(info.Name) {
+			continue
+		}
+		if info, _ = schemacheck.Mended(info); info != nil {
+			kept, mended = append(kept, tools[i]), append(mended, info)
+		}
+	}
+	return kept, mended
+}
+
 // Bounds on an error about tools.
 const (
 	maxProblems     = 10  // tools that it names

@@ -72,13 +72,26 @@ func TestAnswersAreCompared(t *testing.T) {
 	assert.Equal(t, 4, changed.Number)
 }
 
-func TestByName(t *testing.T) {
-	a := newest(t, answering(append(tools("b", "a"), nil)), nil)
-	var lines []string
-	for place, item := range a.ByName() {
-		lines = append(lines, fmt.Sprintf("%d %s %s", place, item.Name, item.Problem))
-	}
-	assert.Equal(t, []string{"2  it is nil (<nil>)", "1 a ", "0 b "}, lines)
+func TestAdmit(t *testing.T) {
+	a := newest(t, answering(append(tools("b", "a", "a", "bad name", "secret"), nil)), nil)
+	taken := make(map[string]bool)
+	admitted, infos, places, left := a.Admit(taken,
+		func(info *schema.ToolInfo) *schema.ToolInfo { return info },
+		func(info *schema.ToolInfo) error {
+			if info.Name == "secret" || taken[info.Name] {
+				return errors.New("refused " + info.Name)
+			}
+			return nil
+		})
+	assert.Equal(t, []int{1, 0}, places, "by name")
+	assert.Len(t, admitted, 2)
+	assert.Equal(t, "a", infos[0].Name)
+	assert.Equal(t, map[string]bool{"a": true, "b": true}, taken)
+	assert.Equal(t, []string{
+		`tool 5, "": it is nil (<nil>)`, `tool 2, "a": refused a`,
+		`tool 3, "bad name": providers take 1 to 64 letters, digits, underscores and hyphens for a name`,
+		`tool 4, "secret": refused secret`,
+	}, left)
 }
 
 // A late answer is for whoever asks next. Meanwhile the source is not asked.
