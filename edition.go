@@ -91,17 +91,19 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 		s.fixed = append(s.fixed, s.named(info))
 	}
 	refused := toolsource.Refusals(s.fixed)
-	switch {
-	case len(refused) == 0:
-		return nil
-	case config.StrictTools:
-		return toolsource.Problems(s.field(partTools)+": providers refuse", refused)
-	case s.Name == "":
-		teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": providers refuse", refused)))
+	if len(refused) == 0 {
 		return nil
 	}
-	s.Tools, s.fixed = toolsource.Mended(s.Tools, s.fixed)
-	teller.tell(ctx, s.failure(partTools, toolsource.Problems(s.field(partTools)+": left out or mended:", refused)))
+	part := s.partOfTools()
+	problem := toolsource.Problems(s.field(part)+": providers refuse", refused)
+	switch {
+	case config.StrictTools:
+		return problem
+	case s.Name != "":
+		s.Tools, s.fixed = toolsource.Mended(s.Tools, s.fixed)
+		problem = toolsource.Problems(s.field(part)+": left out or mended:", refused)
+	}
+	teller.tell(ctx, s.failure(part, problem))
 	return nil
 }
 
@@ -120,7 +122,7 @@ func checkNames(config *Config, supplies []*supply) error {
 			}
 			if other, taken := first[info.Name]; taken {
 				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, tool %d of %s has it too; %s",
-					s.where(), i, info.Name, other.tool, other.supply.field(partTools), usePrefix)
+					s.where(), i, info.Name, other.tool, other.supply.field(other.supply.partOfTools()), usePrefix)
 			}
 			first[info.Name] = place{s, i}
 		}
@@ -139,37 +141,28 @@ func (s *supply) where() string {
 	return fmt.Sprintf("group %q: ", s.Name)
 }
 
-// part is where in a supply tools are from.
-type part int
+// partSource is the field of the Config, or of a group, that tools of a Source are from.
+const partSource = "Source"
 
-const (
-	partTools part = iota
-	partSource
-)
-
-// partOf returns the name of the field of the Config, or of a group, that the part is.
-func (s *supply) partOf(p part) string {
-	switch {
-	case p == partSource:
-		return "Source"
-	case s.Name == "":
-		return "DynamicTools"
-	default:
-		return "Tools"
-	}
-}
-
-// field names that field in texts, with the group.
-func (s *supply) field(p part) string {
+// partOfTools returns the field that the supply's fixed tools are from.
+func (s *supply) partOfTools() string {
 	if s.Name == "" {
-		return s.partOf(p)
+		return "DynamicTools"
 	}
-	return fmt.Sprintf("%s of group %q", s.partOf(p), s.Name)
+	return "Tools"
 }
 
-// failure tells of a failure of a supply.
-func (s *supply) failure(p part, err error) FailureEvent {
-	return FailureEvent{Part: s.partOf(p), Group: s.Name, Err: err}
+// field names a field in texts, with its group.
+func (s *supply) field(part string) string {
+	if s.Name == "" {
+		return part
+	}
+	return fmt.Sprintf("%s of group %q", part, s.Name)
+}
+
+// failure tells of a failure of a field.
+func (s *supply) failure(part string, err error) FailureEvent {
+	return FailureEvent{Part: part, Group: s.Name, Err: err}
 }
 
 // compile compiles lots. defers means that the mode takes deferred definitions. last is the catalog of
@@ -247,14 +240,14 @@ func (ed *edition) put(list []tool.BaseTool, from int, tools []tool.BaseTool) {
 	}
 }
 
-// origin returns where a document is from.
-func (ed *edition) origin(doc int) (*supply, part) {
+// origin returns where a document is from: the supply and its field.
+func (ed *edition) origin(doc int) (*supply, string) {
 	i := len(ed.lots) - 1
 	for ed.lots[i].start > doc {
 		i--
 	}
 	if l := &ed.lots[i]; doc < l.start+len(l.fixed) {
-		return l.supply, partTools
+		return l.supply, l.partOfTools()
 	}
 	return ed.lots[i].supply, partSource
 }
