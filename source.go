@@ -180,15 +180,15 @@ func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []e
 				continue
 			}
 		}
-		wait := time.NewTimer(e.config.SourceTimeout)
 		select {
 		case <-b.done:
-			wait.Stop()
 		case <-ctx.Done():
-			wait.Stop()
 			return errs
-		case <-wait.C:
-			return failAll(errs, answers, e.late())
+		case <-time.After(e.config.SourceTimeout):
+			for _, i := range fresh(answers) {
+				errs[i] = e.late()
+			}
+			return errs
 		}
 		if isMine {
 			for i := range answers {
@@ -200,16 +200,6 @@ func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []e
 }
 
 func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
-
-// failAll sets an error for every answer.
-func failAll(errs []error, answers []*toolsource.Answer, err error) []error {
-	for i, a := range answers {
-		if a != nil {
-			errs[i] = err
-		}
-	}
-	return errs
-}
 
 // refresh takes the tools of an answer of supply i with the same definitions as its current
 // answer. It reports false if another answer is current meanwhile.
@@ -260,37 +250,41 @@ func (e *editions) start(ctx context.Context, stands []standing, answers []*tool
 // build makes answers current: together, or each by itself if that fails, so that a supply
 // whose tools cannot be compiled costs the others nothing.
 func (e *editions) build(ctx context.Context, b *building) {
-	b.errs = failAll(make([]error, len(b.answers)), b.answers, e.advance(ctx, b.answers))
-	if len(b.news()) > 1 {
-		for _, i := range b.news() {
-			if b.errs[i] != nil {
-				alone := make([]*toolsource.Answer, len(b.answers))
-				alone[i] = b.answers[i]
-				b.errs[i] = e.advance(ctx, alone)
-			}
+	news, err := fresh(b.answers), e.advance(ctx, b.answers)
+	b.errs = make([]error, len(b.answers))
+	for _, i := range news {
+		b.errs[i] = err
+	}
+	if err != nil && len(news) > 1 {
+		// The smallest answer first: should one of them take all the time there is to index it, the
+		// smaller ones do not wait for it.
+		size := make([]int, len(b.answers))
+		for _, i := range news {
+			size[i] = b.answers[i].Size()
+		}
+		slices.SortStableFunc(news, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
+		for _, i := range news {
+			alone := make([]*toolsource.Answer, len(b.answers))
+			alone[i] = b.answers[i]
+			b.errs[i] = e.advance(ctx, alone)
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i, s := range e.supplies {
-		if a := b.answers[i]; a != nil {
-			s.asking.Drop(a) // it is current now, or of no use
-		}
+	for _, i := range news {
+		e.supplies[i].asking.Drop(b.answers[i]) // it is current now, or of no use
 	}
 	e.building = nil
 	close(b.done)
 }
 
-// news returns the supplies with new answers, the smallest answer first: should one of them take all
-// the time there is to index it, the smaller ones do not wait for it.
-func (b *building) news() (supplies []int) {
-	size := make([]int, len(b.answers))
-	for i, a := range b.answers {
+// fresh returns the supplies with new answers; a nil answer is none.
+func fresh(answers []*toolsource.Answer) (supplies []int) {
+	for i, a := range answers {
 		if a != nil {
-			supplies, size[i] = append(supplies, i), a.Size()
+			supplies = append(supplies, i)
 		}
 	}
-	slices.SortStableFunc(supplies, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
 	return supplies
 }
 
@@ -323,14 +317,11 @@ func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) er
 // refuse notes an answer whose index took too long. Of several answers it is not known which is
 // to blame.
 func (e *editions) refuse(answers []*toolsource.Answer, err error) {
-	isNew := func(a *toolsource.Answer) bool { return a != nil }
-	i := slices.IndexFunc(answers, isNew)
-	if slices.ContainsFunc(answers[i+1:], isNew) {
-		return
+	if of := fresh(answers); len(of) == 1 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.supplies[of[0]].refused = &refusal{answer: answers[of[0]], err: err, end: time.Now().Add(e.config.SourceTimeout)}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.supplies[i].refused = &refusal{answer: answers[i], err: err, end: time.Now().Add(e.config.SourceTimeout)}
 }
 
 // publish makes an edition current, which has new answers.
