@@ -42,11 +42,8 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 	names := &k.run.names
 	if call.name != "" && call.name == names.call {
 		d := readDispatch(call.args)
-		if s := k.dispatchProblem(ctx, d); s != nil {
+		if s := k.dispatchProblem(ctx, &d); s != nil {
 			return names.search, s.String(), true
-		}
-		if doc, ok := k.dispatched(d.Name); ok {
-			d.Name = k.run.scope.docs[doc].Name // perhaps in another spelling
 		}
 		return d.Name, d.Arguments, true
 	}
@@ -108,8 +105,9 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil.
-func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
+// dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil. It corrects the
+// spelling of a dynamic tool's name.
+func (k *callable) dispatchProblem(ctx context.Context, d *dispatch) *standIn {
 	c, names := k.run.scope, &k.run.names
 	misuse := func(key string) *standIn {
 		return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)}
@@ -124,15 +122,17 @@ func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 		return nil // Eino handles it, or it is a visible tool called by way of call_tool
 	case !dynamic:
 		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
-	case k.refuse && !k.isLoaded(doc):
-		return &standIn{UnloadedTool: c.docs[doc].Name}
+	}
+	d.Name = c.docs[doc].Name
+	if k.refuse && !k.isLoaded(doc) {
+		return &standIn{UnloadedTool: d.Name}
 	}
 	problem, unchecked := c.schemas.Problem(ctx, doc, c.docs[doc].Info, d.Arguments)
 	if unchecked != nil {
-		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(c.docs[doc].Name), unchecked))
+		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(d.Name), unchecked))
 	}
 	if problem != "" {
-		return &standIn{MisusedTool: c.docs[doc].Name, Problem: problem}
+		return &standIn{MisusedTool: d.Name, Problem: problem}
 	}
 	return nil
 }
@@ -140,13 +140,8 @@ func (k *callable) dispatchProblem(ctx context.Context, d dispatch) *standIn {
 // dispatched returns the dynamic tool that a dispatched call means. An agent's own tool of
 // exactly that name comes before a dynamic tool that has the name in another spelling.
 func (k *callable) dispatched(name string) (doc int, ok bool) {
-	if doc, ok = k.run.scope.byName[name]; ok && k.run.scope.sees(doc) {
-		return doc, true
-	}
-	if containsName(k.all, name) {
-		return 0, false
-	}
-	return k.run.scope.lookup(name)
+	doc, ok = k.run.scope.lookup(name)
+	return doc, ok && (k.run.scope.docs[doc].Name == name || !containsName(k.all, name))
 }
 
 // intercept replaces the calls of a view that cannot be run as they are. It returns the names
