@@ -142,17 +142,21 @@ func (r *reminder) inPlace(m *landmarks) bool {
 	}
 }
 
-// place returns the message that a reminder with its own message goes before, or -1 for the
-// end of the history.
-func (r *reminder) place(m *landmarks) int {
+// place returns the message that the reminder goes before, or end for the end of the history. A
+// reminder in the instruction goes there if no system message before has a text.
+func (r *reminder) place(m *landmarks, end int) int {
+	at := m.first
 	switch {
+	case r.position == ReminderInstruction:
 	case r.position == ReminderLast && m.newest >= 0:
-		return m.newest
+		at = m.newest
 	case m.reminder >= 0:
-		return m.reminder
-	default:
-		return m.first
+		at = m.reminder
 	}
+	if at < 0 {
+		return end
+	}
+	return at
 }
 
 // ensure edits the history to have a single current reminder in its place.
@@ -160,63 +164,46 @@ func (r *reminder) ensure(t *transcript) {
 	if r.inPlace(&t.marks) {
 		return
 	}
-	inSystem := r.position == ReminderInstruction && r.text != ""
-	at := r.place(&t.marks)
+	inSystem := r.position == ReminderInstruction
+	at := r.place(&t.marks, len(t.views))
 	placed := r.text == ""
 	for i := range t.views {
-		v := &t.views[i]
-		isReminder := v.user && r.is(v)
-		switch {
-		case placed:
-		case inSystem && v.system && v.text != "":
-			placed = true
-			r.intoSystem(v)
-			continue
-		case inSystem && !v.system:
-			placed = true
-			t.insert(i, &view{system: true, text: r.text})
-		case !inSystem && i == at:
-			placed = true
-			if isReminder && v.text == r.text {
-				continue
-			}
-			t.insert(i, r.view())
-		}
-		switch {
-		case isReminder: // stale or repeated
-			v.dropped = true
+		switch v := &t.views[i]; {
 		case v.system:
 			own, end := r.block.Split(v.text)
 			switch {
+			case inSystem && !placed && i < at && v.text != "":
+				placed = true
+				if own != "" {
+					own += "\n\n"
+				}
+				v.setText(own + r.text)
 			case end == "":
 			case own == "":
 				v.dropped = true
 			default:
 				v.setText(own)
 			}
-		case v.user && r.quoted(v):
+		case !v.user:
+		case r.is(v):
+			if !inSystem && !placed && i == at && v.text == r.text {
+				placed = true
+			} else { // stale or repeated
+				v.dropped = true
+			}
+		case r.quoted(v):
 			v.setText(r.block.Without(v.text))
 		}
 	}
-	switch {
-	case placed:
-	case inSystem:
-		t.insert(len(t.views), &view{system: true, text: r.text})
-	default:
-		t.insert(len(t.views), r.view())
+	if !placed {
+		t.insert(at, r.view())
 	}
 }
 
-// intoSystem puts the reminder at the end of a system message.
-func (r *reminder) intoSystem(v *view) {
-	own, _ := r.block.Split(v.text)
-	if own != "" {
-		own += "\n\n"
-	}
-	v.setText(own + r.text)
-}
-
-// view returns the reminder as a user's message.
+// view returns the reminder as a message of its own.
 func (r *reminder) view() *view {
+	if r.position == ReminderInstruction {
+		return &view{system: true, text: r.text}
+	}
 	return &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 }
