@@ -221,7 +221,7 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 }
 
 // saying returns an answer with only a message.
-func saying(message string) searchAnswer { return searchAnswer{help: help{Message: message}} }
+func saying(message string) searchAnswer { return answerOf(&Result{Message: message}) }
 
 func answerOf(r *Result) searchAnswer {
 	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
@@ -239,18 +239,13 @@ func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} 
 
 // searchAnswer is the answer of tool_search by default.
 type searchAnswer struct {
-	Matches []string `json:"matches"`
+	Matches []string `json:"matches"` // not nil
 	help
 
 	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
 }
 
-func (a searchAnswer) String() string {
-	if a.Matches == nil {
-		a.Matches = []string{}
-	}
-	return toJSON(a)
-}
+func (a searchAnswer) String() string { return toJSON(a) }
 
 func matchNames(matches []Match) []string {
 	names := make([]string, len(matches))

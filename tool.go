@@ -221,13 +221,14 @@ func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
 	case s.UnloadedTool != "":
 		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
 		return saying(h.prompt.Text("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search))
-	case len(s.Suggestions) > 0:
-		return searchAnswer{help: help{[]string{s.UnknownTool}, s.Suggestions,
-			h.prompt.Text("unknown-tool-near", "{name}", naming.Safe(s.UnknownTool))}}
-	default:
-		return searchAnswer{help: help{[]string{s.UnknownTool}, nil,
-			h.prompt.Text("unknown-tool", "{name}", naming.Safe(s.UnknownTool))}}
 	}
+	key := "unknown-tool"
+	if len(s.Suggestions) > 0 {
+		key = "unknown-tool-near"
+	}
+	return answerOf(&Result{
+		NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions, Message: h.prompt.Text(key, "{name}", naming.Safe(s.UnknownTool)),
+	})
 }
 
 // definitionOf returns a definition that fits an answer. The parameters take at most half of the
@@ -295,9 +296,6 @@ func (h *host) regexpTool() *metaTool {
 				return "", err
 			}
 			answer = answerOf(result)
-		}
-		if answer.Matches == nil {
-			answer.Matches = []string{}
 		}
 		return toJSON(selectedTools{answer.Matches, answer.help}), nil
 	})

@@ -77,10 +77,7 @@ func (h *host) rankedTool() *metaTool {
 
 // rounded keeps four decimals: more say nothing, and differ between machines.
 func rounded(score float64) float64 {
-	f, err := strconv.ParseFloat(strconv.FormatFloat(score, 'f', 4, 64), 64)
-	if err != nil {
-		return score
-	}
+	f, _ := strconv.ParseFloat(strconv.FormatFloat(score, 'f', 4, 64), 64)
 	return f
 }
 

@@ -108,8 +108,7 @@ type addedTools struct {
 }
 
 func (h *host) addTool() *metaTool {
-	return h.namesTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, names []string) string {
-		selected := h.selected(r, names)
+	return h.namesTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, selected *Result) string {
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
 			if loaded, _ := r.notebook.WasLoaded(r.scope.byName[name]); loaded {
@@ -141,8 +140,7 @@ type removedTools struct {
 }
 
 func (h *host) removeTool() *metaTool {
-	return h.namesTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, names []string) string {
-		selected := h.selected(r, names)
+	return h.namesTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, selected *Result) string {
 		answer := removedTools{Removed: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
 			doc := r.scope.byName[name]
@@ -167,8 +165,9 @@ func (h *host) removeTool() *metaTool {
 	})
 }
 
-// namesTool returns a meta-tool whose only argument is a list of tool names.
-func (h *host) namesTool(typeName, name, description string, run func(ctx context.Context, r *run, names []string) string) *metaTool {
+// namesTool returns a meta-tool whose only argument is a list of tool names. run gets the tools of
+// these names, without what does not fit an answer.
+func (h *host) namesTool(typeName, name, description string, run func(ctx context.Context, r *run, selected *Result) string) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"tool_names": {
 			Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
@@ -184,16 +183,11 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 		if err != nil {
 			return "", err
 		}
-		return run(ctx, r, names), nil
+		matches, missing := r.scope.selectNames(names...)
+		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
+		h.fit(selected, nil)
+		return run(ctx, r, selected), nil
 	})
-}
-
-// selected looks up names, and leaves out what does not fit the answer.
-func (h *host) selected(r *run, names []string) *Result {
-	matches, missing := r.scope.selectNames(names...)
-	selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
-	h.fit(selected, nil)
-	return selected
 }
 
 // readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
