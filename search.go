@@ -28,16 +28,10 @@ import (
 
 // trace is what events tell of a search besides its result.
 type trace struct {
-	answered answerer           // the last searcher that found anything
+	answered string             // the last searcher that found anything, as in SearchEvent.Searcher
 	failure  error              // a searcher's failure that the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
 	near     int                // matches of a fallback that were not returned, since others are nearer
-}
-
-// An answerer is one of a catalog's searchers.
-type answerer struct {
-	search.Searcher
-	role string // its name in SearchEvent.Searcher
 }
 
 // A scope is the part of a catalog that one request may see. Other tools are not found, not
@@ -171,11 +165,11 @@ func queryError(err error) *search.QueryError {
 // returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered := false
-	for i, s := range []answerer{{c.searcher, "index"}, {c.fallback, "fallback"}} {
-		if s.Searcher == nil {
+	for i, s := range [...]search.Searcher{c.searcher, c.fallback} {
+		if s == nil {
 			continue
 		}
-		a, err := c.ask(ctx, s.Searcher, text, namespace, limit)
+		a, err := c.ask(ctx, s, text, namespace, limit)
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
@@ -190,11 +184,12 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		}
 		answered = true
 		if len(a.matches) > 0 {
-			t.answered = s
+			t.answered = "index"
 			if i > 0 {
+				t.answered = "fallback"
 				t.near += a.total - len(a.matches)
 			}
-			return c.share(ctx, s.Searcher, a), a.total, nil
+			return c.share(ctx, s, a), a.total, nil
 		}
 	}
 	if answered {
@@ -204,7 +199,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	keyword := commonReader{c.narrower.Keyword()}
 	a, err := c.ask(ctx, keyword, text, namespace, limit)
 	if err == nil && len(a.matches) > 0 {
-		t.answered = answerer{keyword, "keyword"}
+		t.answered = "keyword"
 		a.matches = c.share(ctx, keyword, a)
 	}
 	return a.matches, a.total, err

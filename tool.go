@@ -159,7 +159,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 	}
 	event := SearchEvent{
 		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
-		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered.role,
+		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered,
 	}
 	if err == nil {
 		event.Matches, event.NotFound, event.Total = matchNames(result.Matches), result.NotFound, result.Total
