@@ -111,7 +111,11 @@ func (c *Catalog) Tool() tool.InvokableTool {
 // search reads the arguments and searches. The matches are the answer's, with their
 // definitions. sizeOf is as in find.
 func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
-	request := readRequest(arguments, "query", "q", "keywords")
+	return h.answer(ctx, readRequest(arguments, "query", "q", "keywords"), sizeOf)
+}
+
+// answer is search for a request that is read already.
+func (h *host) answer(ctx context.Context, request searchRequest, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
 	if answer, ok := h.excuse(ctx, request); ok {
 		return answer, nil, nil
 	}
@@ -254,10 +258,6 @@ func wholeSize(info *schema.ToolInfo) int {
 	return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
 }
 
-func (h *host) definitionSize(info *schema.ToolInfo) int {
-	return len(toJSON(h.definitionOf(info))) + 1
-}
-
 // misuse answers a wrong dispatched call. If its arguments were wrong, the answer has the
 // definition of the tool.
 func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
@@ -288,14 +288,10 @@ func (h *host) regexpTool() *metaTool {
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
 		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
-		answer, excused := h.excuse(ctx, request)
-		if !excused {
-			request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
-			result, _, err := h.find(ctx, request, true, nil)
-			if err != nil {
-				return "", err
-			}
-			answer = answerOf(result)
+		request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
+		answer, _, err := h.answer(ctx, request, nil)
+		if err != nil {
+			return "", err
 		}
 		return toJSON(selectedTools{answer.Matches, answer.help}), nil
 	})
@@ -313,7 +309,7 @@ type foundDefinitions struct {
 
 func (h *host) definitionsTool() *metaTool {
 	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
-		answer, matches, err := h.search(ctx, arguments, h.definitionSize)
+		answer, matches, err := h.search(ctx, arguments, func(info *schema.ToolInfo) int { return len(toJSON(h.definitionOf(info))) + 1 })
 		if err != nil {
 			return "", err
 		}
