@@ -103,7 +103,15 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 	c.isQuick = index == nil && fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
-		c.add(i, info, config.Annotate, wantParameters)
+		folded := naming.Fold(info.Name)
+		c.byFolded[folded] = append(c.byFolded[folded], i)
+		if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
+			c.byFolded[safe] = append(c.byFolded[safe], i)
+		}
+		c.docs[i] = search.DocumentOf(info, config.Annotate)
+		if wantParameters {
+			c.docs[i].Parameters = search.ParametersOf(info)
+		}
 		if groups != nil && groups[i].Name != "" {
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
 		}
@@ -130,19 +138,6 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 	}
 	c.narrower = search.NewNarrower(c.docs, c.searcher, c.fallback)
 	return c, nil
-}
-
-// add compiles a tool. Its name is checked already.
-func (c *Catalog) add(i int, info *schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation, wantParameters bool) {
-	folded := naming.Fold(info.Name)
-	c.byFolded[folded] = append(c.byFolded[folded], i)
-	if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
-		c.byFolded[safe] = append(c.byFolded[safe], i)
-	}
-	c.docs[i] = search.DocumentOf(info, annotate)
-	if wantParameters {
-		c.docs[i].Parameters = search.ParametersOf(info)
-	}
 }
 
 // index builds a searcher. last is the same searcher of the catalog before; nil means none.

@@ -200,31 +200,29 @@ func compile(ctx context.Context, config *Config, lots []lot, defers bool, last 
 		hideable: docset.New(len(catalog.docs)),
 	}
 	ed.put(ed.tools, 0, tools)
-	if defers {
-		for i := range catalog.docs {
-			ed.deferred = append(ed.deferred, marks.Deferred(catalog.docs[i].Info, names.search))
-		}
-	}
 	for i := range catalog.docs {
-		if toolpattern.Any(patterns, patternTool(&catalog.docs[i])) {
+		doc := &catalog.docs[i]
+		if defers {
+			ed.deferred = append(ed.deferred, marks.Deferred(doc.Info, names.search))
+		}
+		if toolpattern.Any(patterns, patternTool(doc)) {
 			ed.always = append(ed.always, i)
 		} else {
 			ed.hideable.Add(i)
+		}
+		if config.Protocol != ProtocolDispatch { // no other protocol checks arguments
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err := schemacheck.Bound(doc.Info); err != nil {
+			ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(doc.Name), err))
 		}
 	}
 	for i := range patterns {
 		if !catalog.hasMatch(&patterns[i]) {
 			ed.idle = append(ed.idle, strconv.Quote(patterns[i].String()))
-		}
-	}
-	if config.Protocol == ProtocolDispatch { // no other protocol checks arguments
-		for i := range catalog.docs {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if err := schemacheck.Bound(catalog.docs[i].Info); err != nil {
-				ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(catalog.docs[i].Name), err))
-			}
 		}
 	}
 	ed.announcement = sync.OnceValue(func() reminder {
