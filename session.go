@@ -131,12 +131,10 @@ func (s *Session) update(add, remove []string) {
 		s.loaded[name] = true
 		s.names = append(s.names, name)
 	}
-	removed := false
-	for _, name := range remove {
-		removed = removed || s.loaded[name]
-		delete(s.loaded, name)
-	}
-	if removed {
+	if len(remove) > 0 {
+		for _, name := range remove {
+			delete(s.loaded, name)
+		}
 		s.names = slices.DeleteFunc(s.names, func(name string) bool { return !s.loaded[name] })
 	}
 	if excess := len(s.names) - maxSessionNames; excess > 0 {

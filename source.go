@@ -332,8 +332,6 @@ func (e *editions) publish(next *edition, answers []*toolsource.Answer, took tim
 		l := &next.lots[i]
 		if newer := l.supply.answer; answers[i] == nil && newer != l.answer { // refreshed meanwhile
 			e.mu.Unlock()
-			newer.Print()
-			l.answer.Print()
 			var tools []tool.BaseTool
 			tools, l.kept = newer.Refreshed(l.answer, l.kept)
 			next.put(next.tools, l.start+len(l.fixed), tools)
