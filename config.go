@@ -411,7 +411,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	switch {
 	case !schemacheck.IsValidName(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
-	case slices.ContainsFunc(names.all(), func(name string) bool { return !schemacheck.IsValidName(name) }):
+	case slices.ContainsFunc(names.all, func(name string) bool { return !schemacheck.IsValidName(name) }):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: too long for Protocol %v, one of whose tools would have a name of more than 64 letters", filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || filled.MaxResultsCap < 0:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, filled.MaxResultsCap)

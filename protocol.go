@@ -94,6 +94,7 @@ type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
+	all                  []string // of these, those that the protocol has
 	allProtocols         bool     // results of the other protocols' tools count as its own
 	taken                []string // default names of loaders that dynamic tools have
 	foreign              []string // default names of loaders that the agent's other tools have
@@ -107,12 +108,14 @@ func (p Protocol) names(toolName string) metaNames {
 	if !own {
 		prefix = toolName + "_"
 	}
-	n := metaNames{search: toolName, allProtocols: own}
+	n := metaNames{search: toolName, all: []string{toolName}, allProtocols: own}
 	switch p {
 	case ProtocolSearchAdd:
 		n.add, n.showAll, n.remove = prefix+"add_tool", prefix+"show_all_tools", prefix+"remove_tool"
+		n.all = append(n.all, n.add, n.showAll, n.remove)
 	case ProtocolDispatch:
 		n.call = prefix + "call_tool"
+		n.all = append(n.all, n.call)
 	}
 	return n
 }
@@ -124,20 +127,8 @@ func (p Protocol) defaultToolName() string {
 	return toolSearchName
 }
 
-func (n *metaNames) all() []string {
-	names := []string{n.search}
-	for _, name := range [...]string{n.add, n.showAll, n.remove, n.call} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // has reports whether a meta-tool has that name.
-func (n *metaNames) has(name string) bool {
-	return name != "" && (name == n.search || name == n.add || name == n.showAll || name == n.remove || name == n.call)
-}
+func (n *metaNames) has(name string) bool { return slices.Contains(n.all, name) }
 
 // isLoader reports whether texts of the tool of that name may load or unload tools.
 func (n *metaNames) isLoader(name string) bool {
