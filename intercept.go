@@ -168,18 +168,15 @@ func restore(t *transcript, names *metaNames) {
 	if !t.misnamed {
 		return
 	}
-	for _, round := range t.rounds {
-		for i := round.from; i < round.to; i++ {
-			restoreName(t, &t.answers[i], names)
-		}
-		if round.caller < 0 {
-			continue
-		}
-		v := &t.views[round.caller]
-		for i := range v.calls {
-			if call := &v.calls[i]; names.stoodIn(call) {
+	for i := range t.answers {
+		restoreName(t, &t.answers[i], names)
+	}
+	for i := range t.views {
+		v := &t.views[i]
+		for j := range v.calls {
+			if call := &v.calls[j]; names.stoodIn(call) {
 				call.standIn = false
-				v.setCall(i, call.wanted, call.wantArg)
+				v.setCall(j, call.wanted, call.wantArg)
 			}
 		}
 	}
