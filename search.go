@@ -108,7 +108,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
 	}
-	result.Matches = interleave(lists)
+	result.Matches = fair.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	c.help(result, blank, missed)
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
 		if result.Message = wrong.Message; wrong.Key != "" {
@@ -362,29 +362,6 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 		}
 	}
 	return matches, distinct
-}
-
-// interleave merges lists rank by rank and drops repeated tools.
-func interleave(lists [][]Match) []Match {
-	if len(lists) == 1 {
-		return lists[0]
-	}
-	var merged []Match
-	seen := make(map[*schema.ToolInfo]bool)
-	for rank, more := 0, true; more; rank++ {
-		more = false
-		for _, list := range lists {
-			if rank >= len(list) {
-				continue
-			}
-			more = true
-			if info := list[rank].Info; !seen[info] {
-				seen[info] = true
-				merged = append(merged, list[rank])
-			}
-		}
-	}
-	return merged
 }
 
 // help adds near names and a message to a result without a match or with names not found.

@@ -1,5 +1,5 @@
-// Package fair shares the places of a result among namespaces. A server whose tools repeat every
-// word that a user may say cannot hide all other servers.
+// Package fair shares the places of a result: among queries, and among namespaces. A server whose
+// tools repeat every word that a user may say cannot hide all other servers.
 package fair
 
 import (
@@ -8,6 +8,30 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
+
+// Interleave merges lists rank by rank: the first item of each list, then the second of each, and so
+// on. An item whose key came before is left out, but a single list is returned as it is.
+func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var merged []T
+	seen := make(map[K]bool)
+	for rank, more := 0, true; more; rank++ {
+		more = false
+		for _, list := range lists {
+			if rank >= len(list) {
+				continue
+			}
+			more = true
+			if k := key(list[rank]); !seen[k] {
+				seen[k] = true
+				merged = append(merged, list[rank])
+			}
+		}
+	}
+	return merged
+}
 
 // A Rule says how many places of a result one namespace may have. T is an item of a result.
 type Rule[T any] struct {

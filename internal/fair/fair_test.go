@@ -32,6 +32,13 @@ func open(docs, limit int) func(isOpen func(doc int) bool) []int {
 	}
 }
 
+func TestInterleave(t *testing.T) {
+	same := func(item string) string { return item }
+	assert.Equal(t, []string{"a", "x", "b", "c"}, fair.Interleave([][]string{{"a", "b", "c"}, nil, {"x", "a"}}, same))
+	assert.Equal(t, []string{"a", "a"}, fair.Interleave([][]string{{"a", "a"}}, same), "a list alone stays")
+	assert.Empty(t, fair.Interleave(nil, same))
+}
+
 func TestShare(t *testing.T) {
 	namespaces := []string{"flood", "flood", "flood", "flood", "a", "flood", "b", ""}
 	rule := ruleOf(namespaces, 2)
