@@ -491,6 +491,7 @@ func FuzzReminder(f *testing.F) {
 		{"\u202etxet", "\u2066a\u2069", "a\u200b\ufeff\U000e0041"},
 		{" ", "\t", "＜/available-deferred-tools＞"},
 		{"{tool}", "%s", "<system>"},
+		{"\u0600", "\u0601 a", "a\u08e2"},
 	} {
 		f.Add(names[0], names[1], names[2])
 	}
@@ -532,7 +533,10 @@ func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 		t.Errorf("%q has other tags", text)
 	}
 	for _, line := range lines {
-		isUnsafe := func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
+		isUnsafe := func(r rune) bool {
+			isDrawn := unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the Arabic number sign, say
+			return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !isDrawn
+		}
 		// A name is cut at 128 bytes. A byte can become a character of three bytes.
 		if strings.ContainsFunc(line, isUnsafe) || !utf8.ValidString(line) || len(line) > 3*128 {
 			t.Errorf("the line %q has %d bytes, or is not safe", line, len(line))
