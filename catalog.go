@@ -293,8 +293,8 @@ func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
 
 // allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
-// told remembers what was reported before.
-func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, told *recent.Set, teller *teller) docset.Set {
+// reported remembers the failures of earlier runs.
+func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *recent.Set, teller *teller) docset.Set {
 	asking, watch := ctx, (*toolpattern.Watch)(nil)
 	if teller.listens() {
 		asking, watch = toolpattern.NewWatch(ctx)
@@ -312,11 +312,11 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
 		teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
-	if !told.IsNew(watch.Texts()) {
+	if !reported.IsNew(watch.Texts()) {
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
-		if err := toolsource.Problems("Filter: no tool matches", idle); told.IsNew(err.Error()) {
+		if err := toolsource.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
 			teller.fail(ctx, "Filter", err)
 		}
 	}

@@ -230,7 +230,7 @@ type Config struct {
 
 	// OnEvent is called after every search by the model, after tools were loaded, hidden again
 	// or refused, after the catalog changed, and after a failure that did not end the run. It is
-	// called on the goroutine of the event. Nil means that nobody is told.
+	// called on the goroutine of the event. Nil means that nobody listens.
 	OnEvent func(ctx context.Context, e Event)
 
 	// SendEvents sends the same events to the agent's caller, in the same order: as the
@@ -247,7 +247,7 @@ type Group struct {
 	Name string
 
 	// Description says what the group is for, such as the instructions of an MCP server. The
-	// first 2 KiB are read. It is told in the reminder, where the groups share the room fairly,
+	// first 2 KiB are read. It is shown in the reminder, where the groups share the room fairly,
 	// and BM25 finds the group's tools by it. A description that changes takes a new middleware.
 	// "" means none. ReminderConfig.Namespaces replaces it in the reminder.
 	Description string
@@ -440,7 +440,7 @@ func (config *Config) withDefaults() (*Config, error) {
 // maxPrefixLetters leaves at least half of the 64 letters of a name to the tool.
 const maxPrefixLetters = 32
 
-// checkedGroups returns a copy of groups, with their descriptions ready to be told.
+// checkedGroups returns a copy of groups, with their descriptions ready to be shown.
 func checkedGroups(groups []Group) ([]Group, error) {
 	groups = slices.Clone(groups)
 	names, prefixes := make(map[string]int), make(map[string]int)

@@ -41,7 +41,7 @@ type edition struct {
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 	unbounded    []string           // tools with schemas that calls are not checked against, and why
 
-	filters recent.Set // what was looked for and told of the lists of FilterTools
+	filters recent.Set // what the lists of FilterTools were, and what was reported of them
 }
 
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
@@ -66,10 +66,10 @@ type supply struct {
 
 // standing is the state of a supply's Source: its accepted answer and its last refusal.
 type standing struct {
-	answer  *toolsource.Answer // the current edition has tools of it; nil before the first good answer
-	kept    []int              // these tools, as in lot
-	refused *refusal           // the last answer whose index took too long; nil means none
-	told    []string           // the last told lines about tools that were left out or mended
+	answer   *toolsource.Answer // the current edition has tools of it; nil before the first good answer
+	kept     []int              // these tools, as in lot
+	refused  *refusal           // the last answer whose index took too long; nil means none
+	reported []string           // the last reported lines about tools that were left out or mended
 }
 
 // refusal is an answer whose index took too long, and is not built again before end.

@@ -65,7 +65,7 @@ type LoadEvent struct {
 // CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change
 // too, since the catalog had none of its tools before. A tool with another definition under its
 // old name is neither added nor removed. New's own compiling and an answer with the same
-// definitions are not told. A change is told once, in the run that found it.
+// definitions are not reported. A change is reported once, in the run that found it.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
@@ -196,7 +196,7 @@ type teller struct {
 	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
 }
 
-// listens reports whether events are told to anybody.
+// listens reports whether anybody receives events.
 func (t *teller) listens() bool { return t.onEvent != nil || t.send != nil }
 
 // tell tells an event. Listeners only watch: a panic of theirs ends neither a run nor, on the

@@ -22,7 +22,7 @@ import (
 //	     -> read, as the searcher asked does -> narrow -> rank -> share  -> Result
 //
 // Every search of every protocol goes through scope.find. It decides which part of the catalog
-// is searched, which searcher answers, and what the model is told when nothing is found. What a
+// is searched, which searcher answers, and what the model reads when nothing is found. What a
 // query demands besides a ranking is resolved here and nowhere else: search.Narrower resolves
 // required words and namespaces, and the scope is what the request may see.
 
@@ -377,7 +377,7 @@ func (c scope) help(result *Result, blank bool, missed []string) {
 	}
 }
 
-// instead returns names near those that were not found, and what the model is told about them.
+// instead returns names near those that were not found, and what the model reads about them.
 func (c scope) instead(result *Result) (suggestions []string, message string) {
 	if suggestions = c.near(result.NotFound, result.Matches); len(suggestions) > 0 {
 		return suggestions, c.prompt.Text("not-found-near")

@@ -34,11 +34,11 @@ type editions struct {
 	supplies []*supply // does not change, and neither do their groups
 	changes  bool      // a supply has a Source
 
-	mu       sync.Mutex // guards the fields below and the standing of supplies; held for moments
-	last     *edition
-	tools    []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
-	building *building       // nil means that no edition is being compiled
-	untold   []Event         // what no run has told yet
+	mu         sync.Mutex // guards the fields below and the standing of supplies; held for moments
+	last       *edition
+	tools      []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
+	building   *building       // nil means that no edition is being compiled
+	unreported []Event         // what no run has reported yet
 }
 
 // building is an edition that is being compiled of new answers.
@@ -93,11 +93,11 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 		return nil, nil, ctx.Err()
 	}
 	e.mu.Lock()
-	last, tools, untold := e.last, e.tools, e.untold
-	e.untold = nil
+	last, tools, unreported := e.last, e.tools, e.unreported
+	e.unreported = nil
 	e.mu.Unlock()
 	// A listener may do anything, so the lock is released before it is called.
-	for _, event := range untold {
+	for _, event := range unreported {
 		if change, ok := event.(CatalogEvent); ok && e.teller.listens() && change.Tools == len(last.catalog.docs) {
 			for doc := range last.catalog.docs {
 				change.Tokens += last.catalog.tokensOf(doc)
@@ -355,17 +355,17 @@ func (e *editions) publish(next *edition, answers []*toolsource.Answer, took tim
 		} else {
 			now.kept = l.kept
 		}
-		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.told)) {
+		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.reported)) {
 			left = append(left, l.failure(partSource, toolsource.Problems(l.field(partSource)+": left out or mended:", l.left)))
 		}
-		l.told = l.left
+		l.reported = l.left
 	}
-	e.untold = append(append(e.untold, change), left...)
+	e.unreported = append(append(e.unreported, change), left...)
 	if len(next.idle) > 0 {
-		e.untold = append(e.untold, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+		e.unreported = append(e.unreported, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
 	}
 	if len(next.unbounded) > 0 && !slices.Equal(next.unbounded, e.last.unbounded) {
-		e.untold = append(e.untold, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
+		e.unreported = append(e.unreported, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
 	}
 	e.last, e.tools = next, next.tools
 }
