@@ -30,6 +30,9 @@ import (
 // A server with a thousand tools that match every word does not keep another server's tool from
 // being found.
 func TestFloodDoesNotDrownOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	const words = "send an e-mail message to somebody, mail, mails, sends, sending"
 	flood := func(context.Context) ([]tool.BaseTool, error) {
 		specs := []string{"mcp__office__send_mail: Sends an e-mail"}
@@ -262,6 +265,9 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 // What JSON writes longer, definitions that a model gets as they are, lists of names to add or remove, and
 // stand-ins that a model writes itself have the same budget.
 func TestAnswersFitTheirBudgetOnTheWire(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	t.Run("message", func(t *testing.T) { testWireBudget[*schema.Message](t, way{}) })
 	t.Run("agentic", func(t *testing.T) { testWireBudget[*schema.AgenticMessage](t, way{agentic: true}) })
 }

@@ -416,7 +416,7 @@ func checkpointed[M adk.MessageType](t *testing.T, store *memoryStore, streaming
 // The tool list of each call begins with the tool list of the call before, so a provider's prompt
 // cache stays valid. This holds although the history is cut between the calls.
 func TestToolsAreOnlyAppended(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(testtools.Rounds(4, 1)) {
 		for _, native := range []bool{false, true} {
 			t.Run(fmt.Sprintf("seed=%d/native=%v", seed, native), func(t *testing.T) {
 				t.Run("message", func(t *testing.T) { checkAppended[*schema.Message](t, seed, native) })

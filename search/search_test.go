@@ -89,7 +89,7 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []search.Document) string) {
 	t.Helper()
 	ctx := context.Background()
-	for seed := range rounds(6) {
+	for seed := range testtools.Rounds(6, 1) {
 		random := rand.New(rand.NewPCG(uint64(seed), 11))
 		docs := randomDocs(random, 1+random.IntN(120))
 		before := slices.Clone(docs)
@@ -245,15 +245,6 @@ func hostileDocs() []search.Document {
 var hostileQueries = []string{
 	strings.Repeat("a", 4096), strings.Repeat("a ", 2048), strings.Repeat("ab", 2048), strings.Repeat("日历", 600),
 	strings.Repeat("_", 4096), "\xff", "\x00", "\u202e", strings.Repeat("İ", 2000), strings.Repeat("+a ", 100), "+", "_", "-",
-}
-
-// rounds returns how often a check of random catalogs runs: n times, and once under -short. The race
-// detector runs with -short, and sees nothing more in further rounds of a single goroutine.
-func rounds(n int) int {
-	if testing.Short() {
-		return 1
-	}
-	return n
 }
 
 // checkHostile checks that a searcher neither panics nor fails over hostile documents and queries. A
