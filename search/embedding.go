@@ -254,7 +254,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: %w", err)
 	case len(answers[0]) != x.matrix.Dimensions:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
-			"another model than the one that embedded them?", len(answers[0]), x.matrix.Dimensions)
+			"did another model embed the tools?", len(answers[0]), x.matrix.Dimensions)
 	}
 	x.recent.Put(text, answers[0])
 	return answers[0], nil

@@ -42,7 +42,7 @@ func setOf(docs []Document, numbers []int) (docset.Set, error) {
 	set := docset.New(len(docs))
 	for i, doc := range numbers {
 		if doc < 0 || doc >= len(docs) || i > 0 && doc <= numbers[i-1] {
-			return nil, fmt.Errorf("toolsearch: restricting a searcher of %d documents: document %d as number %d", len(docs), doc, i)
+			return nil, fmt.Errorf("toolsearch: restricting a searcher of %d documents: invalid number %d at position %d", len(docs), doc, i)
 		}
 		set.Add(doc)
 	}

@@ -257,7 +257,7 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 
 func (o *HybridOptions) check() error {
 	if len(o.Parts) == 0 {
-		return errors.New("toolsearch: a hybrid of no parts")
+		return errors.New("toolsearch: the hybrid has no parts")
 	}
 	if o.Weights != nil && len(o.Weights) != len(o.Parts) {
 		return fmt.Errorf("toolsearch: a hybrid of %d parts has %d weights", len(o.Parts), len(o.Weights))
@@ -267,7 +267,7 @@ func (o *HybridOptions) check() error {
 			return fmt.Errorf("toolsearch: part %d of the hybrid is nil", i+1)
 		}
 		if o.Weights != nil && (!(o.Weights[i] >= 0) || math.IsInf(o.Weights[i], 0)) {
-			return fmt.Errorf("toolsearch: part %d of the hybrid has the weight %v", i+1, o.Weights[i])
+			return fmt.Errorf("toolsearch: part %d of the hybrid: the weight %v is invalid", i+1, o.Weights[i])
 		}
 	}
 	return nil

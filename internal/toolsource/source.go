@@ -100,7 +100,7 @@ func (s *Source) Newest(ctx context.Context, current *Answer) (*Answer, error) {
 		}
 		s.failed = cmp.Or(s.failed, c.err)
 		if s.failed == nil && !isReported {
-			s.failed = fmt.Errorf("no answer within %v, a later run takes it", wait)
+			s.failed = fmt.Errorf("no answer within %v; a later run takes it", wait)
 		}
 		s.slow = false
 	}
