@@ -26,31 +26,31 @@ import (
 //
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
-// A request of several sentences adds a quarter of the sum of the best sentence
+// A request of several sentences adds a quarter of the best sentence's sum
 // (bm25_score.go). The result is multiplied by 1 + Coverage · (share of the name's
 // terms, by idf, that the query has). Tools whose names the query spells out or begins
-// come before all others (package byname). This is BM25F: the fields are weighed against
-// one another before saturation, so a word that is in both the name and the description
-// does not count as two.
+// come before all others (package byname). This is BM25F: the weighted fields are added up
+// before saturation, so a word that is in both the name and the description does not count
+// as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
 //
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 //	q(t)   = (count in the query)^0.3, times 0.65 for a value, 0.5 for a number or
 //	         a word that people ask with ("give", "details"), 0.5 for a term that an
-//	         unknown word may have been meant for; for another spelling of a word 0.6,
+//	         unknown word was probably meant to be; for another spelling of a word 0.6,
 //	         for a synonym 0.4, for a word of the thesaurus 0.2; for a word of another
 //	         language at most 1 (bm25_words.go); for the word with other endings in
 //	         German, Spanish and French, and for a part of a compound 0.8; for two
 //	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
 //	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
 //
-// Package analysis finds the words, their stems and the values, package near the terms that an
-// unknown word may have been meant for, and package lexicon the words that stand for others.
+// Package analysis finds the words, their stems and the values. Package near finds the terms that
+// an unknown word was probably meant to be. Package lexicon has the words that stand for others.
 //
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
-// The numbers were found over eight public catalogs with questions (two of one vendor's
+// The numbers were tuned on eight public catalogs with questions (two of one vendor's
 // servers with many siblings, plugin one-liners, user-contributed functions, noisy API
 // docs, long multi-step tasks in English and in Chinese), 8,072 queries in all. One number
 // was changed at a time, and a change was kept if it helped on most catalogs. The baseline
@@ -74,7 +74,7 @@ import (
 //	without joined neighbours      +18.7  +19.4
 //	values count as much           +18.7  +19.4
 //	numbers count as much          +18.6  +19.8
-//	words of asking count as much  +18.5  +19.8
+//	request words count as much    +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
 //	without near words             +18.7  +19.8   but see near/terms.go
 //	a repeated word counts once    +18.5  +19.5
@@ -83,10 +83,10 @@ import (
 //	  4                            +18.6  +19.7
 //
 // Later parts, each with the gain of everything up to it. The eight sets have few of the
-// things that these parts mend, so the files of the parts, here and in internal/, say what
-// they do elsewhere:
+// problems that these parts solve. The files of the parts, here and in internal/, say what
+// the parts gain elsewhere:
 //
-//	identifiers are no words       +18.7  +19.8   analysis/queries.go
+//	identifiers are not words      +18.7  +19.8   analysis/queries.go
 //	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; analysis/terms.go
 //	slips in any query             +18.9  +20.1   near/terms.go
 //	two languages                  +19.3  +20.8   bm25_words.go
@@ -95,9 +95,9 @@ import (
 //	descriptions of namespaces                    bm25_namespaces.go; the sets have none
 //
 // By set, recall at 5 and MRR without and with the later parts, with the difference and its 95 %
-// interval (bootstrap over the questions). The languages beside English and
-// Chinese change none of these sets. The table is without Chinese words of one meaning, which
-// change ultratool_zh alone, by +0.2 [-0.2, +0.5] and +0.3 [-0.1, +0.7], and without evidence by
+// interval (bootstrap over the questions). Languages other than English and
+// Chinese change none of these sets. The table leaves out Chinese words of one meaning, which
+// change only ultratool_zh, by +0.2 [-0.2, +0.5] and +0.3 [-0.1, +0.7], and evidence from
 // other tools of a namespace, which changes stabletoolbench by +0.9 and -0.1 and mcpbench by +0.8
 // and +0.4 (bm25_namespaces.go).
 //
@@ -118,7 +118,7 @@ import (
 // points, and no set loses more than 0.1; in requests of more than 20 terms, it would cost the
 // tasks over MCP servers 1.2 of recall at 10. A weight of 0.3 instead of 0.2 adds 0.1.
 //
-// These changes were dropped, because they helped nowhere or on one set alone. The numbers
+// These changes were dropped, because they helped nowhere or on only one set. The numbers
 // compare each with the version that it was tried on.
 //
 //   - powers of idf: 0.8: -0.0 +0.1, 1.5: -0.4 -0.6
@@ -129,7 +129,7 @@ import (
 //   - the share of the query that a tool has, to the power of 0.2 or 0.5: -0.1 -0.0,
 //     -0.2 -0.1
 //   - the first sentence of a description twice: -0.2 -0.0
-//   - evidence for a server in queries of every length: see bm25_namespaces.go for what is left of it
+//   - evidence for a server in queries of every length: bm25_namespaces.go has what is left of it
 //   - names without their server: +0.0 -0.2
 //   - words cut short in queries of any length: -0.0 -0.1, because names are taken for words
 
@@ -154,15 +154,16 @@ type BM25Options struct {
 	ParameterName, ParameterTexts Field // every property of the schema, nested ones too; texts are descriptions and enum values
 	Namespace, Aliases, Hint      Field // of the tool's Annotation; tags count as hint
 
-	Lexicon *Lexicon // a company's own words, beside those that are built in; nil means none
+	Lexicon *Lexicon // a company's own words, besides the built-in ones; nil means none
 }
 
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
-// annotations, and lifts the tools of a namespace whose description fits the query, or in a long query
-// whose other tools fit it. It handles diacritics, Chinese, Japanese and Korean, and inflected words in English, German, Spanish,
-// French and Russian. A tool that is asked for by its name comes first.
+// annotations. A namespace lifts its tools if its description fits the query or, for a long
+// query, if its other tools do. BM25 handles diacritics, Chinese, Japanese and Korean, and
+// inflected words in English, German, Spanish, French and Russian. A tool that is asked for by
+// its name comes first.
 //
-// The searcher is a Restricter. Restrict takes as long as to index the documents.
+// The searcher is a Restricter. Restrict takes as long as indexing the documents.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) {
 	return BM25Options{}.Index(ctx, docs)
 }
@@ -174,7 +175,7 @@ type bm25 struct {
 	lexicon  *lexicon.Lexicon
 	options  BM25Options
 	all      []Document // that the Indexer was given
-	docOf    []int32    // number of a document here -> in all; nil means that docs is all
+	docOf    []int32    // number of a document in docs -> in all; nil means that docs is all
 
 	docs      []Document
 	heads     []byname.Heads     // by document
@@ -297,9 +298,9 @@ var defaultFields = [fields]Field{
 	fieldHint:          {1, 0.3},
 }
 
-// fields returns how much each field counts. The wholes of a name are no part of its coverage, so they
-// count in a field of their own. Names of parameters are mostly written in camel case, and are no
-// brands.
+// fields returns how much each field counts. The wholes of a name do not belong to its coverage, so
+// they count in a field of their own. The wholes of parameter names do not count: most are camel
+// case, not brands.
 func (o BM25Options) fields() []bm25f.Field {
 	of := make([]bm25f.Field, fields)
 	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {

@@ -74,8 +74,8 @@ func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (E
 	return e, nil
 }
 
-// numberOf returns the number here of a document of all, and false if the index is restricted to
-// others.
+// numberOf returns the number in docs of a document of all, and false if the index is restricted to
+// other documents.
 func (x *bm25) numberOf(doc int) (number int, isHere bool) {
 	if x.docOf == nil {
 		return doc, true

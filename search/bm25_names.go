@@ -13,11 +13,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
-// The tools that a query names, as package byname has it. There is no index of names. A tool that
-// a query names has all of the query's terms. So the posting lists of these terms are intersected.
+// The tools that a query names, as package byname defines it. There is no index of names. A tool
+// that a query names has all of the query's terms. So the posting lists of these terms are intersected.
 // Of the remaining tools, only those whose names may begin with the query's first letters are
-// candidates: where "get" is a stop word, the terms of "get issue" leave every tool that speaks of
-// issues. In a large catalog thousands of tools may have a name of these words. So a search
+// candidates: where "get" is a stop word, the terms of "get issue" leave every tool that mentions
+// issues. In a large catalog, thousands of candidates may remain. So a search
 // compares the name of a candidate only if the tool's score, with the bonus for a name, is among
 // the best so far.
 
@@ -37,8 +37,8 @@ type bm25Candidate struct {
 }
 
 // hasBareName reports whether one of the tool's names consists of stop words only. No term
-// leads to such a name. All names but the aliases end in the shortest one, so checking that
-// is enough.
+// leads to such a name. Every form of the tool's own name ends in the shortest form, so only
+// the shortest and the aliases are checked.
 func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 	name := naming.Cut(doc.Name, naming.MaxBytes)
 	if at := strings.LastIndex(name, "__"); at > 0 {

@@ -18,8 +18,8 @@ import (
 //
 // The descriptions are an index of their own, in which each counts once. If they were part of
 // each tool's text, a server of many tools would make its words common, and a long description
-// would hide what its tools say of themselves. The root is there since a server of many tools
-// says more in its description, and its tools share the lift.
+// would hide what its tools say of themselves. The root is there because a server of many
+// tools says more in its description, and its tools share the lift.
 //
 // Measured on tasks over 28 MCP servers, with a line for each that says what it is for
 // (eval/namespaces_test.go), and on four sets of tools by server with the least that a server can
@@ -34,8 +34,8 @@ import (
 //	weight 2                      +9.2 +7.2   -0.5 -1.5   -1.6 -5.7   +1.5 -3.2
 const namespaceWeight = 0.5
 
-// Evidence by other tools. A task over many servers speaks of what a server does in more words than
-// any of its tools has. So in a query of more than evidenceLength words, a tool gets
+// Evidence from other tools. A task over many servers says what a server does in more words than
+// any one of its tools has. So in a query of more than evidenceLength words, a tool gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
 //
@@ -49,9 +49,9 @@ const namespaceWeight = 0.5
 // In queries of every length, it costs one vendor's tools 0.5 of recall at 5, and tools of many kinds
 // 0.5. A length of 10 or 15 gains 0.1 less on the API docs, 30 gains nothing there. Shares of 0.05 and
 // 0.2 change recall at 5 by -0.1 and +1.3 for the tasks, +0.4 and +0.6 for the API docs, where 0.2
-// costs 0.4 of MRR. Divided by the number of tools plus 8 instead, half of the sum gains the tasks 0.4
-// of recall at 10 and costs them 1.1 of MRR, and smaller shares gain them nothing. The tool's own score
-// in the mean gains the tasks more (+2.9 of recall at 10), but favours servers of few tools.
+// costs 0.4 of MRR. Half of the sum, divided by the number of tools plus 8, gains the tasks 0.4 of
+// recall at 10 and costs them 1.1 of MRR; smaller shares gain them nothing. A mean that includes the
+// tool's own score gains the tasks more (+2.9 of recall at 10), but favours servers of few tools.
 const (
 	evidenceShare  = 0.1
 	evidenceLength = 20 // words of a query; a longer query is a task
@@ -72,7 +72,7 @@ type summer interface {
 	eachSum(ctx context.Context, q Query, f func(doc int32, sum float64)) error
 }
 
-// maxNamespaceBytes is what is read of a description.
+// maxNamespaceBytes is how much of a description is read.
 const maxNamespaceBytes = 2 << 10
 
 // newNamespaces returns the namespaces of the documents, with an index of their descriptions that is
@@ -108,11 +108,11 @@ func newNamespaces(docs []Document, index func(docs []Document) (summer, error))
 	return n, err
 }
 
-// lifts are what the tools of each namespace get beside their own scores.
+// lifts are what the tools of each namespace get on top of their own scores.
 type lifts struct {
 	*bm25Namespaces
 	byDescription []float64 // nil means that no tool gets anything for its namespace's description
-	sums          []float64 // of the scores of its tools; nil if these are no evidence
+	sums          []float64 // of the scores of its tools; nil if they are not evidence
 }
 
 // ofDescription returns what a tool gets for the description of its namespace.

@@ -9,9 +9,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A query in the terms of the index.
+// A query as terms of the index.
 
-// noTerm is in the place of a term that no tool has.
+// noTerm stands for a term that no tool has.
 const noTerm = analysis.NoTerm
 
 type bm25Term struct {
@@ -97,7 +97,7 @@ func (x *bm25) holdingWord(word string) docset.Set {
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
 func (s *bm25Scratch) readText(x *bm25, text string) {
 	if s.cut(x, text, s.appendWords); len(s.texts) == 0 {
-		s.cut(x, text, s.analyzer.Append) // of identifiers only
+		s.cut(x, text, s.analyzer.Append) // the text is identifiers only
 	}
 	if more := len(s.analyzer.Terms) - len(s.counts); more > 0 {
 		s.counts = append(s.counts, make([]bm25Counted, more)...)
@@ -135,7 +135,7 @@ func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, 
 		i = end
 	}
 	s.ends = append(s.ends, len(s.texts))
-	// Neighbours of a query are joined anyway, hyphen or not.
+	// Neighbouring words of a query are joined anyway, hyphen or not.
 	s.analyzer.Wholes = slices.DeleteFunc(s.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
 }
 
@@ -156,7 +156,7 @@ type bm25Counted struct {
 	sentence     int32    // 1 + the last sentence found to have the term
 }
 
-// repeatWeights are the weights of terms that a query has that often. They spare most calls of
+// repeatWeights has the weight of a term by how often a query has it. It saves most calls of
 // math.Pow.
 var repeatWeights = func() (weights [16]float64) {
 	for count := range weights {
@@ -262,7 +262,7 @@ func (s *bm25Scratch) weigh(x *bm25) {
 	s.wantedTerms = s.wantedTerms[:0]
 }
 
-// addWhole adds a whole at a place in the query, and its synonyms. It reports whether a tool has
+// addWhole adds a whole and its synonyms at a place in the query. It reports whether a tool has
 // the whole.
 func (s *bm25Scratch) addWhole(x *bm25, n int32, at int) bool {
 	word, group := s.word(x, n), (analysis.MaxParts+1)*len(s.texts)+at
@@ -279,7 +279,7 @@ func (s *bm25Scratch) isWord(n int32) bool {
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
-// want notes that the query asks for a term itself. No other word stands for the term then.
+// want notes that the query itself asks for a term. The term then stands for no other word.
 func (s *bm25Scratch) want(id int32) {
 	if id != noTerm && s.wanted.Add(int(id)) {
 		s.wantedTerms = append(s.wantedTerms, id)

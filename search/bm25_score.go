@@ -15,7 +15,7 @@ import (
 //
 //	query -> terms, named tools -> postings -> cells -> best
 //
-// A scratch has a cell for every tool, and the next search uses it again. The tick of a cell
+// A scratch has a cell for every tool, and later searches reuse it. The tick of a cell
 // says which group of terms scored the tool last, so nothing must be cleared between
 // searches.
 
@@ -55,7 +55,7 @@ type bm25Scratch struct {
 	meant       int32         // groups of meanings
 }
 
-// take returns a scratch. A search puts it back where it ends, and not by defer: what a panic leaves
+// take returns a scratch. A search puts it back at its end, not in a defer: what a panic leaves
 // behind must not be used again.
 func (x *bm25) take() *bm25Scratch { return x.scratch.Get().(*bm25Scratch) }
 
@@ -90,7 +90,7 @@ func (s *bm25Scratch) search(ctx context.Context, x *bm25, q Query) (Hits, error
 		own := x.total(sum, share, byname.NotNamed)
 		lift := lifts.at(doc, own)
 		score := own + lift
-		// Whether the query names a tool is found out only if the tool may be among the best, or
+		// Whether the query names a tool is checked only if the tool may be among the best, or
 		// matches by its name alone.
 		if s.cells[doc].tick > s.tick && (score <= 0 || best.Wants(score+exactBonus+roundingError, doc)) {
 			score = x.total(sum, share, s.tier(x, doc)) + lift
@@ -124,7 +124,7 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
 	}
-	s.tick++                         // of tools that have no term, but a namespace whose description has one
+	s.tick++                         // for tools that have no term, but whose namespace's description has a term
 	for _, c := range s.candidates { // a name of stop words has no terms
 		s.touch(c.doc).tick = s.tick + 1
 	}
@@ -154,7 +154,7 @@ func (s *bm25Scratch) lift(ctx context.Context, x *bm25, q Query) (lifts, error)
 	return l, err
 }
 
-// evidence returns the sum of the scores of each namespace's tools, or nil if they are no evidence.
+// evidence returns the sum of the scores of each namespace's tools, or nil if they are not evidence.
 func (s *bm25Scratch) evidence(x *bm25) []float64 {
 	n := x.namespaces
 	if n == nil || len(n.tools) == 1 || !s.isLong() {
@@ -170,8 +170,8 @@ func (s *bm25Scratch) evidence(x *bm25) []float64 {
 	return sums
 }
 
-// isLong reports whether the query has more than evidenceLength words. Two Chinese characters are a
-// word, and their pairs are none.
+// isLong reports whether the query has more than evidenceLength words. Two Chinese characters count as
+// a word, and pairs of characters do not count.
 func (s *bm25Scratch) isLong() bool {
 	halves := 0
 	for _, n := range s.texts {
@@ -254,7 +254,7 @@ const (
 	prefixBonus = 5e5
 	exactBonus  = 2 * prefixBonus
 
-	roundingError = 1e-6 // more than any of a sum with a bonus
+	roundingError = 1e-6 // more than that of any sum with a bonus
 )
 
 var tierBonus = [...]float64{byname.NotNamed: 0, byname.Prefix: prefixBonus, byname.Exact: exactBonus}

@@ -11,9 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 )
 
-// The terms that stand for a word of a query. What a scratch remembers of a word: its term in the
-// index, and the terms that may stand for it, are the same in every query, so they are looked up
-// once:
+// The terms that stand for a word of a query. A word's term in the index and the terms that may
+// stand for it are the same in every query, so a scratch looks them up once and remembers them:
 //
 //	word -> its term; its other forms; what the lexicon has for it; if no tool has it, its parts or near terms
 //
@@ -24,11 +23,11 @@ const (
 	compoundWeight  = 0.8 // of each part of a compound
 	functionWeight  = 0.1 // of a function word
 
-	maxRelatedQuery = 20  // terms of a query that the thesaurus is asked for
-	maxRelatedTools = 256 // that have a word of the thesaurus, or a sixteenth of all tools
+	maxRelatedQuery = 20  // terms of a query for which the thesaurus is used
+	maxRelatedTools = 256 // that have a word of the thesaurus; a sixteenth of all tools if that is more
 
-	nearWeight    = 0.5 // of a term that an unknown word may have been meant for
-	maxNearWords  = 4   // unknown words of a query
+	nearWeight    = 0.5 // of a term that an unknown word was probably meant to be
+	maxNearWords  = 4   // unknown words of a query that are looked up
 	maxShortQuery = 8   // terms of a query in which an unknown word may be cut short
 )
 
@@ -42,7 +41,7 @@ type bm25Word struct {
 	synonyms []substitute    // synonyms, and Chinese words for an English word
 	related  []substitute    // of the thesaurus
 	parts    [][]substitute  // if no tool has the word: the terms that it consists of
-	near     [2][]substitute // if no tool has the word: what it was most likely meant for; the second if it may be cut short
+	near     [2][]substitute // if no tool has the word: what it was probably meant to be; the second if it may be cut short
 	isNear   [2]bool         // whether near is set
 }
 
@@ -50,8 +49,8 @@ type bm25Word struct {
 type script uint8
 
 const (
-	alphabetic  script = iota // with such a word
-	ideographic               // with such a character
+	alphabetic  script = iota // with another such word
+	ideographic               // with another such character
 	paired                    // a pair of characters: with nothing
 )
 
@@ -108,7 +107,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 			}
 		}
 		synonyms = s.appendChinese(synonyms, x, text)
-		// Words that many tools have say little, and take most of the time.
+		// Words that many tools have say little and take the most time.
 		most := max(maxRelatedTools, len(x.docs)/16)
 		for _, other := range x.lexicon.Thesaurus()[text] {
 			if id, known := x.IDs[other.Term]; known && len(x.List(id)) <= most {
@@ -148,8 +147,8 @@ func (s *bm25Scratch) addSubstitutes(terms []substitute, n int32, weight float64
 	}
 }
 
-// addNear adds the terms that an unknown word may be meant for. If the word is several words
-// written as one, all count. A word of the lexicon is not misspelled.
+// addNear adds the terms that an unknown word was probably meant to be. If the word is several
+// words written as one, all of them count. A word of the lexicon is not misspelled.
 func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSplit bool) {
 	word, text := &s.words[n], s.analyzer.Terms[n]
 	if len(word.parts) > 0 {
@@ -180,20 +179,20 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 //	                  天气       weather, 0.7 forecast
 //
 // A word is a group: a tool gets the first of its meanings that it has. A word that means
-// several English words is several groups. A catalog that has the Chinese word as well
-// takes half the weight for the English.
+// several English words is several groups. If the catalog has the Chinese word too, its
+// English meanings count half.
 //
-// An English word stands for its Chinese words as for its synonyms. They are known by their
-// pairs of characters. In a catalog in Chinese, a Chinese word stands for the Chinese words of its
-// best meaning too: 有哪些, list, for 列出. They count by their characters as well, which adds 0.2 of
-// MRR to questions in Chinese over tools in Chinese.
+// An English word stands for its Chinese words as for its synonyms. They are looked up by their
+// pairs of characters. In a catalog in Chinese, a Chinese word also stands for the Chinese words of
+// its best meaning: 有哪些 (list) for 列出. These count by their characters as well, which adds 0.2
+// of MRR to questions in Chinese over tools in Chinese.
 //
 // The lexicon has 6,900 lines. Over English tools, questions in Chinese have a recall at 5 of
 // 74.6 %, and 2.6 % without it; the same questions in English have 76.4 %. English questions
-// over tools whose names alone are in English have 74.7 % and 72.4 %. Where the tools and the
-// questions are Chinese but the names English, the lexicon adds 2.6 points. Tried and dropped,
-// Chinese questions over English tools: without words of a single character -0.8, all meanings
-// count the same -1.3, two meanings -0.4, five +0.1.
+// over tools with only their names in English have 74.7 %, and 72.4 % without it. Where the tools
+// and the questions are Chinese but the names English, the lexicon adds 2.6 points. Tried and
+// dropped, on Chinese questions over English tools: without words of a single character -0.8, all
+// meanings count the same -1.3, two meanings -0.4, five +0.1.
 
 // meaningWeights are the weights of the meanings of a word, the best first.
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
@@ -201,9 +200,9 @@ var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
 const (
 	bilingualWeight  = 0.5 // of a meaning, if the catalog has the Chinese word too
 	chineseWeight    = 0.5 // of the best Chinese word for an English word
-	nextChinese      = 0.8 // of it for each further word
+	nextChinese      = 0.8 // of the weight of the previous Chinese word
 	maxChinese       = 4   // Chinese words for an English word
-	sameMeaning      = 0.8 // of it for a Chinese word with that meaning, which makes it a synonym's
+	sameMeaning      = 0.8 // times chineseWeight for a Chinese word of the same meaning: a synonym's weight
 	minHan           = 0xe3
 	maxMeaningGroups = 4 // English words in a meaning
 )
@@ -285,8 +284,8 @@ func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, n, number int32, weigh
 	s.meant += int32(meanings.groups)
 }
 
-// bm25Meanings are the terms of the index that a Chinese word means. Each stands in a group of
-// the word's.
+// bm25Meanings are the terms of the index that a Chinese word means. Each is in one of the
+// word's groups.
 type bm25Meanings struct {
 	terms  []bm25Term // by group, and in a group the best first
 	groups int
@@ -324,7 +323,7 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, n, number int32) *bm25M
 			if analysis.IsRequestWord(s.analyzer.Terms[n]) {
 				term.weight *= requestWeight
 			}
-			// The last words of two meanings are the things that they speak of.
+			// The last word of a meaning names the thing, so meanings are aligned at their ends.
 			term.group = int32(max(0, i-len(s.spare)+of.groups))
 			of.terms = append(of.terms, term)
 		}
@@ -371,7 +370,7 @@ func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
 }
 
 // addMeanings adds the meanings to the terms of the query, in the order of their groups. A term that
-// several words mean is added where it has most weight, or first.
+// several words mean is added at the first place where it has the most weight.
 func (s *bm25Scratch) addMeanings(x *bm25, firstGroup int) {
 	if len(s.meanings) > 0 && s.meaningAt == nil {
 		s.meaningAt = make([]int32, len(x.Terms))
@@ -409,7 +408,7 @@ func (s *bm25Scratch) appendChinese(terms []substitute, x *bm25, word string) []
 			continue
 		}
 		for _, part := range s.spare {
-			// Of a word of several characters, its pairs.
+			// A word of several characters counts by its pairs.
 			if term := s.analyzer.Terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
 				terms = append(terms, substitute{s.id(x, part), weight, translated, int32(of.Line)})
 			}

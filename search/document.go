@@ -46,7 +46,7 @@ type Annotation struct {
 
 // Keys in the Extra of tools of eino-ext's official MCP adapter (officialmcp v0.1.1).
 const (
-	mcpServerName  = "mcp.server_name" // of the connection, so a server cannot choose it
+	mcpServerName  = "mcp.server_name" // set by the connection, so a server cannot choose it
 	mcpAnnotations = "mcp.annotations"
 )
 
@@ -136,7 +136,7 @@ const (
 
 // ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
 // a schema that does not convert; the model adapter reports that error. It reads up to 16 levels,
-// 512 properties, 64 KiB of their descriptions, and 1,000 values of their enums. A name and a value
+// 512 properties, 64 KiB of their descriptions, and 1,000 values of their enums. Names and values
 // are read up to 128 bytes.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
 	root, err := foreign.Guard(info.ToJSONSchema) // Eino panics on a nil parameter

@@ -95,7 +95,7 @@ type EmbeddingOptions struct {
 }
 
 // Embedding is the Indexer that ranks tools by how near their meaning is to the query's,
-// according to e. It uses the defaults of EmbeddingOptions. It finds tools that share no
+// according to e, with the defaults of EmbeddingOptions. It finds tools that share no
 // word with the query, but misses names and rare words that a word search finds.
 // Hybrid(BM25, Embedding(e)) is best.
 //
@@ -126,8 +126,8 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return o.index(ctx, docs, nil)
 }
 
-// Rebuild implements Rebuilder. The texts are made again rather than kept, since a catalog has
-// more of them than it needs.
+// Rebuild implements Rebuilder. The texts are made again rather than kept, since a search does
+// not need them.
 func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
 	known := make(map[string][]float32, len(x.docs))
 	for i := range x.docs {
@@ -260,7 +260,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	return answers[0], nil
 }
 
-// cosine is 0 for a tool without a text.
+// cosine returns 0 for a tool without a text.
 func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
 	row := int(x.row[doc])
 	if row < 0 {

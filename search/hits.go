@@ -11,7 +11,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
-// Helpers of several searchers: numbers as documents, and scores as hits.
+// Helpers that searchers share: from numbers to documents, and from scores to hits.
 
 // hitsOf returns the items of a heap as hits, best first. The heap is used up. docOf turns
 // numbers into documents; nil means that the numbers are documents.
@@ -118,7 +118,7 @@ func allHolding(words []string, holding func(word string) docset.Set) docset.Set
 	return set
 }
 
-// positive returns n if n is positive, and otherwise the default.
+// positive returns n if n is positive, and the default otherwise.
 func positive[N int | int64](n, otherwise N) N {
 	if n <= 0 {
 		return otherwise

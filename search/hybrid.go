@@ -57,11 +57,11 @@ import (
 //
 // Ranks do not say how much better the first tool is than the second, and they let a weak
 // part override a strong one. Taking the best 200 hits of a part instead of 1000 costs 0.8
-// points of MRR and more.
+// points of MRR or more.
 //
-// examples/hybrid with -public measures it again. BM25 has gained since. With today's, over the
-// same eight sets, the embedding adds at each weight, in points of recall at 5 and of MRR, with
-// the set that gains least:
+// examples/hybrid -public measures it again. BM25 has improved since. Over the same eight sets,
+// the embedding now adds, at each weight, in points of recall at 5 and of MRR, and then to the
+// set that gains least:
 //
 //	weight 0.3   +1.1 +0.9   -0.2
 //	       0.5   +1.6 +1.2   -0.2
@@ -70,9 +70,9 @@ import (
 // Where the encoder does not know the language, in Chinese, it adds +0.8 [-0.3, +1.9] and +0.2
 // [-0.8, +1.2] at the weight 1; over tools in English +0.6 [-0.5, +1.6] and -0.2 [-1.2, +0.7].
 // Half of these questions have a word in Latin letters. The others change by +0.1 -0.4 and
-// -0.6 -0.7, which is not certain either. To leave the embedding out of questions in a script
-// that the encoder does not know would therefore gain nothing that can be measured, and cost what
-// it adds to the questions with such a word. It was not built.
+// -0.6 -0.7, which is not certain either. So leaving the embedding out of questions in a script
+// that the encoder does not know would gain nothing measurable, and would cost what it adds to
+// the questions with such a word. It was not built.
 
 const (
 	hybridDepth          = 1000
@@ -86,15 +86,15 @@ type HybridOptions struct {
 	Parts []Indexer
 
 	// Weights say how much each part counts, in the order of Parts. A weight is 0 or more.
-	// Nil means 1 each, and 0.3 for LSA.
+	// Nil means 0.3 for LSA, and 1 for every other part.
 	Weights []float64
 
-	// Depth is how many of a part's best hits count. Further hits are not found, unless
+	// Depth is how many of a part's best hits count. Further hits are dropped, unless
 	// another part finds them. Depth does not depend on the query's limit: a limit only
 	// shortens the list. Zero means 1000. Negative means all.
 	Depth int
 
-	// Timeout is how long a search waits for a part. After that the part has failed. Zero
+	// Timeout is how long a search waits for a part. A slower part counts as failed. Zero
 	// means 15 s. Negative means as long as the context allows.
 	Timeout time.Duration
 }
@@ -105,7 +105,7 @@ type HybridOptions struct {
 // A tool whose name the query spells out comes first. Ties go by the order of the documents.
 //
 // Parts are built and searched at the same time. If a part fails, panics or does not answer
-// in time, the hits are those of the others. Hits.Partial then says what failed, and the
+// in time, the hits come from the others. Hits.Partial then says what failed, and the
 // catalog reports it as SearchEvent.Err. The search fails only if no part answers. A part
 // that cannot search by the query (QueryError) is left out. If that applies to every part,
 // the search returns the QueryError. A part that fails when the catalog is built fails the
@@ -113,9 +113,9 @@ type HybridOptions struct {
 //
 // Result.Total is the number of tools that any part has among its best 1000.
 //
-// A part that returns less than a limit asks for, as Fuzzy does, is asked again without a limit. A
-// searcher of your own around BM25 or LSA has the weight 1, and does not tell the Hybrid the tools
-// that a query names; the Hybrid then indexes the names itself.
+// A part that returns fewer hits than a limit asks for, as Fuzzy does, is asked again without a
+// limit. A searcher of your own around BM25 or LSA has the weight 1, and does not tell the Hybrid
+// which tools a query names; the Hybrid then indexes the names itself.
 //
 // The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
 // parts with Query.Allowed. It is a Rebuilder, which rebuilds the parts that are Rebuilders and
@@ -127,7 +127,7 @@ type hybrid struct {
 	options HybridOptions // with the defaults
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
-	count   int        // of these
+	count   int        // how many documents are searched
 	names   func() namer
 	parts   []hybridPart
 	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
@@ -159,12 +159,12 @@ func (h *hybrid) Rebuild(ctx context.Context, docs []Document) (Searcher, error)
 	return h.options.index(ctx, docs, h.parts)
 }
 
-// index builds a searcher. last are the parts before; nil means none.
+// index builds a searcher. last are the parts of the searcher that it replaces; nil means none.
 func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybridPart) (Searcher, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // they are used again
+	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // Rebuild uses them again
 	o.Depth, o.Timeout = cmp.Or(o.Depth, hybridDepth), cmp.Or(o.Timeout, defaultHybridTimeout)
 	h := &hybrid{options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts))}
 	err := foreign.InParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
@@ -224,7 +224,7 @@ func (h *hybrid) namer() namer {
 	return names
 }
 
-// Restrict implements Restricter. The means and deviations of the parts go by these documents.
+// Restrict implements Restricter. The means and deviations of the parts are those over these documents.
 func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	within, err := setOf(h.docs, docs)
 	if err != nil {

@@ -77,8 +77,8 @@ func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, 
 	}
 	hits, err := ask()
 	if err == nil && len(hits.Hits) < min(q.Limit, hits.Total) {
-		// A limit made the part return less than it was asked for, as Fuzzy does. A query that does
-		// not allow every tool has no limit, and has to rank as this query does.
+		// A limit made the part return fewer hits than it was asked for, as Fuzzy does. A query that
+		// does not allow every tool is asked without a limit, and must rank as this query does.
 		q.Limit = 0
 		if all, err := ask(); err == nil {
 			hits = all
@@ -96,7 +96,7 @@ func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, 
 // maxPartScore keeps sums of squares within what a float64 holds.
 const maxPartScore = 1e100
 
-// valid drops hits outside of what is searched, repeated hits and hits with invalid scores. Parts
+// valid drops hits outside the searched documents, repeated hits and hits with invalid scores. Parts
 // are not trusted.
 func (h *hybrid) valid(hits []Hit) []Hit {
 	valid := make([]Hit, 0, min(len(hits), len(h.docs)))

@@ -6,8 +6,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
 )
 
-// The public side of a company's own lexicon. Package internal/lexicon reads it, and has the
-// lexicon of every index.
+// The public side of a company's own lexicon. Package internal/lexicon reads it and has the
+// built-in words.
 
 const (
 	// MaxLexiconBytes is the length of the longest text that ParseLexicon reads: 1 MiB.
@@ -17,13 +17,12 @@ const (
 	MaxLexiconLine = lexicon.MaxLine
 )
 
-// A Lexicon says what words of a query stand for: those that are built in, and a company's own,
-// which come first. ParseLexicon reads one. The zero Lexicon has no words of a company. A Lexicon
-// never changes, and is safe for concurrent use.
+// A Lexicon says what the words of a query stand for. It has a company's own words, which come
+// first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon has only the built-in
+// words. A Lexicon never changes and is safe for concurrent use.
 type Lexicon struct{ own *lexicon.Lexicon }
 
-// tables returns the lexicon with the words that are built in, which are all that nil and the zero
-// Lexicon have.
+// tables returns the lexicon with the built-in words. Nil and the zero Lexicon have no others.
 func (l *Lexicon) tables() *lexicon.Lexicon {
 	if l == nil || l.own == nil {
 		return lexicon.BuiltIn
@@ -40,8 +39,8 @@ func (l *Lexicon) tables() *lexicon.Lexicon {
 //	== meanings     a word, a tab, what it means in English   pto<tab>paid leave; vacation
 //
 // The words of spellings and synonyms stand for one another, and those of the thesaurus for the
-// first of the line. Up to three meanings count, the best first, each of some words. A word that
-// begins a line of meanings is Chinese, or a single word of letters and digits.
+// first word of their line. Up to three meanings count, the best first, each of a few words. The first
+// word of a line of meanings is Chinese, or a single word of letters and digits.
 //
 // The error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
@@ -58,8 +57,8 @@ type LexiconFinding struct {
 	Detail string // what is wrong with the line, in English
 }
 
-// Check lists the lines of a company's own lexicon that do nothing over the documents: those whose
-// words no document has, those that map a word to itself, and those that repeat another line.
+// Check lists the lines of a company's own lexicon that do nothing for the documents: lines whose
+// words no document has, lines that map a word to itself, and lines that repeat another line.
 func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding, error) {
 	x, err := BM25Options{}.index(ctx, docs)
 	if err != nil {

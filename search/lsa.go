@@ -22,9 +22,9 @@ import (
 // same in other words, as far as the catalog itself uses the words together. The vectors are
 // those of the 64 largest singular values of the matrix (Deerwester and others, Indexing by
 // Latent Semantic Analysis, 1990). A score is the cosine of the angle between the query's vector
-// and the tool's. Terms are weighed, mended and translated as in BM25 (bm25_query.go). A row of
-// the matrix is divided by the root of its length; otherwise tools of long texts would make the
-// topics.
+// and the tool's. Terms are weighted, corrected and translated as in BM25 (bm25_query.go). A row of
+// the matrix is divided by the root of its length; otherwise tools with long texts would determine
+// the topics.
 //
 // LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what
 // the words miss. By set, recall at 5 and MRR of Hybrid(BM25, LSA), with the difference to BM25
@@ -44,12 +44,12 @@ import (
 //	English over Chinese 75.7  +0.8 [ +0.1,  +1.6]   79.5  +1.0 [ +0.4,  +1.6]
 //	mean of all                +0.7 [ +0.4,  +0.9]         +0.6 [ +0.4,  +0.9]
 //
-// So LSA is for long tasks, and for questions in another language than the tools. Short questions
+// So LSA is for long tasks, and for questions in a language other than the tools'. Short questions
 // gain next to nothing.
 //
 // What else was tried, in the mean of the first eight sets. The variants differ by less than
-// their intervals, so the plainest was taken. The weight of LSA in the Hybrid: 0.2 +0.2 +0.3,
-// 0.4 +0.2 +0.4, 0.5 +0.3 +0.4 and 0.7 +0.3 +0.5, but from 0.4 on sets lose 0.4 to 1.3. At a
+// their intervals, so the simplest was chosen. The weight of LSA in the Hybrid: 0.2 +0.2 +0.3,
+// 0.4 +0.2 +0.4, 0.5 +0.3 +0.4 and 0.7 +0.3 +0.5, but from 0.4 on, some sets lose 0.4 to 1.3. At a
 // weight of 0.3: 32 dimensions +0.2 +0.3, 100 +0.1 +0.4; without the texts of parameters
 // +0.3 +0.4; without terms of a single tool +0.1 +0.2; directions of equal strength +0.2 +0.4;
 // the dot product in place of the cosine +0.1 +0.0. LSA alone: -9.6 -14.3.
@@ -63,8 +63,8 @@ const (
 
 // LSAOptions configures LSA. The zero value is a good default.
 type LSAOptions struct {
-	// Dimensions is how many numbers a vector has. Zero means 64. The maximum is 512, and the
-	// number of tools.
+	// Dimensions is how many numbers a vector has. Zero means 64. There are at most 512, and at
+	// most as many as tools.
 	Dimensions int
 
 	// BM25 says how words are read and weighed. The zero value means BM25's defaults.
@@ -73,16 +73,16 @@ type LSAOptions struct {
 
 // LSA is the Indexer that ranks tools by the topics of the catalog, which it finds by latent
 // semantic analysis of the tools' words. It needs no embedder. It is meant as a part of a Hybrid:
-// Hybrid(BM25, LSA) finds more than BM25 for long requests, and for questions in another language
-// than the tools.
+// Hybrid(BM25, LSA) finds more than BM25 for long requests, and for questions in a language other
+// than the tools'.
 //
 // The score is the cosine of two vectors. A match must score above 0. Ties go by the order of the
 // documents. A query without a word of the catalog finds nothing.
 //
-// LSA has a BM25 index within. Building it takes three to seven times as long as the BM25 index
+// LSA contains a BM25 index. Building LSA takes three to seven times as long as the BM25 index
 // alone. A search compares the query with every tool. Each tool and each term of the catalog takes
-// 256 bytes beside the BM25 index. The searcher is a Restricter. Restrict takes as long as to
-// index the documents.
+// 256 bytes on top of the BM25 index. The searcher is a Restricter. Restrict takes as long as
+// indexing the documents.
 func LSA(ctx context.Context, docs []Document) (Searcher, error) {
 	return LSAOptions{}.Index(ctx, docs)
 }

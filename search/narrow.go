@@ -19,7 +19,7 @@ import (
 // first needed; a Narrower that is not used costs nothing.
 type Narrower struct {
 	docs       []Document
-	namespaces func() map[string][]int32 // folded -> documents
+	namespaces func() map[string][]int32 // folded namespace -> documents
 	pieces     func() pieceIndex
 	words      func() wordIndex
 }

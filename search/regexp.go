@@ -23,7 +23,7 @@ import (
 //	             match covers, so get_(user|users) prefers the whole name to a part
 //	0.5          the pattern matches the description, but not the name
 //
-// In catalog order every match scores 1 and 0.5, and the tools' own order breaks the ties.
+// In catalog order every match scores 1 or 0.5, and the order of the tools breaks the ties.
 //
 // Package regexp takes time proportional to the text and to the compiled pattern, so the
 // product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
@@ -80,7 +80,7 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	return x, nil
 }
 
-// order returns documents in the order in which equal scores go.
+// order returns documents in the order that breaks ties.
 func (x *regexpIndex) order(docs []Document) []int32 {
 	if x.options.CatalogOrder {
 		return ascending(len(docs))
@@ -170,7 +170,7 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
-// match returns where a document matches, and the score of that.
+// match returns where a document matches, and its score.
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
 	name := naming.Cut(d.Name, naming.MaxBytes)

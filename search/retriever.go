@@ -41,9 +41,9 @@ const (
 	defaultRetrieverDepth   = 100 // twice what a model may ask for by default
 	defaultRetrieverTimeout = 10 * time.Second
 	filteredDepth           = 5      // times as many documents, for a query that drops tools
-	enoughPart              = 10     // the part of Depth that is enough tools for such a query
+	enoughPart              = 10     // Depth / enoughPart tools are enough for such a query
 	maxRetrieverDepth       = 10_000 // Elasticsearch refuses more by default
-	maxRetrievals           = 64     // concurrent ones of one searcher
+	maxRetrievals           = 64     // concurrent queries of one searcher
 )
 
 // RetrieverOptions configures Retriever.
@@ -58,7 +58,7 @@ type RetrieverOptions struct {
 	// A query that does not allow every tool asks for five times as many. While the engine
 	// gives as many as it was asked for, and fewer than a tenth of Depth belong to tools that
 	// the query allows, it is asked again for five times as many. It is never asked for more
-	// than 10,000. If it fails at that, the documents before count, and Hits.Partial says why.
+	// than 10,000. If it fails then, the earlier documents count, and Hits.Partial says why.
 	Depth int
 
 	// Timeout is the longest time that a query waits for the engine, however often it asks.
@@ -113,7 +113,7 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
-// runInfo returns what Eino's callbacks are told of a component.
+// runInfo returns a component's name and type for Eino's callbacks.
 func runInfo(kind components.Component, component any) *callbacks.RunInfo {
 	typeName, _ := components.GetType(component)
 	return &callbacks.RunInfo{Component: kind, Type: typeName, Name: typeName + string(kind)}

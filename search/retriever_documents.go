@@ -30,7 +30,7 @@ import (
 //	          aliases, hint and tags, a line each
 //	MetaData  name, namespace, hash; tags and aliases where there are any
 //
-// A name stands twice, unchanged and as words: the usual analyzers of search engines treat
+// A name appears twice, unchanged and as words: the usual analyzers of search engines treat
 // create_issue and createIssue as one word, and an embedder reads words better.
 
 // Keys of the MetaData of a tool's document.
@@ -151,17 +151,17 @@ type Stored struct {
 
 // StoreDocuments writes the documents of a catalog into an engine, one batch at a time.
 // SchemaDocument makes the documents. IDs follow from names, so writing again overwrites
-// and does not add.
+// instead of adding.
 //
 // Documents of tools that have left the catalog stay in the engine, because eino's Indexer
 // cannot delete. The searcher Retriever drops them, but they take up places in the engine's
-// answers. Stored.Gone lists the ones in Known. The engine's own client can delete them.
+// answers. Stored.Gone lists those in Known. The engine's own client can delete them.
 //
 // An empty or repeated name is an error before anything is written. After that, the first
 // batch that fails ends the call. Stored then says what was written before, and its Hashes
 // can be the Known of another attempt. Some indexers of eino-ext report success even if the
 // engine refused documents, such as es8 at v0.0.0-20251205123657; examples/elasticsearch
-// shows how to make sure. The one for Qdrant at v0.0.0-20251128213542 fails on tags and
+// shows how to make sure. The Qdrant indexer at v0.0.0-20251128213542 fails on tags and
 // aliases; examples/qdrant shows how to store them.
 //
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:

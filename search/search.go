@@ -13,9 +13,9 @@
 //   - [Fuzzy] forgives misspellings and makes a good fallback. [Similarity] compares texts
 //     letter by letter.
 //   - [Regexp] takes patterns.
-//   - [Embedding] finds what shares no word with the query. [Hybrid] of BM25 and Embedding
-//     finds most. Where there is no embedder, Hybrid of BM25 and [LSA] finds more than BM25 for
-//     long requests and for questions in another language than the tools.
+//   - [Embedding] finds tools that share no word with the query. [Hybrid] of BM25 and Embedding
+//     finds the most. Without an embedder, Hybrid of BM25 and [LSA] finds more than BM25 for
+//     long requests and for questions in a language other than the tools'.
 //   - [Retriever] asks a search engine that holds the catalog; [StoreDocuments] fills it.
 //
 // To write a searcher of your own, write an [Indexer]: a function from documents to a
@@ -37,13 +37,13 @@ import (
 // Bounds on the cost of one search, however long the model's text is. The part of a query
 // beyond a bound is ignored.
 const (
-	MaxQueryBytes = 4 << 10 // keywords
-	maxKeywords   = 64      // in one query
+	MaxQueryBytes = 4 << 10 // of text
+	maxKeywords   = 64
 )
 
 // A Query is the input of a Searcher.
 //
-// A query may demand more than a ranking: required words, a namespace, and tools that the
+// A query may demand more than a ranking: required words, a namespace, or only tools that the
 // request may see. These demands are resolved into Allowed before a Searcher sees the query, in
 // the same way for all searchers. A [Narrower] does that by the common rule:
 //
@@ -104,7 +104,7 @@ func (q *Query) text() string {
 
 // ParseQuery reads a keyword query: words separated by white space, with "+word" for a word
 // that a tool must have. Text keeps the words without the "+". ParseQuery never fails; a text
-// without words gives a Query without keywords. Texts beyond 4 KiB or 64 words are cut.
+// without words gives a Query without keywords. It reads at most 4 KiB and keeps 64 keywords.
 //
 // ParseQuery does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
@@ -197,8 +197,8 @@ type QueryReader interface {
 	ReadQuery(text string) Query
 }
 
-// A Restricter is a Searcher in which the other documents count when a document is ranked, such
-// as by how frequent a word is. It can be restricted to some of its documents.
+// A Restricter is a Searcher in which a document's rank depends on the other documents, such as
+// on how many of them have a word. It can be restricted to some of its documents.
 //
 // Restrict returns a searcher of the documents with these numbers, which are ascending, each
 // number once. The documents keep their numbers, and the searcher answers as if it were built
@@ -207,22 +207,22 @@ type QueryReader interface {
 // keep docs.
 //
 // For a request that may not see every tool, a catalog asks the restricted searcher, and keeps
-// it for later requests with the same tools. The text is read by the Restricter itself, should
-// it be a QueryReader. A searcher that ranks each document by itself needs no Restrict, since
+// it for later requests with the same tools. If the Restricter is a QueryReader, it reads the
+// text itself. A searcher that ranks each document independently needs no Restrict, since
 // Query.Allowed says what may be found.
 type Restricter interface {
 	Searcher
 	Restrict(ctx context.Context, docs []int) (Searcher, error)
 }
 
-// A Rebuilder is a Searcher that spares work when its catalog changes, such as to embed texts
+// A Rebuilder is a Searcher that saves work when its catalog changes, such as embedding texts
 // that have not changed.
 //
 // Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had
 // built it. What holds for an Indexer holds for Rebuild. The Rebuilder stays as it is and may be
 // searched meanwhile.
 //
-// A catalog with a Source calls Rebuild in the place of the Indexer when the tools have changed.
+// A catalog with a Source calls Rebuild instead of the Indexer when the tools have changed.
 type Rebuilder interface {
 	Searcher
 	Rebuild(ctx context.Context, docs []Document) (Searcher, error)
