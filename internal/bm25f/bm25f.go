@@ -1,4 +1,4 @@
-// Package bm25f indexes documents for BM25F. It knows a document and a field by its number. For each
+// Package bm25f indexes documents for BM25F. Documents and fields are known by their numbers. For each
 // term and document, the index holds the term's impact, which a query only has to weigh and add up:
 //
 //	impact = idf · f / (K1 + f)
@@ -27,7 +27,7 @@ type Field struct {
 	Wholes int
 }
 
-// NoField is in the place of a field in which nothing counts.
+// NoField stands for a field in which nothing counts.
 const NoField = -1
 
 // An Index never changes. The postings of a term are in the order of documents.
@@ -80,14 +80,15 @@ func (x *Index) amount(c count, norms *[MaxFields]float64) float64 {
 	return x.Fields[c.field].Weight * float64(c.count) / norms[c.field]
 }
 
-// A Share is the part of a term's impact on a document that one field has.
+// A Share is the part of a term's impact on a document that comes from one field.
 type Share struct {
 	Field int
 	Count int     // of the term in the field
 	Part  float64 // of the impact, up to 1
 }
 
-// Shares returns the shares of the fields in each term of a document, which read reads.
+// Shares returns the shares of the fields in the impact of each term of a document. read adds the
+// document's texts.
 func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	c := newCounter(x.Fields)
 	read(c)

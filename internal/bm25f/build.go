@@ -30,7 +30,7 @@ type Counter struct {
 	Analyzer *analysis.Analyzer
 
 	fields    []Field
-	first     int            // document of the run
+	first     int            // the first document of the run
 	rows      []row          // by document
 	block     []count        // the last block of counts, which rows share
 	frequency []int32        // number of a term -> documents of the run that have it
@@ -39,7 +39,7 @@ type Counter struct {
 
 	// Of the current document.
 	terms   []int32
-	place   []int32 // number of a term -> 1 + its cells
+	place   []int32 // number of a term -> 1 + the place of its cells
 	cells   []cells
 	lengths [MaxFields]int32
 }
@@ -68,8 +68,8 @@ const countBlock = 1 << 14
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
 
-// Build indexes documents. read adds the texts of a document to a Counter. It is called for several
-// documents at the same time, and for the documents of one Counter in their order.
+// Build indexes documents. read adds the texts of a document to a Counter. Build calls read for
+// several documents at the same time, but for the documents of one Counter in their order.
 func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(c *Counter, doc int)) (*Index, error) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), docs/minRun))
 	runs := make([]*Counter, workers)

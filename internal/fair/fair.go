@@ -65,7 +65,7 @@ const maxAsks = 10
 // Share takes places of a crowded result from namespaces that have more than their share, and
 // gives them to the best items of others. more returns the best items whose documents are open,
 // best first; it may keep the function. An item that is given a place comes after the items that
-// keep theirs. Places that no other item takes stay.
+// keep theirs. Places that no other item takes stay as they are.
 func (r *Rule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
 	chosen := docset.New(r.Docs)
 	of := make(map[string]int) // places by namespace

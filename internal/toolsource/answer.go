@@ -90,11 +90,11 @@ func (a *Answer) readTools(ctx context.Context, tools []tool.BaseTool) {
 	}
 }
 
-// Admit returns the tools that can be in a catalog, ordered by name: the tools, their definitions,
-// which providers take, and their places in the answer. left has a line for each tool that was left
+// Admit returns the tools that can be in a catalog, ordered by name: the tools, their definitions
+// as providers take them, and their places in the answer. left has a line for each tool that was left
 // out or mended. One bad tool does not cost the others. taken gets the names of the tools. named
-// returns a definition with the name that the model sees, and refuse why a catalog cannot have it, or
-// nil.
+// returns a definition with the name that the model sees. refuse returns why a catalog cannot have a
+// definition, or nil.
 func (a *Answer) Admit(taken map[string]bool, named func(*schema.ToolInfo) *schema.ToolInfo, refuse func(*schema.ToolInfo) error) (
 	tools []tool.BaseTool, infos []*schema.ToolInfo, places []int, left []string,
 ) {
@@ -161,8 +161,8 @@ func (a *Answer) SameAs(b *Answer) bool {
 	return a.prints != nil && slices.Equal(a.prints, b.prints)
 }
 
-// Print sorts the tools by name and hashes their definitions, the first time. Methods that need this
-// call it themselves; calling Print does it ahead of time, where no lock is held.
+// Print sorts the tools by name and hashes their definitions when it is first called. Methods that
+// need this call Print themselves; calling it ahead of time keeps the work outside of locks.
 func (a *Answer) Print() { a.once.Do(a.print) }
 
 func (a *Answer) print() {

@@ -89,7 +89,7 @@ const (
 	maxProblemBytes = 500 // of the reason why a tool has no usable definition
 )
 
-// Problems returns an error that names what is wrong, and a line for each of the first tools.
+// Problems returns an error that says what is wrong, with a line for each of the first tools.
 func Problems(what string, lines []string) error {
 	count := ""
 	if len(lines) > maxProblems {

@@ -21,8 +21,8 @@ import (
 // tests raise it, since the machine may be busy.
 var Grace = 200 * time.Millisecond
 
-// maxAsking bounds the concurrent calls of a source, and so how many a source that hangs can
-// pile up.
+// maxAsking bounds the concurrent calls of a source, and so how many calls can pile up at a
+// source that hangs.
 const maxAsking = 64
 
 // A Source is a source of tools. It is safe for concurrent use.
