@@ -92,13 +92,13 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	}
 	if share := tool.NameShare(query); share > 0 {
 		return Explanation{Score: fuzzy.TierName + share, Parts: []Contribution{{query.Folded, "name", fuzzy.TierName + share,
-			fmt.Sprintf("the name holds it, and it is %.3f of the name", share)}}}, nil
+			fmt.Sprintf("the name contains it; it is %.3f of the name", share)}}}, nil
 	}
 	var e Explanation
 	if !slices.ContainsFunc(query.Words, func(w near.Word) bool { return tool.Place(&w) == "" }) {
-		e.add(Contribution{Score: fuzzy.TierWords, Detail: "all words stand in name or description"})
+		e.add(Contribution{Score: fuzzy.TierWords, Detail: "the name or the description has every word"})
 		for i := range query.Words {
-			part := Contribution{Term: query.Words[i].Text, Field: tool.Place(&query.Words[i]), Detail: "it stands there"}
+			part := Contribution{Term: query.Words[i].Text, Field: tool.Place(&query.Words[i]), Detail: "a word of this field"}
 			if part.Field == "name" {
 				part.Score = 1 / float64(len(query.Words))
 			}

@@ -195,7 +195,7 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	for _, word := range query.words {
 		part := Contribution{Term: word, Detail: "the text does not hold it"}
 		if text.Contains(word) {
-			part.Score, part.Detail = x.options.WordBonus, "the text holds it"
+			part.Score, part.Detail = x.options.WordBonus, "the text contains it"
 		}
 		e.add(part)
 	}
