@@ -23,10 +23,9 @@ type searchRequest struct {
 	stand      *standIn
 }
 
-// readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or
-// in a JSON string, or a bare query; numbers as strings or floats; a query or a list of
-// queries, and further queries beside it. The first of the keys is the query's own; the rest are
-// accepted too.
+// readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or in a
+// JSON string, or a bare query; numbers as strings or floats; a query or a list of queries, and
+// further queries beside it. The first key is the query's own; the others are accepted too.
 func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
@@ -58,7 +57,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	}
 }
 
-// together returns the queries and more, each once. An empty query says nothing beside more.
+// together returns the queries and more, each once. If there are more, it drops empty queries.
 func together(queries, more []string) []string {
 	if len(more) == 0 {
 		return queries
@@ -87,7 +86,7 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
 }
 
-// Bounds on a stand-in. A dynamic tool of the program may have a name that is longer than others.
+// Bounds on a stand-in. The name of a dynamic tool may be longer than naming.MaxBytes.
 const (
 	maxProblemBytes = 1 << 10 // what schemacheck tells of a call
 	maxToolName     = 4 * naming.MaxBytes

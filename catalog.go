@@ -30,9 +30,9 @@ import (
 //
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
-// The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
-// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. At the end of this
-// file stands who may see which tool.
+// The middleware has a catalog for each edition (edition.go). Without a middleware, NewCatalog
+// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. The end of
+// this file decides who may see which tool.
 
 // A Catalog is a set of tools compiled for search. It never changes after it is built and is
 // safe for concurrent use.
@@ -57,9 +57,9 @@ type Catalog struct {
 	isQuick                   bool // Keyword alone searches
 }
 
-// NewCatalog compiles tools for search with an index. A nil index means Keyword. It fails on a
-// nil tool, an Info that fails or returns nil, an empty or repeated name, and a tool that
-// cannot be called in any of the four ways. The error names the tool and its position.
+// NewCatalog compiles tools for search with an index. A nil index means Keyword. It fails on a nil
+// tool, an Info that fails or returns nil, an empty or repeated name, and a tool that implements
+// none of Eino's four interfaces for a call. The error names the tool and its position.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
 	infos, err := toolsource.Definitions(ctx, "", tools)
 	if err != nil {
@@ -168,10 +168,10 @@ func takesPatterns(s search.Searcher) bool {
 	return err == nil && len(q.Keywords) == 0
 }
 
-// Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at
-// most DefaultMaxResultsCap. Zero means DefaultMaxResults. A selection has no limit. Search
-// takes at most DefaultSearchTimeout, unless ctx has a deadline of its own. After that it returns
-// what was found until then, with a Message. It returns an error only if ctx is done.
+// Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at most
+// DefaultMaxResultsCap. Zero means DefaultMaxResults. A selection has no limit. Search takes at
+// most DefaultSearchTimeout, unless ctx has a deadline of its own. After that it returns what was
+// found by then, with a Message. It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	limited, cancel := c.limited(ctx)
 	defer cancel()
@@ -201,7 +201,7 @@ func (c *Catalog) measure(doc int) (size int, hash uint32) {
 	return size, hash
 }
 
-// tokensOf is the tokens of measure.
+// tokensOf returns the tokens that measure estimates.
 func (c *Catalog) tokensOf(doc int) int {
 	size, _ := c.measure(doc)
 	return size
@@ -261,19 +261,19 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 	return explainer.Explain(ctx, q, doc)
 }
 
-// Who may see which tool: filters made of lists, what a Filter lets a run have, and searchers of that
-// part of the catalog.
+// Who may see which tool: filters made from lists, what a Filter lets a run have, and searchers of
+// that part of the catalog.
 
-// FilterTools returns a Config.Filter that passes the tools of the servers and the listed
-// tools: a tool passes if it is in either list. A server is a namespace, such as "github" or
-// "github:*". A tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue",
-// "get_weather" or "tag:read". Tools of the tags pass in any case: with "human", a user may ask a
-// human whatever else the user may do. Empty lists and no tags pass nothing: a user without
-// permissions has no tools. For no filter at all leave Config.Filter nil.
+// FilterTools returns a Config.Filter that passes the tools of the servers and the listed tools: a
+// tool passes if it is in either list. A server is a namespace, such as "github" or "github:*". A
+// tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue", "get_weather" or
+// "tag:read". Tools of the tags pass in any case: with "human", a user may ask a human whatever
+// else the user may do. Empty lists and no tags pass nothing: a user without permissions has no
+// tools. For no filter at all, leave Config.Filter nil.
 //
 // Config.Annotate sets namespaces and tags. A malformed pattern matches nothing. If an entry is
 // malformed, or no tool of the whole catalog matches it, a FailureEvent says so, once for each
-// catalog. A Filter of your own that calls this one has to pass its context on for that.
+// catalog. For that, a Filter of your own that calls this one must pass its context on.
 func FilterTools(servers, tools []string, tags ...string) func(ctx context.Context, doc Document) bool {
 	filter := toolpattern.NewFilter(servers, tags, tools)
 	return func(ctx context.Context, doc Document) bool {
@@ -281,7 +281,7 @@ func FilterTools(servers, tools []string, tags ...string) func(ctx context.Conte
 	}
 }
 
-// patternTool returns what patterns match of a document.
+// patternTool returns the part of a document that patterns match.
 func patternTool(doc *Document) *toolpattern.Tool {
 	return &toolpattern.Tool{Name: doc.Name, Namespace: doc.Namespace, Tags: doc.Tags}
 }
@@ -324,8 +324,8 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 }
 
 // restricted returns a searcher of the documents alone, or s itself if they are all documents. It
-// returns nil if s is not a Restricter. What a request may not see must not count in its rankings
-// either: the frequency of a word, a word that only a hidden tool has.
+// returns nil if s is not a Restricter. What a request may not see must not affect its rankings
+// either, as the frequency of a word in hidden tools would.
 func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (Searcher, error) {
 	from, ok := s.(Restricter)
 	switch {

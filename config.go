@@ -43,17 +43,18 @@ const (
 
 	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or MaxLoaded if that is less.
 	PreselectAuto = -1
-	// DefaultPreselect is the number of tools of PreselectAuto. A request names its tools worse than
-	// a search does, and may need several. The share of the tools needed that BM25 has in 5, 15, 20
-	// and 30 places is 37, 62, 67 and 73 % for whole tasks over 28 MCP servers (mcpbench), and 76,
-	// 93, 95 and 96 % for the tasks of ultratool.
+	// DefaultPreselect is the number of tools of PreselectAuto. A user's request describes its tools
+	// worse than a search does, and may need several. Of the tools needed, BM25 has 37, 62, 67 and 73%
+	// among its first 5, 15, 20 and 30 for whole tasks over 28 MCP servers (mcpbench), and 76, 93, 95
+	// and 96% for the tasks of ultratool.
 	DefaultPreselect = 20
 
 	defaultRankedCap = 10 // of ProtocolRanked
 )
 
-// Config configures the middleware. It needs tools, of DynamicTools, Groups or Source. The zero
-// value of every other field is a good default. New copies what it needs. The functions may be called concurrently.
+// Config configures the middleware. It needs tools, from DynamicTools, Groups or Source. The zero
+// value of every other field is a good default. New copies what it needs. The functions may be
+// called concurrently.
 type Config struct {
 	// WHAT THERE IS
 
@@ -63,10 +64,10 @@ type Config struct {
 	// other tool comes from, and a FailureEvent says so.
 	DynamicTools []tool.BaseTool
 
-	// Groups are dynamic tools by where they come from, such as a group for each MCP server. New
-	// fails if two tools of DynamicTools and the groups' Tools have the same name. A tool of a
-	// Source yields to those, and to a tool of the Source of an earlier group: it is left out,
-	// and a FailureEvent says so. Config.Source counts as the first group. Nil means no groups.
+	// Groups are dynamic tools, grouped by their origin, such as a group for each MCP server. New
+	// fails if two tools of DynamicTools and the groups' Tools have the same name. A tool of a Source
+	// yields to these, and to a tool of an earlier group's Source: it is left out, and a FailureEvent
+	// says so. Config.Source counts as the first group. Nil means no groups.
 	Groups []Group
 
 	// Source adds tools that may change. It is asked at the start of every run and when a run
@@ -77,25 +78,24 @@ type Config struct {
 	// no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// SourceTimeout is the longest that a run waits for Source and the Sources of all groups to
-	// answer, and then for the index of changed answers. After that the last good answers stay, and
-	// a FailureEvent says so. A Source that has a good answer already is waited for at most 200 ms.
-	// If it takes longer, its last good answer stays for this run, and a later run takes the late
-	// answer; a FailureEvent reports the first late answer. Either way the Source's context ends
-	// after SourceTimeout, not with the run, and a Source that took too long is not asked again
-	// until SourceTimeout has passed or its answer has arrived. Only one run waits for a new index.
-	// Other runs that start meanwhile go on with the last good catalog, or wait if a Source has no
-	// good answer yet. Zero means DefaultSourceTimeout.
+	// SourceTimeout bounds how long a run waits for Source and the Sources of all groups to answer,
+	// and then for the index of changed answers. After that the last good answers stay, and a
+	// FailureEvent says so. A run waits at most 200 ms for a Source that already has a good answer. If
+	// the Source takes longer, its last good answer stays for this run, and a later run takes the late
+	// answer; a FailureEvent reports the first late answer. Either way the Source's context ends after
+	// SourceTimeout, not with the run, and a Source that took too long is not asked again until
+	// SourceTimeout has passed or its answer has arrived. Only one run waits for a new index. Other
+	// runs that start meanwhile go on with the last good catalog, or wait if a Source has no good
+	// answer yet. Zero means DefaultSourceTimeout.
 	SourceTimeout time.Duration
 
-	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of
-	// a group's Tools: for its name, an array without items, a type that JSON Schema does not have, the name
-	// of a parameter (Anthropic takes letters, digits, "_", "." and "-"), or a schema that is not
-	// that of an object or has anyOf, oneOf, allOf or not at its top. A provider refuses the whole
-	// request for such a tool, once the tool is loaded. False means that New keeps DynamicTools as
-	// they are, and tells a FailureEvent. A group's tool and a tool of a Source is then mended, or left
-	// out for its name or a schema of more than 512 KiB, or kept with its parameter's name, and a
-	// FailureEvent says so.
+	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of a
+	// group's Tools: for its name, an array without items, a type that JSON Schema does not have, the
+	// name of a parameter (Anthropic takes letters, digits, "_", "." and "-"), or a schema that is not
+	// of an object or has anyOf, oneOf, allOf or not at its top. Once such a tool is loaded, a
+	// provider refuses every request. False means that New keeps DynamicTools as they are. A tool of a
+	// group or of a Source is then mended, left out for its name or a schema of more than 512 KiB, or
+	// kept with its parameter's name. In each case a FailureEvent says so.
 	StrictTools bool
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil
@@ -104,13 +104,12 @@ type Config struct {
 
 	// WHO MAY SEE IT
 
-	// Filter reports whether the user of a request may have a tool. It is asked about every
-	// dynamic tool at the start of each run and when a run is resumed. A tool that does not pass
-	// is not in the catalog of that run: it is not announced, found, suggested or callable, even
-	// if it was loaded before. If Filter panics, the tool does not pass. The Document's
-	// Parameters may be missing. Its Info is shared and must not be changed. FilterTools makes a
-	// Filter of lists, and package lock has one of definitions that somebody approved. Nil means
-	// that every tool passes.
+	// Filter reports whether the user of a request may have a tool. It is asked about every dynamic
+	// tool at the start of each run and when a run is resumed. A tool that does not pass is not in the
+	// catalog of that run: it is not announced, found, suggested or callable, even if it was loaded
+	// before. If Filter panics, the tool does not pass. The Document's Parameters may be missing. Its
+	// Info is shared and must not be changed. FilterTools makes a Filter from lists, and package lock
+	// makes one from approved definitions. Nil means that every tool passes.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED
@@ -120,9 +119,9 @@ type Config struct {
 	// ProtocolToolSearch.
 	Protocol Protocol
 
-	// UseModelToolSearch is the name that Eino's own package has for ProtocolNativeDeferred.
-	// Only some model adapters take deferred tools. With any other adapter the model has no
-	// catalog. True does not go with another Protocol. False means that Protocol decides.
+	// UseModelToolSearch is what Eino's own package calls ProtocolNativeDeferred. Only some model
+	// adapters take deferred tools. With any other adapter the model has no catalog. True requires
+	// that Protocol is zero or ProtocolNativeDeferred. False means that Protocol decides.
 	UseModelToolSearch bool
 
 	// Index builds the searcher. Nil means the protocol's searcher: Keyword for
@@ -145,17 +144,17 @@ type Config struct {
 	// MaxResults if that is more.
 	MaxResultsCap int
 
-	// MaxPerNamespace is the largest number of places in a result that the tools of one
-	// namespace take while tools of other namespaces match. A server whose tools repeat every
-	// word that a user may say cannot hide all other servers. Tools without a namespace have no
-	// limit. The places of Preselect are shared in the same way. Zero means one place less than
-	// the result has, but no limit if the searcher is the protocol's own Keyword, whose order is
-	// Eino's. Negative means no limit.
+	// MaxPerNamespace is the largest number of places in a result that the tools of one namespace take
+	// while tools of other namespaces match. So a server whose tools repeat every word that a user may
+	// say cannot hide all other servers. Tools without a namespace have no limit. The places of
+	// Preselect are shared in the same way. Zero means one place fewer than the result has, but no
+	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no
+	// limit.
 	MaxPerNamespace int
 
-	// SearchTimeout is the longest that the searches of one message of the model take together.
-	// After that the model gets what was found until then, and is told to ask for less. It also
-	// bounds Preselect. With Keyword alone there is no bound, since it is quick. Zero means
+	// SearchTimeout bounds the time that the searches of one message of the model take together. After
+	// that the model gets what was found by then, and is told to ask for less. It also bounds
+	// Preselect. With Keyword alone there is no bound, since it is quick. Zero means
 	// DefaultSearchTimeout.
 	SearchTimeout time.Duration
 
@@ -187,11 +186,11 @@ type Config struct {
 	MaxLoaded int
 
 	// Preselect is the number of tools that are loaded before the model answers: the best tools for
-	// the user's last message. It is for models that do not search on their own. Index ranks the
-	// tools, or BM25 if Index is nil or reads patterns. With an embedder, an Index of Hybrid(BM25,
-	// Embedding(e)) finds most. If the searcher fails, no tool is loaded and a FailureEvent says
-	// so. ProtocolDispatch does not show loaded tools, so it shows none of these.
-	// PreselectAuto means a good number. Zero means none.
+	// the user's last message. It is for models that fail to search. Index ranks the tools, or BM25 if
+	// Index is nil or reads patterns. With an embedder, an Index of Hybrid(BM25, Embedding(e)) finds
+	// the most. If the searcher fails, no tool is loaded and a FailureEvent says so. ProtocolDispatch
+	// does not show loaded tools, so it shows none of these. PreselectAuto means a good number. Zero
+	// means none.
 	Preselect int
 
 	// Unloaded says what happens to a call of a tool that is not loaded. Zero means
@@ -207,10 +206,10 @@ type Config struct {
 
 	// HOW IT IS SAID
 
-	// ToolName is the name of the search tool. Two middlewares in one agent need different
-	// names. A name is at most 64 letters, digits, "_" and "-". It becomes the prefix of the
-	// protocol's other tools, whose names may not be longer either. "" means DefaultToolName, or
-	// search_tools for ProtocolSearchAdd.
+	// ToolName is the name of the search tool. Two middlewares in one agent need different names. A
+	// name is at most 64 letters, digits, "_" and "-". A name other than the default is also the
+	// prefix of the protocol's other tools, whose names have the same limit. "" means DefaultToolName,
+	// or search_tools for ProtocolSearchAdd.
 	ToolName string
 
 	// Reminder configures the message that lists the hidden tools. Zero means that it lists all
@@ -241,15 +240,16 @@ type Config struct {
 
 // A Group is the tools of one server, team or skill.
 type Group struct {
-	// Name is the namespace of all tools of the group, whatever Annotate says. It is required, at
-	// most 128 bytes long, and has neither control characters nor a colon. No other group has the
-	// same name; names that differ only in case, or in "-" for "_", are the same.
+	// Name is the namespace of all tools of the group, whatever Annotate says. It is required and at
+	// most 128 bytes long. It has no colon, angle bracket, invisible character, or space at either
+	// end. No other group has the same name; names that differ only in case, or in "-" for "_", are
+	// the same.
 	Name string
 
-	// Description says what the group is for, such as the instructions of an MCP server. The
-	// first 2 KiB are read. It is shown in the reminder, where the groups share the room fairly,
-	// and BM25 finds the group's tools by it. A description that changes takes a new middleware.
-	// "" means none. ReminderConfig.Namespaces replaces it in the reminder.
+	// Description says what the group is for, such as the instructions of an MCP server. Its first 2
+	// KiB are read. The reminder shows it, and the groups share the space there fairly. BM25 finds the
+	// group's tools by it. A changed description needs a new middleware. "" means none.
+	// ReminderConfig.Namespaces replaces it in the reminder.
 	Description string
 
 	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for
@@ -262,12 +262,11 @@ type Group struct {
 	// stays, and the other groups are not affected. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and
-	// so do Annotate, Filter, AlwaysLoaded, events and stored histories. The tool itself is
-	// called as ever, so a server gets its own name of the tool. It is for servers whose tools'
-	// names clash. In the prefix, "_" stands for what providers refuse in a name. A name of more
-	// than 64 letters, which providers refuse, is cut and ends in a hash of the whole name. False
-	// means that the names stay as they are.
+	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do
+	// Annotate, Filter, AlwaysLoaded, events and stored histories. A server still gets its own name
+	// for the tool. Prefix is for servers whose tools' names clash. In the prefix, "_" replaces what
+	// providers refuse in a name. A name of more than 64 characters, which providers refuse, is cut
+	// and ends in a hash of the whole name. False means that the names stay as they are.
 	Prefix bool
 }
 
@@ -286,13 +285,13 @@ type ReminderConfig struct {
 	// Position is the place of the message. Zero means ReminderDefault.
 	Position ReminderPosition
 
-	// Describe adds a short description to each name if MaxTokens allows it. Names that are
-	// listed by namespace, as with Namespaces, have no description, and neither have the
-	// namespaces of ProtocolSearchAdd. False means no descriptions.
+	// Describe adds a short description to each name if MaxTokens allows it. Names that are listed by
+	// namespace, as with Namespaces, have no description, and neither do the namespaces of
+	// ProtocolSearchAdd. False means no descriptions.
 	Describe bool
 
-	// Namespaces describes namespaces in a line each. With it, names are listed by namespace.
-	// Nil means no descriptions.
+	// Namespaces describes each namespace in a line. With it, names are listed by namespace. Nil means
+	// no descriptions.
 	Namespaces map[string]string
 }
 
@@ -300,12 +299,12 @@ type ReminderConfig struct {
 type ReminderPosition int
 
 const (
-	// ReminderDefault is ReminderFirst. Under ProtocolRegexp it is nowhere, since Eino v0.8 had no
-	// reminder: any other position asks for the message.
+	// ReminderDefault is ReminderFirst. Under ProtocolRegexp it means no reminder, since Eino v0.8 had
+	// none. Any other position asks for the message.
 	ReminderDefault ReminderPosition = iota
 	// ReminderFirst is before the first message that is not a system message. It never moves.
 	ReminderFirst
-	// ReminderLast is directly before the newest user's message, and moves with it.
+	// ReminderLast is directly before the user's newest message, and moves with it.
 	ReminderLast
 	// ReminderInstruction is at the end of the system message.
 	ReminderInstruction
@@ -348,11 +347,11 @@ type ToolErrorsPolicy int
 const (
 	// ToolErrorsFail leaves the error to Eino, which ends the run.
 	ToolErrorsFail ToolErrorsPolicy = iota
-	// ToolErrorsExplain makes the error the result of the call, which the model reads: up to 2 KiB
-	// of the error's text. A stream that breaks off ends with it. A panic counts as an error. A
-	// FailureEvent tells the error. Interrupts and the end of a cancelled run stay errors, and so
-	// does context.Canceled. Errors of the agent's other tools stay as they are. Handlers of the
-	// agent after this middleware see the error, and handlers before it see the result.
+	// ToolErrorsExplain makes the error the result of the call, which the model reads: up to 2 KiB of
+	// the error's text. A stream that breaks off ends with this text. A panic counts as an error. A
+	// FailureEvent reports the error. Interrupts and the end of a cancelled run stay errors, and so
+	// does context.Canceled. Errors of the agent's other tools stay as they are. Handlers of the agent
+	// after this middleware see the error, and handlers before it see the result.
 	ToolErrorsExplain
 )
 

@@ -23,9 +23,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Tools come from supplies: each group is one, and DynamicTools and Config.Source are one more, the
-// first. An edition is the tools of all supplies at a point in time, compiled, with everything derived
-// from them. It never changes.
+// Tools come from supplies. DynamicTools and Config.Source are the first supply, and each group is
+// another. An edition is the tools of all supplies at a point in time, compiled, with everything
+// derived from them. It never changes.
 
 type edition struct {
 	catalog  *Catalog
@@ -37,11 +37,11 @@ type edition struct {
 	hideable docset.Set // all documents but always
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
-	deferred     []*schema.ToolInfo // the definitions as they are deferred; nil if the mode does not
+	deferred     []*schema.ToolInfo // the definitions as deferred tools; nil if the mode defers none
 	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
 	unbounded    []string           // tools with schemas that calls are not checked against, and why
 
-	filters recent.Set // what the lists of FilterTools were, and what was reported of them
+	filters recent.Set // the lists of FilterTools so far, and what was reported of them
 }
 
 // lot is the tools of a supply in an edition: the fixed tools first, then those of an answer.
@@ -80,8 +80,8 @@ type refusal struct {
 }
 
 // fix reads the definitions of a supply's tools that do not change. A FailureEvent reports
-// definitions that providers refuse. Those of a group are also mended or left out, as a Source's
-// are.
+// definitions that providers refuse. A group's definitions are also mended or left out, as those of
+// a Source are.
 func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error {
 	infos, err := toolsource.Definitions(ctx, s.where(), s.Tools)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 	return nil
 }
 
-// checkNames checks that no two fixed tools have the same name, nor the name of a meta-tool.
+// checkNames checks that no fixed tool has the name of another, or of a meta-tool.
 func checkNames(config *Config, supplies []*supply) error {
 	type place struct {
 		supply *supply
@@ -152,7 +152,7 @@ func (s *supply) partOfTools() string {
 	return "Tools"
 }
 
-// field names a field in texts, with its group.
+// field returns the name of a field for messages, with its group.
 func (s *supply) field(part string) string {
 	if s.Name == "" {
 		return part
@@ -160,7 +160,7 @@ func (s *supply) field(part string) string {
 	return fmt.Sprintf("%s of group %q", part, s.Name)
 }
 
-// failure tells of a failure of a field.
+// failure returns the event for the failure of a field.
 func (s *supply) failure(part string, err error) FailureEvent {
 	return FailureEvent{Part: part, Group: s.Name, Err: err}
 }
@@ -231,7 +231,7 @@ func compile(ctx context.Context, config *Config, lots []lot, defers bool, last 
 	return ed, nil
 }
 
-// put puts tools into a list of the edition's tools, from a document on.
+// put puts tools into a list of the edition's tools, starting at the document from.
 func (ed *edition) put(list []tool.BaseTool, from int, tools []tool.BaseTool) {
 	for i, t := range tools {
 		list[from+i] = wrapped.Tool(t, ed.catalog.docs[from+i].Info)
@@ -258,7 +258,7 @@ func (ed *edition) unboundedError() error {
 	return toolsource.Problems("the arguments of these tools will not be checked:", ed.unbounded)
 }
 
-// announced returns the documents that the reminder names, if sees accepts them.
+// announced returns the documents that the reminder names, of those that sees accepts.
 func (ed *edition) announced(sees func(doc int) bool) []int {
 	docs := make([]int, 0, len(ed.catalog.docs))
 	for doc := range ed.catalog.docs {
@@ -269,8 +269,8 @@ func (ed *edition) announced(sees func(doc int) bool) []int {
 	return docs
 }
 
-// admit adds the tools of the answer that can be in a catalog, and notes those that were left out or
-// mended. taken are the names that other tools have; the tools' names are added.
+// admit adds the tools of the answer that can be in a catalog, and notes those that were left out
+// or mended. taken are the names that other tools have; admit adds the names of these tools.
 func (l *lot) admit(metas *metaNames, taken map[string]bool) {
 	var tools []tool.BaseTool
 	var infos []*schema.ToolInfo

@@ -171,7 +171,7 @@ func (e *engine) hidesNone(r *run) bool {
 }
 
 // yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that
-// name is hidden from the run. If the request may see the dynamic tool, an event tells it.
+// name is hidden from the run. If the request may see the dynamic tool, an event says so.
 func (e *engine) yield(ctx context.Context, r *run, name string) {
 	doc, clash := r.scope.byName[name]
 	if !clash || r.yielded[name] {
@@ -195,8 +195,8 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 	r.yielded[name] = true
 }
 
-// yieldToLater yields to the tools that middlewares after this one added, which BeforeAgent
-// could not see. all is every tool that the agent can run. Of two tools of one name the agent
+// yieldToLater yields to the tools that middlewares after this one added, which BeforeAgent could
+// not see. all is every tool that the agent can run. Of two tools with the same name, the agent
 // runs the later.
 func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInfo) {
 	if r.hasYielded || len(all) == 0 {
@@ -248,7 +248,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	return given, nil
 }
 
-// report tells what has changed since the last model call. next is what the model sees now; nil
+// report reports what has changed since the last model call. next is what the model sees now; nil
 // means that no call follows.
 func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lists) {
 	if !e.teller.listens() {
@@ -388,8 +388,8 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 // maxToolError bounds what the model reads of an error, in bytes.
 const maxToolError = 2 << 10
 
-// explainer returns what makes errors of a tool's call its results, for Config.ToolErrors, or nil if
-// the errors are left to Eino.
+// explainer returns the function that turns errors of a tool's call into results, for
+// Config.ToolErrors, or nil if the errors are left to Eino.
 func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Explainer {
 	if e.config.ToolErrors != ToolErrorsExplain {
 		return nil

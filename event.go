@@ -12,8 +12,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/goberror"
 )
 
-// Events tell what a middleware does. Config.OnEvent tells them to the program,
-// Config.SendEvents to the agent's caller.
+// Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to the
+// agent's caller.
 
 // An Event is a SearchEvent, LoadEvent, CatalogEvent or FailureEvent, not a pointer to it.
 //
@@ -29,7 +29,7 @@ type Event interface {
 	event()
 }
 
-// SearchEvent tells of a search by the model.
+// SearchEvent reports a search by the model.
 type SearchEvent struct {
 	Tool     string        // name of the meta-tool
 	Query    string        // what the model asked for, cut to the longest query
@@ -43,28 +43,28 @@ type SearchEvent struct {
 	Err      error         // a failure that the search recovered from or ended with; nil means none
 }
 
-// LoadEvent tells the names of tools that were loaded, unloaded or refused, and whether the
-// model's list of tools has changed for any reason. A change of the list ends what a provider
-// has cached of the conversation before the messages, so that the whole history is billed anew.
-// The tokens are estimates.
+// LoadEvent reports the names of tools that were loaded, unloaded or refused, and whether the
+// model's list of tools has changed for any reason. A change of the list invalidates what a
+// provider has cached of the messages after it, so the whole history is billed anew. The tokens are
+// estimates.
 type LoadEvent struct {
 	Loaded   []string // visible to the model from its next call on
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 
-	// ToolsChanged means that the list of tools differs from the list at the previous model call.
-	// At the first call of a run only a Session (WithSession) knows the call before, which was in
-	// another run: without a Session that saw it, ToolsChanged is false there. It is false if tools
-	// are refused.
+	// ToolsChanged means that the list of tools differs from the list at the previous model call. The
+	// call before the first call of a run was in another run. Only a Session (WithSession) that saw it
+	// knows its list; otherwise ToolsChanged is false at the first call. It is false in an event with
+	// Refused tools.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
 	ToolTokens   int // of all definitions in the list of tools; 0 where no model call follows
 	ListTokens   int // of the reminder's list of names; 0 without a list, or where no model call follows
 }
 
-// CatalogEvent tells that a Source changed the catalog. The first answer of a Source is a change
-// too, since the catalog had none of its tools before. A tool with another definition under its
-// old name is neither added nor removed. New's own compiling and an answer with the same
+// CatalogEvent reports that a Source changed the catalog. The first answer of a Source is a change
+// too, since the catalog had none of its tools before. A tool that keeps its name under a new
+// definition is neither added nor removed. New's own compiling and an answer with the same
 // definitions are not reported. A change is reported once, in the run that found it.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
@@ -77,7 +77,7 @@ type CatalogEvent struct {
 	ListTokens int // of the reminder's list of names, for a run that may see every tool
 }
 
-// FailureEvent tells of a failure that did not end the run and that no SearchEvent tells.
+// FailureEvent reports a failure that did not end the run and that no SearchEvent reports.
 type FailureEvent struct {
 	Part  string // the field that failed, such as "Source" or "Preselect"
 	Group string // name of the Group whose field it is; "" means that it is the Config's field
@@ -190,7 +190,7 @@ func (e *FailureEvent) GobDecode(data []byte) (err error) {
 	return err
 }
 
-// teller tells events to the program and to the agent's caller.
+// teller reports events to the program and to the agent's caller.
 type teller struct {
 	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil means nobody
 	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
@@ -199,8 +199,8 @@ type teller struct {
 // listens reports whether anybody receives events.
 func (t *teller) listens() bool { return t.onEvent != nil || t.send != nil }
 
-// tell tells an event. Listeners only watch: a panic of theirs ends neither a run nor, on the
-// goroutine of a tool, the process.
+// tell reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine
+// of a tool, the process.
 func (t *teller) tell(ctx context.Context, e Event) {
 	for _, listener := range [...]func(ctx context.Context, e Event){t.onEvent, t.send} {
 		if listener != nil {

@@ -32,9 +32,9 @@ type answer struct {
 // maxRoundsBack is how many rounds a result may come after its call.
 const maxRoundsBack = 8
 
-// pair adds view i to the rounds of the transcript, after the views before it. A stand-in made
-// by a middleware of these names counts as the call that it replaced. After the last view
-// comes finish.
+// pair adds view i to the rounds of the transcript, after the views before it. A stand-in made by a
+// middleware of these names counts as the call that it replaced. The caller calls finish after the
+// last view.
 func (t *transcript) pair(i int, names *metaNames) {
 	v := &t.views[i]
 	if len(v.calls) > 0 {
@@ -97,8 +97,8 @@ func (t *transcript) finish(names *metaNames) {
 	}
 }
 
-// nextCall returns the call that the next result of an id answers, and whether only its order
-// says so. If a single call has the id, all results of the id answer that call.
+// nextCall returns the call that the next result of an id answers, and whether only the order
+// decides. If a single call has the id, all results of the id answer that call.
 func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 	var first, open *callView
 	same := 0

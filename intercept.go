@@ -204,10 +204,10 @@ func (t *transcript) rename(a *answer, name string) {
 	}
 }
 
-// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A call
-// stays in a history as the model made it, and providers refuse the whole request for a name or for
-// arguments that they do not take, in this request and in every later one. isTool reports whether a
-// tool has a name: a tool's name is left as it is.
+// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A
+// history keeps a call as the model made it. If providers do not take its name or its arguments,
+// they refuse this request and every later one. isTool reports whether a tool has a name; such a
+// name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
 	for _, round := range t.rounds {
 		if round.caller < 0 {

@@ -106,9 +106,8 @@ type resultView struct {
 	replaced bool // the content differs from the message
 }
 
-// reset empties the view and keeps the capacity of its slices. It runs for every message of
-// every history, and a whole view would be copied with a write barrier; so it goes field by
-// field.
+// reset empties the view and keeps the capacity of its slices. It runs for every message of every
+// history, so it goes field by field: a whole view would be copied with a write barrier.
 func (v *view) reset() {
 	v.system, v.user, v.assistant, v.summary = false, false, false, false
 	v.dropped, v.edited, v.retext = false, false, false

@@ -110,7 +110,7 @@ func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.T
 	return ctx, &next, nil
 }
 
-// everyTool returns every tool that the agent can run, and nil if that is not known.
+// everyTool returns every tool that the agent can run, or nil if that is not known.
 func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolInfo {
 	if mc == nil {
 		return nil

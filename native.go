@@ -29,7 +29,7 @@ import (
 type lists struct {
 	tools    []*schema.ToolInfo // the ordinary tool list
 	deferred []*schema.ToolInfo // the tools that the model searches by itself
-	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or nobody knows yet
+	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or it is not known yet
 }
 
 // mode is a way to give the catalog to the model.
@@ -242,7 +242,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.To
 			}
 			list = append(list, t)
 		case dynamic || marks.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
-		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another
+		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another tool of that name
 		case r.hidesNone && r.names.has(t.Name):
 		default:
 			list = append(list, t)

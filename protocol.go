@@ -67,11 +67,11 @@ const (
 // recognize a model wrapped in a type of another name.
 //
 // Under a prompt cache a native protocol costs as little as ProtocolDispatch, since found
-// definitions stand behind what is cached, and ProtocolToolSearch bills the whole history again at
-// each load. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider
-// caches, nor how well the model calls tools through another tool. If the provider does, and
-// ProtocolFor returns ProtocolToolSearch, consider ProtocolDispatch. Package eval/cost computes
-// what each costs.
+// definitions come after what is cached. With ProtocolToolSearch each load bills the whole history
+// again. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider caches,
+// nor how well the model calls tools through another tool. If the provider caches, and ProtocolFor
+// returns ProtocolToolSearch, consider ProtocolDispatch. Package eval/cost computes what each
+// costs.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {
@@ -94,7 +94,7 @@ type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
 	call                 string   // of ProtocolDispatch
-	all                  []string // of these, those that the protocol has
+	all                  []string // the names above that the protocol has
 	allProtocols         bool     // results of the other protocols' tools count as its own
 	taken                []string // default names of loaders that dynamic tools have
 	foreign              []string // default names of loaders that the agent's other tools have
@@ -135,7 +135,7 @@ func (n *metaNames) isLoader(name string) bool {
 	return n.isLoaderName(name) && !slices.Contains(n.foreign, name)
 }
 
-// isLoaderName is isLoader for native results, which another tool of the agent does not have.
+// isLoaderName is isLoader for native results, which the agent's other tools do not return.
 func (n *metaNames) isLoaderName(name string) bool {
 	switch name {
 	case "":
@@ -152,7 +152,7 @@ const toolSearchName = "tool_search"
 // searchToolsName is the name of the search tool of ProtocolSearchAdd.
 const searchToolsName = "search_tools"
 
-// loaderNames are the default names of the tools of all protocols that load or unload.
+// loaderNames are the default names, in all protocols, of the tools that load or unload.
 var loaderNames = []string{toolSearchName, searchToolsName, "add_tool", "remove_tool"}
 
 // dispatches reports whether calls of that name may have run another tool, which they name.
@@ -166,7 +166,7 @@ func (n *metaNames) answers(name string) bool {
 	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == searchToolsName))
 }
 
-// index returns the protocol's searcher, for a Config.Index of nil.
+// index returns the protocol's searcher, for when Config.Index is nil.
 func (p Protocol) index() search.Indexer {
 	switch p {
 	case ProtocolRegexp:

@@ -8,19 +8,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/toollist"
 )
 
-// The <available-deferred-tools> reminder: a user's message that tells the model the names of
-// the tools it can load. By default it is before the first message that is not a system
-// message, once. It keeps its place, and so the messages before and after it can be cached.
+// The <available-deferred-tools> reminder: a user's message that tells the model the names of the
+// tools it can load. By default it appears once, before the first message that is not a system
+// message. It keeps its place, so the messages before and after it can be cached.
 //
-// A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by
-// its text: a user's message of nothing but the block. A middleware with the default tool name
-// writes the tag of Eino's own package, and takes over the reminders that package left in a
-// history. A middleware with another tool name writes that name into the tag, so two
-// middlewares in an agent recognize their own.
+// A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by its
+// text: a user's message that is nothing but the block. A middleware with the default tool name
+// writes the tag of Eino's own package, and takes over the reminders that Eino's package left in a
+// history. A middleware with another tool name writes that name into the tag, so two middlewares in
+// an agent recognize their own.
 
 type reminder struct {
 	tool     string // the search tool's name
-	former   string // the search tool's name under another protocol; "" means that reminders of it stay
+	former   string // the search tool's name under another protocol; "" means that no such reminder is removed
 	block    tagged.Block
 	text     string // "" means no reminder
 	position ReminderPosition
@@ -142,8 +142,8 @@ func (r *reminder) inPlace(m *landmarks) bool {
 	}
 }
 
-// place returns the message that the reminder goes before, or end for the end of the history. A
-// reminder in the instruction goes there if no system message before has a text.
+// place returns the message that the reminder goes before, or end for the end of the history. With
+// ReminderInstruction the reminder goes there only if no system message before that has a text.
 func (r *reminder) place(m *landmarks, end int) int {
 	at := m.first
 	switch {

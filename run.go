@@ -16,9 +16,9 @@ import (
 
 // A run of an agent.
 
-// A run is the state of the middleware for a run of an agent, from its start or resumption to
-// its end: the edition that was current, the part of it that this request may see, a session
-// and a notebook. A session is the only changing state that runs may share.
+// run is the state of the middleware during a run of an agent, from its start or resumption to its
+// end: the edition that was current, the part of it that this request may see, a session and a
+// notebook. A session is the only changing state that runs may share.
 type run struct {
 	*edition
 	config *Config
@@ -83,11 +83,11 @@ func (r *run) namesOf(docs []int) []string {
 // isAlways reports whether AlwaysLoaded has the document.
 func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 
-// isKept reports whether the run has a notebook that is read. The tool of a Catalog has none,
+// isKept reports whether anything reads the run's notebook. Nothing does for the tool of a Catalog,
 // since no agent runs it.
 func (r *run) isKept() bool { return r.edition != nil }
 
-// note notes the effect of the meta-tool's call that is under way.
+// note notes the effect of the meta-tool call that is under way.
 func (r *run) note(ctx context.Context, e notebook.Effect) {
 	r.notebook.Note(compose.GetToolCallID(ctx), e)
 }
@@ -104,8 +104,8 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.SearchTimeout))
 }
 
-// noteList notes the tool list of a model call, and reports whether it differs from that of the call
-// before. What came before the first call of a run is known if there is a session.
+// noteList notes the tool list of a model call, and reports whether it differs from that of the
+// call before. At the first call of a run, only a session knows the list before.
 func (r *run) noteList(tools []*schema.ToolInfo) (changed bool) {
 	changed, isFirst := r.notebook.NoteList(tools)
 	if r.session != nil && (changed || isFirst) {
@@ -114,8 +114,8 @@ func (r *run) noteList(tools []*schema.ToolInfo) (changed bool) {
 	return changed
 }
 
-// hashes returns what a session keeps of a tool list. Agents that share a session are told apart
-// by the names of the tools that are not of the catalog.
+// hashes returns what a session keeps of a tool list. The names of an agent's tools outside the
+// catalog tell it from other agents that share the session.
 func (r *run) hashes(tools []*schema.ToolInfo) listHash {
 	agent, list := crc32.NewIEEE(), crc32.NewIEEE()
 	for _, t := range tools {

@@ -39,13 +39,13 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 	return search.Similarity(ctx, docs)
 }
 
-// LSA ranks tools by the topics of the catalog. It is a part for Hybrid where there is no embedder.
+// LSA ranks tools by the topics of the catalog. Use it in Hybrid where there is no embedder.
 func LSA(ctx context.Context, docs []Document) (Searcher, error) { return search.LSA(ctx, docs) }
 
 // Embedding ranks tools by how near their embedding is to the query's.
 func Embedding(e embedding.Embedder) Indexer { return search.Embedding(e) }
 
-// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds most. Hybrid(BM25, LSA) needs no
+// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds the most. Hybrid(BM25, LSA) needs no
 // embedder.
 func Hybrid(parts ...Indexer) Indexer { return search.Hybrid(parts...) }
 

@@ -67,7 +67,7 @@ func (c scope) filter() func(doc int) bool {
 // each, and so on, every tool once. The limit holds for each query; 0 means the default.
 //
 // The error is a failure that find could not recover from, or that of the context. In the second
-// case the result is what was found until then.
+// case the result is what was found by then.
 func (c scope) find(ctx context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
@@ -118,8 +118,8 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	return result, trace, ended
 }
 
-// findInTime is find in a context with a time limit. At its end the result is what was found until
-// then, and the error is the trace's failure.
+// findInTime is find in a context with a time limit. When the time is up, the result is what was
+// found by then, and the error becomes the trace's failure.
 func (c scope) findInTime(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	result, trace, err := c.find(limited, queries, namespace, limit)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
@@ -139,7 +139,7 @@ func hasWord(text string) bool {
 	return false
 }
 
-// unlimited asks for as many tools as the ceiling allows.
+// unlimited asks for as many tools as MaxResultsCap allows.
 const unlimited = math.MaxInt
 
 // limit returns the number of results for the number that the model asked for.
@@ -224,8 +224,8 @@ func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace strin
 	return c.count(ctx, s, q)
 }
 
-// failed turns a panic of foreign code into an error. It is deferred. A closure instead would
-// cost every search an allocation.
+// failed turns a panic of foreign code into an error. It is a function to defer, since a deferred
+// closure would cost every search an allocation.
 func failed(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
@@ -325,7 +325,7 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 	return a, nil
 }
 
-// scoped returns a query that also allows only what is in the scope.
+// scoped returns the query, limited to the scope.
 func (c scope) scoped(q search.Query) search.Query {
 	demanded := q.Allowed
 	if q.Allowed = c.allowed.Has; demanded != nil {
@@ -404,7 +404,7 @@ const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
 	maxQueries     = 10  // in one call of the meta-tool
-	maxNearQueries = 8   // texts that near names are looked for, in one search
+	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5
 )
 

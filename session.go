@@ -18,9 +18,10 @@ import (
 // visible to the others from their next model call on, if their catalog has the tool. A tool
 // that one agent unloads is hidden from the others, unless their own history shows it.
 //
-// The middleware updates a Session before every model call and at the end of a successful run.
-// If somebody listens to events, a Session also has a hash of each agent's last list of tools, by
-// which LoadEvent.ToolsChanged compares the first list of a run with that of the run before.
+// The middleware updates a Session before every model call and at the end of a successful run. If
+// somebody listens to events, a Session also has a hash of each agent's last list of tools, with
+// which LoadEvent.ToolsChanged compares the first list of a run with the last list of the run
+// before.
 //
 // A Session marshals as a JSON list of names, or as {"loaded": names, "lists": hashes} once it has
 // hashes. It reads both. It is safe for concurrent use. Its zero value is an empty session.
@@ -31,10 +32,10 @@ type Session struct {
 	lists  []listHash // the last list of each agent, the latest last
 }
 
-// A listHash is an agent, which is known by its own tools, and its list of tools, as hashes.
+// A listHash is a hash of an agent, which its own tools identify, and a hash of its list of tools.
 type listHash struct{ agent, list uint32 }
 
-// Bounds of a session. What is oldest is forgotten first.
+// Bounds of a session. The oldest is forgotten first.
 const (
 	maxSessionNames = 10_000
 	maxListHashes   = 16
@@ -77,7 +78,7 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It replaces all that the session has.
+// UnmarshalJSON implements json.Unmarshaler. It replaces everything in the session.
 func (s *Session) UnmarshalJSON(text []byte) error {
 	var names []string
 	var lists []listHash
@@ -149,7 +150,7 @@ func (s *Session) update(add, remove []string) {
 type sessionKey struct{}
 
 // WithSession shares a session with every run of an agent within the returned context. A nil
-// session ends the sharing by an outer context: such an agent loads tools for itself alone.
+// session ends the sharing by an outer context: each agent then loads tools for itself alone.
 func WithSession(ctx context.Context, s *Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }

@@ -22,9 +22,9 @@ import (
 //
 // A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
 // on a goroutine of its own, a run waits for neither longer than Config.SourceTimeout, and no lock
-// is held meanwhile. A Source that has a good answer already is waited for only toolsource.Grace:
-// internal/toolsource keeps a late answer for a later run. At most one edition is compiled at a time.
-// The other runs go on with the last good answers, or wait if a supply has none yet.
+// is held meanwhile. A run waits only toolsource.Grace for a Source that already has a good answer:
+// internal/toolsource keeps a late answer for a later run. At most one edition is compiled at a
+// time. The other runs go on with the last good answers, or wait if a supply has none yet.
 
 // editions keeps the current edition.
 type editions struct {
@@ -137,8 +137,8 @@ func (e *editions) askAll(ctx context.Context) (answers []*toolsource.Answer, er
 }
 
 // accept makes answers current, unless they are already. It waits for an edition that is being
-// compiled if a supply has no good answer yet. Answers and errors are by supply; a nil answer is
-// none. It changes the list of answers.
+// compiled if a supply has no good answer yet. Answers and errors are by supply; nil means no
+// answer. It changes the list of answers.
 func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []error {
 	errs := make([]error, len(answers))
 	for {
@@ -169,7 +169,7 @@ func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []e
 			}
 		}
 		switch {
-		case isOld: // what stands has changed meanwhile
+		case isOld: // the standing has changed meanwhile
 			continue
 		case !isNew || b != nil && !isFirst:
 			return errs
@@ -201,8 +201,8 @@ func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []e
 
 func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
 
-// refresh takes the tools of an answer of supply i with the same definitions as its current
-// answer. It reports false if another answer is current meanwhile.
+// refresh takes the tools of an answer of supply i with the same definitions as its current answer.
+// It reports false if another answer has become current meanwhile.
 func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
 	isRepeated := a.Repeats(current)
 	isSame := isRepeated || a.SameTools(current)
@@ -256,8 +256,8 @@ func (e *editions) build(ctx context.Context, b *building) {
 		b.errs[i] = err
 	}
 	if err != nil && len(news) > 1 {
-		// The smallest answer first: should one of them take all the time there is to index it, the
-		// smaller ones do not wait for it.
+		// The smallest answer first, so that it does not wait for a larger answer whose index takes all
+		// the time there is.
 		size := make([]int, len(b.answers))
 		for _, i := range news {
 			size[i] = b.answers[i].Size()
@@ -278,7 +278,7 @@ func (e *editions) build(ctx context.Context, b *building) {
 	close(b.done)
 }
 
-// fresh returns the supplies with new answers; a nil answer is none.
+// fresh returns the supplies that have new answers.
 func fresh(answers []*toolsource.Answer) (supplies []int) {
 	for i, a := range answers {
 		if a != nil {
@@ -293,7 +293,7 @@ func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) er
 	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
 	defer cancel()
 	start := time.Now()
-	// A guard, since Annotate and Index read texts of a remote server.
+	// A guard, since Annotate and Index read text from remote servers.
 	next, err := foreign.Guard(func() (*edition, error) {
 		lots := e.stock(answers)
 		for i, l := range lots {
@@ -301,7 +301,7 @@ func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) er
 				return nil, toolsource.Problems("no tool can be used:", l.left)
 			}
 		}
-		// It needs no lock, since only what was compiled before sets last.
+		// No lock, since only builds set last, and they run one at a time.
 		return compile(limited, e.config, lots, e.defers, e.last.catalog)
 	})
 	switch {
@@ -314,7 +314,7 @@ func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) er
 	return err
 }
 
-// refuse notes an answer whose index took too long. Of several answers it is not known which is
+// refuse notes an answer whose index took too long. With several answers it is not known which is
 // to blame.
 func (e *editions) refuse(answers []*toolsource.Answer, err error) {
 	if of := fresh(answers); len(of) == 1 {
@@ -324,7 +324,7 @@ func (e *editions) refuse(answers []*toolsource.Answer, err error) {
 	}
 }
 
-// publish makes an edition current, which has new answers.
+// publish makes an edition with new answers current.
 func (e *editions) publish(next *edition, answers []*toolsource.Answer, took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 //
 //	tool list, session, history, notebook -> loaded -> visible (here) or deferred (native*.go)
 //
-// A dynamic tool is loaded when a search result in the history names it, when the history has
-// a call of it, when the session has it, or when the tool list has our copy of its definition.
-// The mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the
-// history does not (internal/marks). Loading is cumulative.
+// A dynamic tool is loaded when a search result in the history names it, when the history has a
+// call to it, when the session has it, or when the tool list has our copy of its definition. The
+// mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the history
+// does not (internal/marks). Loading is cumulative.
 
 // derive works out the loaded tools, in the order of their first loading: tools of the tool
 // list come before tools that only the history loads. Before a model call it also uses the

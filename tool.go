@@ -18,11 +18,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The common part of all meta-tools and their answers as JSON; then tool_search, that of
-// ProtocolRegexp, and the two tools of ProtocolDispatch. Arguments and results are read in
-// arguments.go.
+// What all meta-tools and their answers share; then tool_search, its form for ProtocolRegexp, and
+// the two tools of ProtocolDispatch. Arguments and results are read in arguments.go.
 
-// host is the surroundings of a meta-tool.
+// host is what a meta-tool needs from its surroundings.
 type host struct {
 	names   metaNames
 	prompt  *prompt.Texts
@@ -68,7 +67,7 @@ func (h *host) searching(parameters map[string]*schema.ParameterInfo, run answer
 }
 
 // searchParameters are the parameters of a search by keywords. Further queries are a list of their
-// own: Gemini and some endpoints of OpenAI's form refuse a request for a parameter that may be a
+// own: Gemini and some endpoints of OpenAI's form refuse a request in which a parameter may be a
 // text or a list.
 func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	return map[string]*schema.ParameterInfo{
@@ -93,10 +92,10 @@ func (h *host) searchTool() *metaTool {
 	})
 }
 
-// Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not
-// hide or load tools: the graph uses the result as it likes. The searches of one call take at most
-// DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that the
-// model gets what was found until then.
+// Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not hide or
+// load tools: the graph uses the result as it likes. The searches of one call take at most
+// DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that
+// the model gets what was found by then.
 func (c *Catalog) Tool() tool.InvokableTool {
 	all := &run{scope: c.all(), teller: &teller{}}
 	h := &host{
@@ -205,7 +204,7 @@ func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
 	}
 }
 
-// fitNames returns names that no tool has, as many as fit a quarter of an answer.
+// fitNames returns as many names that no tool has as fit a quarter of an answer.
 func (h *host) fitNames(names []string) []string {
 	size := 0
 	for i, name := range names {
@@ -250,10 +249,10 @@ func (h *host) definitionOf(info *schema.ToolInfo) definition {
 	return d
 }
 
-// maxEscaped is the most bytes that JSON writes for one.
+// maxEscaped is the most bytes that JSON writes for one byte.
 const maxEscaped = 6
 
-// wholeSize is the size of a definition that a model gets as the tool has it.
+// wholeSize is the size of a definition that the model gets whole.
 func wholeSize(info *schema.ToolInfo) int {
 	return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
 }
@@ -288,7 +287,7 @@ func (h *host) regexpTool() *metaTool {
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
 		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
-		request.limit = unlimited // the ceiling still applies; a pattern itself says how much it wants
+		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
 		answer, _, err := h.answer(ctx, request, nil)
 		if err != nil {
 			return "", err

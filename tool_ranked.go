@@ -75,7 +75,7 @@ func (h *host) rankedTool() *metaTool {
 	})
 }
 
-// rounded keeps four decimals: more say nothing, and differ between machines.
+// rounded keeps four decimals: more mean nothing and differ between machines.
 func rounded(score float64) float64 {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(score, 'f', 4, 64), 64)
 	return f

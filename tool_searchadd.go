@@ -19,7 +19,7 @@ const maxBriefDescription = 200 // bytes
 
 // foundTools is the answer of search_tools.
 type foundTools struct {
-	Found int         `json:"found"` // number of tools that match, also beyond the limit; or the nearest, all of which are shown
+	Found int         `json:"found"` // number of tools that match, even beyond the limit; or of the nearest tools, which are all shown
 	Tools []toolBrief `json:"tools"`
 	help              // which always has a message
 }
@@ -68,7 +68,7 @@ func (h *host) searchOnlyTool() *metaTool {
 }
 
 func (h *host) showAllTool() *metaTool {
-	// Nil would make Eino leave out the schema, which some providers do not accept.
+	// Nil would make Eino leave out the schema, which some providers require.
 	parameters := map[string]*schema.ParameterInfo{}
 	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", parameters, func(ctx context.Context, _ string) (string, error) {
 		r, err := h.run(ctx)

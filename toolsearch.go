@@ -24,9 +24,9 @@
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like
 //     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
 //     Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
-//     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds
+//     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds the
 //     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
-//   - Config.Protocol by what conversations cost. If your provider caches prompts, take
+//   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take
 //     [ProtocolFor] for a model that searches by itself, and [ProtocolDispatch], whose tool
 //     list never changes, for any other. Without a cache the default is as cheap.
 //     "toolsearch cost" and package eval/cost compute it for your catalog.
@@ -93,11 +93,11 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped returns the middleware for agents of either message type. It asks every
-// dynamic tool for its Info and builds the index. It fails on a wrong config: no tools, a
-// nil tool, an Info that fails or returns nil, an empty or repeated name, the name of the
-// search tool itself, or a tool that can be called in none of the four ways. The error names
-// the tool and its position.
+// NewTyped returns the middleware for agents of either message type. It asks every dynamic tool for
+// its Info and builds the index. It fails on a wrong config: no tools, a nil tool, an Info that
+// fails or returns nil, an empty or repeated name, the name of the search tool itself, or a tool
+// that implements none of Eino's four interfaces for a call. The error names the tool and its
+// position.
 //
 // The middleware is safe for concurrent runs and may serve several agents.
 func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
