@@ -363,7 +363,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	filled := *config
 	switch {
 	case filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolNativeServer:
-		return nil, fmt.Errorf("toolsearch: no Protocol %d", filled.Protocol)
+		return nil, fmt.Errorf("toolsearch: unknown Protocol %d", filled.Protocol)
 	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch && filled.Protocol != ProtocolNativeDeferred:
 		return nil, fmt.Errorf("toolsearch: UseModelToolSearch means %v, but Protocol is %v; set Protocol alone", ProtocolNativeDeferred, filled.Protocol)
 	case filled.UseModelToolSearch:
@@ -411,7 +411,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	case !schemacheck.IsValidName(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
 	case slices.ContainsFunc(names.all, func(name string) bool { return !schemacheck.IsValidName(name) }):
-		return nil, fmt.Errorf("toolsearch: ToolName %q: too long for Protocol %v, one of whose tools would have a name of more than 64 letters", filled.ToolName, filled.Protocol)
+		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters", filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || filled.MaxResultsCap < 0:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, filled.MaxResultsCap)
 	case filled.MaxResults > filled.MaxResultsCap:
@@ -423,15 +423,15 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
 			filled.SourceTimeout, filled.SearchTimeout, filled.MaxAnswerTokens)
 	case filled.Reminder.Position < ReminderDefault || filled.Reminder.Position > ReminderInstruction:
-		return nil, fmt.Errorf("toolsearch: no ReminderPosition %d", filled.Reminder.Position)
+		return nil, fmt.Errorf("toolsearch: unknown ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
-		return nil, fmt.Errorf("toolsearch: no UnloadedPolicy %d", filled.Unloaded)
+		return nil, fmt.Errorf("toolsearch: unknown UnloadedPolicy %d", filled.Unloaded)
 	case filled.Unknown < UnknownExplain || filled.Unknown > UnknownFail:
-		return nil, fmt.Errorf("toolsearch: no UnknownPolicy %d", filled.Unknown)
+		return nil, fmt.Errorf("toolsearch: unknown UnknownPolicy %d", filled.Unknown)
 	case filled.ToolErrors < ToolErrorsFail || filled.ToolErrors > ToolErrorsExplain:
-		return nil, fmt.Errorf("toolsearch: no ToolErrorsPolicy %d", filled.ToolErrors)
+		return nil, fmt.Errorf("toolsearch: unknown ToolErrorsPolicy %d", filled.ToolErrors)
 	case filled.Language < English || filled.Language > Chinese:
-		return nil, fmt.Errorf("toolsearch: no Language %d", filled.Language)
+		return nil, fmt.Errorf("toolsearch: unknown Language %d", filled.Language)
 	}
 	return &filled, nil
 }
@@ -452,13 +452,13 @@ func checkedGroups(groups []Group) ([]Group, error) {
 		case g.Name == "":
 			return fail("no Name; set the name of the server, team or skill")
 		case len(g.Name) > naming.MaxBytes:
-			return fail("a Name of %d bytes; shorten it to %d", len(g.Name), naming.MaxBytes)
+			return fail("its Name has %d bytes; shorten it to %d", len(g.Name), naming.MaxBytes)
 		case naming.Safe(g.Name) != g.Name || !utf8.ValidString(g.Name) || strings.Contains(g.Name, ":"):
-			return fail("its Name has a colon, an angle bracket, a character that is not visible, or a space at an end; remove it")
+			return fail("its Name has a colon, an angle bracket, a character that is not visible, or a space at either end; remove it")
 		}
 		folded := naming.Fold(g.Name)
 		if first, taken := names[folded]; taken {
-			return fail("Groups[%d], %q, has the same Name; rename one of them, or make one group of both", first, groups[first].Name)
+			return fail("Groups[%d], %q, has the same Name; rename one of them, or merge the two", first, groups[first].Name)
 		}
 		names[folded] = i
 		if g.Prefix {

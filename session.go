@@ -91,7 +91,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 		for _, hashes := range stored.Lists {
 			hash, err := strconv.ParseUint(hashes, 16, 64)
 			if err != nil {
-				return fmt.Errorf("toolsearch: a session is a list of names, and of hashes of 16 digits: %w", err)
+				return fmt.Errorf("toolsearch: a session is a list of names, and of hashes of 16 hexadecimal digits: %w", err)
 			}
 			lists = append(lists, listHash{uint32(hash >> 32), uint32(hash)})
 		}
