@@ -42,10 +42,27 @@ func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChat
 // converse runs an agent on one question. A last turn that says "done" is added.
 func converse[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) outcome {
 	t.Helper()
+	return conversing(ctx, t, w, config, turns...)()
+}
+
+// converseBeside is converse in a goroutine of its own, which makes no assertion.
+func converseBeside[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) <-chan outcome {
+	t.Helper()
+	run, ended := conversing(ctx, t, w, config, turns...), make(chan outcome, 1)
+	go func() { ended <- run() }()
+	return ended
+}
+
+// conversing makes an agent and returns the function that runs it.
+func conversing[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) (run func() outcome) {
+	t.Helper()
 	scripted := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
 	config.Model = scripted
-	events, err := runAgent(ctx, newAgent(t, config), w, question)
-	return outcome{scripted.Requests(), events, err}
+	agent := newAgent(t, config)
+	return func() outcome {
+		events, err := runAgent(ctx, agent, w, question)
+		return outcome{scripted.Requests(), events, err}
+	}
 }
 
 // selecting is a turn that selects tools by their names.

@@ -512,8 +512,7 @@ func testStalledIndex(t *testing.T) {
 	checkAnnounced(t, run(), "get_weather", "send_mail")
 
 	s.serve("send_mail: Sends", "list_stocks: Prices")
-	first := make(chan outcome, 1)
-	go func() { first <- run() }()
+	first := converseBeside(context.Background(), t, way{}, with(middleware))
 	<-stalled
 	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
 	checkAnnounced(t, <-first, "get_weather", "send_mail")
@@ -578,8 +577,7 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 		return testtools.EchoTools("new_tool: New"), nil
 	}})
 	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
-	first := make(chan outcome, 1)
-	go func() { first <- run() }()
+	first := converseBeside(context.Background(), t, way{}, with(middleware))
 	<-asked
 	checkAnnounced(t, run(), "new_tool")
 	close(late)
@@ -618,7 +616,9 @@ func BenchmarkUnchangedSource(b *testing.B) {
 	kinds := map[string]func() *schema.ParamsOneOf{
 		"schemas": func() *schema.ParamsOneOf {
 			var js jsonschema.Schema
-			require.NoError(b, js.UnmarshalJSON([]byte(definition)))
+			if err := js.UnmarshalJSON([]byte(definition)); err != nil {
+				b.Fatal(err)
+			}
 			return schema.NewParamsOneOfByJSONSchema(&js)
 		},
 		"parameters": func() *schema.ParamsOneOf {
@@ -644,10 +644,13 @@ func BenchmarkUnchangedSource(b *testing.B) {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				i := 0
 				middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answer(i), nil }})
-				require.NoError(b, err)
+				if err != nil {
+					b.Fatal(err)
+				}
 				run := func() {
-					_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-					require.NoError(b, err)
+					if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); err != nil {
+						b.Fatal(err)
+					}
 				}
 				run() // the first run compiles the catalog
 				b.ReportAllocs()
@@ -698,15 +701,7 @@ func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
 	}
 	middleware := newMiddleware[*schema.Message](t, config)
 	s.serve("send_mail: Sends")
-	scripted := toolsearchtest.NewModel[*schema.Message](selecting("send_mail"), toolsearchtest.Say("done"))
-	agentConfig := with(middleware)
-	agentConfig.Model = scripted
-	agent := newAgent(t, agentConfig)
-	first := make(chan outcome, 1)
-	go func() {
-		events, err := runAgent(context.Background(), agent, way{}, question)
-		first <- outcome{scripted.Requests(), events, err}
-	}()
+	first := converseBeside(context.Background(), t, way{}, with(middleware), selecting("send_mail"))
 	<-building
 	ctx, cancel := context.WithCancel(context.Background())
 	second := make(chan error, 1)
