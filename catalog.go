@@ -294,9 +294,9 @@ func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
 // allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // reported remembers the failures of earlier runs.
-func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *recent.Set, teller *teller) docset.Set {
+func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *recent.Set, events *eventSink) docset.Set {
 	asking, watch := ctx, (*toolpattern.Watch)(nil)
-	if teller.listens() {
+	if events.listens() {
 		asking, watch = toolpattern.NewWatch(ctx)
 	}
 	allowed := docset.New(len(c.docs))
@@ -310,14 +310,14 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 		return allowed
 	}
 	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
-		teller.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
+		events.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
 	if !reported.IsNew(watch.Texts()) {
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
 		if err := toolsource.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
-			teller.fail(ctx, "Filter", err)
+			events.fail(ctx, "Filter", err)
 		}
 	}
 	return allowed

@@ -222,7 +222,9 @@ type Config struct {
 
 	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such
 	// as "description" and "no-match". Placeholders in braces are filled in as in the original.
-	// New fails on a key that is not a heading. Nil means the library's own texts.
+	// New fails on a key that is not a heading. Nil means the library's own texts. The form of
+	// results stays, such as the keys of their JSON and the "invalid regex pattern:" of
+	// ProtocolSearchAdd, and so does {problem}, which parsers and tools write.
 	Texts map[string]string
 
 	// WHAT YOU ARE TOLD

@@ -492,7 +492,7 @@ func TestNilParameter(t *testing.T) {
 	}
 }
 
-// A name that Anthropic refuses and a type that JSON Schema does not have are told of DynamicTools, which stay as they
+// A name that Anthropic refuses and a type that JSON Schema does not have are reported of DynamicTools, which stay as they
 // are.
 func TestOddParameters(t *testing.T) {
 	var told []error

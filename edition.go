@@ -82,7 +82,7 @@ type refusal struct {
 // fix reads the definitions of a supply's tools that do not change. A FailureEvent reports
 // definitions that providers refuse. A group's definitions are also mended or left out, as those of
 // a Source are.
-func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error {
+func (s *supply) fix(ctx context.Context, config *Config, events *eventSink) error {
 	infos, err := toolsource.Definitions(ctx, s.where(), s.Tools)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *supply) fix(ctx context.Context, config *Config, teller *teller) error 
 		s.Tools, s.fixed = toolsource.Mended(s.Tools, s.fixed)
 		problem = toolsource.Problems(s.field(part)+": left out or mended:", refused)
 	}
-	teller.tell(ctx, s.failure(part, problem))
+	events.emit(ctx, s.failure(part, problem))
 	return nil
 }
 

@@ -27,7 +27,7 @@ import (
 // notebook, in its session and in the agent's own state.
 type engine struct {
 	config     *Config
-	teller     *teller
+	events     *eventSink
 	mode       mode
 	editions   *editions
 	names      metaNames
@@ -36,17 +36,17 @@ type engine struct {
 }
 
 // newEngine compiles the catalog and makes the meta-tools. wordless is the codec's.
-func newEngine(ctx context.Context, config *Config, teller *teller, wordless bool) (*engine, error) {
+func newEngine(ctx context.Context, config *Config, events *eventSink, wordless bool) (*engine, error) {
 	if wordless && config.Protocol == ProtocolNativeReferences {
 		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; agentic adapters take ProtocolNativeDeferred")
 	}
-	e := &engine{config: config, teller: teller, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
+	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
 	prompt, err := config.prompt()
 	if err != nil {
 		return nil, err
 	}
 	facts := e.mode.facts()
-	if e.editions, err = newEditions(ctx, config, teller, facts.defers); err != nil {
+	if e.editions, err = newEditions(ctx, config, events, facts.defers); err != nil {
 		return nil, err
 	}
 	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.MaxAnswerTokens, defines: facts.searchTool}
@@ -120,14 +120,14 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		edition: edition, config: e.config, mode: e.mode, teller: e.teller,
+		edition: edition, config: e.config, mode: e.mode, events: e.events,
 		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
 	}
 	if r.session == nil && e.mode.facts().constantList {
 		r.session = NewSession() // the tool list does not show what is loaded
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.teller)
+		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	r.names = edition.names
 	for _, name := range own {
@@ -179,7 +179,7 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 	}
 	if r.scope.sees(doc) {
 		supply, part := r.origin(doc)
-		e.teller.tell(ctx, supply.failure(part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s",
+		e.events.emit(ctx, supply.failure(part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s",
 			supply.field(part), name, usePrefix)))
 	}
 	if r.scope.allowed == nil {
@@ -251,7 +251,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 // report reports what has changed since the last model call. next is what the model sees now; nil
 // means that no call follows.
 func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lists) {
-	if !e.teller.listens() {
+	if !e.events.listens() {
 		return
 	}
 	change.ToolsChanged = next != nil && r.noteList(next.tools)
@@ -270,15 +270,15 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
 	}
-	e.teller.tell(ctx, change)
+	e.events.emit(ctx, change)
 }
 
 // note notes the loaded tools in the notebook and in the session, and returns what has changed
 // since the last model call, for those who listen.
 func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
-	isTold := before != nil && e.teller.listens()
-	if r.session == nil && !isTold {
+	isReported := before != nil && e.events.listens()
+	if r.session == nil && !isReported {
 		return change
 	}
 	var added, gone []string
@@ -304,7 +304,7 @@ func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
 	if r.session != nil {
 		r.session.update(r.notebook.ShareChanges(added, gone), gone)
 	}
-	if isTold {
+	if isReported {
 		change.Loaded, change.Unloaded = added, gone
 	}
 	return change
@@ -328,10 +328,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		return opts
 	}
 	// The model could not reach a deferred tool whose search result was removed.
-	loaded, err := r.derive(ctx, t, given, true)
-	if err != nil {
-		return opts
-	}
+	loaded, _ := r.derive(ctx, t, given, true) // only Preselect fails, before the last word
 	given = r.mode.lists(r, given, r.inList(loaded))
 	options.Tools, options.DeferredTools = given.tools, given.deferred
 	r.notebook.SetOrdinary(toolNames(given.tools))
@@ -363,11 +360,11 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		explain:  e.config.Unknown == UnknownExplain,
 		refuse:   e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
 	}
-	if refused := intercept(ctx, k, v); len(refused) > 0 && e.teller.listens() {
-		e.teller.tell(ctx, LoadEvent{Refused: refused})
+	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
+		e.events.emit(ctx, LoadEvent{Refused: refused})
 	}
 	for _, err := range k.unchecked {
-		e.teller.fail(ctx, "Protocol", err)
+		e.events.fail(ctx, "Protocol", err)
 	}
 	if r.reader.countCalls && len(called) > 0 {
 		given = r.mode.called(r, given, called)
@@ -402,7 +399,7 @@ func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Expla
 		return nil
 	}
 	return func(ctx context.Context, err error) string {
-		e.teller.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
+		e.events.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
 		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
 		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
 	}

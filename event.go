@@ -190,25 +190,25 @@ func (e *FailureEvent) GobDecode(data []byte) (err error) {
 	return err
 }
 
-// teller reports events to the program and to the agent's caller.
-type teller struct {
+// eventSink reports events to the program and to the agent's caller.
+type eventSink struct {
 	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil means nobody
 	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
 }
 
 // listens reports whether anybody receives events.
-func (t *teller) listens() bool { return t.onEvent != nil || t.send != nil }
+func (s *eventSink) listens() bool { return s.onEvent != nil || s.send != nil }
 
-// tell reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine
+// emit reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine
 // of a tool, the process.
-func (t *teller) tell(ctx context.Context, e Event) {
-	for _, listener := range [...]func(ctx context.Context, e Event){t.onEvent, t.send} {
+func (s *eventSink) emit(ctx context.Context, e Event) {
+	for _, listener := range [...]func(ctx context.Context, e Event){s.onEvent, s.send} {
 		if listener != nil {
 			_, _ = foreign.Guard(func() (any, error) { listener(ctx, e); return nil, nil })
 		}
 	}
 }
 
-func (t *teller) fail(ctx context.Context, part string, err error) {
-	t.tell(ctx, FailureEvent{Part: part, Err: err})
+func (s *eventSink) fail(ctx context.Context, part string, err error) {
+	s.emit(ctx, FailureEvent{Part: part, Err: err})
 }

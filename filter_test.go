@@ -314,7 +314,7 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 
 // An entry of FilterTools that is malformed or matches no tool is told, once for each catalog,
 // whatever the other entries let pass and wherever FilterTools is called.
-func TestIdleEntriesOfFilterToolsAreTold(t *testing.T) {
+func TestIdleEntriesOfFilterToolsAreReported(t *testing.T) {
 	inAllWays(t, testIdleEntries[*schema.Message], testIdleEntries[*schema.AgenticMessage])
 }
 
@@ -368,7 +368,7 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 }
 
 // Users with other lists are told apart.
-func TestIdleEntriesOfEachUserAreTold(t *testing.T) {
+func TestIdleEntriesOfEachUserAreReported(t *testing.T) {
 	var told []string
 	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{
 		DynamicTools: testtools.NewsTools(),

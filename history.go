@@ -89,7 +89,7 @@ func (t *transcript) finish(names *metaNames) {
 		}
 		switch {
 		case a.call != nil:
-			a.called = names.asked(a.call)
+			a.called = names.wantedBy(a.call)
 			t.misnamed = t.misnamed || a.called != result.name
 		case result.name == "":
 			a.called = t.calledBefore(result.callID, names)
@@ -132,16 +132,16 @@ func (t *transcript) calledBefore(id string, names *metaNames) string {
 		}
 		for j := range t.views[t.rounds[i].caller].calls {
 			if call := &t.views[t.rounds[i].caller].calls[j]; call.id == id {
-				return names.asked(call)
+				return names.wantedBy(call)
 			}
 		}
 	}
 	return ""
 }
 
-// asked returns the name the model called. For a stand-in made by a middleware of these names
+// wantedBy returns the name the model called. For a stand-in made by a middleware of these names
 // that is the name of the call that it replaced.
-func (n *metaNames) asked(c *callView) string {
+func (n *metaNames) wantedBy(c *callView) string {
 	if n.stoodIn(c) {
 		return c.wanted
 	}
@@ -155,8 +155,8 @@ func (n *metaNames) stoodIn(c *callView) bool {
 
 // fits reports whether a result of that name may answer the call.
 func (n *metaNames) fits(name string, c *callView) bool {
-	asked := n.asked(c)
-	return name == "" || name == asked || n.answers(name) || n.dispatches(asked)
+	wanted := n.wantedBy(c)
+	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
 // fittedResult is a result of a loader in the form that the model takes.

@@ -67,8 +67,8 @@ func (k *callable) standInFor(name string) *standIn {
 	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
-// asked returns the name of the tool that a call means.
-func (k *callable) asked(call *callView) string {
+// meant returns the name of the tool that a call means.
+func (k *callable) meant(call *callView) string {
 	name := call.name
 	if name != "" && name == k.run.names.call {
 		name = cmp.Or(readDispatch(call.args).Name, name)
@@ -154,7 +154,7 @@ func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 			continue
 		}
 		if name == k.run.names.search {
-			refused = append(refused, k.asked(call))
+			refused = append(refused, k.meant(call))
 		}
 		call.standIn, call.wanted, call.wantArg = true, call.name, call.args
 		v.setCall(i, name, arguments)

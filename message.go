@@ -174,13 +174,13 @@ type transcript struct {
 	inserted *view // nil means none
 	insertAt int   // the view that it goes before
 
-	rounds   []round
-	current  round // not in rounds yet
-	answers  []answer
-	misnamed bool // there are stand-ins, or results whose name differs from their call's
-	native   bool // there are native results
-	fitted   []fittedResult
-	marks    landmarks
+	rounds    []round
+	current   round // not in rounds yet
+	answers   []answer
+	misnamed  bool // there are stand-ins, or results whose name differs from their call's
+	native    bool // there are native results
+	fitted    []fittedResult
+	landmarks landmarks
 }
 
 // landmarks are the messages of a history that decisions go by, as indices; -1 means none.
@@ -207,7 +207,7 @@ func newTranscript(n int) *transcript {
 	}
 	t.views = t.views[:n]
 	t.current = round{caller: -1}
-	t.marks = landmarks{first: -1, newest: -1, question: -1, assistant: -1, reminder: -1, system: -1}
+	t.landmarks = landmarks{first: -1, newest: -1, question: -1, assistant: -1, reminder: -1, system: -1}
 	return t
 }
 

@@ -27,12 +27,12 @@ type middleware[M adk.MessageType] struct {
 
 // newMiddleware returns a middleware. The configuration already has its defaults.
 func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	teller := &teller{onEvent: config.OnEvent}
+	events := &eventSink{onEvent: config.OnEvent}
 	if config.SendEvents {
-		teller.send = sendEvent[M]
+		events.send = sendEvent[M]
 	}
 	codec := codecOf[M]()
-	engine, err := newEngine(ctx, config, teller, codec.wordless())
+	engine, err := newEngine(ctx, config, events, codec.wordless())
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func read[M message](c codec[M], messages []M, names *metaNames, reminder *remin
 		c.read(msg, v)
 		t.pair(i, names)
 		if reminder != nil {
-			t.marks.note(reminder, i, v)
+			t.landmarks.note(reminder, i, v)
 		}
 	}
 	t.finish(names)

@@ -161,11 +161,11 @@ func (r *reminder) place(m *landmarks, end int) int {
 
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
-	if r.inPlace(&t.marks) {
+	if r.inPlace(&t.landmarks) {
 		return
 	}
 	inSystem := r.position == ReminderInstruction
-	at := r.place(&t.marks, len(t.views))
+	at := r.place(&t.landmarks, len(t.views))
 	placed := r.text == ""
 	for i := range t.views {
 		switch v := &t.views[i]; {

@@ -23,7 +23,7 @@ type run struct {
 	*edition
 	config *Config
 	mode   mode
-	teller *teller
+	events *eventSink
 
 	scope      scope
 	tools      []tool.BaseTool // dynamic tools the agent can run

@@ -208,8 +208,8 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 // commonReader hides a searcher's own way to read a text: the text is read by the common rule.
 type commonReader struct{ search.Searcher }
 
-// An asked is a query and a searcher's answer.
-type asked struct {
+// A ranking is a query and what a searcher found by it.
+type ranking struct {
 	query   search.Query
 	matches []Match
 	total   int
@@ -217,7 +217,7 @@ type asked struct {
 }
 
 // ask reads a text as the searcher does and asks the searcher. A panic is a failure.
-func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a asked, err error) {
+func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a ranking, err error) {
 	defer failed(&err)
 	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), nil)
 	q.Limit = limit
@@ -251,7 +251,7 @@ func (c scope) preselect(ctx context.Context, text string, limit int) (docs []in
 }
 
 // share takes places of a result from namespaces that have more than their share.
-func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
+func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match {
 	places, most := len(a.matches), c.perNamespace
 	if most == 0 {
 		most = places - 1
@@ -272,7 +272,7 @@ func (c scope) share(ctx context.Context, s search.Searcher, a asked) []Match {
 
 // askOpen returns a function that repeats the search among open documents. If the search fails, it
 // returns nothing.
-func (c scope) askOpen(ctx context.Context, s search.Searcher, a asked) func(isOpen func(doc int) bool) []Match {
+func (c scope) askOpen(ctx context.Context, s search.Searcher, a ranking) func(isOpen func(doc int) bool) []Match {
 	return func(isOpen func(doc int) bool) []Match {
 		q := a.query
 		q.Limit = len(a.matches)
@@ -288,10 +288,10 @@ func (c scope) askOpen(ctx context.Context, s search.Searcher, a asked) func(isO
 // count asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
 // the scope were the catalog, any other searcher through q.Allowed. If the searcher does not keep
 // to q.Allowed, count asks again without a limit.
-func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a asked, err error) {
+func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
 	defer failed(&err)
 	a.query = q
-	asked := q
+	own := q
 	if c.allowed != nil {
 		restricted, err := c.restricted(ctx, s, c.allowed)
 		if err != nil {
@@ -300,10 +300,10 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 		if q = c.scoped(q); restricted != nil {
 			s = restricted
 		} else {
-			asked = q
+			own = q
 		}
 	}
-	hits, err := s.Search(ctx, asked)
+	hits, err := s.Search(ctx, own)
 	if err != nil {
 		return a, err
 	}
@@ -311,8 +311,8 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 		return h.Doc >= 0 && h.Doc < len(c.docs) && !q.Allowed(h.Doc)
 	})
 	if dropped && q.Limit > 0 {
-		asked.Limit = 0
-		if hits, err = s.Search(ctx, asked); err != nil {
+		own.Limit = 0
+		if hits, err = s.Search(ctx, own); err != nil {
 			return a, err
 		}
 	}

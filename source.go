@@ -29,7 +29,7 @@ import (
 // editions keeps the current edition.
 type editions struct {
 	config   *Config
-	teller   *teller
+	events   *eventSink
 	defers   bool      // the mode takes deferred definitions
 	supplies []*supply // does not change, and neither do their groups
 	changes  bool      // a supply has a Source
@@ -48,15 +48,15 @@ type building struct {
 	errs    []error // by supply, set when done; nil if the answer is current now
 }
 
-func newEditions(ctx context.Context, config *Config, teller *teller, defers bool) (*editions, error) {
-	e := &editions{config: config, teller: teller, defers: defers}
+func newEditions(ctx context.Context, config *Config, events *eventSink, defers bool) (*editions, error) {
+	e := &editions{config: config, events: events, defers: defers}
 	own := Group{Tools: config.DynamicTools, Source: config.Source}
 	for _, group := range slices.Concat([]Group{own}, config.Groups) {
 		s := &supply{Group: group}
 		if s.Source != nil {
 			s.asking = toolsource.New(s.Source, config.SourceTimeout, toolsource.Grace)
 		}
-		if err := s.fix(ctx, config, teller); err != nil {
+		if err := s.fix(ctx, config, events); err != nil {
 			return nil, err
 		}
 		e.supplies = append(e.supplies, s)
@@ -71,10 +71,10 @@ func newEditions(ctx context.Context, config *Config, teller *teller, defers boo
 	}
 	e.tools = e.last.tools
 	if !e.changes && len(e.last.idle) > 0 { // else the tools of a Source may match
-		e.teller.fail(ctx, "AlwaysLoaded", e.last.idleError())
+		e.events.fail(ctx, "AlwaysLoaded", e.last.idleError())
 	}
 	if len(e.last.unbounded) > 0 {
-		e.teller.fail(ctx, "Protocol", e.last.unboundedError())
+		e.events.fail(ctx, "Protocol", e.last.unboundedError())
 	}
 	return e, nil
 }
@@ -98,18 +98,18 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	e.mu.Unlock()
 	// A listener may do anything, so the lock is released before it is called.
 	for _, event := range unreported {
-		if change, ok := event.(CatalogEvent); ok && e.teller.listens() && change.Tools == len(last.catalog.docs) {
+		if change, ok := event.(CatalogEvent); ok && e.events.listens() && change.Tools == len(last.catalog.docs) {
 			for doc := range last.catalog.docs {
 				change.Tokens += last.catalog.tokensOf(doc)
 			}
 			change.ListTokens = tokens.Of(last.announcement().text)
 			event = change
 		}
-		e.teller.tell(ctx, event)
+		e.events.emit(ctx, event)
 	}
 	for i, s := range e.supplies {
 		if err := failures[i]; err != nil {
-			e.teller.tell(ctx, s.failure(partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field(partSource), err, len(tools))))
+			e.events.emit(ctx, s.failure(partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field(partSource), err, len(tools))))
 		}
 	}
 	return last, tools, nil

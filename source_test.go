@@ -584,8 +584,8 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 	checkAnnounced(t, <-first, "new_tool")
 }
 
-// A pattern that no tool matches and a Filter that lets no tool pass are told.
-func TestWhatMatchesNothingIsTold(t *testing.T) {
+// A pattern that no tool matches and a Filter that lets no tool pass are reported.
+func TestWhatMatchesNothingIsReported(t *testing.T) {
 	s := &server{}
 	s.serve("send_mail: Sends")
 	config := s.config()

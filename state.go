@@ -63,7 +63,7 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.teller.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
+			r.events.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
 		}
 		s.Use(docs...)
 	}
@@ -150,10 +150,10 @@ func (r *run) replayResult(s *loadset.Set, result *resultView, call *callView, s
 // question returns the user's last message if the model has not answered it and Preselect is
 // set, and "" otherwise.
 func (r *run) question(t *transcript) string {
-	if r.config.Preselect == 0 || r.hidesNone || t.marks.question <= t.marks.assistant {
+	if r.config.Preselect == 0 || r.hidesNone || t.landmarks.question <= t.landmarks.assistant {
 		return ""
 	}
-	return t.views[t.marks.question].said()
+	return t.views[t.landmarks.question].said()
 }
 
 // busyIn returns the dynamic tools whose calls in a round have no result.

@@ -50,7 +50,7 @@ func isNameDecoration(r rune) bool {
 // selection collects the answer to a select:.
 type selection struct {
 	scope   scope
-	asked   int // names looked up
+	lookups int // names looked up
 	seen    docset.Set
 	matches []Match
 	missing []string
@@ -69,7 +69,7 @@ func (c scope) selectNames(texts ...string) (matches []Match, missing []string) 
 // several names. A name may contain a separator, so the whole text is looked up before its
 // parts.
 func (s *selection) add(text string, separators []func(rune) bool) {
-	if s.asked >= maxSelect || s.addName(text) {
+	if s.lookups >= maxSelect || s.addName(text) {
 		return
 	}
 	for i, separator := range separators {
@@ -89,7 +89,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 		return
 	}
 	if name := strings.TrimFunc(text, isNameSeparatorOrDecoration); name != "" {
-		s.asked++
+		s.lookups++
 		if !slices.Contains(s.missing, name) {
 			s.missing = append(s.missing, name)
 		}
@@ -101,7 +101,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 func (s *selection) addName(text string) bool {
 	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
 		if doc, ok := s.scope.lookup(name); ok {
-			s.asked++
+			s.lookups++
 			if s.seen.Add(doc) { // two spellings are one tool
 				s.matches = append(s.matches, Match{Info: s.scope.docs[doc].Info})
 			}

@@ -97,7 +97,7 @@ func (h *host) searchTool() *metaTool {
 // DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that
 // the model gets what was found by then.
 func (c *Catalog) Tool() tool.InvokableTool {
-	all := &run{scope: c.all(), teller: &teller{}}
+	all := &run{scope: c.all(), events: &eventSink{}}
 	h := &host{
 		names:  ProtocolToolSearch.names(DefaultToolName),
 		prompt: c.prompt,
@@ -157,7 +157,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 	if err == nil && loads && r.isKept() {
 		r.note(ctx, notebook.Effect{Loads: matchNames(result.Matches)})
 	}
-	if !r.teller.listens() {
+	if !r.events.listens() {
 		return result, trace, err
 	}
 	event := SearchEvent{
@@ -171,7 +171,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 			event.Tokens += r.scope.tokensOf(r.scope.byName[m.Info.Name])
 		}
 	}
-	r.teller.tell(ctx, event)
+	r.events.emit(ctx, event)
 	return result, trace, err
 }
 

@@ -673,7 +673,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 }
 
 // A schema beyond the bounds is not checked, the arguments are passed on, and an event says so.
-func TestUncheckedArgumentsAreTold(t *testing.T) {
+func TestUncheckedArgumentsAreReported(t *testing.T) {
 	inAllWays(t, testUnchecked[*schema.Message], testUnchecked[*schema.AgenticMessage])
 }
 
