@@ -30,9 +30,6 @@ import (
 // A server with a thousand tools that match every word does not keep another server's tool from
 // being found.
 func TestFloodDoesNotDrownOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
 	const words = "send an e-mail message to somebody, mail, mails, sends, sending"
 	flood := func(context.Context) ([]tool.BaseTool, error) {
 		specs := []string{"mcp__office__send_mail: Sends an e-mail"}
@@ -57,6 +54,9 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		{"search_add, misspelled", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "maill"},
 		{"native", toolsearch.Config{UseModelToolSearch: true, MaxPerNamespace: 4}, "mail"},
 	} {
+		if testing.Short() && tt.name != "BM25" {
+			continue // the race detector runs with -short: only BM25 indexes in several goroutines
+		}
 		tt.config.Source = flood
 		tt.config.Reminder.Disabled = true
 		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]

@@ -64,9 +64,9 @@ type modeFacts struct {
 type fitter struct {
 	run         *run
 	loaded      *loadset.Set
-	given       map[string]bool // names of the tools whose definitions the model has
-	otherSearch string          // the name of another middleware's native search tool
-	shown       docset.Set      // the tools that native results will show
+	given       docset.Set // the tools whose definitions the model has
+	otherSearch string     // the name of another middleware's native search tool
+	shown       docset.Set // the tools that native results will show
 }
 
 // fitResults works out the form in which the model takes the results of loaders, and returns the
@@ -77,24 +77,23 @@ func fitResults(r *run, t *transcript, given lists, loaded *loadset.Set) docset.
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = loadset.New(n)
 	}
-	f := &fitter{run: r, loaded: loaded, given: ordinaryNames(r, given.tools), shown: docset.New(n)}
+	f := &fitter{run: r, loaded: loaded, given: docset.New(n), shown: docset.New(n)}
+	for _, doc := range r.always { // in the ordinary list, whatever results show
+		f.given.Add(doc)
+	}
+	for _, t := range given.tools {
+		if !marks.IsLoaded(t, r.names.search) {
+			continue
+		}
+		if doc, ok := r.scope.byName[t.Name]; ok {
+			f.given.Add(doc)
+		}
+	}
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
 	t.fitResults(r.names.isLoaderName, f.fit)
 	return f.shown
-}
-
-// ordinaryNames returns the names of our tools that are in the ordinary list whatever results show:
-// those that are in it already, and those of AlwaysLoaded.
-func ordinaryNames(r *run, tools []*schema.ToolInfo) map[string]bool {
-	names := nameSet(r.namesOf(r.always))
-	for _, t := range tools {
-		if marks.IsLoaded(t, r.names.search) {
-			names[t.Name] = true
-		}
-	}
-	return names
 }
 
 // fit returns a result in the form the model takes. Results of other middlewares stay.
@@ -141,8 +140,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 	permitted := f.permitted(found)
 	var fresh []*schema.ToolInfo
 	for _, t := range permitted {
-		if doc := c.byName[t.Name]; !f.given[t.Name] && f.loaded.Has(doc) {
-			f.given[t.Name] = true
+		if doc := c.byName[t.Name]; f.loaded.Has(doc) && f.given.Add(doc) {
 			f.shown.Add(doc)
 			fresh = append(fresh, t)
 		}

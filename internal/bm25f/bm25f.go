@@ -92,6 +92,7 @@ type Share struct {
 func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	c := newCounter(x.Fields)
 	read(c)
+	c.block = make([]count, 0, len(c.cells)*MaxFields) // for one document, and not for the thousands of an index
 	c.keep()
 	row := &c.rows[0]
 	norms := x.norms(row)
