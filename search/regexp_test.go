@@ -174,6 +174,9 @@ var hostilePatterns = []string{
 }
 
 func TestRegexpOfHostileTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	index := search.RegexpOptions{Descriptions: true}.Index
 	checkHostile(t, index)
 	s := searcherOf(t, index, hostileDocs()...)

@@ -17,6 +17,9 @@ import (
 // Schemas beyond the bounds are reported when a catalog is built: the sketch of a schema is beyond
 // them if and only if the compiled schema is.
 func TestSketchAgreesWithTheCompiler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	r := rand.New(rand.NewPCG(3, 13))
 	reference := func() string {
 		n := r.IntN(6)

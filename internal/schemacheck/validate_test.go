@@ -63,6 +63,9 @@ func TestValidationStops(t *testing.T) {
 // The walk over the values finds a problem if and only if the validator finds one in the whole
 // value.
 func TestValidationAgreesWithTheWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	var value func(depth int) string
 	value = func(depth int) string {
