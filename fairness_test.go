@@ -226,9 +226,7 @@ func hostileTools(n int, text func(i int) (name, description string)) []*schema.
 //
 //	go test -run '^TestAttacks$' -update .
 func TestAttacks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	catalog, err := eval.LoadCatalog("testdata/ranking/tools.jsonl")
 	require.NoError(t, err)
 	for _, service := range services.Tools() {

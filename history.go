@@ -165,8 +165,8 @@ type fittedResult struct {
 	result resultView
 }
 
-// fitResults notes what fit makes of the results of loaders, if it changes them.
-func (t *transcript) fitResults(isLoader func(name string) bool, fit func(result resultView, call *callView) (fitted resultView, changed bool)) {
+// fit notes what fitResult makes of the results of loaders, if it changes them.
+func (t *transcript) fit(isLoader func(name string) bool, fitResult func(result resultView, call *callView) (fitted resultView, changed bool)) {
 	for i := range t.answers {
 		a := &t.answers[i]
 		result := t.result(a)
@@ -177,7 +177,7 @@ func (t *transcript) fitResults(isLoader func(name string) bool, fit func(result
 		if !isLoader(name) && (result.name != "" || !result.native) {
 			continue
 		}
-		if fitted, changed := fit(*result, a.call); changed {
+		if fitted, changed := fitResult(*result, a.call); changed {
 			t.fitted = append(t.fitted, fittedResult{a, fitted})
 		}
 	}

@@ -197,9 +197,7 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 // An answer fits its budget under every protocol, whatever servers and models write. It says how
 // much it left out, and what it left out is not loaded.
 func TestAnswersFitTheirBudget(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	t.Run("message", func(t *testing.T) { testBudget[*schema.Message](t, way{}) })
 	t.Run("agentic", func(t *testing.T) { testBudget[*schema.AgenticMessage](t, way{agentic: true}) })
 }
@@ -265,9 +263,7 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 // What JSON writes longer, definitions that a model gets as they are, lists of names to add or remove, and
 // stand-ins that a model writes itself have the same budget.
 func TestAnswersFitTheirBudgetOnTheWire(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	t.Run("message", func(t *testing.T) { testWireBudget[*schema.Message](t, way{}) })
 	t.Run("agentic", func(t *testing.T) { testWireBudget[*schema.AgenticMessage](t, way{agentic: true}) })
 }

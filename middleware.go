@@ -272,7 +272,7 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{}, nil)
 	defer t.release()
-	t.fitResults(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+	t.fit(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
 		}

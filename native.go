@@ -92,7 +92,7 @@ func fitResults(r *run, t *transcript, given lists, loaded *loadset.Set) docset.
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	t.fitResults(r.names.isLoaderName, f.fit)
+	t.fit(r.names.isLoaderName, f.fit)
 	return f.shown
 }
 

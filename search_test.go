@@ -37,9 +37,7 @@ import (
 // A model may send a query of any size. The cost of the search and the size of the answer are
 // bounded.
 func TestBounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	ctx := context.Background()
 	catalog := numberedCatalog(t, 1000)
 	words := strings.Repeat("x", 63) + " " // 64 words are 4 KiB

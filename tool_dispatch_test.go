@@ -600,9 +600,7 @@ func TestEndlessDefinition(t *testing.T) {
 // checks its arguments itself. No schema is loaded from outside. Without bounds, the validator would
 // not return for some of these schemas.
 func TestSchemasOfRemoteServers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

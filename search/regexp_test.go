@@ -174,9 +174,7 @@ var hostilePatterns = []string{
 }
 
 func TestRegexpOfHostileTexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	index := search.RegexpOptions{Descriptions: true}.Index
 	checkHostile(t, index)
 	s := searcherOf(t, index, hostileDocs()...)

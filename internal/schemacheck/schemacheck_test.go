@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // toolWith returns a tool with a JSON schema.
@@ -193,9 +194,7 @@ func attacks() []attack {
 // TestAttacks: a check is cheap for any schema from a server and any arguments from a model.
 // A check that was not made is reported.
 func TestAttacks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	for _, tt := range attacks() {
 		t.Run(tt.name, func(t *testing.T) {
 			info := toolWith(t, tt.schema)

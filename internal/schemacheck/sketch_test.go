@@ -12,14 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // Schemas beyond the bounds are reported when a catalog is built: the sketch of a schema is beyond
 // them if and only if the compiled schema is.
 func TestSketchAgreesWithTheCompiler(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	r := rand.New(rand.NewPCG(3, 13))
 	reference := func() string {
 		n := r.IntN(6)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // counted is a context that counts how often it is asked, and ends after a number of times.
@@ -63,9 +64,7 @@ func TestValidationStops(t *testing.T) {
 // The walk over the values finds a problem if and only if the validator finds one in the whole
 // value.
 func TestValidationAgreesWithTheWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds, and no goroutine of the library takes part")
-	}
+	testtools.SkipWithoutGoroutines(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	var value func(depth int) string
 	value = func(depth int) string {

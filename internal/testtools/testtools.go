@@ -228,6 +228,14 @@ func Rounds(long, short int) int {
 	return long
 }
 
+// SkipWithoutGoroutines skips, under -short, a test that takes seconds and in which no goroutine of the
+// library takes part: the race detector runs with -short and would see nothing.
+func SkipWithoutGoroutines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds, and no goroutine of the library takes part")
+	}
+}
+
 // Canned is a Searcher that always answers the same, whatever the context.
 type Canned struct {
 	Hits    []search.Hit
