@@ -29,9 +29,9 @@ var headLengths = [...]int{4, 8}
 type Tier uint32
 
 const (
-	NotNamed Tier = iota
-	Prefix        // the query begins the name
-	Exact         // the query spells out the name
+	NotNamed Tier = iota // the query does not begin the name
+	Prefix               // the query begins the name
+	Exact                // the query spells out the name
 )
 
 // variants calls yield with every spelling of a tool's name, until yield returns false.

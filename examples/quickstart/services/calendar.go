@@ -1,5 +1,6 @@
 package services
 
+// calendar has the tools of a calendar.
 var calendar = service("calendar",
 	fn("list_calendars", "List the calendars you can see: your own, shared ones, and those of rooms.",
 		returns(`{"calendars": [{"id": "primary", "name": "Work"}, {"id": "team", "name": "Platform team"},

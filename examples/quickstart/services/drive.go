@@ -1,5 +1,6 @@
 package services
 
+// drive has the tools of a store of documents.
 var drive = service("drive",
 	fn("search_files", "Find documents, spreadsheets and other files in the shared drive by name or content.",
 		req("query", "Words in the name or text of the file"),

@@ -1,5 +1,6 @@
 package services
 
+// github has the tools of a code host.
 var github = service("github",
 	fn("create_issue", "Open a new issue in a repository, to report a bug or ask for a feature. Returns its number and address.",
 		req("owner", "User or organization the repository belongs to"),

@@ -1,5 +1,6 @@
 package services
 
+// gmail has the tools of a mailbox.
 var gmail = service("gmail",
 	fn("search_mail", "Search the mailbox by sender, subject, words, label or date, and list the matching threads.",
 		req("query", "What to look for, such as \"from:billing invoice\""),

@@ -1,5 +1,6 @@
 package services
 
+// jira has the tools of an issue tracker.
 var jira = service("jira",
 	fn("create_ticket", "Add a ticket (bug, story, task or epic) to a project's backlog.",
 		req("project", "Key of the project, such as OPS"),

@@ -1,5 +1,6 @@
 package services
 
+// kubernetes has the tools of a cluster.
 var kubernetes = service("kubernetes",
 	fn("list_pods", "List the pods running in a namespace of the cluster, with their status and restarts.",
 		opt("namespace", "Namespace to look in", or("default")),

@@ -1,5 +1,6 @@
 package services
 
+// notion has the tools of a wiki.
 var notion = service("notion",
 	fn("search_pages", "Search the team wiki for pages and databases by title or content.",
 		req("query", "Words to look for"),

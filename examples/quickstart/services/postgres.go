@@ -1,5 +1,6 @@
 package services
 
+// postgres has the tools of a database.
 var postgres = service("postgres",
 	fn("run_query", "Run a read-only SQL query on the relational database and return the rows.",
 		req("sql", "SELECT statement, with $1, $2 ... where parameters go"),

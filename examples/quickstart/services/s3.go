@@ -1,5 +1,6 @@
 package services
 
+// s3 has the tools of an object store.
 var s3 = service("s3",
 	fn("list_buckets", "List the object storage buckets of the account with their regions.",
 		returns(`{"buckets": [{"name": "acme-backups", "region": "eu-north-1"}, {"name": "acme-assets", "region": "us-east-1"}]}`)),

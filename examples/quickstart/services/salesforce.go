@@ -1,5 +1,6 @@
 package services
 
+// salesforce has the tools of a customer database.
 var salesforce = service("salesforce",
 	fn("query_records", "Run a SOQL query on the CRM and return the matching records.",
 		req("soql", "Query, such as \"SELECT Name FROM Account WHERE Industry = 'Energy'\""),

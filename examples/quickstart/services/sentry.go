@@ -1,5 +1,6 @@
 package services
 
+// sentry has the tools of an error tracker.
 var sentry = service("sentry",
 	fn("list_errors", "List the application errors of a project, grouped by cause, most frequent first.",
 		req("project", "Short name of the project"),

@@ -1,5 +1,6 @@
 package services
 
+// slack has the tools of a chat.
 var slack = service("slack",
 	fn("send_message", "Post a message to a channel, where every member of the channel sees it.",
 		req("channel", "Channel name without the #, or channel id"),

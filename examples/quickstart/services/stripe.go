@@ -1,5 +1,6 @@
 package services
 
+// stripe has the tools of a payment service.
 var stripe = service("stripe",
 	fn("create_customer", "Register a new paying customer so that invoices, subscriptions and charges can be tied to them.",
 		req("email", "E-mail address for receipts"),

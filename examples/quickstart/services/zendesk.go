@@ -1,5 +1,6 @@
 package services
 
+// zendesk has the tools of a help desk.
 var zendesk = service("zendesk",
 	fn("search_tickets", "Find customer support requests by words, requester, status or tag.",
 		req("query", "Words and filters, such as \"refund status:open\""),
