@@ -404,6 +404,28 @@ func TestFilesUseFilesAbove(t *testing.T) {
 	}
 }
 
+// The table in internal/README.md names every package of internal.
+func TestLeavesAreListed(t *testing.T) {
+	page, err := os.ReadFile("internal/README.md")
+	require.NoError(t, err)
+	entries, err := os.ReadDir("internal")
+	require.NoError(t, err)
+	var packages, listed []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			packages = append(packages, entry.Name())
+		}
+	}
+	for line := range strings.Lines(string(page)) {
+		if names, _, isRow := strings.Cut(strings.TrimPrefix(line, "|"), "|"); isRow {
+			for _, name := range regexp.MustCompile("`([a-z0-9]+)`").FindAllStringSubmatch(names, -1) {
+				listed = append(listed, name[1])
+			}
+		}
+	}
+	assert.ElementsMatch(t, packages, listed)
+}
+
 // usesOfFiles returns what each file of a package uses of its other files: names, and their files.
 func usesOfFiles(t *testing.T, dir string) map[string]map[string]string {
 	t.Helper()

@@ -16,8 +16,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// What holds for each model call, whatever the conversation. Numbers refer to the invariants
-// in docs/architecture.md.
+// What holds for each model call, whatever the conversation. Numbers refer to "What holds" in
+// CONTRIBUTING.md.
 
 // maxAnswer bounds the text of a search tool's answer, in bytes. The smallest answer may exceed
 // the smallest budget, since it has a message.

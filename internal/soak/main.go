@@ -1,6 +1,6 @@
 // Soak plays random conversations through real agents, with hostile servers, models that err
-// and stores that lose messages, and checks the invariants of docs/architecture.md in each of
-// them. Run it in the root of the repository:
+// and stores that lose messages. It checks in each of them what CONTRIBUTING.md says holds. Run it
+// in the root of the repository:
 //
 //	go run ./internal/soak -minutes 5
 //
