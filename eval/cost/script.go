@@ -156,15 +156,15 @@ func example(s map[string]any, depth int) any {
 // Tools makes a catalog of n tools of about size tokens each, for questions about catalogs that
 // do not exist yet. No tool is smaller than its name and one parameter.
 func Tools(n, size int) []*schema.ToolInfo {
+	const phrase = "Does one thing more with it. "
+	each := tokens.Of(phrase)
+	text := strings.Repeat(phrase, max(0, size)/each+1) // the descriptions are beginnings of it
 	list := make([]*schema.ToolInfo, max(0, n))
 	for i := range list {
 		info := &schema.ToolInfo{Name: fmt.Sprintf("service_%d__action_%d", i/10, i%10), ParamsOneOf: schema.NewParamsOneOfByParams(
 			map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "What it is about", Required: true}})}
-		rest := size - definitionTokens(info)
-		for rest > 0 {
-			const phrase = "Does one thing more with it. "
-			info.Desc += phrase
-			rest -= tokens.Of(phrase)
+		if rest := size - definitionTokens(info); rest > 0 {
+			info.Desc = text[:(rest+each-1)/each*len(phrase)]
 		}
 		list[i] = info
 	}
