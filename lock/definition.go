@@ -20,6 +20,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
+// Definitions: which parts of a tool are locked, and how they are hashed.
+
 // Bounds on a definition, in bytes. A definition beyond them cannot be approved.
 const (
 	maxNameBytes        = 1 << 10 // of a name or a namespace
