@@ -130,6 +130,7 @@ func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []
 
 // The bound holds for every searcher of this library that runs in the process.
 func TestFairnessBoundOfSearchers(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	words := strings.Fields("create delete list update issue mail user file report weather order payment team page event")
 	for name, index := range map[string]toolsearch.Indexer{
 		"Keyword": toolsearch.Keyword, "BM25": toolsearch.BM25, "Fuzzy": toolsearch.FuzzyOptions{MaxHits: -1}.Index,

@@ -103,6 +103,7 @@ func longest(name string) string { return name[:min(len(name), 128)] }
 // Tools with hostile names and descriptions of 1 MB are announced, found by their shown names, and
 // called, under every protocol.
 func TestHostileCatalogIsPlayed(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	for _, p := range protocols {
 		var specs []tool.BaseTool
 		for i, text := range hostileTexts {

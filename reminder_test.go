@@ -166,6 +166,7 @@ var hostileTexts = []string{
 }
 
 func TestHostileTextsStayInTheirLine(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	var tools []tool.BaseTool
 	summaries := map[string]string{}
 	for i, text := range hostileTexts {
