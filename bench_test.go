@@ -25,7 +25,11 @@ import (
 //
 //	go test -run '^$' -bench . -benchmem
 
-var benchSizes = []int{100, 1_000, 10_000, 100_000}
+// benchSizes returns the sizes of catalogs. With -short, no index takes a second to build.
+func benchSizes() []int {
+	sizes := []int{100, 1_000, 10_000, 100_000}
+	return sizes[:testtools.Rounds(4, 3)]
+}
 
 var benchQueries = []string{
 	`{"query":"create issue"}`,
@@ -35,7 +39,7 @@ var benchQueries = []string{
 }
 
 func BenchmarkKeyword(b *testing.B) {
-	for _, size := range benchSizes {
+	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
 		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 		if err != nil {
@@ -78,7 +82,7 @@ func BenchmarkKeywordWorstQueries(b *testing.B) {
 // BenchmarkBuild measures the time to compile a catalog. It is compared with a single query of
 // Eino's scorer, which does that work for every query.
 func BenchmarkBuild(b *testing.B) {
-	for _, size := range benchSizes {
+	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) {
 			b.ReportAllocs()
@@ -204,7 +208,7 @@ func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
 }
 
 func BenchmarkBM25(b *testing.B) {
-	for _, size := range benchSizes {
+	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
 			b.ReportAllocs()

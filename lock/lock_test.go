@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -408,7 +409,7 @@ func randomCatalog(random *rand.Rand) []search.Document {
 
 func TestPropertiesOfFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 14))
-	for range 500 {
+	for range testtools.Rounds(500, 50) {
 		docs := randomCatalog(random)
 		f := lockOf(t, docs...)
 		require.Empty(t, f.Verify(docs), "what was approved")
