@@ -385,15 +385,7 @@ func TestFilesUseFilesAbove(t *testing.T) {
 		_, section, found := strings.Cut(string(architecture), heading)
 		require.True(t, found, heading)
 		section, _, _ = strings.Cut(section, "\n## ")
-		lines := make(map[string]int) // file -> its line of the table
-		for i, line := range strings.Split(section, "\n") {
-			files, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
-			for _, file := range regexp.MustCompile("`([a-z0-9_]+[.]go)`").FindAllStringSubmatch(files, -1) {
-				if strings.HasPrefix(line, "|") {
-					lines[file[1]] = i
-				}
-			}
-		}
+		lines := firstColumn(section, regexp.MustCompile("`([a-z0-9_]+[.]go)`"))
 		uses := usesOfFiles(t, dir)
 		assert.ElementsMatch(t, slices.Collect(maps.Keys(uses)), slices.Collect(maps.Keys(lines)), "the files of %s and those of the table", dir)
 		for file, used := range uses {
@@ -410,20 +402,31 @@ func TestLeavesAreListed(t *testing.T) {
 	require.NoError(t, err)
 	entries, err := os.ReadDir("internal")
 	require.NoError(t, err)
-	var packages, listed []string
+	var packages []string
 	for _, entry := range entries {
 		if entry.IsDir() {
 			packages = append(packages, entry.Name())
 		}
 	}
-	for line := range strings.Lines(string(page)) {
-		if names, _, isRow := strings.Cut(strings.TrimPrefix(line, "|"), "|"); isRow {
-			for _, name := range regexp.MustCompile("`([a-z0-9]+)`").FindAllStringSubmatch(names, -1) {
-				listed = append(listed, name[1])
-			}
+	listed := firstColumn(string(page), regexp.MustCompile("`([a-z0-9]+)`"))
+	assert.ElementsMatch(t, packages, slices.Collect(maps.Keys(listed)))
+}
+
+// firstColumn returns what the pattern's group matches in the first column of the tables of a text,
+// and the line of each match.
+func firstColumn(text string, pattern *regexp.Regexp) map[string]int {
+	lines := make(map[string]int)
+	for i, line := range strings.Split(text, "\n") {
+		cells, isRow := strings.CutPrefix(line, "|")
+		if !isRow {
+			continue
+		}
+		cell, _, _ := strings.Cut(cells, "|")
+		for _, match := range pattern.FindAllStringSubmatch(cell, -1) {
+			lines[match[1]] = i
 		}
 	}
-	assert.ElementsMatch(t, packages, listed)
+	return lines
 }
 
 // usesOfFiles returns what each file of a package uses of its other files: names, and their files.

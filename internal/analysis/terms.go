@@ -275,13 +275,13 @@ func isCapitalized(text string, i int) bool {
 type Class uint8
 
 const (
-	NoLetter Class = iota // none: a blank, a sign
-	Lower
-	Upper
-	Digit
-	Caseless  // a letter of a script without cases, or a mark on a letter
-	Ideograph // of a script without blanks between words
-	wide      // of a byte: not ASCII
+	NoLetter  Class = iota // none: a blank, a sign
+	Lower                  // a small letter
+	Upper                  // a capital
+	Digit                  // a decimal digit of any script
+	Caseless               // a letter of a script without cases, or a mark on a letter
+	Ideograph              // of a script without blanks between words
+	wide                   // of a byte: not ASCII
 )
 
 // ClassAt returns the class of the character at i, which is not the end, and its size.
