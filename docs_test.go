@@ -28,7 +28,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval", "eval/cost"}
+var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval", "internal/cost"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -304,27 +304,29 @@ func listedModules(section string) (modules []string) {
 // excluded. "..." means the folder and the folders in it. "leaves" means the packages of internal
 // that are built into programs. The rule of the longest folder counts.
 var importRules = map[string]string{
-	".":                  "search leaves",
-	"search":             "leaves",
-	"internal/...":       "leaves",
-	"internal/testtools": ". search leaves",                                      // for tests
-	"internal/readme":    ". search leaves eval/... toolsearchtest examples/...", // for docs
-	"internal/soak":      ". search leaves toolsearchtest",                       // for soaking
-	"lock":               "search leaves",
-	"planexecutor":       "", // for agents with or without this library
-	"otel/...":           ". otel/...",
-	"toolsearchtest":     ". search eval",
-	"eval/...":           ". search leaves eval/...",
-	"cmd/...":            ". search lock leaves eval/... cmd/...",
-	"benchmarks/...":     ". search eval/... examples/... benchmarks/...",
-	"nativetest/...":     "nativetest/...",
-	"examples/...":       ". search lock planexecutor eval/... toolsearchtest examples/...",
+	".":                   "search leaves",
+	"search":              "search/internal/... leaves",
+	"search/internal/...": "search/internal/... leaves",
+	"internal/...":        "leaves",
+	"internal/testtools":  ". search leaves",      // for tests
+	"internal/cost":       ". search leaves eval", // for programs
+	"workshop/...":        "...",                  // nobody imports it
+	"lock":                "search leaves",
+	"planexecutor":        "", // for agents with or without this library
+	"otel/...":            ". otel/...",
+	"toolsearchtest":      ". search eval",
+	"eval":                ". search leaves",
+	"cmd/...":             ". search lock leaves eval internal/cost cmd/...",
+	"examples/...":        ". search lock planexecutor eval internal/cost toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.
 func covers(word, folder string) bool {
-	if word == "leaves" {
-		return strings.HasPrefix(folder, "internal/") && folder != "internal/testtools" && folder != "internal/readme" && folder != "internal/soak"
+	switch word {
+	case "...":
+		return true
+	case "leaves":
+		return strings.HasPrefix(folder, "internal/") && folder != "internal/testtools" && folder != "internal/cost"
 	}
 	within, all := strings.CutSuffix(word, "/...")
 	return folder == within || all && strings.HasPrefix(folder, within+"/")

@@ -70,7 +70,7 @@ const (
 // definitions come after what is cached. With ProtocolToolSearch each load bills the whole history
 // again. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider caches,
 // nor how well the model calls tools through another tool. If the provider caches, and ProtocolFor
-// returns ProtocolToolSearch, consider ProtocolDispatch. Package eval/cost computes what each
+// returns ProtocolToolSearch, consider ProtocolDispatch. Package internal/cost computes what each
 // costs.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}

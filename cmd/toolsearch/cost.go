@@ -13,7 +13,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/eval/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The command cost: what conversations over a catalog cost in each way to show tools.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/eino-toolsearch/toolsearch/eval/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The help texts of the program and of each command. "{searchers}" stands for the list of
@@ -195,7 +195,7 @@ that the previous turn is. Tokens are estimated.
 Flags:
 
 	-provider NAME   whose prices and cache (anthropic): {providers}
-	-prices FILE     a table of your own, in the form of eval/cost/prices.json
+	-prices FILE     a table of your own, in the form of internal/cost/prices.json
 	-shape H,C,L     a conversation of H tokens of history, C calls of the model
 	                 without searches, and L tools; any number of them
 	-made N,TOKENS   N tools of TOKENS tokens each, instead of CATALOG

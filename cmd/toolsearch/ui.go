@@ -12,7 +12,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/eval/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The command ui: a page on the loopback address. Package ui serves it.

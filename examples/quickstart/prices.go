@@ -11,7 +11,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/eval/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // What the conversation costs, played once for each way to show tools, with the prices and the

@@ -6,7 +6,7 @@
 // weights below were fitted by least squares to OpenAI's o200k_base, on half of some 4,000 texts:
 // tool definitions as requests have them, queries, prose and code in English and Chinese. The sum
 // over the definitions of a catalog is within 5 % for nine of twelve catalogs and within 10 % for
-// the others. Prose in Markdown is up to 10 % too low. A test in module benchmarks holds these
+// the others. Prose in Markdown is up to 10 % too low. A test in workshop/benchmarks holds these
 // errors. Weights for other scripts are guesses.
 //
 // Providers other than OpenAI have vocabularies of their own, and most publish none. Their

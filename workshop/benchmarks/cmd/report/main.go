@@ -1,0 +1,111 @@
+// Command report measures the searchers and writes BENCHMARKS.md, two plots and results.json.
+// With -from results.json it writes the other files again without measuring, or with -costs measures
+// only what conversations cost, which is the same on every machine.
+//
+//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json [-costs]]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/workshop/benchmarks"
+)
+
+// Paths of the written files, from the root of the repository.
+const (
+	document = "BENCHMARKS.md"
+	latency  = "docs/img/latency.svg"
+	recall   = "docs/img/recall.svg"
+	numbers  = "workshop/benchmarks/results.json"
+)
+
+func main() {
+	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
+	root := flag.String("root", "../..", "folder of the repository, where the files are written")
+	from := flag.String("from", "", "results.json of an earlier run: write its files without measuring")
+	costs := flag.Bool("costs", false, "with -from, measure what conversations cost")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *sizes, *root, *from, *costs); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, sizes, root, from string, costs bool) error {
+	results := &benchmarks.Results{}
+	if from != "" {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, results); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		if costs {
+			if err := measureCosts(ctx, results); err != nil {
+				return err
+			}
+		}
+	} else if err := measure(ctx, sizes, root, results); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(results, "", "\t")
+	if err != nil {
+		return err
+	}
+	for path, text := range map[string][]byte{
+		numbers:  append(text, '\n'),
+		document: benchmarks.Markdown(results, latency, recall),
+		latency:  benchmarks.LatencyPlot(results),
+		recall:   benchmarks.RecallPlot(results),
+	} {
+		path = filepath.Join(root, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func progress(what string) { fmt.Fprintln(os.Stderr, what) }
+
+func measureCosts(ctx context.Context, results *benchmarks.Results) (err error) {
+	results.Costs, err = benchmarks.MeasureCosts(ctx, progress)
+	return err
+}
+
+func measure(ctx context.Context, sizes, root string, results *benchmarks.Results) error {
+	results.Environment = benchmarks.ThisEnvironment()
+	results.Environment.Load[0] = benchmarks.LoadAverage()
+	for text := range strings.SplitSeq(sizes, ",") {
+		size, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || size < 1 {
+			return fmt.Errorf("-sizes: %q is not a number of tools", text)
+		}
+		prepare, speeds, err := benchmarks.MeasureSpeed(ctx, size, progress)
+		if err != nil {
+			return err
+		}
+		results.Prepare = append(results.Prepare, prepare)
+		results.Speed = append(results.Speed, speeds...)
+	}
+	results.Environment.Load[1] = benchmarks.LoadAverage()
+	var err error
+	if results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress); err != nil {
+		return err
+	}
+	return measureCosts(ctx, results)
+}

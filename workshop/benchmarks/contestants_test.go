@@ -1,0 +1,189 @@
+package benchmarks
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+func TestToolsAreTheSameEveryTime(t *testing.T) {
+	for _, size := range []int{1, 60, 1000} {
+		infos, questions := Tools(size)
+		again, questionsAgain := Tools(size)
+		assert.Equal(t, questions, questionsAgain, "%d tools", size)
+		assert.Len(t, questions, 25, "%d tools", size)
+		assert.Len(t, infos, size)
+		require.Len(t, again, len(infos))
+		names := make(map[string]bool)
+		parameters := 0
+		for i, info := range infos {
+			names[info.Name] = true
+			one, two := schemaOf(t, info), schemaOf(t, again[i])
+			assert.Equal(t, info.Name, again[i].Name, "tool %d of %d", i, size)
+			assert.Equal(t, info.Desc, again[i].Desc, "tool %d of %d", i, size)
+			assert.Equal(t, one, two, "tool %d of %d", i, size)
+			if one != "null" {
+				parameters++
+			}
+		}
+		assert.Len(t, names, size)
+		if size > 10 {
+			assert.GreaterOrEqual(t, parameters, size/2, "tools with parameters, of %d", size)
+		}
+		for _, q := range questions {
+			assert.Contains(t, names, q.Tool, "the catalog lacks the tool of %q", q.Text)
+		}
+	}
+}
+
+func schemaOf(t *testing.T, info *schema.ToolInfo) string {
+	t.Helper()
+	parameters, err := info.ParamsOneOf.ToJSONSchema()
+	require.NoError(t, err)
+	text, err := json.Marshal(parameters)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// The comparison is fair only if every contestant finds the right tools.
+func TestEveryContestantFindsTheNamedTool(t *testing.T) {
+	f, err := newField(t.Context(), 1000)
+	require.NoError(t, err)
+	for _, c := range Contestants {
+		t.Run(c.Name, func(t *testing.T) {
+			searcher, err := c.Index(t.Context(), f.docs)
+			require.NoError(t, err)
+			if closer, ok := searcher.(io.Closer); ok {
+				defer closer.Close()
+			}
+			door, err := f.door(t.Context(), searcher)
+			require.NoError(t, err)
+			for _, q := range f.questions {
+				limit := 5
+				if c.Name == "Similarity" {
+					limit = 25 // it compares whole texts, and a server's tools have similar texts
+				}
+				names, err := ask(t.Context(), door, arguments(c.words(q), limit))
+				require.NoError(t, err)
+				assert.NotEmpty(t, names, "found by %q", c.words(q))
+				if q.Named {
+					assert.Contains(t, names, q.Tool, "found by %q", c.words(q))
+				}
+			}
+		})
+	}
+}
+
+// The adapter adds to bleve: names cut into words, required words, a count, and document
+// numbers in place of ids.
+func TestBleve(t *testing.T) {
+	docs := []search.Document{
+		{Name: "mcp__mail__sendMessage", Description: "Writes to somebody."},
+		{Name: "mcp__chat__send_message", Description: "Writes into a room."},
+		{Name: "mcp__chat__list_rooms", Description: "Shows rooms.", Parameters: []search.Parameter{{Name: "isArchived", Description: "closed ones too", Enum: []string{"forever"}}}},
+	}
+	tests := []struct {
+		query string
+		want  []int // in ascending order
+	}{
+		{"sending messages", []int{0, 1}}, // stemmed
+		{"+chat message", []int{1, 2}},
+		{"+message +mail", []int{0}},
+		{"archived", []int{2}},
+		{"closed", []int{2}},
+		{"forever", []int{2}},
+		{"somebody", []int{0}},
+		{"the a", nil},
+		{"", nil},
+	}
+	for name, index := range map[string]search.Indexer{"one field": Bleve, "fields": BleveFields} {
+		t.Run(name, func(t *testing.T) {
+			searcher, err := index(t.Context(), docs)
+			require.NoError(t, err)
+			defer searcher.(io.Closer).Close()
+			for _, test := range tests {
+				answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
+				require.NoError(t, err)
+				var got []int
+				for _, hit := range answer.Hits {
+					got = append(got, hit.Doc)
+				}
+				slices.Sort(got)
+				assert.Equal(t, test.want, got, "%q", test.query)
+				assert.Equal(t, len(test.want), answer.Total, "%q", test.query)
+			}
+		})
+	}
+}
+
+func TestUsual(t *testing.T) {
+	docs := []search.Document{
+		{Name: "get_user", Description: "Shows the user"}, // get user shows the user
+		{Name: "listUsers", Description: "查日历"},           // list users 查 日 历
+		{Name: "x"},
+	}
+	searcher, err := Usual(t.Context(), docs)
+	require.NoError(t, err)
+	mean := (5 + 5 + 1) / 3.0
+	score := func(df, tf, length float64) float64 {
+		return math.Log(1+(3-df+0.5)/(df+0.5)) * tf * 2.2 / (tf + 1.2*(1-0.75+0.75*length/mean))
+	}
+	tests := []struct {
+		query string
+		want  []search.Hit
+	}{
+		{"USER", []search.Hit{{Doc: 0, Score: score(1, 2, 5)}}},
+		{"日", []search.Hit{{Doc: 1, Score: score(1, 1, 5)}}},
+		{"get x x", []search.Hit{{Doc: 2, Score: 2 * score(1, 1, 1)}, {Doc: 0, Score: score(1, 1, 5)}}},
+		{"nothing", nil},
+	}
+	for _, test := range tests {
+		answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
+		got := answer.Hits
+		assert.NoError(t, err, "%q", test.query)
+		if !assert.Len(t, got, len(test.want), "%q", test.query) {
+			continue
+		}
+		for i, hit := range got {
+			assert.Equal(t, test.want[i].Doc, hit.Doc, "%q: hit %d", test.query, i)
+			assert.InDelta(t, test.want[i].Score, hit.Score, 1e-9, "%q: hit %d", test.query, i)
+		}
+	}
+}
+
+// Usual comes close to the numbers that others published for BM25. Theirs cuts names a
+// little differently.
+func TestUsualOnPublicSets(t *testing.T) {
+	dir := PublicDir("../..")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no retrieval sets: %v; TOOLSEARCH_RETRIEVAL names the folder that holds them", err)
+	}
+	for set, want := range map[string]float64{"azure_mcp": 95.6, "ultratool_en": 38.9, "ultratool_zh": 51.1} {
+		catalog, queries, err := loadSet(filepath.Join(dir, set))
+		require.NoError(t, err)
+		got, err := qualityOf(t.Context(), catalog, queries, Usual)
+		assert.NoError(t, err, set)
+		assert.InDelta(t, want, 100*got.Recall5, 1, "%s: recall at 5", set)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"mcp__git_hub__create-issue": "mcp  git hub  create issue",
+		"listAllURLs":                "list All URLs",
+		"日历.get2":                    "日历 get2",
+		"":                           "",
+	} {
+		assert.Equal(t, want, words(name), "words(%q)", name)
+	}
+}

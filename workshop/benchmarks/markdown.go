@@ -1,0 +1,299 @@
+package benchmarks
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Markdown writes results as BENCHMARKS.md. The same results give the same bytes. latency and
+// recall are the paths of the plots, relative to that file.
+func Markdown(r *Results, latency, recall string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# Benchmarks
+
+<!-- Written by "go run ./cmd/report" in workshop/benchmarks/; edit markdown.go there instead. -->
+
+![Time of a query by number of tools](%s)
+
+![Recall at 5 by searcher](%s)
+
+## How it was measured
+
+%s
+The catalog is synthetic and resembles many MCP servers of 25 tools each. A name
+has a maker, a product, a verb and a noun, a description one to three sentences, and a tool up to eight
+parameters. Each of twenty-five questions, from two words to a long sentence, asks for five
+results. Questions go through `+"`tool_search`"+`, from JSON arguments to JSON result; for Eino's own
+package, through its own `+"`tool_search`"+`. %s is the baseline: "100×" means a hundredth of its
+time. Machines are noisy, so the contestants take turns in one run and all numbers are medians.
+Read the ratios rather than the times.
+
+`+"`bleve`"+` is [bleve](https://github.com/blevesearch/bleve) in memory with English analysis and all
+text in one field. Of all set-ups tried, this was the fastest and found the most.
+`+"`bleve, fields`"+` has separate fields for name, description and parameters. `+"`Regexp`"+` gets patterns
+made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
+
+To measure again, which takes a few minutes and rewrites this file and the plots:
+
+`+"```sh\ncd workshop/benchmarks\ngo run ./cmd/report                 # -sizes 100,1000 for a short report\n"+
+		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", latency, recall, environment(r.Environment), Baseline)
+	writeSpeed(&b, r)
+	writeQuality(&b, r.Quality)
+	writeCosts(&b, r.Costs)
+	return b.Bytes()
+}
+
+func environment(e Environment) string {
+	var b strings.Builder
+	cpu := e.CPU
+	if cpu == "" {
+		cpu = "unknown processor"
+	}
+	fmt.Fprintf(&b, "- %s, %s, %s, GOMAXPROCS %d\n", e.Go, e.System, cpu, e.Procs)
+	for _, m := range e.Modules {
+		fmt.Fprintf(&b, "- %s\n", m)
+	}
+	if e.Load[0] > 0 {
+		fmt.Fprintf(&b, "- load average %.1f before and %.1f at the end", e.Load[0], e.Load[1])
+		if max(e.Load[0], e.Load[1]) > 1.5*float64(e.Procs) {
+			fmt.Fprint(&b, ": other programs used the machine. Calls longer than a time slice suffer most,\n  so the ratios against Eino are larger than on a quiet machine")
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+// A grid holds speeds by searcher and size.
+type grid struct {
+	sizes     []int
+	searchers []string
+	cells     map[string]map[int]Speed
+}
+
+func gridOf(speeds []Speed) grid {
+	g := grid{cells: make(map[string]map[int]Speed)}
+	for _, s := range speeds {
+		if !slices.Contains(g.sizes, s.Tools) {
+			g.sizes = append(g.sizes, s.Tools)
+		}
+		if g.cells[s.Searcher] == nil {
+			g.searchers = append(g.searchers, s.Searcher)
+			g.cells[s.Searcher] = make(map[int]Speed)
+		}
+		g.cells[s.Searcher][s.Tools] = s
+	}
+	slices.Sort(g.sizes)
+	return g
+}
+
+// table writes a row for each searcher and a column for each size.
+func (g grid) table(b *bytes.Buffer, title string, cell func(s, baseline Speed) string) {
+	fmt.Fprintf(b, "\n| %s |", title)
+	for _, size := range g.sizes {
+		fmt.Fprintf(b, " %s tools |", grouped(float64(size)))
+	}
+	fmt.Fprintf(b, "\n|---|%s\n", strings.Repeat("--:|", len(g.sizes)))
+	for _, name := range g.searchers {
+		fmt.Fprintf(b, "| %s |", name)
+		for _, size := range g.sizes {
+			fmt.Fprintf(b, " %s |", cell(g.cells[name][size], g.cells[Baseline][size]))
+		}
+		fmt.Fprintln(b)
+	}
+}
+
+func writeSpeed(b *bytes.Buffer, r *Results) {
+	g := gridOf(r.Speed)
+	if len(g.sizes) == 0 {
+		return
+	}
+	fmt.Fprint(b, "\n## Queries\n\nThe median question:\n")
+	g.table(b, "time", func(s, baseline Speed) string {
+		return withRatio(s.Query, baseline.Query, s.Searcher)
+	})
+	fmt.Fprint(b, "\nThe slowest of the twenty-five questions, for most searchers a long sentence:\n")
+	g.table(b, "time", func(s, baseline Speed) string {
+		return withRatio(s.Slowest, baseline.Slowest, s.Searcher)
+	})
+	fmt.Fprint(b, "\nAllocations per question:\n")
+	g.table(b, "allocations", func(s, _ Speed) string { return grouped(s.Allocs) })
+
+	fmt.Fprintf(b, "\n## Building the index\n\nThe time to build the searcher alone, also as a number of queries (q) of %s, which has no index.\n", Baseline)
+	g.table(b, "time", func(s, baseline Speed) string {
+		if s.Searcher == Baseline || baseline.Query == 0 {
+			return duration(s.Build)
+		}
+		return fmt.Sprintf("%s · %s q", duration(s.Build), ratio(float64(s.Build)/float64(baseline.Query)))
+	})
+	if len(r.Prepare) > 0 {
+		fmt.Fprint(b, "\nBefore that, tools are turned into documents. Most of this is reading JSON schemas. It takes\n")
+		var parts []string
+		for _, p := range r.Prepare {
+			parts = append(parts, fmt.Sprintf("%s for %s tools", duration(p.Time), grouped(float64(p.Tools))))
+		}
+		fmt.Fprintf(b, "%s.\n", strings.Join(parts, ", "))
+	}
+	fmt.Fprint(b, "\n## Memory\n\nHeap bytes per tool, without the tools' own definitions:\n")
+	g.table(b, "bytes", func(s, _ Speed) string { return grouped(s.Bytes) })
+	writeDuel(b, g)
+}
+
+// writeDuel compares BM25 with bleve, which BM25 would replace.
+func writeDuel(b *bytes.Buffer, g grid) {
+	ours, theirs := g.cells["BM25"], g.cells["bleve"]
+	if ours == nil || theirs == nil {
+		return
+	}
+	fmt.Fprint(b, "\n## BM25 beside bleve\n\nWhat bleve takes, as a multiple of BM25:\n\n| tools | query | slowest query | allocations | build | memory |\n|--:|--:|--:|--:|--:|--:|\n")
+	for _, size := range g.sizes {
+		o, t := ours[size], theirs[size]
+		over := func(theirs, ours float64) string {
+			if ours == 0 {
+				return "–"
+			}
+			return ratio(theirs/ours) + "×"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", grouped(float64(size)),
+			over(float64(t.Query), float64(o.Query)), over(float64(t.Slowest), float64(o.Slowest)),
+			over(t.Allocs, o.Allocs), over(float64(t.Build), float64(o.Build)), over(t.Bytes, o.Bytes))
+	}
+}
+
+func writeQuality(b *bytes.Buffer, list []Quality) {
+	own := ofSet(list, ownSet)
+	if len(own) == 0 {
+		return
+	}
+	fmt.Fprintf(b, `
+## Retrieval quality
+
+The right tool of every question is known. The tables show how often it is among the first
+five, how often it is the first, and the mean reciprocal rank, in percent. `+"`BM25 as usual`"+` is
+BM25 as most tool searches ship it: k1 1.2, b 0.75, name and description alike, Chinese by
+character, no stemming, no stop words, no parameters. `+"`Regexp`"+` is left out, since
+the questions are not patterns.
+
+The repository's own set has %d questions over %d tools (testdata/ranking):
+
+| searcher | recall@5 | recall@1 | MRR |
+|---|--:|--:|--:|
+`, own[0].Queries, own[0].Tools)
+	for _, q := range own {
+		fmt.Fprintf(b, "| %s | %.1f | %.1f | %.1f |\n", q.Searcher, 100*q.Recall5, 100*q.Recall1, 100*q.MRR)
+	}
+	writePublic(b, list)
+}
+
+// writePublic writes recall@5 / MRR of the public sets, and the mean over them.
+func writePublic(b *bytes.Buffer, list []Quality) {
+	sets := publicSetsOf(list)
+	if len(sets) == 0 {
+		return
+	}
+	means := meansOf(list, sets)
+	fmt.Fprint(b, "\nThe public sets are not part of the repository. Recall@5 / MRR:\n\n| set | tools | questions |")
+	for _, m := range means {
+		fmt.Fprintf(b, " %s |", m.Searcher)
+	}
+	fmt.Fprintf(b, "\n|---|--:|--:|%s\n", strings.Repeat("--:|", len(means)))
+	for _, set := range sets {
+		of := ofSet(list, set)
+		fmt.Fprintf(b, "| %s | %s | %s |", set, grouped(float64(of[0].Tools)), grouped(float64(of[0].Queries)))
+		for _, m := range means {
+			i := slices.IndexFunc(of, func(q Quality) bool { return q.Searcher == m.Searcher })
+			fmt.Fprintf(b, " %.1f / %.1f |", 100*of[i].Recall5, 100*of[i].MRR)
+		}
+		fmt.Fprintln(b)
+	}
+	fmt.Fprint(b, "| mean | | |")
+	for _, m := range means {
+		fmt.Fprintf(b, " %.1f / %.1f |", 100*m.Recall5, 100*m.MRR)
+	}
+	fmt.Fprintln(b)
+}
+
+func ofSet(list []Quality, set string) []Quality {
+	var of []Quality
+	for _, q := range list {
+		if q.Set == set {
+			of = append(of, q)
+		}
+	}
+	return of
+}
+
+func publicSetsOf(list []Quality) []string {
+	var sets []string
+	for _, q := range list {
+		if q.Set != ownSet && !slices.Contains(sets, q.Set) {
+			sets = append(sets, q.Set)
+		}
+	}
+	return sets
+}
+
+// meansOf returns the means over sets, for the searchers that were measured on all sets.
+func meansOf(list []Quality, sets []string) []Quality {
+	var means []Quality
+	for _, first := range ofSet(list, sets[0]) {
+		mean, n := Quality{Searcher: first.Searcher}, 0
+		for _, q := range list {
+			if q.Searcher == mean.Searcher && slices.Contains(sets, q.Set) {
+				n++
+				mean.Recall1 += q.Recall1 / float64(len(sets))
+				mean.Recall5 += q.Recall5 / float64(len(sets))
+				mean.MRR += q.MRR / float64(len(sets))
+			}
+		}
+		if n == len(sets) {
+			means = append(means, mean)
+		}
+	}
+	return means
+}
+
+// withRatio writes a time and how many times faster than the baseline it is.
+func withRatio(t, baseline time.Duration, name string) string {
+	if name == Baseline || baseline == 0 || t == 0 {
+		return duration(t)
+	}
+	return duration(t) + " · " + ratio(float64(baseline)/float64(t)) + "×"
+}
+
+// duration writes a time with two or three digits.
+func duration(d time.Duration) string {
+	unit, name := float64(time.Second), "s"
+	switch {
+	case d < time.Microsecond:
+		unit, name = 1, "ns"
+	case d < time.Millisecond:
+		unit, name = float64(time.Microsecond), "µs"
+	case d < time.Second:
+		unit, name = float64(time.Millisecond), "ms"
+	}
+	return ratio(float64(d)/unit) + " " + name
+}
+
+// ratio writes a number with two or three digits, or with all digits before the point.
+func ratio(x float64) string {
+	switch {
+	case x >= 9.95:
+		return grouped(x)
+	case x >= 0.0995:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 1, 64)
+}
+
+// grouped writes a whole number with commas.
+func grouped(x float64) string {
+	digits := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

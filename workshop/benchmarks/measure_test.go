@@ -1,0 +1,52 @@
+package benchmarks
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMeasureSpeed(t *testing.T) {
+	const size = 100
+	steps := 0
+	prepare, speeds, err := MeasureSpeed(t.Context(), size, func(string) { steps++ })
+	require.NoError(t, err)
+	assert.Equal(t, size, prepare.Tools)
+	assert.Positive(t, prepare.Time)
+	assert.NotZero(t, steps)
+	require.Len(t, speeds, len(Contestants))
+	for i, s := range speeds {
+		name := Contestants[i].Name
+		assert.Equal(t, name, s.Searcher)
+		assert.Equal(t, size, s.Tools, name)
+		assert.Positive(t, s.Query, name)
+		assert.GreaterOrEqual(t, s.Slowest, s.Query, name)
+		assert.Positive(t, s.Build, name)
+		assert.Positive(t, s.Allocs, name)
+		assert.GreaterOrEqual(t, s.Bytes, 0.0, name)
+	}
+}
+
+func TestMeasureQuality(t *testing.T) {
+	list, err := MeasureQuality(t.Context(), "../..", filepath.Join(t.TempDir(), "none"), func(string) {})
+	require.NoError(t, err)
+	require.Len(t, list, len(finders()))
+	of := make(map[string]Quality)
+	for _, q := range list {
+		of[q.Searcher] = q
+		assert.Equal(t, ownSet, q.Set, q.Searcher)
+		assert.GreaterOrEqual(t, q.Tools, 150, q.Searcher)
+		assert.GreaterOrEqual(t, q.Queries, 200, q.Searcher)
+		assert.Positive(t, q.Recall1, q.Searcher)
+		assert.GreaterOrEqual(t, q.MRR, q.Recall1, q.Searcher)
+		assert.LessOrEqual(t, q.MRR, 1.0, q.Searcher)
+		assert.GreaterOrEqual(t, q.Recall5, q.Recall1, q.Searcher)
+		assert.LessOrEqual(t, q.Recall5, 1.0, q.Searcher)
+	}
+	// Keyword is Eino's scorer, so it must find the same tools.
+	eino, keyword := of[Baseline], of["Keyword"]
+	keyword.Searcher = eino.Searcher
+	assert.Equal(t, eino, keyword)
+}

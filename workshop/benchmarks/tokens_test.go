@@ -1,0 +1,69 @@
+package benchmarks
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
+)
+
+// The estimate of internal/cost against the vocabulary of OpenAI's newer models, in percent: for the
+// definitions of each catalog together, for each definition on average, and for a page of prose.
+const (
+	wrongTogether = 10
+	wrongOnAvg    = 10
+	wrongForProse = 10
+)
+
+// table matches a row of a table, which has more numbers than prose.
+var table = regexp.MustCompile(`(?m)^\|.*\n`)
+
+func TestTokenEstimate(t *testing.T) {
+	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	encoding, err := tiktoken.GetEncoding("o200k_base")
+	require.NoError(t, err)
+	compare := func(text string) (estimated, counted float64) {
+		return float64(cost.Tokens(text)), float64(len(encoding.EncodeOrdinary(text)))
+	}
+	paths := []string{"../../eval/testdata/tools.jsonl", "../../testdata/ranking/tools.jsonl"}
+	shared, err := filepath.Glob("../../../shared/retrieval/*/tools.jsonl")
+	require.NoError(t, err)
+	for _, path := range append(paths, shared...) {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		catalog, err := eval.LoadCatalog(path)
+		require.NoError(t, err)
+		tools := catalog.Tools[:min(len(catalog.Tools), 500)]
+		var estimated, counted, off float64
+		for _, info := range tools {
+			parameters, err := info.ToJSONSchema()
+			require.NoError(t, err)
+			text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
+			require.NoError(t, err)
+			e, c := compare(string(text))
+			estimated, counted, off = estimated+e, counted+c, off+100*math.Abs(e-c)/c
+		}
+		together, average := 100*(estimated/counted-1), off/float64(len(tools))
+		t.Logf("%s: %d tools, %+.1f %% together, %.1f %% on average", path, len(tools), together, average)
+		assert.LessOrEqual(t, math.Abs(together), float64(wrongTogether), path)
+		assert.LessOrEqual(t, average, float64(wrongOnAvg), path)
+	}
+	for _, path := range []string{"../../docs/security.md", "../../docs/searchers.md"} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		e, c := compare(table.ReplaceAllString(string(text), ""))
+		t.Logf("%s: %+.1f %%", path, 100*(e/c-1))
+		assert.LessOrEqual(t, math.Abs(100*(e/c-1)), float64(wrongForProse), path)
+	}
+}

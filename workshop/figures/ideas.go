@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
+)
+
+// Ideas that may make a conversation cheaper under a prompt cache, each measured by itself.
+
+// An idea changes the way, the conversation, or the requests that are played.
+type idea struct {
+	config       func(*toolsearch.Config)
+	conversation func(*cost.Conversation)
+	requests     func([]cost.Request)
+	notDispatch  bool // it would change nothing under ProtocolDispatch
+}
+
+var ideas = map[string]idea{
+	"`Preselect: 5`":             {config: func(c *toolsearch.Config) { c.Preselect = 5 }, notDispatch: true},
+	"`Preselect: 15`":            {config: func(c *toolsearch.Config) { c.Preselect = 15 }, notDispatch: true},
+	"`Preselect: PreselectAuto`": {config: func(c *toolsearch.Config) { c.Preselect = toolsearch.PreselectAuto }, notDispatch: true},
+	"one list of queries":        {conversation: func(c *cost.Conversation) { c.AtOnce = true }},
+	"`MaxResults: 3`":            {config: func(c *toolsearch.Config) { c.MaxResults = 3 }},
+	"`MaxResults: 10`":           {config: func(c *toolsearch.Config) { c.MaxResults = 10 }},
+	"`MaxResults: 20`":           {config: func(c *toolsearch.Config) { c.MaxResults = 20 }},
+	"loaded tools in the order of their names": {requests: func(requests []cost.Request) {
+		for i := range requests {
+			lines := bytes.SplitAfter(requests[i].Tools, []byte("\n"))
+			slices.SortFunc(lines[:len(lines)-1], bytes.Compare)
+			requests[i].Tools = bytes.Join(lines, nil)
+		}
+	}, notDispatch: true},
+}
+
+// ideaTables returns the tables of ideas: over the quickstart's tools, and over a larger catalog.
+func ideaTables(ctx context.Context) (quickstart, larger table, err error) {
+	tools, err := quickstartTools(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if quickstart, err = ideaRows(ctx, tools); err != nil {
+		return nil, nil, err
+	}
+	larger, err = ideaRows(ctx, cost.Tools(400, 120))
+	return quickstart, larger, err
+}
+
+// ideaRows returns a row for each idea: how much more the conversation costs with it than without
+// it, cold and warm, by provider and protocol.
+func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
+	conversation := cost.Script(tools, cost.Shape{History: 20_000, Calls: 10, Loads: 3})
+	var words []string // the user's, who names all three tools
+	for _, step := range conversation.Steps {
+		if !slices.Contains(words, step.Query) {
+			words = append(words, step.Query)
+		}
+	}
+	conversation.Question = strings.Join(words, ", ")
+	rows := table{}
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
+		for _, name := range []string{"anthropic", "openai"} {
+			p, ok := cost.Named(cost.Providers(), name)
+			if !ok {
+				return nil, fmt.Errorf("no prices of %s", name)
+			}
+			without, err := idea{}.prices(ctx, tools, p, protocol, conversation)
+			if err != nil {
+				return nil, err
+			}
+			for label, idea := range ideas {
+				cell := notMeasured
+				if !idea.notDispatch || protocol != toolsearch.ProtocolDispatch {
+					with, err := idea.prices(ctx, tools, p, protocol, conversation)
+					if err != nil {
+						return nil, err
+					}
+					bill := with.over(without)
+					cell = fmt.Sprintf("%+d / %+d %%", bill.cold, bill.warm)
+				}
+				rows[label] = append(rows[label], cell)
+			}
+		}
+	}
+	return rows, nil
+}
+
+func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, protocol toolsearch.Protocol, c cost.Conversation) (prices, error) {
+	config := cost.Way{Protocol: protocol}.Config(len(tools))
+	if i.config != nil {
+		i.config(&config)
+	}
+	if i.conversation != nil {
+		i.conversation(&c)
+	}
+	played, err := cost.Replay(ctx, tools, config, p.Wire, c)
+	if err != nil {
+		return prices{}, err
+	}
+	if i.requests != nil {
+		i.requests(played.Earlier)
+		i.requests(played.Requests)
+	}
+	return prices{
+		cold: p.Price(cost.Sum(p.Bill(nil, played.Requests))),
+		warm: p.Price(cost.Sum(p.Bill(played.Earlier, played.Requests))),
+	}, nil
+}

@@ -1,0 +1,239 @@
+// Readme draws the picture at the top of the README from the quickstart's output and from
+// workshop/benchmarks/results.json. Run it in the root of the repository:
+//
+//	go run ./workshop/figures
+//
+// Tests compare the picture with the committed picture, and the measured columns of the
+// tables in the READMEs and in docs/ with what is measured here.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"text/template"
+)
+
+const picturePath = "docs/img/before-after.svg"
+
+func main() {
+	log.SetFlags(0)
+	picture, err := drawPicture(".")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(picturePath, picture, 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A run has the numbers that the quickstart prints: how many tools there are, how many the model
+// saw at most, and what the conversation costs in each way, in US cents.
+type run struct {
+	tools, seen int
+	ways        []way
+}
+
+// A way is a row of the quickstart's closing table.
+type way struct {
+	name                 string
+	uncached, cold, warm cents
+}
+
+// cents is a price as the quickstart prints it, with its percentage.
+type cents struct {
+	value float64
+	text  string
+}
+
+var (
+	catalogLine = regexp.MustCompile(`(?m)^catalog: (\d+) tools`)
+	sawLine     = regexp.MustCompile(`(?m)^  it saw (\d+) tools?`)
+	wayLine     = regexp.MustCompile(`(?m)^  (showing all|Protocol\w+).*?  +(\d+\.\d+(?: \(\S+ %\))?)  +(\d+\.\d+(?: \(\S+ %\))?)  +(\d+\.\d+(?: \(\S+ %\))?)$`)
+)
+
+// runQuickstart runs the quickstart and reads its output.
+func runQuickstart(root string) (r run, err error) {
+	command := exec.Command("go", "run", "./examples/quickstart")
+	command.Dir, command.Stderr = root, os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return r, fmt.Errorf("quickstart: %w", err)
+	}
+	catalog, rows := catalogLine.FindSubmatch(out), wayLine.FindAllStringSubmatch(string(out), -1)
+	if catalog == nil || len(rows) != 4 {
+		return r, fmt.Errorf("quickstart printed no catalog, or no prices of four ways:\n%s", out)
+	}
+	if r.tools, err = strconv.Atoi(string(catalog[1])); err != nil {
+		return r, err
+	}
+	for _, saw := range sawLine.FindAllSubmatch(out, -1) {
+		n, err := strconv.Atoi(string(saw[1]))
+		if err != nil {
+			return r, err
+		}
+		r.seen = max(r.seen, n)
+	}
+	for _, row := range rows {
+		w := way{name: row[1]}
+		for i, field := range []*cents{&w.uncached, &w.cold, &w.warm} {
+			value, _, _ := strings.Cut(row[i+2], " ")
+			field.text = row[i+2]
+			if field.value, err = strconv.ParseFloat(value, 64); err != nil {
+				return r, err
+			}
+		}
+		r.ways = append(r.ways, w)
+	}
+	return r, nil
+}
+
+// results are the parts of workshop/benchmarks/results.json that the README uses.
+type results struct {
+	Speed []struct {
+		Tools    int
+		Searcher string
+		Query    int // nanoseconds of the median query
+	}
+	Quality []struct {
+		Set, Searcher  string
+		Tools, Queries int
+		Recall5        float64
+	}
+}
+
+func readResults(root string) (r results, err error) {
+	text, err := os.ReadFile(filepath.Join(root, "workshop", "benchmarks", "results.json"))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// recall is the share of the repository's own questions whose tool a searcher ranks among
+// the first five, in percent.
+func (r results) recall(searcher string) (percent string, err error) {
+	for _, q := range r.Quality {
+		if q.Set == "ranking" && q.Searcher == searcher {
+			return fmt.Sprintf("%.1f", 100*q.Recall5), nil
+		}
+	}
+	return "", fmt.Errorf("workshop/benchmarks/results.json has no recall of %s", searcher)
+}
+
+// ranking returns the size of the repository's own set.
+func (r results) ranking() (tools, questions int) {
+	for _, q := range r.Quality {
+		if q.Set == "ranking" {
+			return q.Tools, q.Queries
+		}
+	}
+	return 0, 0
+}
+
+// latency is the median query over 1,000 tools, as BENCHMARKS.md writes it.
+func (r results) latency(searcher string) (string, error) {
+	for _, s := range r.Speed {
+		if s.Tools == 1000 && s.Searcher == searcher {
+			if us := float64(s.Query) / 1000; us < 10 {
+				return fmt.Sprintf("%.1f µs", us), nil
+			}
+			return fmt.Sprintf("%.0f µs", float64(s.Query)/1000), nil
+		}
+	}
+	return "", fmt.Errorf("workshop/benchmarks/results.json has no time of %s", searcher)
+}
+
+//go:embed picture.svg.tmpl
+var pictureTemplate string
+
+// A bar is one line of the picture. Its width is in the picture's units.
+type bar struct {
+	Label, Value string
+	Width        float64
+	Ours         bool
+}
+
+type panel struct {
+	Title string
+	Y     int
+	Bars  []bar
+}
+
+const fullWidth = 380
+
+// drawPicture returns the picture as SVG: the same numbers give the same bytes.
+func drawPicture(root string) ([]byte, error) {
+	quickstart, err := runQuickstart(root)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readResults(root)
+	if err != nil {
+		return nil, err
+	}
+	tools, questions := r.ranking()
+	found := panel{Title: fmt.Sprintf("Questions whose tool is among the first five found (%d tools, %d questions)", tools, questions)}
+	for _, s := range []struct{ label, searcher string }{{"Eino's own search", "Eino"}, {"toolsearch, BM25", "BM25"}} {
+		percent, err := r.recall(s.searcher)
+		if err != nil {
+			return nil, err
+		}
+		share, err := strconv.ParseFloat(percent, 64)
+		if err != nil {
+			return nil, err
+		}
+		found.Bars = append(found.Bars, bar{s.label, percent + " %", fullWidth * share / 100, s.searcher == "BM25"})
+	}
+	panels := []panel{
+		beforeAfter("Tools the model sees at a time, at most", quickstart.tools, quickstart.seen),
+		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) cents { return w.uncached }),
+		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) cents { return w.warm }),
+		found,
+	}
+	picture := struct {
+		Height int
+		Panels []panel
+	}{30, panels}
+	for i := range panels {
+		panels[i].Y = picture.Height
+		picture.Height += 44 + 24*len(panels[i].Bars)
+	}
+	picture.Height -= 30
+	t, err := template.New("picture").Funcs(template.FuncMap{"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }}).Parse(pictureTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, picture)
+	return out.Bytes(), err
+}
+
+func beforeAfter(title string, before, after int) panel {
+	return panel{Title: title, Bars: []bar{
+		{"showing all", strconv.Itoa(before), fullWidth, false},
+		{"toolsearch", strconv.Itoa(after), fullWidth * float64(after) / float64(before), true},
+	}}
+}
+
+// pricePanel shows what each way costs. The first way is showing all tools.
+func pricePanel(title string, ways []way, price func(way) cents) panel {
+	p := panel{Title: title}
+	most := 0.0
+	for _, w := range ways {
+		most = max(most, price(w).value)
+	}
+	for i, w := range ways {
+		p.Bars = append(p.Bars, bar{w.name, price(w).text, fullWidth * price(w).value / most, i > 0})
+	}
+	return p
+}

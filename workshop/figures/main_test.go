@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+var update = flag.Bool("update", false, "write the measured numbers into the pages")
+
+var readmes = []string{"README.md", "README.zh.md"}
+
+// maxLines is how long the README may be. The rest has pages in docs/.
+const maxLines = 250
+
+// documents are the Markdown pages for users and contributors.
+func documents(t *testing.T) (names []string) {
+	t.Helper()
+	for _, folder := range []string{"docs/", "docs/recipes/"} {
+		pages, err := filepath.Glob(root + "/" + folder + "*.md")
+		require.NoError(t, err)
+		for _, page := range pages {
+			names = append(names, folder+filepath.Base(page))
+		}
+	}
+	for _, page := range translations(t) {
+		names = append(names, "docs/zh/"+page)
+	}
+	return append(names, "README.md", "README.zh.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "BENCHMARKS.md",
+		"cmd/toolsearch/README.md", "examples/README.md")
+}
+
+// translations are the pages in Chinese, by their names under docs/zh, which are the names of
+// the English pages under docs.
+func translations(t *testing.T) (names []string) {
+	t.Helper()
+	folder := filepath.Join(root, "docs", "zh")
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	return names
+}
+
+func readDocument(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestPictureIsUpToDate(t *testing.T) {
+	want, err := drawPicture(root)
+	require.NoError(t, err)
+	got, err := os.ReadFile(root + "/" + picturePath)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got), "%s is out of date: go run ./workshop/figures", picturePath)
+}
+
+// The numbers in the pages are the measured numbers. After an intended change:
+//
+//	go test ./workshop/figures -run '^TestNumbers$' -update
+func TestNumbers(t *testing.T) {
+	tables, err := measure(context.Background(), root)
+	require.NoError(t, err)
+	found := map[string][]string{}
+	for _, name := range documents(t) {
+		text, rows, err := fillTables(readDocument(t, name), tables)
+		require.NoError(t, err, name)
+		for table := range rows {
+			found[table] = append(found[table], name)
+		}
+		if *update {
+			require.NoError(t, os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644))
+		}
+		assert.Equal(t, text, readDocument(t, name), "%s has numbers that differ from the measured ones", name)
+	}
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md", "README.md", "README.zh.md"}, found["bills"])
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["advice"])
+	assert.Equal(t, readmes, found["searchers"])
+	assert.Equal(t, readmes, found["protocol-bills"])
+	assert.Equal(t, []string{"docs/protocols.md", "docs/zh/protocols.md"}, found["protocols"])
+	for _, table := range []string{"settings", "ideas", "ideas-400"} {
+		assert.Equal(t, []string{"docs/settings.md"}, found[table], table)
+	}
+}
+
+func TestFillTables(t *testing.T) {
+	tables := map[string]map[string][]string{"t": {"a": {"1"}, "a b": {"2", "3"}}}
+	text, rows, err := fillTables("<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 7 | 8 |\n| a | 9 | 9 |\n\n| a | 5 |\n", tables)
+	require.NoError(t, err)
+	assert.Equal(t, "<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 2 | 3 |\n| a | 9 | 1 |\n\n| a | 5 |\n", text)
+	assert.Equal(t, map[string]int{"t": 2}, rows)
+
+	_, _, err = fillTables("<!-- measured: t -->\n| x | y |\n|---|--:|\n| b | 7 |\n", tables)
+	assert.ErrorContains(t, err, "b")
+	_, _, err = fillTables("<!-- measured: u -->\n| x | y |\n|---|--:|\n| a | 7 |\n", tables)
+	assert.ErrorContains(t, err, "u")
+}

@@ -1,0 +1,73 @@
+package nativetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
+)
+
+// TestConstantTools: under ProtocolDispatch, all requests have the same tools, byte for byte,
+// on every adapter. With references, this holds for the tools that are part of the prompt. So a
+// provider's cache of the tools stays valid, however much is found and called.
+func TestConstantTools(t *testing.T) {
+	through := func(name, arguments string) provider.Call {
+		return provider.Call{Name: "call_tool", Arguments: `{"name":"` + name + `","arguments":` + arguments + `}`}
+	}
+	dispatch := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, static: true}
+	turns := []turn{
+		calls(search(`{"query":"weather"}`)), calls(through("get_weather", `{"city":"Rome"}`), selecting("send_mail")),
+		calls(through("send_mail", `{"city":7}`), through("send_male", `{}`)), calls(through("send_mail", `{}`)), provider.Say("Done."),
+	}
+	for _, a := range messageAdapters {
+		t.Run(a.name+"/dispatch", func(t *testing.T) { testConstantTools(t, a, dispatch, turns, "send_mail ran with") })
+	}
+	for _, a := range agenticAdapters {
+		t.Run(a.name+"/dispatch", func(t *testing.T) { testConstantTools(t, a, dispatch, turns, "send_mail ran with") })
+	}
+	references := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true}
+	t.Run("claude/references", func(t *testing.T) {
+		testConstantTools(t, messageAdapters[0], references, []turn{
+			calls(selecting("get_weather,send_mail")), calls(calling("get_weather"), selecting("list_stocks")), calls(calling("send_mail")), provider.Say("Done."),
+		}, "send_mail ran with")
+	})
+}
+
+func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, turns []turn, says string) {
+	t.Helper()
+	server := provider.New(t, a.api, turns...)
+	_, err := run(t, a.model(t, server), s)
+	require.NoError(t, err)
+	requests := server.Requests()
+	checkCached(t, requests, a.api)
+	var first []string
+	for i, r := range requests {
+		assert.Empty(t, r.Refused, "request %d was refused", i)
+		tools := promptTools(t, r)
+		if i == 0 {
+			first = tools
+		}
+		assert.Equal(t, first, tools, "the tools of the first request, and of request %d", i)
+		assert.GreaterOrEqual(t, len(tools), 2, "tools of request %d", i)
+	}
+	assert.Len(t, requests, len(turns))
+	assert.Contains(t, lastBody(requests), says)
+}
+
+// promptTools returns the tools of a request that are part of the prompt, which are those not
+// deferred.
+func promptTools(t *testing.T, r provider.Request) (tools []string) {
+	t.Helper()
+	for _, f := range fields(t, r.Body) {
+		if f.key == "tools" {
+			tools = slices.DeleteFunc(slices.Clone(f.elements), func(e string) bool { return strings.Contains(e, `"defer_loading":true`) })
+		}
+	}
+	return tools
+}

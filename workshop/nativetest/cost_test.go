@@ -1,0 +1,164 @@
+package nativetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino-ext/components/model/claude"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
+)
+
+// What a provider's prompt cache finds in the requests of real adapters, byte for byte. The files
+// testdata/cost/*.golden have the numbers.
+
+var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+	return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, AutoCacheControl: &claude.CacheControl{}})
+}}
+
+// billed is the conversation that is billed: two tools of the quickstart, each searched for and
+// called twice, after some 2,000 tokens of history.
+func billed() (tools []tool.BaseTool, infos []*schema.ToolInfo, c cost.Conversation, history []message) {
+	for _, t := range services.Tools() {
+		info, err := t.Info(context.Background())
+		if err != nil {
+			panic(err)
+		}
+		tools, infos = append(tools, echo{info}), append(infos, info)
+	}
+	c = cost.Script(infos, cost.Shape{History: 2000, Calls: 5, Loads: 2, Result: 20})
+	c.System = cost.Tokens("Be brief.")
+	history = []message{{Role: toolsearchtest.User, Text: "Go on."},
+		{Role: toolsearchtest.Assistant, Text: strings.TrimSpace(strings.Repeat("This is what was said of it before, and so it goes on. ", 143))}}
+	return tools, infos, c, history
+}
+
+func TestCost(t *testing.T) {
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences} {
+		t.Run(fmt.Sprintf("claude/%v", protocol), func(t *testing.T) { testCost(t, cachingClaude, protocol, "anthropic") })
+	}
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
+		t.Run(fmt.Sprintf("openai/%v", protocol), func(t *testing.T) { testCost(t, messageAdapters[1], protocol, "openai") })
+	}
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeDeferred} {
+		t.Run(fmt.Sprintf("agenticopenai/%v", protocol), func(t *testing.T) { testCost(t, agenticAdapters[0], protocol, "openai") })
+	}
+}
+
+func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch.Protocol, prices string) {
+	tools, infos, c, history := billed()
+	config := toolsearch.Config{Protocol: protocol}
+	p, ok := cost.Named(cost.Providers(), prices)
+	require.True(t, ok)
+	var turns []turn
+	searched := map[string]bool{}
+	for _, step := range c.Steps {
+		if !searched[step.Tool] {
+			searched[step.Tool] = true
+			turns = append(turns, calls(search(fmt.Sprintf(`{"query":%q}`, step.Query))))
+		}
+		if protocol == toolsearch.ProtocolDispatch {
+			turns = append(turns, calls(provider.Call{Name: "call_tool", Arguments: fmt.Sprintf(`{"name":%q,"arguments":%s}`, step.Tool, step.Arguments)}))
+		} else {
+			turns = append(turns, calls(provider.Call{Name: step.Tool, Arguments: step.Arguments}))
+		}
+	}
+	server := provider.New(t, a.api, append(turns, provider.Say("Done."))...)
+	_, err := run(t, a.model(t, server), setup{config: config, dynamic: tools, history: history})
+	require.NoError(t, err)
+
+	var requests []cost.Request
+	for i, r := range server.Requests() {
+		assert.Empty(t, r.Refused, "request %d was refused", i)
+		request, err := cost.ReadBody(r.Body)
+		require.NoError(t, err)
+		requests = append(requests, request)
+	}
+	usages := p.Bill(nil, requests)
+	checkCost(t, a.name+"-"+protocol.String(), requests, usages)
+
+	// A replay by internal/cost without the adapter costs the same.
+	played, err := cost.Replay(context.Background(), infos, config, p.Wire, c)
+	require.NoError(t, err)
+	require.Len(t, played.Requests, len(requests))
+	for i := range played.Requests {
+		played.Requests[i].Output = 0 // a body has no answer
+	}
+	want, got := cost.Sum(usages), cost.Sum(p.Bill(nil, played.Requests))
+	assert.InEpsilon(t, want.Input(), got.Input(), agreement, "tokens of all requests")
+	assert.InEpsilon(t, p.Price(want), p.Price(got), agreement, "the price; billed %+v, replayed %+v", want, got)
+}
+
+// AutoCacheControl ends the ordinary tools, the system message and the last message with a
+// breakpoint. No breakpoint is on a deferred definition, since Anthropic refuses that:
+// "cannot have both defer_loading=true and cache_control set".
+func TestBreakpointsAndReferences(t *testing.T) {
+	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), calls(calling("get_weather")), provider.Say("Sunny."))
+	_, err := run(t, cachingClaude.model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true})
+	require.NoError(t, err)
+	deferred := 0
+	for i, r := range server.Requests() {
+		request, err := cost.ReadBody(r.Body)
+		require.NoError(t, err)
+		assert.Len(t, request.Marks, 3, "breakpoints of request %d", i)
+		for _, f := range fields(t, r.Body) {
+			for _, element := range f.elements {
+				if f.key == "tools" && strings.Contains(element, `"defer_loading":true`) {
+					deferred++
+					assert.NotContains(t, element, `"cache_control"`, "request %d", i)
+				}
+			}
+		}
+	}
+	assert.Equal(t, 2, deferred, "deferred definitions")
+}
+
+// Without AutoCacheControl or breakpoints of your own, nothing is cached.
+func TestNoBreakpoints(t *testing.T) {
+	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), provider.Say("Sunny."))
+	_, err := run(t, messageAdapters[0].model(t, server), setup{})
+	require.NoError(t, err)
+	for _, r := range server.Requests() {
+		request, err := cost.ReadBody(r.Body)
+		require.NoError(t, err)
+		assert.Empty(t, request.Marks)
+	}
+}
+
+// agreement is how far internal/cost's own form of a request may be from an adapter's.
+const agreement = 0.04
+
+// checkCost compares with a file the sizes of requests, and of the longest beginning that each
+// shares with an earlier request.
+func checkCost(t *testing.T, name string, requests []cost.Request, usages []cost.Usage) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%7s %7s %7s %9s %7s | %7s %7s %7s\n", "bytes:", "tools", "system", "messages", "shared", "cached", "written", "plain")
+	for i, r := range requests {
+		fmt.Fprintf(&b, "%7d %7d %7d %9d %7d | %7d %7d %7d\n", i, len(r.Tools), len(r.System), len(r.Messages), r.Shared(requests[:i]),
+			usages[i].Cached, usages[i].Written, usages[i].Plain)
+	}
+	path := filepath.Join("testdata", "cost", name+".golden")
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "go test -update writes it")
+	assert.Equal(t, string(want), b.String(), "%s", path)
+}

@@ -1,0 +1,90 @@
+package nativetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
+)
+
+// NativeServer: the provider searches by itself while it answers. agenticopenai can do this.
+// claude can do it without streaming, if a transport adds the type that the adapter omits.
+
+// noServer is the reason to skip these tests. Empty means that they run.
+const noServer = ""
+
+var serverConfig = toolsearch.Config{Protocol: toolsearch.ProtocolNativeServer}
+
+func TestServerSearch(t *testing.T) {
+	if noServer != "" {
+		t.Skip(noServer)
+	}
+	for _, static := range []bool{false, true} {
+		for _, stream := range []bool{false, true} {
+			t.Run("agenticopenai/"+title(static, stream), func(t *testing.T) {
+				testServerSearch(t, agenticAdapters[0], static, stream)
+			})
+		}
+		t.Run("claude/"+title(static, false), func(t *testing.T) {
+			testServerSearch(t, adapter[*schema.Message]{name: "claude", api: provider.Messages,
+				new: func(_ context.Context, url string) (model.BaseModel[*schema.Message], error) {
+					return patchedClaude(t, url, false), nil
+				}}, static, false)
+		})
+	}
+}
+
+func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, stream bool) {
+	found := func(names ...string) provider.Call {
+		return provider.Call{Server: true, Arguments: `{"query":"news"}`, Found: names}
+	}
+	server := provider.New(t, a.api,
+		calls(found("get_weather", "send_mail"), calling("get_weather")),
+		calls(found(), found("send_mail", "list_stocks"), calling("list_stocks"), calling("send_male")),
+		calls(calling("send_mail"), calling("get_weather")), provider.Say("Done."),
+		calls(calling("send_mail")), provider.Say("Sent."))
+	s := setup{config: serverConfig, static: static, stream: stream}
+	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
+	history := []M{question}
+	for range 2 {
+		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
+		require.NoError(t, err)
+		history = append(append(history, inCallOrder(events)...), question)
+	}
+	one, two := "get_weather send_mail", "get_weather send_mail list_stocks"
+	requests := server.Requests()
+	checkRequests(t, requests, dialect{name: "server", hidden: true}, static, []string{"", one, two, two, two, two})
+	// Tools that the provider found stay deferred. As ordinary tools they would be paid for
+	// twice, and every call of a tool would invalidate the prompt cache.
+	checkPrefix(t, requests, "tools")
+	for i, r := range requests {
+		assert.Equal(t, map[bool]int{true: 1}[static], ordinaryTools(t, r), "tools of request %d that are not deferred: %s", i, r.Body)
+		assert.NotContains(t, string(r.Body), `"name":"tool_search"`, "request %d offers the middleware's own search", i)
+		assert.NotContains(t, string(r.Body), `"execution":"client"`, "request %d offers the middleware's own search", i)
+	}
+	checkCached(t, requests, a.api)
+	checkGolden(t, golden(a.name, dialect{name: "server"}, static, "search by the provider"), stream, requests)
+}
+
+// ordinaryTools counts the tools of a request that are neither deferred nor the provider's
+// search tool.
+func ordinaryTools(t *testing.T, r provider.Request) (n int) {
+	t.Helper()
+	for _, f := range fields(t, r.Body) {
+		for _, e := range f.elements {
+			if f.key == "tools" && !strings.Contains(e, `"defer_loading":true`) && !strings.Contains(e, `"type":"tool_search`) {
+				n++
+			}
+		}
+	}
+	return n
+}
