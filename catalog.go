@@ -20,9 +20,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -61,7 +61,7 @@ type Catalog struct {
 // tool, an Info that fails or returns nil, an empty or repeated name, and a tool that implements
 // none of Eino's four interfaces for a call. The error names the tool and its position.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
-	infos, err := toolsource.Definitions(ctx, "", tools)
+	infos, err := sources.Definitions(ctx, "", tools)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
-		if err := toolsource.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
+		if err := sources.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
 			events.fail(ctx, "Filter", err)
 		}
 	}

@@ -14,10 +14,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
-	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
-	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
 
 // The engine makes the decisions of a middleware, for either message type. This file is the
@@ -96,7 +94,7 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 		if foreign.IsNil(t) {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
 		}
-		info, err := toolsource.Definition(ctx, t)
+		info, err := sources.Definition(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
 		}
@@ -104,7 +102,7 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
 		}
 		// A dynamic tool of another tool search middleware yields to the meta-tool.
-		if e.names.has(info.Name) && !wrapped.Is(t) {
+		if e.names.has(info.Name) && !sources.IsWrapped(t) {
 			return nil, fmt.Errorf("toolsearch: the agent's tool %d already has the name %q; "+
 				"if it belongs to another tool search middleware, give one of the two another ToolName", i, info.Name)
 		}
@@ -178,9 +176,7 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		return
 	}
 	if r.scope.sees(doc) {
-		supply, part := r.origin(doc)
-		e.events.emit(ctx, supply.failure(part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s",
-			supply.field(part), name, usePrefix)))
+		e.events.emit(ctx, failureOf(r.snapshot.Yields(doc)))
 	}
 	if r.scope.allowed == nil {
 		r.scope.allowed = docset.New(len(r.scope.docs))
@@ -387,7 +383,7 @@ const maxToolError = 2 << 10
 
 // explainer returns the function that turns errors of a tool's call into results, for
 // Config.ToolErrors, or nil if the errors are left to Eino.
-func (e *engine) explainer(ctx context.Context, toolName string) toolerror.Explainer {
+func (e *engine) explainer(ctx context.Context, toolName string) sources.Explainer {
 	if e.config.ToolErrors != ToolErrorsExplain {
 		return nil
 	}

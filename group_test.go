@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -424,9 +424,9 @@ func testLateGroup[M adk.MessageType](t *testing.T, w way) {
 }
 
 func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
-	before := toolsource.Grace
-	toolsource.Grace = 500 * time.Millisecond
-	defer func() { toolsource.Grace = before }()
+	before := sources.Grace
+	sources.Grace = 500 * time.Millisecond
+	defer func() { sources.Grace = before }()
 	s := newServers("a", "b")
 	var isGated, isCancelled atomic.Bool
 	var calls atomic.Int32

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/marks"
-	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
 // The agent's hooks: a generic shell around the engine, which does not know message types.
@@ -169,7 +169,7 @@ func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Opti
 }
 
 // explainer returns the engine's explainer for a call, or nil for a nil call.
-func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) toolerror.Explainer {
+func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) sources.Explainer {
 	if call == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (m *middleware[M]) WrapInvokableToolCall(ctx context.Context, endpoint adk.
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		return toolerror.Call(ctx, explain, toolerror.Text, func() (string, error) { return endpoint(ctx, arguments, opts...) })
+		return sources.CallTool(ctx, explain, sources.TextResult, func() (string, error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
@@ -194,7 +194,7 @@ func (m *middleware[M]) WrapStreamableToolCall(ctx context.Context, endpoint adk
 		return endpoint, nil
 	}
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		return toolerror.Stream(ctx, explain, toolerror.Text, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
+		return sources.StreamTool(ctx, explain, sources.TextResult, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
 	}, nil
 }
 
@@ -205,7 +205,7 @@ func (m *middleware[M]) WrapEnhancedInvokableToolCall(ctx context.Context, endpo
 		return endpoint, nil
 	}
 	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		return toolerror.Call(ctx, explain, toolerror.Enhanced, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
+		return sources.CallTool(ctx, explain, sources.EnhancedResult, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
 	}, nil
 }
 
@@ -216,7 +216,7 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endp
 		return endpoint, nil
 	}
 	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		return toolerror.Stream(ctx, explain, toolerror.Enhanced, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
+		return sources.StreamTool(ctx, explain, sources.EnhancedResult, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
 	}, nil
 }
 

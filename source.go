@@ -5,404 +5,330 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/recent"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A catalog that changes. Each run asks the Sources at its start, all at once, and keeps the edition
-// that is current then. A changed answer makes a new edition for this run and the next ones:
+// that is current then:
 //
-//	ask -> answers -> the same as before? -> stock -> compile -> the current edition
+//	ask -> changed? -> build: a snapshot with the change, compiled -> publish: the current edition
 //
-// A Source and the code of an index may fail, hang, or ignore their context. So each of them runs
-// on a goroutine of its own, a run waits for neither longer than Config.SourceTimeout, and no lock
-// is held meanwhile. A run waits only toolsource.Grace for a Source that already has a good answer:
-// internal/toolsource keeps a late answer for a later run. At most one edition is compiled at a
-// time. The other runs go on with the last good answers, or wait if a supply has none yet.
+// Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang,
+// or ignore its context too. So a build runs on a goroutine of its own, one at a time, and no lock is
+// held meanwhile. The run that began it waits for it, but no longer than Config.SourceTimeout. Other runs
+// go on with the current edition, or wait as well if it has no tools of a Source that has answered.
 
 // editions keeps the current edition.
 type editions struct {
-	config   *Config
-	events   *eventSink
-	defers   bool      // the mode takes deferred definitions
-	supplies []*supply // does not change, and neither do their groups
-	changes  bool      // a supply has a Source
+	config  *Config
+	events  *eventSink
+	defers  bool    // the mode takes deferred definitions
+	groups  []Group // DynamicTools and Source are the first
+	sources *sources.Sources
 
-	mu         sync.Mutex // guards the fields below and the standing of supplies; held for moments
-	last       *edition
-	tools      []tool.BaseTool // the newest values of the tools of last: a source may have reconnected
-	building   *building       // nil means that no edition is being compiled
-	unreported []Event         // what no run has reported yet
+	mu         sync.Mutex // guards the fields below; held for moments
+	last       *edition   // of the current snapshot
+	building   *building  // nil means that no edition is being built
+	unreported []Event    // what no run has reported yet
 }
 
-// building is an edition that is being compiled of new answers.
+// building is an edition that is being built.
 type building struct {
-	answers []*toolsource.Answer // by supply; nil means that there is no new answer
-	done    chan struct{}
-	errs    []error // by supply, set when done; nil if the answer is current now
+	done chan struct{}
+	errs []error // by group, set when done
 }
 
 func newEditions(ctx context.Context, config *Config, events *eventSink, defers bool) (*editions, error) {
-	e := &editions{config: config, events: events, defers: defers}
 	own := Group{Tools: config.DynamicTools, Source: config.Source}
-	for _, group := range slices.Concat([]Group{own}, config.Groups) {
-		s := &supply{Group: group}
-		if s.Source != nil {
-			s.asking = toolsource.New(s.Source, config.SourceTimeout, toolsource.Grace)
-		}
-		if err := s.fix(ctx, config, events); err != nil {
-			return nil, err
-		}
-		e.supplies = append(e.supplies, s)
-		e.changes = e.changes || s.asking != nil
+	e := &editions{config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups)}
+	given := make([]sources.Group, len(e.groups))
+	for i := range e.groups {
+		g := &e.groups[i]
+		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, Named: g.named}
 	}
-	if err := checkNames(config, e.supplies); err != nil {
-		return nil, err
-	}
+	names := config.Protocol.names(config.ToolName)
+	rules := sources.Rules{Timeout: config.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has, Strict: config.StrictTools}
+	var problems []sources.Problem
 	var err error
-	if e.last, err = compile(ctx, config, e.stock(make([]*toolsource.Answer, len(e.supplies))), defers, &Catalog{}); err != nil {
+	if e.sources, problems, err = sources.New(ctx, given, rules); err != nil {
 		return nil, err
 	}
-	e.tools = e.last.tools
-	if !e.changes && len(e.last.idle) > 0 { // else the tools of a Source may match
-		e.events.fail(ctx, "AlwaysLoaded", e.last.idleError())
+	for _, p := range problems {
+		events.emit(ctx, failureOf(p))
+	}
+	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
+		return nil, err
+	}
+	if !e.sources.Change() && len(e.last.idle) > 0 { // else the tools of a Source may match
+		events.fail(ctx, "AlwaysLoaded", e.last.idleError())
 	}
 	if len(e.last.unbounded) > 0 {
-		e.events.fail(ctx, "Protocol", e.last.unboundedError())
+		events.fail(ctx, "Protocol", e.last.unboundedError())
 	}
 	return e, nil
 }
 
-// current returns the edition for a run that starts now, and its tools: these may be newer
-// values than the edition's, with the same definitions. The error is that of the context.
+// failureOf returns the event of a problem.
+func failureOf(p sources.Problem) FailureEvent {
+	return FailureEvent{Part: p.Part, Group: p.Group, Err: p.Err}
+}
+
+// current returns the edition for a run that starts now, and its tools: these may be newer values than
+// those it was compiled of, with the same definitions. The error is that of the context.
 func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
-	if !e.changes {
-		return e.last, e.last.tools, nil
+	if !e.sources.Change() {
+		return e.last, e.sources.Current().Tools, nil
 	}
-	answers, failures := e.askAll(ctx)
-	for i, err := range e.accept(ctx, answers) {
+	failures := e.sources.Ask(ctx)
+	for i, err := range e.update(ctx) {
 		failures[i] = cmp.Or(failures[i], err)
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
 	e.mu.Lock()
-	last, tools, unreported := e.last, e.tools, e.unreported
+	last, tools, unreported := e.last, e.sources.Current().Tools, e.unreported
 	e.unreported = nil
 	e.mu.Unlock()
 	// A listener may do anything, so the lock is released before it is called.
 	for _, event := range unreported {
-		if change, ok := event.(CatalogEvent); ok && e.events.listens() && change.Tools == len(last.catalog.docs) {
-			for doc := range last.catalog.docs {
-				change.Tokens += last.catalog.tokensOf(doc)
-			}
-			change.ListTokens = tokens.Of(last.announcement().text)
-			event = change
-		}
 		e.events.emit(ctx, event)
 	}
-	for i, s := range e.supplies {
-		if err := failures[i]; err != nil {
-			e.events.emit(ctx, s.failure(partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", s.field(partSource), err, len(tools))))
+	for i, err := range failures {
+		if err != nil {
+			e.events.emit(ctx, failureOf(e.sources.Problem(i, err)))
 		}
 	}
 	return last, tools, nil
 }
 
-// askAll asks all Sources. The answers and errors are by supply.
-func (e *editions) askAll(ctx context.Context) (answers []*toolsource.Answer, errs []error) {
-	answers, errs = make([]*toolsource.Answer, len(e.supplies)), make([]error, len(e.supplies))
-	var all sync.WaitGroup
-	for i, s := range e.supplies {
-		if s.asking == nil {
-			continue
-		}
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			e.mu.Lock()
-			current := s.answer
-			e.mu.Unlock()
-			answers[i], errs[i] = s.asking.Newest(ctx, current)
-		}()
-	}
-	all.Wait()
-	return answers, errs
-}
-
-// accept makes answers current, unless they are already. It waits for an edition that is being
-// compiled if a supply has no good answer yet. Answers and errors are by supply; nil means no
-// answer. It changes the list of answers.
-func (e *editions) accept(ctx context.Context, answers []*toolsource.Answer) []error {
-	errs := make([]error, len(answers))
-	for {
+// update makes the pending change current, as far as this run waits for it. The errors are by group.
+func (e *editions) update(ctx context.Context) (errs []error) {
+	for range 2 { // the edition that another run is building may lack what this run asked for
 		e.mu.Lock()
-		b, stands := e.building, make([]standing, len(answers))
-		for i, s := range e.supplies {
-			stands[i] = s.standing
+		change, b := e.sources.Pending(), e.building
+		isMine := change != nil && b == nil
+		if isMine {
+			b = &building{make(chan struct{}), make([]error, len(e.groups))}
+			e.building = b
+			go e.build(context.WithoutCancel(ctx), change, b)
 		}
 		e.mu.Unlock()
-		isNew, isFirst, isOld := false, false, false
-		for i, a := range answers {
-			if a == nil {
-				continue
-			}
-			switch now := &stands[i]; {
-			case a.Number < e.supplies[i].asking.Accepted(): // a newer answer was faster
-				answers[i] = nil
-			case now.answer != nil && a.SameAs(now.answer):
-				if e.refresh(i, now.answer, a) {
-					answers[i] = nil
-				} else {
-					isOld = true
-				}
-			case now.refused != nil && time.Now().Before(now.refused.end) && a.SameAs(now.refused.answer):
-				answers[i], errs[i] = nil, now.refused.err
-			default:
-				isNew, isFirst = true, isFirst || now.answer == nil
-			}
-		}
-		switch {
-		case isOld: // the standing has changed meanwhile
-			continue
-		case !isNew || b != nil && !isFirst:
+		if change == nil || !isMine && !change.IsFirst {
 			return errs
-		}
-		isMine := b == nil
-		if isMine {
-			if b = e.start(ctx, stands, answers); b == nil {
-				continue
-			}
 		}
 		select {
 		case <-b.done:
+			errs = b.errs
 		case <-ctx.Done():
-			return errs
+			return nil
 		case <-time.After(e.config.SourceTimeout):
-			for _, i := range fresh(answers) {
+			errs = make([]error, len(e.groups))
+			for _, i := range change.Groups {
 				errs[i] = e.late()
 			}
 			return errs
 		}
 		if isMine {
-			for i := range answers {
-				errs[i] = cmp.Or(errs[i], b.errs[i])
-			}
 			return errs
 		}
 	}
+	return errs
 }
 
 func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
 
-// refresh takes the tools of an answer of supply i with the same definitions as its current answer.
-// It reports false if another answer has become current meanwhile.
-func (e *editions) refresh(i int, current, a *toolsource.Answer) bool {
-	isRepeated := a.Repeats(current)
-	isSame := isRepeated || a.SameTools(current)
-	if !isSame { // outside the lock
-		a.Print()
-		current.Print()
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s := e.supplies[i]
-	if s.answer != current {
-		return false
-	}
-	if !isSame {
-		var tools []tool.BaseTool
-		tools, s.kept = a.Refreshed(current, s.kept)
-		e.tools = slices.Clone(e.tools) // runs have the list
-		e.last.put(e.tools, e.last.lots[i].start+len(s.fixed), tools)
-	}
-	if !isRepeated {
-		s.answer = a
-	}
-	s.asking.Accept(max(s.asking.Accepted(), a.Number))
-	return true
-}
-
-// start starts to compile answers. It returns nil if another build has started or stands is out of
-// date.
-func (e *editions) start(ctx context.Context, stands []standing, answers []*toolsource.Answer) *building {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.building != nil {
-		return nil
-	}
-	for i, s := range e.supplies {
-		if answers[i] != nil && s.answer != stands[i].answer {
-			return nil
-		}
-	}
-	e.building = &building{answers: slices.Clone(answers), done: make(chan struct{})}
-	go e.build(context.WithoutCancel(ctx), e.building)
-	return e.building
-}
-
-// build makes answers current: together, or each by itself if that fails, so that a supply
-// whose tools cannot be compiled costs the others nothing.
-func (e *editions) build(ctx context.Context, b *building) {
-	news, err := fresh(b.answers), e.advance(ctx, b.answers)
-	b.errs = make([]error, len(b.answers))
-	for _, i := range news {
+// build makes a change current: as a whole, or that of each group by itself if that fails, so that a
+// group whose tools cannot be compiled costs the others nothing.
+func (e *editions) build(ctx context.Context, change *sources.Change, b *building) {
+	err := e.advance(ctx, change)
+	for _, i := range change.Groups {
 		b.errs[i] = err
 	}
-	if err != nil && len(news) > 1 {
-		// The smallest answer first, so that it does not wait for a larger answer whose index takes all
-		// the time there is.
-		size := make([]int, len(b.answers))
-		for _, i := range news {
-			size[i] = b.answers[i].Size()
-		}
-		slices.SortStableFunc(news, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
-		for _, i := range news {
-			alone := make([]*toolsource.Answer, len(b.answers))
-			alone[i] = b.answers[i]
-			b.errs[i] = e.advance(ctx, alone)
+	if err != nil {
+		for _, alone := range change.Alone() {
+			b.errs[alone.Groups[0]] = e.advance(ctx, alone)
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, i := range news {
-		e.supplies[i].asking.Drop(b.answers[i]) // it is current now, or of no use
-	}
 	e.building = nil
 	close(b.done)
 }
 
-// fresh returns the supplies that have new answers.
-func fresh(answers []*toolsource.Answer) (supplies []int) {
-	for i, a := range answers {
-		if a != nil {
-			supplies = append(supplies, i)
-		}
-	}
-	return supplies
-}
-
-// advance compiles an edition with new answers and makes it current.
-func (e *editions) advance(ctx context.Context, answers []*toolsource.Answer) error {
+// advance compiles the current snapshot with a change, and makes the edition current.
+func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
 	defer cancel()
 	start := time.Now()
-	// A guard, since Annotate and Index read text from remote servers.
+	// A guard, since Annotate and Index read text from remote servers. No lock, since only builds set
+	// last, and they run one at a time.
 	next, err := foreign.Guard(func() (*edition, error) {
-		lots := e.stock(answers)
-		for i, l := range lots {
-			if answers[i] != nil && len(l.kept) == 0 {
-				return nil, toolsource.Problems("no tool can be used:", l.left)
-			}
+		snapshot, err := e.sources.Apply(change)
+		if err != nil {
+			return nil, err
 		}
-		// No lock, since only builds set last, and they run one at a time.
-		return compile(limited, e.config, lots, e.defers, e.last.catalog)
+		return e.compile(limited, snapshot, e.last.catalog)
 	})
-	switch {
-	case err == nil:
-		e.publish(next, answers, time.Since(start))
-	case limited.Err() != nil:
-		err = e.late()
-		e.refuse(answers, err)
+	if err == nil {
+		e.publish(next, time.Since(start))
+		return nil
+	}
+	var until time.Time
+	if limited.Err() != nil {
+		err, until = e.late(), time.Now().Add(e.config.SourceTimeout)
+	}
+	if len(change.Groups) == 1 { // else it is not known which of them is to blame
+		e.sources.Refuse(change, err, until)
 	}
 	return err
 }
 
-// refuse notes an answer whose index took too long. With several answers it is not known which is
-// to blame.
-func (e *editions) refuse(answers []*toolsource.Answer, err error) {
-	if of := fresh(answers); len(of) == 1 {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.supplies[of[0]].refused = &refusal{answer: answers[of[0]], err: err, end: time.Now().Add(e.config.SourceTimeout)}
+// publish makes an edition current, and notes what runs report of it.
+func (e *editions) publish(next *edition, took time.Duration) {
+	before := e.last
+	events := []Event{e.changeOf(before, next, took)}
+	for _, p := range next.snapshot.Problems(before.snapshot) {
+		events = append(events, failureOf(p))
 	}
-}
-
-// publish makes an edition with new answers current.
-func (e *editions) publish(next *edition, answers []*toolsource.Answer, took time.Duration) {
+	if len(next.idle) > 0 {
+		events = append(events, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+	}
+	if len(next.unbounded) > 0 && !slices.Equal(next.unbounded, before.unbounded) {
+		events = append(events, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := 0; i < len(e.supplies); {
-		l := &next.lots[i]
-		if newer := l.supply.answer; answers[i] == nil && newer != l.answer { // refreshed meanwhile
-			e.mu.Unlock()
-			var tools []tool.BaseTool
-			tools, l.kept = newer.Refreshed(l.answer, l.kept)
-			next.put(next.tools, l.start+len(l.fixed), tools)
-			l.answer = newer
-			e.mu.Lock()
-			i = 0
+	e.sources.Accept(next.snapshot)
+	e.last, e.unreported = next, append(e.unreported, events...)
+}
+
+// changeOf describes the change from one edition to another.
+func (e *editions) changeOf(before, after *edition, took time.Duration) CatalogEvent {
+	change := CatalogEvent{Tools: len(after.catalog.docs), Groups: after.snapshot.Changed(before.snapshot), Duration: took}
+	for name := range after.catalog.byName {
+		if _, known := before.catalog.byName[name]; !known {
+			change.Added++
+		}
+	}
+	change.Removed = len(before.catalog.docs) + change.Added - change.Tools
+	if e.events.listens() {
+		for doc := range after.catalog.docs {
+			change.Tokens += after.catalog.tokensOf(doc)
+		}
+		change.ListTokens = tokens.Of(after.announcement().text)
+	}
+	return change
+}
+
+// An edition is a snapshot of all dynamic tools, compiled, with everything derived from it. It never
+// changes.
+type edition struct {
+	catalog  *Catalog
+	names    metaNames
+	reader   *reader
+	snapshot *sources.Snapshot
+	always   []int      // documents of Config.AlwaysLoaded, in their order
+	hideable docset.Set // all documents but always
+
+	announcement func() reminder    // the reminder of the whole edition, made when it is needed
+	deferred     []*schema.ToolInfo // the definitions as deferred tools; nil if the mode defers none
+	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
+	unbounded    []string           // tools with schemas that calls are not checked against, and why
+
+	filters recent.Set // the lists of FilterTools so far, and what was reported of them
+}
+
+// compile compiles a snapshot. last is the catalog of the edition before, or an empty catalog.
+func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last *Catalog) (*edition, error) {
+	config := e.config
+	groups := make([]*Group, len(snapshot.Infos))
+	for i := range groups {
+		groups[i] = &e.groups[snapshot.Group(i)]
+	}
+	catalog, err := newCatalog(ctx, snapshot.Infos, groups, config, last)
+	if err != nil {
+		return nil, err
+	}
+	names := config.Protocol.names(config.ToolName)
+	patterns, err := toolpattern.ParseAll(config.AlwaysLoaded)
+	if err != nil {
+		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
+	}
+	for _, name := range loaderNames {
+		if _, dynamic := catalog.byName[name]; dynamic {
+			names.taken = append(names.taken, name)
+		}
+	}
+	ed := &edition{
+		catalog:  catalog,
+		names:    names,
+		reader:   &reader{catalog: catalog, countCalls: config.Unloaded == UnloadedLoadAndRun && config.Protocol != ProtocolNativeServer},
+		snapshot: snapshot,
+		hideable: docset.New(len(catalog.docs)),
+	}
+	for i := range catalog.docs {
+		doc := &catalog.docs[i]
+		if e.defers {
+			ed.deferred = append(ed.deferred, marks.Deferred(doc.Info, names.search))
+		}
+		if toolpattern.Any(patterns, patternTool(doc)) {
+			ed.always = append(ed.always, i)
+		} else {
+			ed.hideable.Add(i)
+		}
+		if config.Protocol != ProtocolDispatch { // no other protocol checks arguments
 			continue
 		}
-		i++
-	}
-	change := changeOf(e.last.catalog, next.catalog, took)
-	var left []Event
-	for i := range next.lots {
-		l := &next.lots[i]
-		if now := &l.supply.standing; answers[i] != nil {
-			now.answer, now.kept, now.refused = l.answer, l.kept, nil
-			l.asking.Accept(l.answer.Number)
-			if l.Name != "" {
-				change.Groups = append(change.Groups, l.Name)
-			}
-		} else {
-			now.kept = l.kept
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if len(l.left) > 0 && (answers[i] != nil || !slices.Equal(l.left, l.reported)) {
-			left = append(left, l.failure(partSource, toolsource.Problems(l.field(partSource)+": left out or mended:", l.left)))
+		if err := schemacheck.Bound(doc.Info); err != nil {
+			ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(doc.Name), err))
 		}
-		l.reported = l.left
 	}
-	e.unreported = append(append(e.unreported, change), left...)
-	if len(next.idle) > 0 {
-		e.unreported = append(e.unreported, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+	for i := range patterns {
+		if !catalog.hasMatch(&patterns[i]) {
+			ed.idle = append(ed.idle, strconv.Quote(patterns[i].String()))
+		}
 	}
-	if len(next.unbounded) > 0 && !slices.Equal(next.unbounded, e.last.unbounded) {
-		e.unreported = append(e.unreported, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
-	}
-	e.last, e.tools = next, next.tools
+	ed.announcement = sync.OnceValue(func() reminder {
+		return newReminder(catalog, ed.announced(func(int) bool { return true }), config)
+	})
+	return ed, nil
 }
 
-// changeOf describes the change from one catalog to another.
-func changeOf(before, after *Catalog, took time.Duration) CatalogEvent {
-	e := CatalogEvent{Tools: len(after.docs), Duration: took}
-	for name := range after.byName {
-		if _, known := before.byName[name]; !known {
-			e.Added++
-		}
-	}
-	e.Removed = len(before.docs) + e.Added - len(after.docs)
-	return e
+func (ed *edition) idleError() error {
+	return sources.Problems("AlwaysLoaded: no tool matches", ed.idle)
 }
 
-// stock returns the lots of an edition with new answers.
-func (e *editions) stock(answers []*toolsource.Answer) []lot {
-	lots := make([]lot, len(e.supplies))
-	e.mu.Lock()
-	for i, s := range e.supplies {
-		lots[i] = lot{supply: s, answer: cmp.Or(answers[i], s.answer)}
-	}
-	e.mu.Unlock()
-	taken := make(map[string]bool)
-	for _, s := range e.supplies {
-		for _, info := range s.fixed {
-			taken[info.Name] = true
+func (ed *edition) unboundedError() error {
+	return sources.Problems("the arguments of these tools will not be checked:", ed.unbounded)
+}
+
+// announced returns the documents that the reminder names, of those that sees accepts.
+func (ed *edition) announced(sees func(doc int) bool) []int {
+	docs := make([]int, 0, len(ed.catalog.docs))
+	for doc := range ed.catalog.docs {
+		if ed.hideable.Has(doc) && sees(doc) {
+			docs = append(docs, doc)
 		}
 	}
-	metas := e.config.Protocol.names(e.config.ToolName)
-	for i := range lots {
-		l := &lots[i]
-		l.tools, l.infos = slices.Clone(l.Tools), slices.Clone(l.fixed)
-		if l.answer != nil {
-			l.admit(&metas, taken)
-		}
-	}
-	return lots
+	return docs
 }

@@ -17,12 +17,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toolsource"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
 // A conversation is played more than once and compared, so a busy machine must not make a Source late
 // in only one of its plays.
-func init() { toolsource.Grace = time.Minute }
+func init() { sources.Grace = time.Minute }
 
 func main() {
 	s := &soak{}

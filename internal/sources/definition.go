@@ -1,6 +1,4 @@
-// Package toolsource asks for tools and for their definitions. Both may come from a remote server,
-// which may fail, hang, or answer differently every time.
-package toolsource
+package sources
 
 import (
 	"context"
@@ -13,8 +11,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
-	"github.com/eino-toolsearch/toolsearch/internal/wrapped"
 )
+
+// The definitions of tools, and errors about several of them.
 
 // Definitions asks every tool for its definition, once. It fails on the first tool that usable fails
 // on. where begins the error's description of the tool.
@@ -46,7 +45,7 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 		return nil, fmt.Errorf("%T: empty name", t)
 	case len(info.Name) > schemacheck.MaxNameBytes:
 		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), schemacheck.MaxNameBytes)
-	case !wrapped.IsCallable(t):
+	case !isCallable(t):
 		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
 			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
 	}
@@ -59,8 +58,8 @@ func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) 
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
-// Refusals returns a line for every definition that providers refuse.
-func Refusals(infos []*schema.ToolInfo) (lines []string) {
+// refusals returns a line for every definition that providers refuse.
+func refusals(infos []*schema.ToolInfo) (lines []string) {
 	for i, info := range infos {
 		if err := schemacheck.Refusal(info); err != nil {
 			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
@@ -69,9 +68,9 @@ func Refusals(infos []*schema.ToolInfo) (lines []string) {
 	return lines
 }
 
-// Mended returns the tools whose names providers take and whose definitions can be mended, and their
+// mended returns the tools whose names providers take and whose definitions can be mended, and their
 // definitions as providers take them.
-func Mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, mended []*schema.ToolInfo) {
+func mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, mended []*schema.ToolInfo) {
 	for i, info := range infos {
 		if !schemacheck.IsValidName(info.Name) {
 			continue

@@ -1,8 +1,4 @@
-// Package wrapped gives an agent its dynamic tools. Eino asks every tool for its Info at the
-// start of a run and again in every round of tool calls. A tool from a remote server may answer
-// slowly, or differently from when the catalog was compiled. So each tool is wrapped in a type
-// that answers from the catalog and can be called in exactly the ways the tool itself can.
-package wrapped
+package sources
 
 import (
 	"context"
@@ -13,6 +9,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
+// Tools as an agent gets them. Eino asks every tool for its Info at the start of a run and again in
+// every round of tool calls. A tool from a remote server may answer slowly, or differently from when the
+// catalog was compiled. So each tool is wrapped in a type that answers from the catalog and can be called
+// in exactly the ways the tool itself can.
+
+// The four ways to call a tool. The enhanced form of a way has the same method name as the plain form, so
+// a tool has at most one of the two.
 type (
 	invokable interface {
 		InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error)
@@ -28,32 +31,14 @@ type (
 	}
 )
 
-// kind is the set of ways a tool can be called. The enhanced form of a way has the same method
-// name as the plain form, so a tool has at most one of the two.
-type kind uint8
-
-const (
-	kindInvokable kind = 1 << iota
-	kindStreamable
-	kindEnhancedInvokable
-	kindEnhancedStreamable
-)
-
-func kindOf(t tool.BaseTool) kind {
-	var k kind
-	if _, ok := t.(invokable); ok {
-		k |= kindInvokable
+// isCallable reports whether a tool can be called in any of the four ways.
+func isCallable(t tool.BaseTool) bool {
+	switch t.(type) {
+	case invokable, streamable, enhancedInvokable, enhancedStreamable:
+		return true
+	default:
+		return false
 	}
-	if _, ok := t.(streamable); ok {
-		k |= kindStreamable
-	}
-	if _, ok := t.(enhancedInvokable); ok {
-		k |= kindEnhancedInvokable
-	}
-	if _, ok := t.(enhancedStreamable); ok {
-		k |= kindEnhancedStreamable
-	}
-	return k
 }
 
 // described answers everything Eino asks a tool, except running it.
@@ -67,69 +52,78 @@ func (d *described) Info(context.Context) (*schema.ToolInfo, error) { return d.i
 
 func (*described) isWrapped() {}
 
-// Is reports whether Tool made the tool.
-func Is(t tool.BaseTool) bool {
-	_, is := t.(interface{ isWrapped() })
-	return is
-}
-
 // GetType implements components.Typer.
 func (d *described) GetType() string { return d.typeName }
 
 // IsCallbacksEnabled implements components.Checker.
 func (d *described) IsCallbacksEnabled() bool { return d.callbacks }
 
-// IsCallable reports whether the tool can be called in any of the four ways.
-func IsCallable(t tool.BaseTool) bool { return kindOf(t) != 0 }
+// IsWrapped reports whether a tool is of a Snapshot.
+func IsWrapped(t tool.BaseTool) bool {
+	_, is := t.(interface{ isWrapped() })
+	return is
+}
 
-// Tool returns t with a fixed Info. t is callable.
-func Tool(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
+// wrapped returns a tool with a fixed Info. The tool can be called.
+func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
-	switch kindOf(t) {
-	case kindInvokable:
-		return struct {
-			*described
-			invokable
-		}{d, t.(invokable)}
-	case kindStreamable:
-		return struct {
-			*described
-			streamable
-		}{d, t.(streamable)}
-	case kindEnhancedInvokable:
-		return struct {
-			*described
-			enhancedInvokable
-		}{d, t.(enhancedInvokable)}
-	case kindEnhancedStreamable:
-		return struct {
-			*described
-			enhancedStreamable
-		}{d, t.(enhancedStreamable)}
-	case kindInvokable | kindStreamable:
+	switch callable := t.(type) {
+	case interface {
+		invokable
+		streamable
+	}:
 		return struct {
 			*described
 			invokable
 			streamable
-		}{d, t.(invokable), t.(streamable)}
-	case kindEnhancedInvokable | kindEnhancedStreamable:
-		return struct {
-			*described
-			enhancedInvokable
-			enhancedStreamable
-		}{d, t.(enhancedInvokable), t.(enhancedStreamable)}
-	case kindInvokable | kindEnhancedStreamable:
+		}{d, callable, callable}
+	case interface {
+		invokable
+		enhancedStreamable
+	}:
 		return struct {
 			*described
 			invokable
 			enhancedStreamable
-		}{d, t.(invokable), t.(enhancedStreamable)}
-	case kindEnhancedInvokable | kindStreamable:
+		}{d, callable, callable}
+	case interface {
+		enhancedInvokable
+		streamable
+	}:
 		return struct {
 			*described
 			enhancedInvokable
 			streamable
-		}{d, t.(enhancedInvokable), t.(streamable)}
+		}{d, callable, callable}
+	case interface {
+		enhancedInvokable
+		enhancedStreamable
+	}:
+		return struct {
+			*described
+			enhancedInvokable
+			enhancedStreamable
+		}{d, callable, callable}
+	case invokable:
+		return struct {
+			*described
+			invokable
+		}{d, callable}
+	case streamable:
+		return struct {
+			*described
+			streamable
+		}{d, callable}
+	case enhancedInvokable:
+		return struct {
+			*described
+			enhancedInvokable
+		}{d, callable}
+	case enhancedStreamable:
+		return struct {
+			*described
+			enhancedStreamable
+		}{d, callable}
 	default:
 		return t
 	}

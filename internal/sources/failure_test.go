@@ -1,4 +1,4 @@
-package toolerror_test
+package sources_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toolerror"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
 var errDown = errors.New("down")
@@ -39,7 +39,7 @@ func TestCall(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			result, err := toolerror.Call(c.ctx, explain, toolerror.Text, c.call)
+			result, err := sources.CallTool(c.ctx, explain, sources.TextResult, c.call)
 			assert.ErrorIs(t, err, c.wantErr)
 			assert.Equal(t, c.want, result)
 		})
@@ -48,7 +48,7 @@ func TestCall(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	read := func(call func() (*schema.StreamReader[string], error)) (chunks []string) {
-		stream, err := toolerror.Stream(context.Background(), explain, toolerror.Text, call)
+		stream, err := sources.StreamTool(context.Background(), explain, sources.TextResult, call)
 		require.NoError(t, err)
 		defer stream.Close()
 		for {

@@ -1,7 +1,4 @@
-// Package toolerror turns a tool's error into the result of its call, which a model reads. Without
-// it, Eino ends the run. The hooks around a tool's call surround the tool and its callbacks, so
-// traces still have the error.
-package toolerror
+package sources
 
 import (
 	"context"
@@ -14,6 +11,9 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
+
+// A tool's error as the result of its call, which a model reads. Without this, Eino ends the run. The
+// hooks around a tool's call surround the tool and its callbacks, so traces still have the error.
 
 // An Explainer returns what the model reads instead of an error that is the tool's failure.
 type Explainer func(ctx context.Context, err error) string
@@ -40,8 +40,8 @@ func isControl(err error) bool {
 	return errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
 }
 
-// Call calls a tool. resultOf makes a result of the text for an error. A panic counts as an error.
-func Call[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (T, error)) (T, error) {
+// CallTool calls a tool. resultOf makes a result of the text for an error. A panic counts as an error.
+func CallTool[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (T, error)) (T, error) {
 	result, err := foreign.Guard(call)
 	if text, ok := explain.text(ctx, err); ok {
 		return resultOf(text), nil
@@ -49,11 +49,11 @@ func Call[T any](ctx context.Context, explain Explainer, resultOf func(text stri
 	return result, err
 }
 
-// Stream is Call for a tool whose result is a stream. The text for an error in the middle of the
+// StreamTool is CallTool for a tool whose result is a stream. The text for an error in the middle of the
 // stream is the last chunk, on a line of its own.
-func Stream[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (*schema.StreamReader[T], error)) (*schema.StreamReader[T], error) {
+func StreamTool[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (*schema.StreamReader[T], error)) (*schema.StreamReader[T], error) {
 	alone := func(text string) *schema.StreamReader[T] { return schema.StreamReaderFromArray([]T{resultOf(text)}) }
-	stream, err := Call(ctx, explain, alone, call)
+	stream, err := CallTool(ctx, explain, alone, call)
 	if err != nil || stream == nil {
 		return stream, err
 	}
@@ -80,10 +80,10 @@ func Stream[T any](ctx context.Context, explain Explainer, resultOf func(text st
 	return reader, nil
 }
 
-// Text makes a result of a text.
-func Text(text string) string { return text }
+// TextResult makes a result of a text.
+func TextResult(text string) string { return text }
 
-// Enhanced makes an enhanced result of a text.
-func Enhanced(text string) *schema.ToolResult {
+// EnhancedResult makes an enhanced result of a text.
+func EnhancedResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }

@@ -1,0 +1,145 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+)
+
+// An answer is the tools that a Source returned, and their definitions. It does not change once it has a
+// version.
+type answer struct {
+	version int      // answers of a Source with the same definitions have the same version
+	list    []listed // by name: a server that lists its tools in another order counts as unchanged
+
+	once   sync.Once
+	prints []schemacheck.Print // of list; nil means that the definitions cannot be compared
+}
+
+// listed is a tool of an answer.
+type listed struct {
+	tool   tool.BaseTool
+	number int // its place in the list that the Source returned
+	definition
+}
+
+// definition is a definition as it was read. Later changes through its pointer are not noticed.
+type definition struct {
+	info       *schema.ToolInfo // nil means that there is none
+	name, desc string
+	parameters *schema.ParamsOneOf
+	problem    string // why there is none
+}
+
+func definitionOf(info *schema.ToolInfo) definition {
+	return definition{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
+}
+
+// read asks a Source. It returns the last answer if the Source has the same tools with the same
+// definitions; last may be nil. It fails if the Source fails, or has no tools.
+func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
+	tools, err := ask(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(tools) == 0:
+		return nil, errors.New("it returned no tools")
+	case last.isOf(ctx, tools):
+		return last, nil
+	}
+	a := &answer{list: make([]listed, len(tools))}
+	for i, t := range tools {
+		a.list[i] = listed{tool: t, number: i}
+		if info, err := usable(ctx, t); err != nil {
+			a.list[i].problem = naming.Cut(err.Error(), maxProblemBytes)
+		} else {
+			a.list[i].definition = definitionOf(info)
+		}
+	}
+	slices.SortStableFunc(a.list, func(a, b listed) int { return strings.Compare(a.name, b.name) })
+	return a, nil
+}
+
+// isOf reports whether the answer has the same tools, with the same definitions.
+func (a *answer) isOf(ctx context.Context, tools []tool.BaseTool) bool {
+	if a == nil || len(a.list) != len(tools) {
+		return false
+	}
+	for i := range a.list {
+		l := &a.list[i]
+		t := tools[l.number]
+		if l.info == nil || !foreign.AreSame(t, l.tool) {
+			return false
+		}
+		if info, err := Definition(ctx, t); err != nil || info != l.info || definitionOf(info) != l.definition {
+			return false
+		}
+	}
+	return true
+}
+
+// sameAs reports whether two answers of a Source have the same definitions. Both may be nil, which is
+// like no answer.
+func (a *answer) sameAs(b *answer) bool { return a != nil && b != nil && a.version == b.version }
+
+// equals compares the definitions of two answers. Definitions with the same pointer are not compared
+// further.
+func (a *answer) equals(b *answer) bool {
+	if len(a.list) != len(b.list) {
+		return false
+	}
+	if slices.EqualFunc(a.list, b.list, func(a, b listed) bool { return a.definition == b.definition }) {
+		return true
+	}
+	a.once.Do(a.print)
+	b.once.Do(b.print)
+	return a.prints != nil && slices.Equal(a.prints, b.prints)
+}
+
+// blockSize is how many definitions a worker hashes at a time.
+const blockSize = 256
+
+// print hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields.
+func (a *answer) print() {
+	prints := make([]schemacheck.Print, len(a.list))
+	blocks := (len(prints) + blockSize - 1) / blockSize
+	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), blocks, func(_ context.Context, block int) error {
+		for i := block * blockSize; i < min((block+1)*blockSize, len(prints)); i++ {
+			prints[i] = a.list[i].print()
+		}
+		return nil
+	})
+	if err == nil {
+		a.prints = prints
+	}
+}
+
+// print hashes a definition as it was read.
+func (d *definition) print() schemacheck.Print {
+	read := schema.ToolInfo{Name: d.name, Desc: cmp.Or(d.problem, d.desc), ParamsOneOf: d.parameters}
+	if d.info != nil {
+		read.Extra = d.info.Extra
+	}
+	return schemacheck.PrintOf(&read)
+}
+
+// size returns about how many bytes the definitions take.
+func (a *answer) size() (size int) {
+	for i := range a.list {
+		if info := a.list[i].info; info != nil {
+			size += len(info.Name) + len(info.Desc) + len(schemacheck.JSON(info))
+		}
+	}
+	return size
+}

@@ -1,0 +1,243 @@
+// Package sources knows where the tools of an agent come from: lists that do not change, and Sources,
+// such as remote servers, which may fail, hang, or answer differently every time.
+//
+//	Ask -> answers -> Pending: a change -> Apply: a snapshot -> Accept, once there is a catalog of it
+//
+// Each Source is asked on a goroutine of its own. An answer with the definitions of the current snapshot
+// only replaces its tools, which may have a new connection. Any other answer is pending, until a snapshot
+// with it is accepted or refused.
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+)
+
+// A Group is tools of one origin.
+type Group struct {
+	Name   string                                  // "" means the Config's own tools: DynamicTools and Source
+	Tools  []tool.BaseTool                         // that do not change
+	Source Source                                  // nil means none
+	Named  func(*schema.ToolInfo) *schema.ToolInfo // returns a definition with the name that the model sees
+}
+
+// A Source returns tools that may change.
+type Source func(ctx context.Context) ([]tool.BaseTool, error)
+
+// Rules say which tools there can be, and how long to wait for them.
+type Rules struct {
+	Timeout        time.Duration          // of a Source
+	MaxDescription int                    // bytes of a description that a Source may send
+	IsMeta         func(name string) bool // reports whether a meta-tool has a name
+	Strict         bool                   // New fails on a tool that providers refuse
+}
+
+// Sources are the groups, and what their Sources answered. It is safe for concurrent use.
+type Sources struct {
+	rules   Rules
+	groups  []*group
+	changes bool // a group has a Source
+
+	mu      sync.Mutex // guards the fields below and those of groups; held for moments
+	current *Snapshot
+}
+
+// group is a Group and the state of its Source.
+type group struct {
+	Group
+	fixed []*schema.ToolInfo // of Tools, as the model sees them
+	calls foreign.Gate       // the calls under way
+
+	comparing sync.Mutex // held while an answer is compared with those before
+
+	// guarded by Sources.mu
+	asked    int       // number of calls so far
+	answered int       // the number of the newest call with a good answer
+	pending  *answer   // the newest good answer, if it is neither in the current snapshot nor refused
+	refused  *refusal  // the last answer that was refused; nil means none
+	failed   error     // of a call whose caller did not wait for it; nil once it was reported
+	slow     bool      // the last good answer came late, which was reported
+	resting  time.Time // the Source took too long, and is not asked before this time
+}
+
+// refusal is an answer of which there can be no catalog. A Source that gives it again before end fails.
+type refusal struct {
+	answer *answer
+	err    error
+	end    time.Time
+}
+
+// New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
+// without a usable definition, and on two tools of one name.
+func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
+	s := &Sources{rules: rules}
+	var problems []Problem
+	for _, given := range groups {
+		g := &group{Group: given, calls: make(foreign.Gate, maxCalls)}
+		infos, err := Definitions(ctx, g.where(), g.Tools)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, info := range infos {
+			g.fixed = append(g.fixed, g.Named(info))
+		}
+		if refused := refusals(g.fixed); len(refused) > 0 {
+			problem := g.problem(g.partOfTools(), "providers refuse", refused)
+			if rules.Strict {
+				return nil, nil, problem.Err
+			}
+			if g.Name != "" {
+				problem = g.problem(g.partOfTools(), leftOut, refused)
+				g.Tools, g.fixed = mended(g.Tools, g.fixed)
+			}
+			problems = append(problems, problem)
+		}
+		s.groups = append(s.groups, g)
+		s.changes = s.changes || g.Source != nil
+	}
+	if err := s.checkNames(); err != nil {
+		return nil, nil, err
+	}
+	s.current = s.snapshot(make([]*answer, len(groups)))
+	return s, problems, nil
+}
+
+// checkNames checks that no fixed tool has the name of another, or of a meta-tool.
+func (s *Sources) checkNames() error {
+	first := make(map[string]string)
+	for _, g := range s.groups {
+		for i, info := range g.fixed {
+			if s.rules.IsMeta(info.Name) {
+				return fmt.Errorf("toolsearch: %stool %d has the name of a meta-tool, %q; rename it or set ToolName", g.where(), i, info.Name)
+			}
+			if other, taken := first[info.Name]; taken {
+				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, %s has it too; %s", g.where(), i, info.Name, other, usePrefix)
+			}
+			first[info.Name] = fmt.Sprintf("tool %d of %s", i, g.field(g.partOfTools()))
+		}
+	}
+	return nil
+}
+
+// Change reports whether tools may change: a group has a Source.
+func (s *Sources) Change() bool { return s.changes }
+
+// Current returns the snapshot that was accepted last, with the newest tools.
+func (s *Sources) Current() *Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// A Change is new answers.
+type Change struct {
+	Groups  []int // that have a new answer
+	IsFirst bool  // a group has its first answer
+
+	answers []*answer // by group; nil means that there is no new answer
+}
+
+// Pending returns the change since the current snapshot, or nil.
+func (s *Sources) Pending() *Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &Change{answers: make([]*answer, len(s.groups))}
+	for i, g := range s.groups {
+		if g.pending != nil {
+			c.Groups, c.answers[i] = append(c.Groups, i), g.pending
+			c.IsFirst = c.IsFirst || s.current.answers[i] == nil
+		}
+	}
+	if len(c.Groups) == 0 {
+		return nil
+	}
+	return c
+}
+
+// Alone returns a change for each of several groups, the smallest first: a large answer whose index
+// takes all the time there is does not keep the others waiting.
+func (c *Change) Alone() (changes []*Change) {
+	if len(c.Groups) == 1 {
+		return nil
+	}
+	size, groups := make([]int, len(c.answers)), slices.Clone(c.Groups)
+	for _, i := range groups {
+		size[i] = c.answers[i].size()
+	}
+	slices.SortStableFunc(groups, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
+	for _, i := range groups {
+		alone := &Change{Groups: []int{i}, answers: make([]*answer, len(c.answers))}
+		alone.answers[i] = c.answers[i]
+		changes = append(changes, alone)
+	}
+	return changes
+}
+
+// Apply returns the current snapshot with a change. It fails if none of the tools of a new answer can be
+// used.
+func (s *Sources) Apply(c *Change) (*Snapshot, error) {
+	answers := slices.Clone(s.Current().answers)
+	for _, i := range c.Groups {
+		answers[i] = c.answers[i]
+	}
+	next := s.snapshot(answers)
+	for _, i := range c.Groups {
+		if !slices.ContainsFunc(next.origins, func(o origin) bool { return o.group == i && o.place >= 0 }) {
+			return nil, Problems("no tool can be used:", next.left[i])
+		}
+	}
+	return next, nil
+}
+
+// Accept makes a snapshot the current one. Its tools become those of the newest answers with the same
+// definitions.
+func (s *Sources) Accept(next *Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, g := range s.groups {
+		a := next.answers[i]
+		switch before := s.current.answers[i]; {
+		case a.sameAs(g.pending):
+			next, g.pending = next.with(i, g.pending), nil
+		case a.sameAs(before):
+			next = next.with(i, before)
+		}
+	}
+	s.current = next
+}
+
+// Refuse drops a change of which there can be no catalog. Until then, a Source that gives the same
+// answer again fails with the error.
+func (s *Sources) Refuse(c *Change, err error, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range c.Groups {
+		g := s.groups[i]
+		g.refused = &refusal{c.answers[i], err, until}
+		if c.answers[i].sameAs(g.pending) {
+			g.pending = nil
+		}
+	}
+}
+
+// Problem returns the problem of a group's Source that failed.
+func (s *Sources) Problem(group int, err error) Problem {
+	g := s.groups[group]
+	return Problem{g.Name, partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))}
+}
+
+// A Problem is something wrong with a part of a group.
+type Problem struct {
+	Group string // its name; "" means the Config
+	Part  string // a field of the group, or of the Config
+	Err   error
+}

@@ -1,0 +1,192 @@
+package sources_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
+)
+
+// These tests ask the Source of one group. The tests of the root package ask those of several.
+
+func init() { sources.Grace = time.Minute }
+
+// plain is a tool that can be called.
+type plain struct{ info *schema.ToolInfo }
+
+func (p *plain) Info(context.Context) (*schema.ToolInfo, error) { return p.info, nil }
+
+func (p *plain) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
+	return fmt.Sprintf("%p", p), nil
+}
+
+func tools(names ...string) (list []tool.BaseTool) {
+	for _, name := range names {
+		list = append(list, &plain{&schema.ToolInfo{Name: name, Desc: "Does " + name}})
+	}
+	return list
+}
+
+// server is a Source whose next answer can be set.
+type server struct {
+	*sources.Sources
+	tools []tool.BaseTool
+	err   error
+}
+
+func newServer(t *testing.T, fixed ...string) *server {
+	t.Helper()
+	s := &server{}
+	group := sources.Group{
+		Name: "x", Tools: tools(fixed...),
+		Source: func(context.Context) ([]tool.BaseTool, error) { return s.tools, s.err },
+		Named:  func(info *schema.ToolInfo) *schema.ToolInfo { return info },
+	}
+	var err error
+	rules := sources.Rules{Timeout: time.Hour, MaxDescription: 1000, IsMeta: func(name string) bool { return name == "meta" }}
+	s.Sources, _, err = sources.New(context.Background(), []sources.Group{group}, rules)
+	require.NoError(t, err)
+	return s
+}
+
+// change asks for the tools and returns the change; nil means none.
+func (s *server) change(t *testing.T, list []tool.BaseTool) *sources.Change {
+	t.Helper()
+	s.tools, s.err = list, nil
+	require.Equal(t, []error{nil}, s.Ask(context.Background()))
+	return s.Pending()
+}
+
+// accept asks for the tools and makes them current.
+func (s *server) accept(t *testing.T, list []tool.BaseTool) *sources.Snapshot {
+	t.Helper()
+	next, err := s.Apply(s.change(t, list))
+	require.NoError(t, err)
+	s.Accept(next)
+	return next
+}
+
+// calls calls the tools of a snapshot.
+func calls(t *testing.T, s *sources.Snapshot) (results []string) {
+	t.Helper()
+	for _, tl := range s.Tools {
+		result, err := tl.(tool.InvokableTool).InvokableRun(context.Background(), "")
+		require.NoError(t, err)
+		results = append(results, result)
+	}
+	return results
+}
+
+// Answers with the same definitions are no change, but the newest tools are called.
+func TestAnswersAreCompared(t *testing.T) {
+	s := newServer(t)
+	first, again := tools("b", "a"), tools("a", "b")
+	snapshot := s.accept(t, first)
+	assert.Equal(t, []string{fmt.Sprintf("%p", first[1]), fmt.Sprintf("%p", first[0])}, calls(t, s.Current()), "by name")
+	assert.Nil(t, s.change(t, first))
+	assert.Same(t, snapshot, s.Current())
+
+	assert.Nil(t, s.change(t, again), "other tools with the same definitions in another order")
+	assert.Equal(t, []string{fmt.Sprintf("%p", again[0]), fmt.Sprintf("%p", again[1])}, calls(t, s.Current()))
+	assert.Empty(t, s.Current().Changed(snapshot))
+
+	other := s.accept(t, tools("a", "c"))
+	assert.Equal(t, []string{"x"}, other.Changed(snapshot))
+	assert.NotNil(t, s.change(t, first), "back again")
+}
+
+// While a snapshot is compiled, its Source may reconnect, and so may the others.
+func TestAcceptKeepsTheNewestTools(t *testing.T) {
+	s := newServer(t)
+	next, err := s.Apply(s.change(t, tools("a")))
+	require.NoError(t, err)
+	newest := tools("a")
+	require.NotNil(t, s.change(t, newest))
+	s.Accept(next)
+	assert.Nil(t, s.Pending())
+	assert.Equal(t, []string{fmt.Sprintf("%p", newest[0])}, calls(t, s.Current()))
+}
+
+// A tool that cannot be in a catalog is left out, and costs the others nothing.
+func TestToolsAreLeftOut(t *testing.T) {
+	s := newServer(t, "fixed")
+	before := s.Current()
+	list := append(tools("b", "a", "a", "bad name", "meta", "fixed"), nil)
+	snapshot := s.accept(t, list)
+	var names []string
+	for _, info := range snapshot.Infos {
+		names = append(names, info.Name)
+	}
+	assert.Equal(t, []string{"fixed", "a", "b"}, names)
+	if problems := snapshot.Problems(before); assert.Len(t, problems, 1) {
+		assert.Equal(t, "x", problems[0].Group)
+		assert.EqualError(t, problems[0].Err, `toolsearch: Source of group "x": left out or mended: tool 6, "": it is nil (<nil>); `+
+			`tool 2, "a": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
+			`tool 3, "bad name": providers take 1 to 64 letters, digits, underscores and hyphens for a name; `+
+			`tool 5, "fixed": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
+			`tool 4, "meta": a meta-tool has this name`)
+	}
+	assert.Empty(t, s.Current().Problems(snapshot), "told once")
+
+	_, err := s.Apply(s.change(t, tools("meta")))
+	assert.ErrorContains(t, err, `no tool can be used: tool 0, "meta"`)
+}
+
+// A change that was refused is gone. The same answer fails until the refusal ends.
+func TestRefuse(t *testing.T) {
+	s := newServer(t)
+	s.Refuse(s.change(t, tools("a")), errors.New("too large"), time.Time{})
+	assert.Nil(t, s.Pending())
+	again := s.change(t, tools("a"))
+	require.NotNil(t, again, "the refusal ended at once")
+	s.Refuse(again, errors.New("too slow"), time.Now().Add(time.Hour))
+	if errs := s.Ask(context.Background()); assert.Len(t, errs, 1) {
+		assert.EqualError(t, errs[0], "too slow")
+	}
+	assert.Nil(t, s.Pending())
+	assert.NotNil(t, s.change(t, tools("b")), "another answer")
+}
+
+func TestBadSources(t *testing.T) {
+	for name, c := range map[string]struct {
+		source sources.Source
+		want   string
+	}{
+		"fails":    {func(context.Context) ([]tool.BaseTool, error) { return nil, errors.New("no server") }, "no server"},
+		"is empty": {func(context.Context) ([]tool.BaseTool, error) { return nil, nil }, "it returned no tools"},
+		"panics":   {func(context.Context) ([]tool.BaseTool, error) { panic("oh") }, "panic: oh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, err := sources.New(context.Background(), []sources.Group{{Source: c.source}}, sources.Rules{Timeout: time.Hour})
+			require.NoError(t, err)
+			errs := s.Ask(context.Background())
+			require.Len(t, errs, 1)
+			assert.ErrorContains(t, errs[0], c.want)
+			assert.Nil(t, s.Pending())
+		})
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	infos, err := sources.Definitions(context.Background(), "", tools("a", "b"))
+	require.NoError(t, err)
+	assert.Equal(t, "b", infos[1].Name)
+	_, err = sources.Definitions(context.Background(), `group "x": `, append(tools("a"), nil))
+	assert.EqualError(t, err, `toolsearch: group "x": tool 1: it is nil (<nil>)`)
+}
+
+func TestProblemsAreBounded(t *testing.T) {
+	lines := make([]string, 12)
+	for i := range lines {
+		lines[i] = fmt.Sprint(i)
+	}
+	assert.EqualError(t, sources.Problems("wrong:", lines), "toolsearch: wrong: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9; and 2 more")
+}
