@@ -1,7 +1,10 @@
 package toolsearch
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -9,7 +12,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/goberror"
 )
 
 // Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to the
@@ -164,16 +166,38 @@ type (
 	gobFailureEvent FailureEvent
 )
 
+// inGob is an event without its Err, and the text of that.
+type inGob[E any] struct {
+	Event E
+	Err   string
+}
+
+func encode[E any](event E, failure error) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(inGob[E]{event, foreign.ErrorText(failure)})
+	return b.Bytes(), err
+}
+
+// decode stores the event where event points, and returns its Err.
+func decode[E any](data []byte, event *E) (failure, err error) {
+	var kept inGob[E]
+	err = gob.NewDecoder(bytes.NewReader(data)).Decode(&kept)
+	if *event = kept.Event; kept.Err != "" {
+		failure = errors.New(kept.Err)
+	}
+	return failure, err
+}
+
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e SearchEvent) GobEncode() ([]byte, error) {
 	err := e.Err
 	e.Err = nil
-	return goberror.Encode(gobSearchEvent(e), err)
+	return encode(gobSearchEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *SearchEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = goberror.Decode(data, (*gobSearchEvent)(e))
+	e.Err, err = decode(data, (*gobSearchEvent)(e))
 	return err
 }
 
@@ -181,12 +205,12 @@ func (e *SearchEvent) GobDecode(data []byte) (err error) {
 func (e FailureEvent) GobEncode() ([]byte, error) {
 	err := e.Err
 	e.Err = nil
-	return goberror.Encode(gobFailureEvent(e), err)
+	return encode(gobFailureEvent(e), err)
 }
 
 // GobDecode implements gob.GobDecoder.
 func (e *FailureEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = goberror.Decode(data, (*gobFailureEvent)(e))
+	e.Err, err = decode(data, (*gobFailureEvent)(e))
 	return err
 }
 

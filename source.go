@@ -75,11 +75,11 @@ func newEditions(ctx context.Context, config *Config, events *eventSink, defers 
 	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
 		return nil, err
 	}
-	if !e.sources.Change() && len(e.last.idle) > 0 { // else the tools of a Source may match
-		events.fail(ctx, "AlwaysLoaded", e.last.idleError())
+	if e.last.idle != nil && !e.sources.MayChange() { // else the tools of a Source may match
+		events.fail(ctx, "AlwaysLoaded", e.last.idle)
 	}
-	if len(e.last.unbounded) > 0 {
-		events.fail(ctx, "Protocol", e.last.unboundedError())
+	if e.last.unbounded != nil {
+		events.fail(ctx, "Protocol", e.last.unbounded)
 	}
 	return e, nil
 }
@@ -92,7 +92,7 @@ func failureOf(p sources.Problem) FailureEvent {
 // current returns the edition for a run that starts now, and its tools: these may be newer values than
 // those it was compiled of, with the same definitions. The error is that of the context.
 func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
-	if !e.sources.Change() {
+	if !e.sources.MayChange() {
 		return e.last, e.sources.Current().Tools, nil
 	}
 	failures := e.sources.Ask(ctx)
@@ -190,12 +190,12 @@ func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 		e.publish(next, time.Since(start))
 		return nil
 	}
-	var until time.Time
-	if limited.Err() != nil {
-		err, until = e.late(), time.Now().Add(e.config.SourceTimeout)
+	tookTooLong := limited.Err() != nil
+	if tookTooLong {
+		err = e.late()
 	}
 	if len(change.Groups) == 1 { // else it is not known which of them is to blame
-		e.sources.Refuse(change, err, until)
+		e.sources.Refuse(change, err, tookTooLong)
 	}
 	return err
 }
@@ -207,11 +207,11 @@ func (e *editions) publish(next *edition, took time.Duration) {
 	for _, p := range next.snapshot.Problems(before.snapshot) {
 		events = append(events, failureOf(p))
 	}
-	if len(next.idle) > 0 {
-		events = append(events, FailureEvent{Part: "AlwaysLoaded", Err: next.idleError()})
+	if next.idle != nil {
+		events = append(events, FailureEvent{Part: "AlwaysLoaded", Err: next.idle})
 	}
-	if len(next.unbounded) > 0 && !slices.Equal(next.unbounded, before.unbounded) {
-		events = append(events, FailureEvent{Part: "Protocol", Err: next.unboundedError()})
+	if next.unbounded != nil && foreign.ErrorText(next.unbounded) != foreign.ErrorText(before.unbounded) {
+		events = append(events, FailureEvent{Part: "Protocol", Err: next.unbounded})
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -249,8 +249,8 @@ type edition struct {
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as deferred tools; nil if the mode defers none
-	idle         []string           // patterns of Config.AlwaysLoaded that no tool matches
-	unbounded    []string           // tools with schemas that calls are not checked against, and why
+	idle         error              // which patterns of Config.AlwaysLoaded match no tool; nil means none
+	unbounded    error              // which tools have schemas that calls are not checked against; nil means none
 
 	filters recent.Set // the lists of FilterTools so far, and what was reported of them
 }
@@ -283,6 +283,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		snapshot: snapshot,
 		hideable: docset.New(len(catalog.docs)),
 	}
+	var idle, unbounded []string
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
 		if e.defers {
@@ -300,26 +301,20 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 			return nil, ctx.Err()
 		}
 		if err := schemacheck.Bound(doc.Info); err != nil {
-			ed.unbounded = append(ed.unbounded, fmt.Sprintf("%s: %v", naming.Quoted(doc.Name), err))
+			unbounded = append(unbounded, fmt.Sprintf("%s: %v", naming.Quoted(doc.Name), err))
 		}
 	}
 	for i := range patterns {
 		if !catalog.hasMatch(&patterns[i]) {
-			ed.idle = append(ed.idle, strconv.Quote(patterns[i].String()))
+			idle = append(idle, strconv.Quote(patterns[i].String()))
 		}
 	}
+	ed.idle = sources.Problems("AlwaysLoaded: no tool matches", idle)
+	ed.unbounded = sources.Problems("the arguments of these tools will not be checked:", unbounded)
 	ed.announcement = sync.OnceValue(func() reminder {
 		return newReminder(catalog, ed.announced(func(int) bool { return true }), config)
 	})
 	return ed, nil
-}
-
-func (ed *edition) idleError() error {
-	return sources.Problems("AlwaysLoaded: no tool matches", ed.idle)
-}
-
-func (ed *edition) unboundedError() error {
-	return sources.Problems("the arguments of these tools will not be checked:", ed.unbounded)
 }
 
 // announced returns the documents that the reminder names, of those that sees accepts.

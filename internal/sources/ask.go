@@ -101,17 +101,14 @@ func (s *Sources) number(c *call, a *answer) {
 		return
 	}
 	s.mu.Lock()
-	known := []*answer{s.current.answers[c.of], c.group.pending}
-	if c.group.refused != nil {
-		known = append(known, c.group.refused.answer)
-	}
+	known := [...]*answer{s.current.answers[c.of], c.group.pending}
 	s.mu.Unlock()
+	a.version = c.number
 	for _, before := range known {
-		if a.version == 0 && before != nil && a.equals(before) {
+		if before != nil && a.equals(before) {
 			a.version = before.version
 		}
 	}
-	a.version = cmp.Or(a.version, c.number)
 }
 
 // note notes the outcome of a call.
@@ -119,37 +116,20 @@ func (s *Sources) note(c *call, a *answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := c.group
+	c.isDone, c.err, c.inTime = true, err, c.waiting.Err() == nil
 	if err == nil {
 		g.resting = time.Time{}
 	}
-	if c.number >= g.answered { // else a newer answer was faster
-		if err == nil {
-			g.answered = c.number
-			err = s.take(c.of, a)
-		}
-		switch {
-		case err == nil:
-			g.failed, g.slow = nil, c.isLate
-		case c.isLate:
-			g.failed, g.slow = err, false
-		}
-	}
-	c.isDone, c.err, c.inTime = true, err, c.waiting.Err() == nil
-}
-
-// take takes a good answer. It fails if the answer was refused. The caller holds mu.
-func (s *Sources) take(of int, a *answer) error {
-	g := s.groups[of]
-	g.pending = nil
 	switch {
-	case a.sameAs(s.current.answers[of]):
-		s.current = s.current.with(of, a)
-	case g.refused != nil && a.sameAs(g.refused.answer) && time.Now().Before(g.refused.end):
-		return g.refused.err
-	default:
-		g.pending = a
+	case c.number < g.answered: // a newer answer was faster
+	case err == nil:
+		g.answered, g.failed, g.slow = c.number, nil, c.isLate
+		if g.pending = a; a.sameAs(s.current.answers[c.of]) {
+			s.current, g.pending = s.current.with(c.of, a), nil
+		}
+	case c.isLate:
+		g.failed, g.slow = err, false
 	}
-	return nil
 }
 
 // await waits for a call. It returns the call's error, or that of an earlier call that came late.
@@ -170,11 +150,13 @@ func (s *Sources) await(ctx context.Context, c *call) error {
 	case c.isDone && (c.err == nil || c.inTime):
 		g.failed, g.slow = nil, false
 		return c.err
+	case c.waiting == nil && g.refused != nil:
+		return g.refused
 	}
 	isReported := g.slow || time.Now().Before(g.resting) // by an earlier run, or a concurrent one
 	if c.waiting != nil {
 		c.isLate = true
-		g.resting = time.Now().Add(s.rules.Timeout)
+		g.resting, g.refused = time.Now().Add(s.rules.Timeout), nil
 	}
 	if c.isNeeded {
 		return tooLong

@@ -58,28 +58,22 @@ func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) 
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
 
-// refusals returns a line for every definition that providers refuse.
-func refusals(infos []*schema.ToolInfo) (lines []string) {
+// mended returns the tools whose names providers take and whose definitions can be mended, their
+// definitions as providers take them, and a line for each definition that providers refuse.
+func mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, good []*schema.ToolInfo, refused []string) {
 	for i, info := range infos {
 		if err := schemacheck.Refusal(info); err != nil {
-			lines = append(lines, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
+			refused = append(refused, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
+			if !schemacheck.IsValidName(info.Name) {
+				continue
+			}
+			info, _ = schemacheck.Mended(info)
+		}
+		if info != nil {
+			kept, good = append(kept, tools[i]), append(good, info)
 		}
 	}
-	return lines
-}
-
-// mended returns the tools whose names providers take and whose definitions can be mended, and their
-// definitions as providers take them.
-func mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, mended []*schema.ToolInfo) {
-	for i, info := range infos {
-		if !schemacheck.IsValidName(info.Name) {
-			continue
-		}
-		if info, _ = schemacheck.Mended(info); info != nil {
-			kept, mended = append(kept, tools[i]), append(mended, info)
-		}
-	}
-	return kept, mended
+	return kept, good, refused
 }
 
 // Bounds on an error about tools.
@@ -88,8 +82,12 @@ const (
 	maxProblemBytes = 500 // of the reason why a tool has no usable definition
 )
 
-// Problems returns an error that says what is wrong, with a line for each of the first tools.
+// Problems returns an error that says what is wrong, with a line for each of the first tools, or nil if
+// there are no lines.
 func Problems(what string, lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	count := ""
 	if len(lines) > maxProblems {
 		count = fmt.Sprintf("; and %d more", len(lines)-maxProblems)

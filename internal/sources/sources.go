@@ -63,17 +63,10 @@ type group struct {
 	asked    int       // number of calls so far
 	answered int       // the number of the newest call with a good answer
 	pending  *answer   // the newest good answer, if it is neither in the current snapshot nor refused
-	refused  *refusal  // the last answer that was refused; nil means none
 	failed   error     // of a call whose caller did not wait for it; nil once it was reported
 	slow     bool      // the last good answer came late, which was reported
-	resting  time.Time // the Source took too long, and is not asked before this time
-}
-
-// refusal is an answer of which there can be no catalog. A Source that gives it again before end fails.
-type refusal struct {
-	answer *answer
-	err    error
-	end    time.Time
+	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
+	refused  error     // why it rests; nil means that the Source took too long
 }
 
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
@@ -90,16 +83,15 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		for _, info := range infos {
 			g.fixed = append(g.fixed, g.Named(info))
 		}
-		if refused := refusals(g.fixed); len(refused) > 0 {
-			problem := g.problem(g.partOfTools(), "providers refuse", refused)
-			if rules.Strict {
-				return nil, nil, problem.Err
-			}
-			if g.Name != "" {
-				problem = g.problem(g.partOfTools(), leftOut, refused)
-				g.Tools, g.fixed = mended(g.Tools, g.fixed)
-			}
-			problems = append(problems, problem)
+		switch kept, good, refused := mended(g.Tools, g.fixed); {
+		case len(refused) == 0:
+		case rules.Strict:
+			return nil, nil, g.problem(g.partOfTools(), "providers refuse", refused).Err
+		case g.Name == "":
+			problems = append(problems, g.problem(g.partOfTools(), "providers refuse", refused))
+		default:
+			problems = append(problems, g.problem(g.partOfTools(), leftOut, refused))
+			g.Tools, g.fixed = kept, good
 		}
 		s.groups = append(s.groups, g)
 		s.changes = s.changes || g.Source != nil
@@ -128,8 +120,8 @@ func (s *Sources) checkNames() error {
 	return nil
 }
 
-// Change reports whether tools may change: a group has a Source.
-func (s *Sources) Change() bool { return s.changes }
+// MayChange reports whether a group has a Source.
+func (s *Sources) MayChange() bool { return s.changes }
 
 // Current returns the snapshot that was accepted last, with the newest tools.
 func (s *Sources) Current() *Snapshot {
@@ -215,16 +207,18 @@ func (s *Sources) Accept(next *Snapshot) {
 	s.current = next
 }
 
-// Refuse drops a change of which there can be no catalog. Until then, a Source that gives the same
-// answer again fails with the error.
-func (s *Sources) Refuse(c *Change, err error, until time.Time) {
+// Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources
+// fail with the error for as long as a Source may take, and are not asked.
+func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, i := range c.Groups {
 		g := s.groups[i]
-		g.refused = &refusal{c.answers[i], err, until}
 		if c.answers[i].sameAs(g.pending) {
 			g.pending = nil
+		}
+		if tookTooLong {
+			g.resting, g.refused = time.Now().Add(s.rules.Timeout), err
 		}
 	}
 }

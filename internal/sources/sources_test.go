@@ -140,19 +140,19 @@ func TestToolsAreLeftOut(t *testing.T) {
 	assert.ErrorContains(t, err, `no tool can be used: tool 0, "meta"`)
 }
 
-// A change that was refused is gone. The same answer fails until the refusal ends.
+// A change that was refused is gone. If it took too long, the Source fails, and is not asked.
 func TestRefuse(t *testing.T) {
 	s := newServer(t)
-	s.Refuse(s.change(t, tools("a")), errors.New("too large"), time.Time{})
+	s.Refuse(s.change(t, tools("a")), errors.New("too large"), false)
 	assert.Nil(t, s.Pending())
 	again := s.change(t, tools("a"))
-	require.NotNil(t, again, "the refusal ended at once")
-	s.Refuse(again, errors.New("too slow"), time.Now().Add(time.Hour))
+	require.NotNil(t, again, "it may be better now")
+	s.Refuse(again, errors.New("too slow"), true)
+	s.tools = tools("b")
 	if errs := s.Ask(context.Background()); assert.Len(t, errs, 1) {
 		assert.EqualError(t, errs[0], "too slow")
 	}
 	assert.Nil(t, s.Pending())
-	assert.NotNil(t, s.change(t, tools("b")), "another answer")
 }
 
 func TestBadSources(t *testing.T) {
