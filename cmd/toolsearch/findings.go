@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -15,7 +16,6 @@ import (
 //
 //	name               a provider refuses the whole request over a wrong name
 //	duplicate          New refuses the catalog
-//	alike-...          the model cannot tell which tool to call
 //	no-description     the model chooses by descriptions, and searchers find by them
 //	schema             providers want the schema of an object, and of what its arrays hold
 //	parameters         the model guesses arguments without a description
@@ -24,17 +24,14 @@ import (
 //
 // What package lock warns of may be an attack on the model, or an honest tool that promotes itself.
 const (
-	kindName        = "name"
-	kindDuplicate   = "duplicate"
-	kindValue       = "value"
-	kindAlikeNames  = "alike-names"
-	kindNoText      = "no-description"
-	kindAlikeText   = "alike-descriptions"
-	kindSchema      = "schema"
-	kindParameters  = "parameters"
-	kindUnfindable  = "unfindable"
-	kindNotCompared = "not-compared"
-	kindLexicon     = "lexicon"
+	kindName       = "name"
+	kindDuplicate  = "duplicate"
+	kindValue      = "value"
+	kindNoText     = "no-description"
+	kindSchema     = "schema"
+	kindParameters = "parameters"
+	kindUnfindable = "unfindable"
+	kindLexicon    = "lexicon"
 )
 
 // kinds are the kinds of problems in the order of the report, with their headings.
@@ -46,9 +43,6 @@ var kinds = []struct{ kind, heading string }{
 	{string(lock.Hidden), "hidden characters"},
 	{string(lock.Instructions), "instructions to the model"},
 	{string(lock.ForeignNames), "names of other servers' tools"},
-	{kindAlikeNames, "near-duplicate names"},
-	{kindAlikeText, "near-duplicate descriptions"},
-	{kindNotCompared, "not compared"},
 	{kindNoText, "no description"},
 	{kindParameters, "parameters without a description"},
 	{kindUnfindable, "tools no query finds"},
@@ -103,14 +97,6 @@ func label(tools []definition, i int) string {
 	return tools[i].Name
 }
 
-func labels(tools []definition, indexes []int) []string {
-	list := make([]string, len(indexes))
-	for i, at := range indexes {
-		list[i] = label(tools, at)
-	}
-	return list
-}
-
 // inspectTools makes the report. It fails only if ctx is done or the searcher fails.
 func inspectTools(ctx context.Context, read *contents, index search.Indexer) (*report, error) {
 	r := &report{Servers: read.servers, Problems: []problem{}}
@@ -129,16 +115,6 @@ func inspectTools(ctx context.Context, read *contents, index search.Indexer) (*r
 	docs, _ := documentsOf(read.tools)
 	for _, w := range lock.Lint(docs) {
 		r.add(string(w.Kind), w.Where+": "+w.Text, label(tools, w.Doc))
-	}
-	for _, l := range alikeNames(tools) {
-		r.add(kindAlikeNames, "the same words", labels(tools, l.tools)...)
-	}
-	alike, all := alikeDescriptions(tools)
-	for _, l := range alike {
-		r.add(kindAlikeText, fmt.Sprintf("%.0f %% of the words are the same", 100*l.share), labels(tools, l.tools)...)
-	}
-	if !all {
-		r.add(kindNotCompared, "too many near-duplicate descriptions; some were not compared or not listed")
 	}
 	r.Tokens = (r.Bytes + 3) / 4
 	return r, r.find(ctx, tools, index)
@@ -234,7 +210,7 @@ func (r *report) find(ctx context.Context, tools []definition, index search.Inde
 }
 
 // ownWords is the query for a tool by its own name or description.
-func ownWords(text string) string { return strings.Join(words(cutText(text)), " ") }
+func ownWords(text string) string { return strings.Join(words(naming.Cut(text, 8<<10)), " ") }
 
 // rankOf returns the rank of a tool for the words of a text, or 0 if it is not found. Only
 // the words are searched for, so a "+", a "select:" or a namespace in the text has no meaning.

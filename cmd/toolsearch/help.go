@@ -156,9 +156,9 @@ Exit status: 0 the evaluation was made, 1 it fell short, 2 a mistake.
 	"inspect": `toolsearch inspect [flags] CATALOG
 
 Lists tools and what to fix in them. Problems are names and schemas that a provider
-would refuse, names that two tools have, near-duplicate names and descriptions, missing
-descriptions of tools and parameters, and tools that no query finds. So are
-hidden characters, instructions to the model, and names of other servers' tools.
+would refuse, names that two tools have, missing descriptions of tools and parameters,
+and tools that no query finds. So are hidden characters, instructions to the model, and
+names of other servers' tools.
 
 Tokens are bytes/4 of name, description and parameters as compact JSON: about the
 price of the tool in every model call. A tool counts as found if it is among the first

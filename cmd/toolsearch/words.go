@@ -3,11 +3,9 @@ package main
 import (
 	"strings"
 	"unicode"
-
-	"github.com/kljensen/snowball/english"
 )
 
-// The words of names and descriptions, for near-duplicates and for the queries by a tool's own words.
+// The words of names and descriptions, for the queries by a tool's own words.
 
 // words returns the words of a name or a text in lower case and in order. A word is a run of
 // letters and digits, cut at camel-case humps. Scripts without blanks between words are cut
@@ -56,34 +54,11 @@ func pairs(runes []rune) []string {
 	return list
 }
 
-// fillers are words that do not count when descriptions are compared. In a name every word
-// counts: list_a is not list_b.
+// fillers are words that say nothing about what is wanted.
 var fillers = map[string]bool{}
 
 func init() {
 	for _, w := range strings.Fields("a an and are as at be by for from in into is it its of on or that the this to with") {
 		fillers[w] = true
 	}
-}
-
-// stems returns the words of a text without their endings.
-func stems(text string) []string {
-	list := words(text)
-	for i, w := range list {
-		list[i] = english.Stem(w, false)
-	}
-	return list
-}
-
-// telling returns the distinct stems of a text without fillers, in order.
-func telling(text string) []string {
-	var list []string
-	seen := make(map[string]bool)
-	for _, w := range stems(text) {
-		if !fillers[w] && !seen[w] {
-			seen[w] = true
-			list = append(list, w)
-		}
-	}
-	return list
 }
