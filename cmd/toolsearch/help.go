@@ -39,7 +39,6 @@ Usage:
 	toolsearch verify  [flags] CATALOG                list what is not as approved
 	toolsearch diff    [flags] CATALOG                show what changed
 	toolsearch approve [flags] CATALOG TOOL...        approve definitions as they are now
-	toolsearch completion SHELL                       complete words in bash, zsh or fish
 	toolsearch version                                print what this was built from
 
 "toolsearch COMMAND -h" shows a command's flags and examples. Flags may stand
@@ -238,8 +237,6 @@ Exit status: 0 the tools were written, 2 a mistake or no answer.
 	"verify":  verifyHelp,
 	"diff":    diffHelp,
 	"approve": approveHelp,
-
-	"completion": completionHelp,
 }
 
 // help prints the text of a command, or of the program.

@@ -47,7 +47,7 @@ var searchers = []struct {
 }
 
 // commands are the names of the commands.
-var commands = []string{"search", "explain", "eval", "inspect", "cost", "list", "ui", "lock", "verify", "diff", "approve", "completion", "version", "help"}
+var commands = []string{"search", "explain", "eval", "inspect", "cost", "list", "ui", "lock", "verify", "diff", "approve", "version", "help"}
 
 // Exit codes.
 const (
@@ -205,10 +205,6 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 			return failed, wrongUsage("no command %q; %s", oneLine(topic, 60), near(topic, commands))
 		}
 		return found, c.help(topic)
-	case "completion":
-		do = c.completion
-	case "__complete":
-		return found, c.complete(ctx, args[1:])
 	case "version", "-version", "--version":
 		return found, c.version()
 	default:
@@ -226,6 +222,17 @@ func (c *command) run(ctx context.Context, args []string) (int, error) {
 	}
 	c.server = server
 	return do(ctx, operands)
+}
+
+// flagNames returns the flags that the help text of a command names.
+func flagNames(command string) (names []string) {
+	_, text, _ := strings.Cut(helps[command], "\nFlags:\n")
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(line, "\t-"); ok {
+			names = append(names, "-"+strings.Fields(name)[0])
+		}
+	}
+	return names
 }
 
 // parse parses the flags anywhere before a "--". It returns the other arguments before the
@@ -353,7 +360,8 @@ func (c *command) nearFlag(err error) error {
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("no flag %s; %s", oneLine(flag, 60), near(canonical(flag), flagNames(c.name)))
+	name := "-" + strings.TrimLeft(flag, "-")
+	return fmt.Errorf("no flag %s; %s", oneLine(flag, 60), near(name, flagNames(c.name)))
 }
 
 // version prints what the program was built from.
