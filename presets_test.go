@@ -8,7 +8,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/prebuilt/deep"
-	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
 	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/planexecutor"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -217,7 +215,7 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
 			process := func(replans []turn, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
 				scripted := toolsearchtest.NewModel[*schema.Message](turns...)
-				executor, err := planexecutor.New(context.Background(), &planexecute.ExecutorConfig{Model: scripted}, careful[*schema.Message](t))
+				executor, err := newExecutor(context.Background(), scripted, adk.ToolsConfig{}, careful[*schema.Message](t))
 				require.NoError(t, err)
 				return planOf(t, executor, `{"steps":["Look up the weather","Tidy up","Mail it"]}`, replans...), scripted
 			}

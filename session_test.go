@@ -20,7 +20,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/planexecutor"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -454,7 +453,7 @@ func TestSessionOfPlanExecute(t *testing.T) {
 			scripted := toolsearchtest.NewModel[*schema.Message](
 				selecting("get_weather,send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the first step
 				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second step
-			executor, err := planexecutor.New(ctx, &planexecute.ExecutorConfig{Model: scripted}, over[*schema.Message](t, testtools.NewsTools()...))
+			executor, err := newExecutor(ctx, scripted, adk.ToolsConfig{}, over[*schema.Message](t, testtools.NewsTools()...))
 			require.NoError(t, err)
 			agent := planOf(t, executor, `{"steps":["Look up the weather","Mail it"]}`, replan("Mail it"), respond)
 			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
-	"github.com/eino-toolsearch/toolsearch/examples/tokens"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -70,7 +70,7 @@ func run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all += tokens.Of(info)
+		all += show.Tokens(info)
 	}
 	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), all, question)
 
@@ -122,7 +122,7 @@ func run(ctx context.Context, out io.Writer) error {
 // sizes returns what a request spends on tools, in tokens: the definitions, and as overhead
 // the list of names and all searches so far with their results.
 func sizes(r toolsearchtest.Request) (definitions, overhead int) {
-	definitions = tokens.Of(r.Tools...)
+	definitions = show.Tokens(r.Tools...)
 	for _, m := range r.Messages {
 		if strings.HasPrefix(m.Text, "<available-deferred-tools>") || m.ToolName == toolsearch.DefaultToolName {
 			overhead += len(m.Text) / 4
