@@ -28,7 +28,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "planexecutor", "toolsearchtest", "eval", "internal/cost"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "internal/cost"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -317,7 +317,7 @@ var importRules = map[string]string{
 	"toolsearchtest":      ". search eval",
 	"eval":                ". search leaves",
 	"cmd/...":             ". search lock leaves eval internal/cost cmd/...",
-	"examples/...":        ". search lock planexecutor eval internal/cost toolsearchtest examples/...",
+	"examples/...":        ". search lock eval internal/cost toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.

@@ -446,6 +446,36 @@ func replan(step string) turn { return toolsearchtest.CallTool("plan", `{"steps"
 
 var respond = toolsearchtest.CallTool("respond", `{"response":"Done."}`)
 
+// Without handlers, newExecutor's agent is Eino's own executor to its model.
+func TestExecutorIsEinos(t *testing.T) {
+	requests := func(makeExecutor func(model.ToolCallingChatModel, adk.ToolsConfig) (adk.Agent, error)) []toolsearchtest.Request {
+		scripted := toolsearchtest.NewModel[*schema.Message](calling("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
+		tools := adk.ToolsConfig{}
+		tools.Tools = testtools.NewsTools()
+		executor, err := makeExecutor(toolCalling{scripted}, tools)
+		require.NoError(t, err)
+		agent, err := planWith(t.Context(), executor)
+		require.NoError(t, err)
+		_, err = runAgent(t.Context(), adk.TypedAgent[*schema.Message](agent), way{}, question)
+		require.NoError(t, err)
+		seen := scripted.Requests()
+		for _, r := range seen {
+			for i := range r.Messages {
+				r.Messages[i].Extra = nil // Eino's random ids
+			}
+		}
+		return seen
+	}
+	eino := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
+		return planexecute.NewExecutor(t.Context(), &planexecute.ExecutorConfig{Model: chat, ToolsConfig: tools})
+	})
+	ours := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
+		return newExecutor(t.Context(), chat, tools)
+	})
+	require.Len(t, ours, 3)
+	assert.Equal(t, eino, ours)
+}
+
 // The steps of a plan share a session. Each step starts with a new history.
 func TestSessionOfPlanExecute(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {

@@ -47,6 +47,17 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// What the quickstart's conversation costs is in docs/protocols.md.
+func TestCosts(t *testing.T) {
+	printed, err := os.ReadFile("testdata/quickstart.txt")
+	require.NoError(t, err)
+	_, costs, found := strings.Cut(string(printed), "\nWhat this conversation costs")
+	require.True(t, found)
+	page, err := os.ReadFile("../docs/protocols.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "What this conversation costs"+costs)
+}
+
 // line is a row's command in README.md: "go run ./examples/NAME", or for an example that is a module
 // of its own "go -C examples/NAME run .", with arguments after it.
 var line = regexp.MustCompile("(?m)^\\| .*`(go run \\./examples/(\\w+)|go -C examples/(\\w+) run \\.)(?: [^`]*)?` \\|$")

@@ -25,7 +25,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/examples/tokens"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -90,7 +90,7 @@ func ask(ctx context.Context, out io.Writer, source func(context.Context) ([]too
 		}
 	}
 	fmt.Fprintf(out, "\nOn average about %d tokens per model call; showing all %d tools would take about %d.\n",
-		watch.tokens/watch.calls, len(all), tokens.Of(all...))
+		watch.tokens/watch.calls, len(all), show.Tokens(all...))
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (w *watcher) BeforeModelRewriteState(ctx context.Context, state *adk.ChatMo
 	for i, info := range state.ToolInfos {
 		names[i] = info.Name
 	}
-	definitions, list := tokens.Of(state.ToolInfos...), 0
+	definitions, list := show.Tokens(state.ToolInfos...), 0
 	for _, message := range state.Messages {
 		if strings.HasPrefix(message.Content, "<available-deferred-tools>") {
 			list += len(message.Content) / 4

@@ -9,7 +9,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
-	"github.com/eino-toolsearch/toolsearch/examples/tokens"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -78,9 +78,9 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending, err erro
 	before := requests[len(turns)-1] // the last turn calls the tool; before is what the model saw then
 	for _, info := range before.Tools {
 		if strings.HasPrefix(info.Name, "mcp__") { // a tool of the catalog
-			c.loaded += tokens.Of(info)
+			c.loaded += show.Tokens(info)
 		} else {
-			c.meta += tokens.Of(info)
+			c.meta += show.Tokens(info)
 		}
 	}
 	for _, m := range before.Messages {
