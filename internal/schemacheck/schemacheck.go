@@ -4,21 +4,48 @@
 package schemacheck
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	problemkind "github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	textmessage "golang.org/x/text/message"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// A check goes through three bounds, since neither the compiler nor the validator can be stopped. The
+// document of the schema is measured before it is compiled (document.go). The steps of the validator are
+// counted before it runs (cost.go). And both run behind a gate, which a call waits for no longer than
+// maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
+// arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
+// more than about 100 ms or 64 MB.
+
+const (
+	maxDepth        = 256 // of nested arguments
+	maxNumberDigits = 400 // written out, including the exponent's zeros; a float64 has 309 at most
+
+	// Bounds on arguments. Marks are commas, braces and brackets. Each value has one mark. An
+	// object with one name takes 300 bytes in memory and 8 in the text.
+	maxArgumentBytes = 1 << 20
+	maxArgumentMarks = 1 << 15
+
+	maxDuration = 5 * time.Second // of one check; only a machine at its limits needs more than 100 ms
+)
+
+var (
+	errTooDeep    = fmt.Errorf("it is nested more than %d deep", maxDepth)
+	errLongNumber = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
+
+	errLargeArguments = errors.New("the arguments are too large to be checked")
+	errWrongSchema    = errors.New("the schema is wrong")
 )
 
 // A Checker holds the compiled schemas of a catalog. It compiles each schema when it is
@@ -26,16 +53,15 @@ import (
 // tool.
 type Checker struct {
 	mu   sync.Mutex
-	kept map[int]*compiled // by document
-	size int               // of the schemas in kept, in bytes
+	kept map[int]*checked // by document
+	size int              // of the schemas in kept, in bytes
 }
 
-// compiled is a schema that is compiled once.
-type compiled struct {
-	once   sync.Once
+// checked is a tool whose arguments are checked. What goes through the gate reads and writes the fields.
+type checked struct {
+	gate   foreign.Gate // of one call, so that a check that hangs occupies one goroutine
+	isRead bool
 	schema *jsonschema.Schema
-	shells shells
-	states *state
 	err    error // why nothing is checked against the schema
 }
 
@@ -48,17 +74,10 @@ const (
 	patternBytes = 400  // for each instruction of its patterns; patterns with ^ and $ may be kept twice
 )
 
-// Bounds on the problems reported for one call.
-const (
-	maxProblems     = 5
-	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
-)
-
-// Problem returns the first five problems of a tool's arguments, in the order of a walk: a schema's own
-// demands on a value, its demands through $ref and allOf, and the values inside. It looks for no more
-// than five, and stops when ctx is done. An empty problem means that none was found. Unchecked says why
-// the arguments were not checked against the schema: the schema is wrong, something is beyond the
-// bounds, or ctx is done. problem is then empty.
+// Problem returns the first five problems of a tool's arguments: those of a value before those of the
+// values inside it, which come in the order of their names. An empty problem means that none was found.
+// Unchecked says why the arguments were not checked against the schema: the schema is wrong, something
+// is beyond the bounds, or ctx is done. problem is then empty.
 func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
 	marks := 0
 	for _, mark := range [...]string{",", "{", "["} {
@@ -77,68 +96,70 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	if err := checkPlain(value, 0); err != nil {
 		return err.Error(), nil
 	}
-	s := c.of(doc, info)
-	if s.err != nil {
-		return "", s.err
+	t := c.of(doc)
+	timed, cancel := context.WithTimeout(ctx, maxDuration)
+	defer cancel()
+	problem, unchecked = foreign.Through(timed, t.gate, func(context.Context) (string, error) {
+		if !t.isRead {
+			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
+			t.isRead, t.err = true, err
+			c.grow(size+minKept, doc, t)
+		}
+		if t.err != nil {
+			return "", t.err
+		}
+		steps := budget(maxCost)
+		if err := steps.spend(t.schema, value, 0, false); err != nil {
+			return "", err
+		}
+		return problems(t.schema.Validate(value))
+	})
+	if ctx.Err() == nil && errors.Is(unchecked, context.DeadlineExceeded) {
+		unchecked = errCostly
 	}
-	var cost check
-	if cost.add(s.states, value, 0); cost.cost > maxCost {
-		return "", errCostly
-	}
-	v := validation{ctx: ctx, shells: s.shells}
-	if err := v.value(s.schema, value); err != nil && err != errEnough {
-		return "", err
-	}
-	return problemsOf(v.found), nil
+	return problem, unchecked
 }
 
-// of returns a tool's schema. Only calls of the same tool wait for its compilation.
-func (c *Checker) of(doc int, info *schema.ToolInfo) *compiled {
+func (c *Checker) of(doc int) *checked {
 	c.mu.Lock()
-	s, known := c.kept[doc]
+	defer c.mu.Unlock()
+	t, known := c.kept[doc]
 	if !known {
 		if c.kept == nil {
-			c.kept = make(map[int]*compiled)
+			c.kept = make(map[int]*checked)
 		}
-		s = &compiled{}
-		c.kept[doc] = s
+		t = &checked{gate: make(foreign.Gate, 1)}
+		c.kept[doc] = t
 	}
-	c.mu.Unlock()
-	s.once.Do(func() {
-		size, err := foreign.Guard(func() (int, error) { return s.compile(info) })
-		s.err = err
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.size += size + minKept; c.size > maxKept {
-			c.kept, c.size = map[int]*compiled{doc: s}, size+minKept
-		}
-	})
-	return s
+	return t
+}
+
+// grow counts the memory of a schema, and drops all others once they take too much.
+func (c *Checker) grow(size, doc int, t *checked) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.size += size; c.size > maxKept {
+		c.kept, c.size = map[int]*checked{doc: t}, size
+	}
 }
 
 const schemaURL = "tool:///parameters" // the address of each schema
 
-// compile compiles a tool's schema, and returns the approximate size of the result in
-// memory.
-func (s *compiled) compile(info *schema.ToolInfo) (size int, err error) {
-	definition, d, err := bounded(info)
+// read compiles a tool's schema, and returns the approximate size of the result in memory.
+func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
+	d, err := documentOf(info)
 	if err != nil {
 		return 0, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(newPatterns(&d).compile)
-	if err := c.AddResource(schemaURL, definition); err != nil {
+	c.UseRegexpEngine(d.regexpEngine())
+	if err := c.AddResource(schemaURL, d.root); err != nil {
 		return 0, errWrongSchema
 	}
-	compiled, err := c.Compile(schemaURL)
-	if err != nil { // the compiler's error may be longer than the schema
+	if t.schema, err = c.Compile(schemaURL); err != nil { // the compiler's error may be longer than the schema
 		return 0, errWrongSchema
 	}
-	if s.states, s.shells, err = statesOf(compiled); err != nil {
-		return 0, err
-	}
-	s.schema = compiled
 	return schemaBytes*d.bytes + objectBytes*d.objects + patternBytes*d.patternSize, nil
 }
 
@@ -151,90 +172,64 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas of tools cannot refer to anything outside")
 }
 
-// problemsOf writes out problems.
-func problemsOf(found []*jsonschema.ValidationError) string {
-	texts := make([]string, len(found))
-	for i, problem := range found {
-		texts[i] = problemText(problem)
-	}
-	return strings.Join(slices.Compact(texts), "; ")
+// sizedPattern is a pattern in a schema, with the number of its instructions.
+type sizedPattern struct {
+	*regexp.Regexp
+	size int
 }
 
-// addLeaves adds the leaves to first, which stays sorted and at most maxProblems long. The
-// leaves are the problems to fix. They come in the random order of maps.
-func addLeaves(e *jsonschema.ValidationError, first *[]*jsonschema.ValidationError) {
-	_, ofName := e.ErrorKind.(*problemkind.PropertyNames)
-	if len(e.Causes) > 0 && !ofName {
-		for _, cause := range e.Causes {
-			addLeaves(cause, first)
+// regexpEngine compiles the patterns that the document counted, each text once: the compiler asks twice.
+func (d *document) regexpEngine() jsonschema.RegexpEngine {
+	compiled := make(map[string]*sizedPattern, len(d.sizes))
+	return func(text string) (jsonschema.Regexp, error) {
+		if pattern, known := compiled[text]; known {
+			return pattern, nil
 		}
-		return
+		size, counted := d.sizes[text]
+		if !counted && text != "" {
+			return nil, errSyntax
+		}
+		pattern, err := regexp.Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		compiled[text] = &sizedPattern{pattern, size}
+		return compiled[text], nil
 	}
-	at, known := slices.BinarySearchFunc(*first, e, compareProblems)
-	if known || at == maxProblems {
-		return
-	}
-	*first = slices.Insert(*first, at, e)
-	*first = (*first)[:min(len(*first), maxProblems)]
 }
 
-// compareProblems orders problems by their location. Inner values come before the values
-// that contain them. Problems of the same keyword of the same schema with the same value are
-// equal.
-func compareProblems(a, b *jsonschema.ValidationError) int {
-	at, other := a.InstanceLocation, b.InstanceLocation
-	shared := min(len(at), len(other))
-	for _, n := range [...]int{slices.Compare(at[:shared], other[:shared]), cmp.Compare(len(other), len(at)), strings.Compare(a.SchemaURL, b.SchemaURL)} {
-		if n != 0 {
-			return n
+// checkPlain fails on JSON that is nested too deep or has too long a number.
+func checkPlain(value any, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if err := checkPlain(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := checkPlain(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if digits(v) > maxNumberDigits {
+			return errLongNumber
 		}
 	}
-	return cmp.Or(slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()), strings.Compare(propertyName(a), propertyName(b)))
+	return nil
 }
 
-// propertyName is the property name that a problem is about, or "" if it is about a value.
-func propertyName(e *jsonschema.ValidationError) string {
-	if k, ok := e.ErrorKind.(*problemkind.PropertyNames); ok {
-		return k.Property
+// digits is how many digits a number has when it is written out.
+func digits(n json.Number) int {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	zeros, err := strconv.Atoi("0" + strings.TrimLeft(exponent, "+-"))
+	if err != nil {
+		return maxNumberDigits + 1
 	}
-	return ""
-}
-
-// firstNames returns the first names in sorted order, more than a problem has room for.
-func firstNames(names []string) (first []string) {
-	const most = maxProblemBytes / len(`'', `)
-	for _, name := range names {
-		if at, _ := slices.BinarySearch(first, name); at < most {
-			first = slices.Insert(first, at, name)
-			first = first[:min(len(first), most)]
-		}
-	}
-	return first
-}
-
-func problemText(e *jsonschema.ValidationError) string {
-	switch k := e.ErrorKind.(type) {
-	case *problemkind.AdditionalProperties:
-		k.Properties = firstNames(k.Properties)
-	case *problemkind.Pattern:
-		k.Got = naming.Cut(k.Got, maxProblemBytes)
-	case *problemkind.Format:
-		if text, ok := k.Got.(string); ok {
-			k.Got = naming.Cut(text, maxProblemBytes)
-		}
-	}
-	text := e.ErrorKind.LocalizedString(textmessage.NewPrinter(language.English))
-	if len(e.InstanceLocation) > 0 {
-		text = "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
-	}
-	if len(e.Causes) > 0 { // of a property's name
-		var first []*jsonschema.ValidationError
-		for _, cause := range e.Causes {
-			addLeaves(cause, &first)
-		}
-		if len(first) > 0 {
-			text += ": " + problemText(first[0])
-		}
-	}
-	return naming.OneLine(text, maxProblemBytes)
+	return len(mantissa) + min(zeros, maxNumberDigits+1)
 }

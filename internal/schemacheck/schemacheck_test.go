@@ -1,12 +1,12 @@
 package schemacheck_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -153,7 +153,7 @@ func attacks() []attack {
 		}) + `]}`, `{"p1":{}}`, unchecked},
 		{"states without end", `{"type":"object","allOf":[{"$ref":"#/$defs/t0"}],"$defs":{` + list(60, func(i int) string {
 			return fmt.Sprintf(`"t%d":{"properties":{"a":{"$ref":"#/$defs/t%d"},"b":{"allOf":[{"$ref":"#/$defs/t%d"},{"$ref":"#/$defs/t0"}]}}}`, i, (i+1)%60, (i+1)%60)
-		}) + `}}`, `{"b":{"b":{}}}`, unchecked},
+		}) + `}}`, strings.Repeat(`{"b":`, 20) + `{}` + strings.Repeat(`}`, 20), unchecked},
 		{"many visits by reference", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(13, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
 		}) + `,"a13":{"type":"object"}}}`, `{}`, ""},
@@ -161,7 +161,7 @@ func attacks() []attack {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
 		}) + `,"a13":{"required":["x"]}}}`, `{}`, "missing property 'x'"},
 		{"properties that share a schema", `{"type":"object","allOf":[{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) +
-			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, unchecked},
+			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, "/p1: got number, want string"},
 		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
 		{"a pattern that Go has no syntax for", property(`{"pattern":"(?=x)y"}`), `{"q":"y"}`, unchecked},
 		{"patterns of classes of letters", classes(20, 380, `[\\pL\\pS]`), `{}`, unchecked},
@@ -185,7 +185,10 @@ func attacks() []attack {
 			list(5000, func(i int) string { return fmt.Sprint(i) }) + `]}},"$defs":{"a":{}}}`, `{}`, ""},
 		{"lists below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
 			list(5000, func(int) string { return "[]" }) + `]}},"$defs":{"a":{}}}`, `{}`, unchecked},
-		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, unchecked},
+		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), strings.Repeat(`{"q":`, 30) + `1` + strings.Repeat(`}`, 30), unchecked},
+		{"a tree that branches a few times", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, "/q/q: got number, want object"},
+		{"branches that share names, deep", `{"type":"object","allOf":[` + list(30, func(int) string { return `{"additionalProperties":{"$ref":"#"}}` }) + `]}`, nested(5, `{}`), unchecked},
+		{"an address that refers to itself", `{"$id":"https://a.example","type":"object","allOf":[{"$ref":"https://a.example"}]}`, `{}`, unchecked},
 		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
 			`{"and":[{"or":[{"field":1},{"and":[{"field":2}]}]},{"or":[{"field":3},{"and":[]}]}]}`, ""},
 	}
@@ -312,35 +315,57 @@ func (s slow) MarshalJSON() ([]byte, error) {
 	return []byte(`"slow"`), nil
 }
 
-// A schema that takes long to compile does not delay calls of other tools.
+// A schema that takes forever to read does not delay calls of other tools. Its own calls pass unchecked
+// after a while, or with their context, and occupy no more than one goroutine.
 func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
-	release := make(slow)
-	stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
-	var c schemacheck.Checker
-	var wait sync.WaitGroup
-	for range 3 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+	testtools.InFakeTime(t, func(t *testing.T) {
+		release := make(slow)
+		stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
+		var c schemacheck.Checker
+		goroutines := runtime.NumGoroutine()
+		for range 5 {
 			problem, err := c.Problem(t.Context(), 0, stuck, `{}`)
-			assert.NoError(t, err)
-			assert.Equal(t, "value must be 'slow'", problem)
-		}()
-	}
-	done, other := make(chan struct{}), toolWith(t, `{"required":["a"]}`)
-	go func() {
-		defer close(done)
-		problem, err := c.Problem(t.Context(), 1, other, `{}`)
+			assert.ErrorContains(t, err, "the arguments take too long to check")
+			assert.Empty(t, problem)
+		}
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines+1, "goroutines that hang")
+		start := time.Now()
+		problem, err := c.Problem(t.Context(), 1, toolWith(t, `{"required":["a"]}`), `{}`)
 		assert.NoError(t, err)
 		assert.Equal(t, "missing property 'a'", problem)
-	}()
-	select {
-	case <-done:
-	case <-time.After(maxDuration):
-		assert.Fail(t, "a call waits for the schema of another tool")
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = c.Problem(done, 0, stuck, `{}`)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, time.Since(start), "time that these two calls wait")
+		close(release)
+		problem, err = c.Problem(t.Context(), 0, stuck, `{}`)
+		assert.NoError(t, err)
+		assert.Equal(t, "value must be 'slow'", problem)
+	})
+}
+
+// Bound says why calls will not be checked. It leaves what depends on the arguments to the calls.
+func TestBound(t *testing.T) {
+	for _, tt := range []struct{ schema, want string }{
+		{`{"type":"object","allOf":[{"$ref":"#"}]}`, "the schema refers to itself"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"if":{"$ref":"#/$defs/a"}}}}`, "the schema refers to itself"},
+		{property(`{"$ref":"#/properties/r"}`), "the schema refers to a part that it does not have"},
+		{property(`{"$ref":"#/$defs/a~1b/allOf/2"}`), "the schema refers to a part that it does not have"},
+		{property(`{"$dynamicRef":"#a"}`), "the schema has dynamic references"},
+		{property(`{"patternProperties":{"(?=x)":{}}}`), "the schema has a pattern that Go has no syntax for"},
+		{property(`{"items":{"$ref":"#/properties/q"}}`), ""},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/x~1y%20z/allOf/0"}},"$defs":{"x/y z":{"allOf":[{"type":"string"}]}}}`, ""},
+		{property(`{"default":{"$ref":"#/nowhere","pattern":"(?=x)"},"enum":[{"allOf":[{"$ref":"#"}]}]}`), ""},
+		{`{"type":"object","properties":{"pattern":{"type":"string"},"$ref":{"type":"string"},"default":{"pattern":"^a"}}}`, ""},
+	} {
+		err := schemacheck.Bound(toolWith(t, tt.schema))
+		if tt.want == "" {
+			assert.NoError(t, err, tt.schema)
+		} else {
+			assert.EqualError(t, err, tt.want, tt.schema)
+		}
 	}
-	close(release)
-	wait.Wait()
 }
 
 // The memory for schemas is bounded, however many tools there are.

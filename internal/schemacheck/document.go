@@ -1,0 +1,323 @@
+package schemacheck
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"reflect"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
+)
+
+// The bounds on a schema before it is compiled. Schemas come from remote servers. A document is the JSON
+// of a schema, with a count of what makes the compiler slow or the result large.
+
+const (
+	// The time to compile grows with the square of the number of objects. The path of each object also
+	// takes time and memory.
+	maxSchemaBytes   = 128 << 10
+	maxSchemaDepth   = 64
+	maxSchemaObjects = 1000 // schemas and all other objects
+	maxSchemaValues  = 1 << 14
+	maxSchemaPaths   = 512 << 10 // bytes, of all objects and lists together
+	maxReferences    = 500
+	maxOddReferences = 32 // references to anything but a definition; each copies the compiler's state of the schema
+	maxAddresses     = 64 // $id, $anchor and the like
+	maxPatterns      = 200
+	maxPatternSize   = 8000    // instructions, of all patterns together
+	maxParsing       = 1 << 19 // of regexpcost.Parsing, of all patterns together; some 20 ms
+)
+
+var (
+	errLargeSchema = errors.New("the schema is too large to be checked against")
+	errDeepSchema  = errors.New("the schema is nested too deep")
+	errReferences  = errors.New("the schema has too many references")
+	errMultiplies  = errors.New("the schema multiplies too much by its references")
+	errPatterns    = errors.New("the schema has too many or too large patterns")
+	errDynamic     = errors.New("the schema has dynamic references")
+	errCircular    = errors.New("the schema refers to itself")
+	errLost        = errors.New("the schema refers to a part that it does not have")
+	errSyntax      = errors.New("the schema has a pattern that Go has no syntax for")
+)
+
+type document struct {
+	root any
+
+	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
+
+	schemas []map[string]any // all objects that may be schemas
+	reach   map[uintptr]int  // how many schemas apply to a value through each; reaching until it is known
+
+	parsing int            // the cost of parsing the patterns
+	sizes   map[string]int // instructions of each pattern that can be parsed
+}
+
+// Bound reports why a tool's arguments will not be checked against its schema: the schema is
+// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema.
+// Other faults of a schema are left to the compiler, and Problem reports them.
+func Bound(info *schema.ToolInfo) error {
+	_, err := foreign.Guard(func() (*document, error) { return documentOf(info) })
+	return err
+}
+
+// documentOf reads a tool's schema, and fails if it is beyond the bounds.
+func documentOf(info *schema.ToolInfo) (*document, error) {
+	text, err := written(info)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxSchemaBytes {
+		return nil, errLargeSchema
+	}
+	d := &document{bytes: len(text), reach: make(map[uintptr]int), sizes: make(map[string]int)}
+	if d.root, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
+		return nil, err
+	}
+	if err := d.add(d.root, 0, 0, asSchema); err != nil {
+		return nil, err
+	}
+	for _, s := range d.schemas {
+		if _, err := d.applied(s); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// A role is what a value in the document is for.
+type role int
+
+const (
+	asSchema role = iota // or a list of schemas
+	asNames              // an object of schemas by the names of parameters and the like
+	asData               // no schema, such as a default
+)
+
+// inside is the role of a value in an object.
+func (r role) inside(name string) role {
+	switch {
+	case r == asData:
+		return asData
+	case r == asNames:
+		return asSchema
+	}
+	switch name {
+	case "properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
+		return asNames
+	case "const", "enum", "default", "examples":
+		return asData
+	}
+	return asSchema
+}
+
+// add counts a value of the schema. path is the length of its path in bytes.
+func (d *document) add(value any, depth, path int, r role) error {
+	if depth > maxSchemaDepth {
+		return errDeepSchema
+	}
+	d.values++
+	switch v := value.(type) {
+	case bool: // true and false are schemas too
+		d.objects++
+		d.paths += path
+	case map[string]any:
+		d.objects++
+		d.paths += path
+		if r == asSchema {
+			d.schemas = append(d.schemas, v)
+			if v["format"] == "regex" { // old drafts would compile the argument, in another syntax than the tool's
+				delete(v, "format")
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			d.keyword(name, v[name])
+			if err := d.add(v[name], depth+1, path+1+len(name), r.inside(name)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		d.paths += path
+		for _, inner := range v {
+			if err := d.add(inner, depth+1, path+4, r); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if digits(v) > maxNumberDigits {
+			return errLongNumber
+		}
+		d.values += digits(v) / 16
+	}
+	switch {
+	case d.objects > maxSchemaObjects || d.values > maxSchemaValues || d.paths > maxSchemaPaths || d.addresses > maxAddresses:
+		return errLargeSchema
+	case d.references > maxReferences || d.odd > maxOddReferences:
+		return errReferences
+	case d.patterns > maxPatterns || d.patternSize > maxPatternSize:
+		return errPatterns
+	}
+	return nil
+}
+
+func (d *document) keyword(name string, value any) {
+	text, _ := value.(string)
+	switch name {
+	case "$ref", "$dynamicRef", "$recursiveRef":
+		d.references++
+		definition := strings.TrimPrefix(strings.TrimPrefix(text, "#/$defs/"), "#/definitions/")
+		if text != "#" && (definition == text || strings.Contains(definition, "/")) {
+			d.odd++
+		}
+	case "$id", "id", "$anchor", "$dynamicAnchor":
+		if text != "" { // a parameter may also have this name
+			d.addresses++
+		}
+	case "pattern":
+		if text != "" {
+			d.pattern(text)
+		}
+	case "patternProperties":
+		properties, _ := value.(map[string]any)
+		for pattern := range properties {
+			d.pattern(pattern)
+		}
+	}
+}
+
+// pattern counts a pattern. It parses each text once, and nothing once the patterns are beyond a bound.
+func (d *document) pattern(text string) {
+	d.patterns++
+	if d.patterns > maxPatterns || d.patternSize > maxPatternSize {
+		return
+	}
+	size, known := d.sizes[text]
+	if !known {
+		if d.parsing += regexpcost.Parsing(text); d.parsing > maxParsing {
+			d.patternSize = maxPatternSize + 1
+			return
+		}
+		parsed, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return // applied and the compiler report it where it counts
+		}
+		size = regexpcost.Size(parsed)
+		d.sizes[text] = size
+	}
+	if d.patternSize += size; size > regexpcost.Max {
+		d.patternSize = maxPatternSize + 1
+	}
+}
+
+const reaching = -1
+
+// applied returns how many schemas apply to a value because s does: s itself, and those that it leads to
+// for the same value, by a reference or a choice. A schema that leads to itself would never end. One whose
+// references double at each step would take forever.
+func (d *document) applied(s any) (n int, err error) {
+	object, isObject := s.(map[string]any)
+	if !isObject {
+		return 1, nil
+	}
+	id := reflect.ValueOf(object).Pointer()
+	switch n := d.reach[id]; {
+	case n == reaching:
+		return 0, errCircular
+	case n > 0:
+		return n, nil
+	}
+	d.reach[id] = reaching
+	n = 1
+	for _, keyword := range slices.Sorted(maps.Keys(object)) {
+		list, err := d.same(keyword, object[keyword])
+		if err != nil {
+			return 0, err
+		}
+		for _, inner := range list {
+			more, err := d.applied(inner)
+			if err != nil {
+				return 0, err
+			}
+			if n += more; n > maxCost {
+				return 0, errMultiplies
+			}
+		}
+	}
+	d.reach[id] = n
+	return n, nil
+}
+
+// same returns the schemas of a keyword that apply to the same value as the schema with the keyword.
+func (d *document) same(keyword string, value any) ([]any, error) {
+	text, isText := value.(string)
+	list, _ := value.([]any)
+	named, _ := value.(map[string]any)
+	switch keyword {
+	case "not", "if", "then", "else":
+		return []any{value}, nil
+	case "allOf", "anyOf", "oneOf":
+		return list, nil
+	case "dependentSchemas", "dependencies":
+		return slices.Collect(maps.Values(named)), nil
+	case "$ref":
+		if isText {
+			target, err := d.target(text)
+			return []any{target}, err
+		}
+	case "$dynamicRef", "$recursiveRef":
+		if isText {
+			return nil, errDynamic // their targets are known only during validation
+		}
+	case "pattern":
+		if _, isParsed := d.sizes[text]; isText && text != "" && !isParsed {
+			return nil, errSyntax
+		}
+	case "patternProperties":
+		for pattern := range named {
+			if _, isParsed := d.sizes[pattern]; !isParsed {
+				return nil, errSyntax
+			}
+		}
+	}
+	return nil, nil
+}
+
+var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// target returns what a reference refers to. In a schema whose parts have addresses, only the compiler
+// knows it, and target returns nil.
+func (d *document) target(reference string) (any, error) {
+	if d.addresses > 0 {
+		return nil, nil
+	}
+	path, isPath := strings.CutPrefix(reference, "#")
+	path, err := url.PathUnescape(path)
+	if !isPath || err != nil || path != "" && path[0] != '/' {
+		return nil, errLost
+	}
+	value := d.root
+	for _, name := range strings.Split(path, "/")[1:] {
+		isThere := false
+		switch v := value.(type) {
+		case map[string]any:
+			value, isThere = v[unescaper.Replace(name)]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if isThere = err == nil && i >= 0 && i < len(v); isThere {
+				value = v[i]
+			}
+		}
+		if !isThere {
+			return nil, errLost
+		}
+	}
+	return value, nil
+}

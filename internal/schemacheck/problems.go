@@ -1,0 +1,127 @@
+package schemacheck
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	problemkind "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	textmessage "golang.org/x/text/message"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// The texts of problems. The validator reports all problems as a tree, in the random order of maps. The
+// model reads the first leaves of the tree, which are the problems to fix.
+
+// Bounds on the problems reported for one call.
+const (
+	maxProblems     = 5
+	maxProblemBytes = 200 // of each problem; some quote a value, which may be long
+)
+
+// problems writes out the first problems of a validation. It fails if the validator failed.
+func problems(err error) (string, error) {
+	var wrong *jsonschema.ValidationError
+	if !errors.As(err, &wrong) {
+		return "", err
+	}
+	var texts []string
+	for _, problem := range firstLeaves(wrong, nil) {
+		texts = append(texts, problemText(problem))
+	}
+	return strings.Join(slices.Compact(texts), "; "), nil
+}
+
+// firstLeaves adds the leaves of a tree to first, which stays sorted and at most maxProblems long.
+func firstLeaves(e *jsonschema.ValidationError, first []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	_, ofName := e.ErrorKind.(*problemkind.PropertyNames)
+	if len(e.Causes) > 0 && !ofName {
+		for _, cause := range e.Causes {
+			first = firstLeaves(cause, first)
+		}
+		return first
+	}
+	at, known := slices.BinarySearchFunc(first, e, compareProblems)
+	if known || at == maxProblems {
+		return first
+	}
+	first = slices.Insert(first, at, e)
+	return first[:min(len(first), maxProblems)]
+}
+
+// compareProblems orders problems by their location. A value comes before the values inside it. Problems
+// of the same keyword of the same schema with the same value are equal.
+func compareProblems(a, b *jsonschema.ValidationError) int {
+	return cmp.Or(
+		slices.CompareFunc(a.InstanceLocation, b.InstanceLocation, compareNames),
+		strings.Compare(a.SchemaURL, b.SchemaURL),
+		slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()),
+		strings.Compare(propertyName(a), propertyName(b)),
+	)
+}
+
+// compareNames orders items by their number and properties by their name.
+func compareNames(a, b string) int {
+	first, errFirst := strconv.Atoi(a)
+	second, errSecond := strconv.Atoi(b)
+	if errFirst == nil && errSecond == nil {
+		return cmp.Or(cmp.Compare(first, second), strings.Compare(a, b))
+	}
+	if errFirst == nil {
+		return -1
+	}
+	if errSecond == nil {
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// propertyName is the property name that a problem is about, or "" if it is about a value.
+func propertyName(e *jsonschema.ValidationError) string {
+	if k, ok := e.ErrorKind.(*problemkind.PropertyNames); ok {
+		return k.Property
+	}
+	return ""
+}
+
+// firstNames returns the first names in sorted order, more than a problem has room for.
+func firstNames(names []string) (first []string) {
+	const most = maxProblemBytes / len(`'', `)
+	for _, name := range names {
+		if at, _ := slices.BinarySearch(first, name); at < most {
+			first = slices.Insert(first, at, name)
+			first = first[:min(len(first), most)]
+		}
+	}
+	return first
+}
+
+func problemText(e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
+	case *problemkind.AdditionalProperties:
+		k.Properties = firstNames(k.Properties)
+	case *problemkind.Pattern:
+		k.Got = naming.Cut(k.Got, maxProblemBytes)
+	case *problemkind.Format:
+		if text, ok := k.Got.(string); ok {
+			k.Got = naming.Cut(text, maxProblemBytes)
+		}
+	}
+	text := e.ErrorKind.LocalizedString(textmessage.NewPrinter(language.English))
+	if len(e.InstanceLocation) > 0 {
+		text = "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
+	}
+	var ofName []*jsonschema.ValidationError // the problems of a property's name
+	for _, cause := range e.Causes {
+		ofName = firstLeaves(cause, ofName)
+	}
+	if len(ofName) > 0 {
+		text += ": " + problemText(ofName[0])
+	}
+	return naming.OneLine(text, maxProblemBytes)
+}
