@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/callbacks"
@@ -21,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -378,128 +376,6 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, asked, s.of["b"].asked.Load(), "each Source is asked once a run")
 }
 
-// A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
-func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
-
-func testGroupHangs(t *testing.T) {
-	s := newServers("a", "b")
-	s.config.SourceTimeout = time.Second
-	hangs, release := make(chan bool, 1), make(chan struct{})
-	hangs <- true
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		select {
-		case <-hangs:
-			<-release // whatever its context says
-		default:
-		}
-		return source(ctx)
-	}
-	middleware := newMiddleware[*schema.Message](t, s.config)
-	run := func() []string {
-		t.Helper()
-		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
-	}
-	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
-	told, _ := s.reset()
-	if assert.Len(t, told, 1) {
-		assert.Contains(t, told[0], `group "b": no answer within 1s`)
-	}
-	asked := s.of["b"].asked.Load()
-	s.of["a"].serve("a_tool: Does", "another: Does")
-	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
-	assert.Equal(t, asked, s.of["b"].asked.Load(), "b rests")
-	require.Eventually(t, func() bool { return len(run()) == 3 }, 10*time.Second, 20*time.Millisecond, "b comes back")
-	close(release)
-}
-
-// A Source that has answered before holds no run when it hangs, and is not asked besides. When its
-// answer comes, the next run has it.
-func TestLateGroupHoldsNoRun(t *testing.T) {
-	inAllWays(t, testLateGroup[*schema.Message], testLateGroup[*schema.AgenticMessage])
-}
-
-func testLateGroup[M adk.MessageType](t *testing.T, w way) {
-	testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers[M](t, w) })
-}
-
-func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
-	before := sources.Grace
-	sources.Grace = 500 * time.Millisecond
-	defer func() { sources.Grace = before }()
-	s := newServers("a", "b")
-	var isGated, isCancelled atomic.Bool
-	var calls atomic.Int32
-	gate := make(chan struct{})
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		calls.Add(1)
-		if isGated.Load() {
-			<-gate
-			isCancelled.Store(ctx.Err() != nil)
-		}
-		return source(ctx)
-	}
-	middleware := newMiddleware[M](t, s.config)
-	run := func() []string {
-		t.Helper()
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel() // the end of a run does not end the call
-		o := converse(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
-		require.NoError(t, o.err)
-		return o.last().ToolNames()
-	}
-	assert.Equal(t, []string{"tool_search", "a_tool", "b_tool"}, run())
-	s.reset()
-	isGated.Store(true)
-	s.of["a"].serve("a_tool: Does", "a_more: Does")
-	s.of["b"].serve("b_tool: Does", "b_more: Does")
-	asked := calls.Load()
-	for range 3 {
-		assert.Equal(t, []string{"tool_search", "a_tool", "b_tool", "a_more"}, run(), "while b hangs")
-	}
-	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
-	told, _ := s.reset()
-	if assert.Len(t, told, 1, "the failure events") {
-		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
-	}
-	isGated.Store(false)
-	close(gate)
-	require.Eventually(t, func() bool { return slices.Contains(run(), "b_more") }, 10*time.Second, time.Millisecond, "b's answer comes")
-	assert.False(t, isCancelled.Load(), "the context of the late call")
-	told, _ = s.reset()
-	assert.Empty(t, told, "the failure events after the answer")
-}
-
-// An answer that comes after SourceTimeout counts too, even a Source's first.
-func TestAnswerAfterSourceTimeout(t *testing.T) {
-	testtools.InFakeTime(t, testAnswerAfterSourceTimeout)
-}
-
-func testAnswerAfterSourceTimeout(t *testing.T) {
-	s := newServers("a", "b")
-	s.config.SourceTimeout = time.Second
-	gate := make(chan struct{})
-	var calls atomic.Int32
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		if calls.Add(1) > 1 {
-			return nil, errors.New("only the first call is answered")
-		}
-		<-gate
-		return source(ctx)
-	}
-	middleware := newMiddleware[*schema.Message](t, s.config)
-	run := func() []string {
-		t.Helper()
-		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
-	}
-	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
-	close(gate)
-	require.Eventually(t, func() bool { return slices.Contains(run(), "b_tool") }, 10*time.Second, time.Millisecond)
-	assert.Contains(t, run(), "b_tool")
-}
-
 // Of two tools of one name the tool of the earlier group stays. An event says what to do.
 func TestGroupsClash(t *testing.T) {
 	inAllWays(t, testGroupsClash[*schema.Message], testGroupsClash[*schema.AgenticMessage])
@@ -647,20 +523,6 @@ func TestLockOfGroups(t *testing.T) {
 	definition, err := lock.Define(docs[0])
 	require.NoError(t, err)
 	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, definition.ID)
-}
-
-// A result is shared between groups as between any namespaces.
-func TestFairnessBetweenGroups(t *testing.T) {
-	var specs []string
-	for i := range 20 {
-		specs = append(specs, fmt.Sprintf("search_%d: search search files mail", i))
-	}
-	config := toolsearch.Config{Index: toolsearch.BM25, Groups: []toolsearch.Group{
-		{Name: "greedy", Tools: testtools.EchoTools(specs...)},
-		{Name: "modest", Tools: testtools.EchoTools("find_mail: Finds mail by its subject, its sender and the day on which it was sent, in all folders")},
-	}}
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"search mail"}`))
-	assert.Contains(t, o.last().ToolNames(), "find_mail")
 }
 
 // Of two equal tools, a long task preselects the tool of the group whose other tools the task speaks

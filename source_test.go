@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/embedding"
@@ -491,99 +490,6 @@ func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	assert.Empty(t, s.errs, "the failure events")
 }
 
-// An index that stalls stops no run: while it is built, the last good catalog goes on.
-func TestStalledIndexStopsNoRun(t *testing.T) { testtools.InFakeTime(t, testStalledIndex) }
-
-func testStalledIndex(t *testing.T) {
-	s := &server{}
-	s.serve("send_mail: Sends")
-	config := s.config()
-	config.SourceTimeout = 300 * time.Millisecond
-	stalled, release := make(chan struct{}, 10), make(chan struct{})
-	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "list_stocks" }) {
-			stalled <- struct{}{}
-			<-release // whatever its context says
-		}
-		return toolsearch.Keyword(ctx, docs)
-	}
-	middleware := newMiddleware[*schema.Message](t, config)
-	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
-	checkAnnounced(t, run(), "get_weather", "send_mail")
-
-	s.serve("send_mail: Sends", "list_stocks: Prices")
-	first := converseBeside(context.Background(), t, way{}, with(middleware))
-	<-stalled
-	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
-	checkAnnounced(t, <-first, "get_weather", "send_mail")
-	checkAnnounced(t, run(), "get_weather", "send_mail")
-	assert.Empty(t, stalled, "indexes that are built besides")
-	close(release)
-	require.Eventually(t, func() bool {
-		return len(announced(run().requests[0])) == 3
-	}, 10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
-	if assert.NotEmpty(t, s.errs, "the failure events") {
-		assert.Contains(t, s.errs[0], "no index within 300ms")
-	}
-}
-
-// A run that waits for the first catalog ends with its own context, and so does a run whose Source
-// ignores the context.
-func TestWaitingEndsWithTheRun(t *testing.T) {
-	for _, name := range []string{"the source", "the index"} {
-		release := make(chan struct{})
-		waits := func() { <-release }
-		config := toolsearch.Config{
-			Source: func(context.Context) ([]tool.BaseTool, error) {
-				if name == "the source" {
-					waits()
-				}
-				return testtools.NewsTools(), nil
-			},
-			Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-				if name == "the index" && len(docs) > 0 {
-					waits()
-				}
-				return toolsearch.Keyword(ctx, docs)
-			},
-		}
-		middleware := newMiddleware[*schema.Message](t, config)
-		var group sync.WaitGroup
-		for range 3 {
-			group.Add(1)
-			go func() {
-				defer group.Done()
-				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-				defer cancel()
-				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-				assert.ErrorIs(t, err, context.DeadlineExceeded, name)
-			}()
-		}
-		group.Wait()
-		close(release)
-	}
-}
-
-// An older answer that comes late does not take the place of a newer answer.
-func TestLateAnswerIsNotTheLast(t *testing.T) {
-	late, asked := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int32
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) {
-		if calls.Add(1) == 1 {
-			close(asked)
-			<-late
-			return testtools.EchoTools("old_tool: Old"), nil
-		}
-		return testtools.EchoTools("new_tool: New"), nil
-	}})
-	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
-	first := converseBeside(context.Background(), t, way{}, with(middleware))
-	<-asked
-	checkAnnounced(t, run(), "new_tool")
-	close(late)
-	checkAnnounced(t, <-first, "new_tool")
-}
-
 // A pattern that no tool matches and a Filter that lets no tool pass are reported.
 func TestWhatMatchesNothingIsReported(t *testing.T) {
 	s := &server{}
@@ -607,134 +513,37 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 }
 
 // BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools of five parameters that has
-// not changed: the same tools, or new values of the same definitions, as JSON schemas or as Eino's
-// ParameterInfos.
+// not changed: the same tools, or new values of the same definitions.
 func BenchmarkUnchangedSource(b *testing.B) {
 	ctx := context.Background()
 	const definition = `{"type":"object","properties":{"owner":{"type":"string","description":"Owner of the repository"},"repo":{"type":"string","description":"Name of the repository"},` +
 		`"labels":{"type":"array","items":{"type":"string"}},"state":{"type":"string","enum":["open","closed","all"]},"page":{"type":"integer","minimum":1}},"required":["owner","repo"],"additionalProperties":false}`
-	kinds := map[string]func() *schema.ParamsOneOf{
-		"schemas": func() *schema.ParamsOneOf {
-			var js jsonschema.Schema
-			if err := js.UnmarshalJSON([]byte(definition)); err != nil {
-				b.Fatal(err)
+	tools := func() (tools []tool.BaseTool) {
+		for _, info := range testtools.BenchCatalog(10_000) {
+			var parameters jsonschema.Schema
+			require.NoError(b, json.Unmarshal([]byte(definition), &parameters))
+			info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&parameters)
+			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
+		}
+		return tools
+	}
+	answers := [...][]tool.BaseTool{tools(), tools()}
+	for name, others := range map[string]int{"same tools": 1, "new tools": 2} {
+		b.Run(name, func(b *testing.B) {
+			i := 0
+			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answers[i%others], nil }})
+			require.NoError(b, err)
+			run := func() {
+				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+				require.NoError(b, err)
 			}
-			return schema.NewParamsOneOfByJSONSchema(&js)
-		},
-		"parameters": func() *schema.ParamsOneOf {
-			return schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-				"owner": {Type: schema.String, Desc: "Owner of the repository", Required: true}, "repo": {Type: schema.String, Desc: "Name of the repository", Required: true},
-				"labels": {Type: schema.Array, ElemInfo: &schema.ParameterInfo{Type: schema.String}}, "state": {Type: schema.String, Enum: []string{"open", "closed", "all"}}, "page": {Type: schema.Integer},
-			})
-		},
-	}
-	for kind, parameters := range kinds {
-		tools := func() (tools []tool.BaseTool) {
-			for _, info := range testtools.BenchCatalog(10_000) {
-				info.ParamsOneOf = parameters()
-				tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
+			run() // the first run compiles the catalog
+			b.ReportAllocs()
+			for b.Loop() {
+				run()
 			}
-			return tools
-		}
-		others := [3][]tool.BaseTool{tools(), tools(), tools()}
-		for name, answer := range map[string]func(i int) []tool.BaseTool{
-			"same tools": func(int) []tool.BaseTool { return others[2] },
-			"new tools":  func(i int) []tool.BaseTool { return others[i%2] },
-		} {
-			b.Run(kind+"/"+name, func(b *testing.B) {
-				i := 0
-				middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answer(i), nil }})
-				if err != nil {
-					b.Fatal(err)
-				}
-				run := func() {
-					if _, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{}); err != nil {
-						b.Fatal(err)
-					}
-				}
-				run() // the first run compiles the catalog
-				b.ReportAllocs()
-				for b.Loop() {
-					run()
-				}
-			})
-		}
+		})
 	}
-}
-
-// OnEvent may run an agent, because nothing is locked while it runs.
-func TestOnEventMayRunAnAgent(t *testing.T) {
-	s := &server{err: errors.New("no route to host")}
-	config := s.config()
-	scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), toolsearchtest.Say("done"))
-	var (
-		agent  adk.Agent
-		nested bool
-		within outcome
-	)
-	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
-		if _, failed := e.(toolsearch.FailureEvent); failed && !nested {
-			nested = true
-			events, err := runAgent(ctx, agent, way{}, question)
-			within = outcome{scripted.Requests(), events, err}
-		}
-	}
-	middleware := newMiddleware[*schema.Message](t, config)
-	agentConfig := with(middleware)
-	agentConfig.Model = scripted
-	agent = newAgent(t, agentConfig)
-	checkSaw(t, "the agent", converse(context.Background(), t, way{}, with(middleware)), "tool_search")
-	checkSaw(t, "the agent that OnEvent ran", within, "tool_search", "tool_search get_weather")
-}
-
-// A run that waits for another run to build the index ends when its context is cancelled.
-func TestWaitingForTheIndexEndsWithTheContext(t *testing.T) {
-	s := &server{}
-	building, build := make(chan struct{}), make(chan struct{})
-	config := s.config()
-	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		if len(docs) > 1 {
-			close(building)
-			<-build
-		}
-		return s.index(ctx, docs)
-	}
-	middleware := newMiddleware[*schema.Message](t, config)
-	s.serve("send_mail: Sends")
-	first := converseBeside(context.Background(), t, way{}, with(middleware), selecting("send_mail"))
-	<-building
-	ctx, cancel := context.WithCancel(context.Background())
-	second := make(chan error, 1)
-	go func() {
-		_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-		second <- err
-	}()
-	cancel()
-	assert.ErrorIs(t, <-second, context.Canceled, "the run that waits")
-	close(build)
-	checkSaw(t, "the run that builds", <-first, "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "the failure events")
-}
-
-// A run that is cancelled while it builds the index reports no failure of the source. The next run
-// builds the index.
-func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
-	s := &server{}
-	config := s.config()
-	ctx, cancel := context.WithCancel(context.Background())
-	config.Index = func(given context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		if len(docs) > 1 && ctx.Err() == nil {
-			cancel()
-			return nil, given.Err()
-		}
-		return s.index(given, docs)
-	}
-	middleware := newMiddleware[*schema.Message](t, config)
-	s.serve("send_mail: Sends")
-	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-	assert.ErrorIs(t, err, context.Canceled)
-	checkSaw(t, "the next run", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
-	assert.Empty(t, s.errs, "the failure events")
 }
 
 // A server cannot stop an agent by a tool with the name of a static tool. The static tool stays,

@@ -67,7 +67,9 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 			a.list[i].definition = definitionOf(info)
 		}
 	}
-	slices.SortStableFunc(a.list, func(a, b listed) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(a.list, func(a, b listed) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.number, b.number))
+	})
 	return a, nil
 }
 

@@ -1,0 +1,259 @@
+package toolsearch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+)
+
+// These tests ask Sources that answer late, and build indexes that take too long.
+
+// An index that stalls stops no run: while it is built, the last good catalog goes on.
+func TestStalledIndexStopsNoRun(t *testing.T) { testtools.InFakeTime(t, testStalledIndex) }
+
+func testStalledIndex(t *testing.T) {
+	s := &server{}
+	s.serve("send_mail: Sends")
+	config := s.config()
+	config.SourceTimeout = 300 * time.Millisecond
+	stalled, release := make(chan struct{}, 10), make(chan struct{})
+	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "list_stocks" }) {
+			stalled <- struct{}{}
+			<-release // whatever its context says
+		}
+		return toolsearch.Keyword(ctx, docs)
+	}
+	middleware := newMiddleware[*schema.Message](t, config)
+	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
+	checkAnnounced(t, run(), "get_weather", "send_mail")
+
+	s.serve("send_mail: Sends", "list_stocks: Prices")
+	first := converseBeside(context.Background(), t, way{}, with(middleware))
+	<-stalled
+	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
+	checkAnnounced(t, <-first, "get_weather", "send_mail")
+	checkAnnounced(t, run(), "get_weather", "send_mail")
+	assert.Empty(t, stalled, "indexes that are built besides")
+	close(release)
+	require.Eventually(t, func() bool {
+		return len(announced(run().requests[0])) == 3
+	}, 10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
+	if assert.NotEmpty(t, s.errs, "the failure events") {
+		assert.Contains(t, s.errs[0], "no index within 300ms")
+	}
+}
+
+// A run that waits for the first catalog ends with its own context, and so does a run whose Source
+// ignores the context.
+func TestWaitingEndsWithTheRun(t *testing.T) {
+	for _, name := range []string{"the source", "the index"} {
+		release := make(chan struct{})
+		waits := func() { <-release }
+		config := toolsearch.Config{
+			Source: func(context.Context) ([]tool.BaseTool, error) {
+				if name == "the source" {
+					waits()
+				}
+				return testtools.NewsTools(), nil
+			},
+			Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+				if name == "the index" && len(docs) > 0 {
+					waits()
+				}
+				return toolsearch.Keyword(ctx, docs)
+			},
+		}
+		middleware := newMiddleware[*schema.Message](t, config)
+		var group sync.WaitGroup
+		for range 3 {
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+				assert.ErrorIs(t, err, context.DeadlineExceeded, name)
+			}()
+		}
+		group.Wait()
+		close(release)
+	}
+}
+
+// An older answer that comes late does not take the place of a newer answer.
+func TestLateAnswerIsNotTheLast(t *testing.T) {
+	late, asked := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) {
+		if calls.Add(1) == 1 {
+			close(asked)
+			<-late
+			return testtools.EchoTools("old_tool: Old"), nil
+		}
+		return testtools.EchoTools("new_tool: New"), nil
+	}})
+	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
+	first := converseBeside(context.Background(), t, way{}, with(middleware))
+	<-asked
+	checkAnnounced(t, run(), "new_tool")
+	close(late)
+	checkAnnounced(t, <-first, "new_tool")
+}
+
+// A run that is cancelled while it builds the index reports no failure of the source. The next run
+// builds the index.
+func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
+	s := &server{}
+	config := s.config()
+	ctx, cancel := context.WithCancel(context.Background())
+	config.Index = func(given context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		if len(docs) > 1 && ctx.Err() == nil {
+			cancel()
+			return nil, given.Err()
+		}
+		return s.index(given, docs)
+	}
+	middleware := newMiddleware[*schema.Message](t, config)
+	s.serve("send_mail: Sends")
+	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+	assert.ErrorIs(t, err, context.Canceled)
+	checkSaw(t, "the next run", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
+	assert.Empty(t, s.errs, "the failure events")
+}
+
+// A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
+func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
+
+func testGroupHangs(t *testing.T) {
+	s := newServers("a", "b")
+	s.config.SourceTimeout = time.Second
+	hangs, release := make(chan bool, 1), make(chan struct{})
+	hangs <- true
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		select {
+		case <-hangs:
+			<-release // whatever its context says
+		default:
+		}
+		return source(ctx)
+	}
+	middleware := newMiddleware[*schema.Message](t, s.config)
+	run := func() []string {
+		t.Helper()
+		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	told, _ := s.reset()
+	if assert.Len(t, told, 1) {
+		assert.Contains(t, told[0], `group "b": no answer within 1s`)
+	}
+	asked := s.of["b"].asked.Load()
+	s.of["a"].serve("a_tool: Does", "another: Does")
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	assert.Equal(t, asked, s.of["b"].asked.Load(), "b rests")
+	require.Eventually(t, func() bool { return len(run()) == 3 }, 10*time.Second, 20*time.Millisecond, "b comes back")
+	close(release)
+}
+
+// A Source that has answered before holds no run when it hangs, and is not asked besides. When its
+// answer comes, the next run has it.
+func TestLateGroupHoldsNoRun(t *testing.T) {
+	inAllWays(t, testLateGroup[*schema.Message], testLateGroup[*schema.AgenticMessage])
+}
+
+func testLateGroup[M adk.MessageType](t *testing.T, w way) {
+	testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers[M](t, w) })
+}
+
+func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
+	before := sources.Grace
+	sources.Grace = 500 * time.Millisecond
+	defer func() { sources.Grace = before }()
+	s := newServers("a", "b")
+	var isGated, isCancelled atomic.Bool
+	var calls atomic.Int32
+	gate := make(chan struct{})
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		calls.Add(1)
+		if isGated.Load() {
+			<-gate
+			isCancelled.Store(ctx.Err() != nil)
+		}
+		return source(ctx)
+	}
+	middleware := newMiddleware[M](t, s.config)
+	run := func() []string {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel() // the end of a run does not end the call
+		o := converse(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
+		require.NoError(t, o.err)
+		return o.last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool", "b_tool"}, run())
+	s.reset()
+	isGated.Store(true)
+	s.of["a"].serve("a_tool: Does", "a_more: Does")
+	s.of["b"].serve("b_tool: Does", "b_more: Does")
+	asked := calls.Load()
+	for range 3 {
+		assert.Equal(t, []string{"tool_search", "a_tool", "b_tool", "a_more"}, run(), "while b hangs")
+	}
+	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
+	told, _ := s.reset()
+	if assert.Len(t, told, 1, "the failure events") {
+		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
+	}
+	isGated.Store(false)
+	close(gate)
+	require.Eventually(t, func() bool { return slices.Contains(run(), "b_more") }, 10*time.Second, time.Millisecond, "b's answer comes")
+	assert.False(t, isCancelled.Load(), "the context of the late call")
+	told, _ = s.reset()
+	assert.Empty(t, told, "the failure events after the answer")
+}
+
+// An answer that comes after SourceTimeout counts too, even a Source's first.
+func TestAnswerAfterSourceTimeout(t *testing.T) {
+	testtools.InFakeTime(t, testAnswerAfterSourceTimeout)
+}
+
+func testAnswerAfterSourceTimeout(t *testing.T) {
+	s := newServers("a", "b")
+	s.config.SourceTimeout = time.Second
+	gate := make(chan struct{})
+	var calls atomic.Int32
+	source := s.config.Groups[1].Source
+	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
+		if calls.Add(1) > 1 {
+			return nil, errors.New("only the first call is answered")
+		}
+		<-gate
+		return source(ctx)
+	}
+	middleware := newMiddleware[*schema.Message](t, s.config)
+	run := func() []string {
+		t.Helper()
+		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+	}
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	close(gate)
+	require.Eventually(t, func() bool { return slices.Contains(run(), "b_tool") }, 10*time.Second, time.Millisecond)
+	assert.Contains(t, run(), "b_tool")
+}
