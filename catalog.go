@@ -17,12 +17,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/partcache"
-	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
-	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -40,7 +39,7 @@ type Catalog struct {
 	docs     []search.Document
 	byName   map[string]int   // name -> index into docs
 	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
-	prompt   *prompt.Texts
+	prompt   *wording.Texts
 
 	searcher    search.Searcher
 	fallback    search.Searcher    // nil means none
@@ -275,19 +274,19 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 // malformed, or no tool of the whole catalog matches it, a FailureEvent says so, once for each
 // catalog. For that, a Filter of your own that calls this one must pass its context on.
 func FilterTools(servers, tools []string, tags ...string) func(ctx context.Context, doc Document) bool {
-	filter := toolpattern.NewFilter(servers, tags, tools)
+	filter := naming.NewFilter(servers, tags, tools)
 	return func(ctx context.Context, doc Document) bool {
 		return filter.Passes(ctx, patternTool(&doc))
 	}
 }
 
 // patternTool returns the part of a document that patterns match.
-func patternTool(doc *Document) *toolpattern.Tool {
-	return &toolpattern.Tool{Name: doc.Name, Namespace: doc.Namespace, Tags: doc.Tags}
+func patternTool(doc *Document) *naming.Tool {
+	return &naming.Tool{Name: doc.Name, Namespace: doc.Namespace, Tags: doc.Tags}
 }
 
 // hasMatch reports whether the catalog has a tool that a pattern matches.
-func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
+func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }
 
@@ -295,9 +294,9 @@ func (c *Catalog) hasMatch(p *toolpattern.Pattern) bool {
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // reported remembers the failures of earlier runs.
 func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *recent.Set, events *eventSink) docset.Set {
-	asking, watch := ctx, (*toolpattern.Watch)(nil)
+	asking, watch := ctx, (*naming.Watch)(nil)
 	if events.listens() {
-		asking, watch = toolpattern.NewWatch(ctx)
+		asking, watch = naming.NewWatch(ctx)
 	}
 	allowed := docset.New(len(c.docs))
 	for i := range c.docs {

@@ -17,9 +17,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
-	"github.com/eino-toolsearch/toolsearch/internal/toollist"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -474,7 +473,7 @@ func checkedGroups(groups []Group) ([]Group, error) {
 			prefixes[prefix] = i
 		}
 		g.Tools = slices.Clone(g.Tools)
-		g.Description = naming.Cut(strings.Join(strings.Fields(naming.OneLine(g.Description, toollist.MaxDescriptionBytes)), " "), toollist.MaxDescriptionBytes)
+		g.Description = naming.Cut(strings.Join(strings.Fields(naming.OneLine(g.Description, wording.MaxDescriptionBytes)), " "), wording.MaxDescriptionBytes)
 	}
 	return groups, nil
 }
@@ -521,9 +520,9 @@ var englishTexts string
 var chineseTexts string
 
 // prompt returns the texts that the model reads.
-func (config *Config) prompt() (*prompt.Texts, error) {
+func (config *Config) prompt() (*wording.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
-	source := prompt.Source{
+	source := wording.Source{
 		Markdown: englishTexts, Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
 		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
 			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap)},

@@ -10,9 +10,9 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
@@ -271,7 +271,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 
 // note notes the loaded tools in the notebook and in the session, and returns what has changed
 // since the last model call, for those who listen.
-func (e *engine) note(r *run, loaded *loadset.Set) (change LoadEvent) {
+func (e *engine) note(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	isReported := before != nil && e.events.listens()
 	if r.session == nil && !isReported {

@@ -50,7 +50,7 @@ func codecOf[M message]() codec[M] {
 }
 
 // Keys of the marks in the Extra of messages and calls. Their values are strings, for the
-// reason given in internal/marks.
+// reason given in internal/conversation.
 const (
 	reminderMark = "_toolsearch_reminder"       // on a reminder: the name of the search tool
 	callNameMark = "_toolsearch_call_name"      // on a stand-in call: the name the model called

@@ -9,7 +9,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
@@ -298,7 +298,7 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	add(given.ToolSearchTool)
 	add(found...)
 	for _, t := range given.DeferredTools {
-		if marks.IsLoadedByAny(t) { // loaded by any middleware
+		if conversation.IsLoadedByAny(t) { // loaded by any middleware
 			add(t)
 		}
 	}

@@ -5,9 +5,8 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
 )
 
 // Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
@@ -37,7 +36,7 @@ type mode interface {
 	facts() modeFacts
 
 	// lists returns the tool lists of a model call, in which the loaded tools are callable.
-	lists(r *run, given lists, loaded *loadset.Set) lists
+	lists(r *run, given lists, loaded *conversation.LoadSet) lists
 
 	// called marks the tools in the lists that a model's message calls.
 	called(r *run, given lists, docs []int) lists
@@ -63,7 +62,7 @@ type modeFacts struct {
 // fitter puts search results into the form that a model takes.
 type fitter struct {
 	run         *run
-	loaded      *loadset.Set
+	loaded      *conversation.LoadSet
 	given       docset.Set // the tools whose definitions the model has
 	otherSearch string     // the name of another middleware's native search tool
 	shown       docset.Set // the tools that native results will show
@@ -72,17 +71,17 @@ type fitter struct {
 // fitResults works out the form in which the model takes the results of loaders, and returns the
 // catalog's tools that native results show in that form. The results themselves change with
 // transcript.takeFitted.
-func fitResults(r *run, t *transcript, given lists, loaded *loadset.Set) docset.Set {
+func fitResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
 	n := len(r.scope.docs)
 	if r.hidesNone { // the ordinary list has all tools
-		loaded = loadset.New(n)
+		loaded = conversation.NewLoadSet(n)
 	}
 	f := &fitter{run: r, loaded: loaded, given: docset.New(n), shown: docset.New(n)}
 	for _, doc := range r.always { // in the ordinary list, whatever results show
 		f.given.Add(doc)
 	}
 	for _, t := range given.tools {
-		if !marks.IsLoaded(t, r.names.search) {
+		if !conversation.IsLoaded(t, r.names.search) {
 			continue
 		}
 		if doc, ok := r.scope.byName[t.Name]; ok {
@@ -185,7 +184,7 @@ type textMode struct {
 
 func (m textMode) facts() modeFacts { return modeFacts{constantList: m.constantList} }
 
-func (textMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+func (textMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return lists{tools: visible(r, given.tools, loaded), deferred: foreignDeferred(r, given.deferred)}
 }
 
@@ -215,7 +214,7 @@ func foreignDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo)
 		if t == nil {
 			continue
 		}
-		if _, own := r.owns(t.Name); !own && !marks.IsOurs(t, r.names.search) {
+		if _, own := r.owns(t.Name); !own && !conversation.IsOurs(t, r.names.search) {
 			kept = append(kept, t)
 		}
 	}
@@ -224,7 +223,7 @@ func foreignDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo)
 
 // visible returns the tool list for the model: the tools that are not dynamic, and the loaded
 // tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
-func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
+func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)
 	placed := docset.New(len(docs))
@@ -234,12 +233,12 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.To
 		}
 		doc, dynamic := r.owns(t.Name)
 		switch {
-		case dynamic && marks.IsLoaded(t, r.names.search) && loaded.Has(doc) && placed.Add(doc):
+		case dynamic && conversation.IsLoaded(t, r.names.search) && loaded.Has(doc) && placed.Add(doc):
 			if info := docs[doc].Info; !isCopyOf(t, info) {
-				t = marks.Loaded(info, r.names.search) // the catalog changed
+				t = conversation.MarkLoaded(info, r.names.search) // the catalog changed
 			}
 			list = append(list, t)
-		case dynamic || marks.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
+		case dynamic || conversation.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
 		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another tool of that name
 		case r.hidesNone && r.names.has(t.Name):
 		default:
@@ -248,7 +247,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.To
 	}
 	for _, doc := range loaded.Docs {
 		if !placed.Has(doc) {
-			list = append(list, marks.Loaded(docs[doc].Info, r.names.search))
+			list = append(list, conversation.MarkLoaded(docs[doc].Info, r.names.search))
 		}
 	}
 	return list
@@ -257,7 +256,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.To
 // hasLoaded reports whether a list has our copy of the definition of that name.
 func hasLoaded(r *run, tools []*schema.ToolInfo, name string) bool {
 	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool {
-		return marks.IsLoaded(t, r.names.search) && t.Name == name
+		return conversation.IsLoaded(t, r.names.search) && t.Name == name
 	})
 }
 
@@ -266,7 +265,7 @@ func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo
 	list := slices.Clip(tools)
 	for _, doc := range docs {
 		if info := r.scope.docs[doc].Info; !containsName(list, info.Name) {
-			list = append(list, marks.Loaded(info, r.names.search))
+			list = append(list, conversation.MarkLoaded(info, r.names.search))
 		}
 	}
 	return list

@@ -7,8 +7,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
 // The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
@@ -23,7 +22,7 @@ func (m deferredMode) facts() modeFacts {
 	return modeFacts{modelSearches: true, searchTool: true, defers: true, onWire: m.onWire}
 }
 
-func (deferredMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+func (deferredMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
 }
 
@@ -31,14 +30,14 @@ func (deferredMode) lists(r *run, given lists, loaded *loadset.Set) lists {
 func (deferredMode) called(r *run, given lists, docs []int) lists {
 	list := given.deferred
 	for i, t := range given.deferred {
-		if t == nil || marks.IsLoaded(t, r.names.search) {
+		if t == nil || conversation.IsLoaded(t, r.names.search) {
 			continue
 		}
 		if doc, ok := r.scope.byName[t.Name]; ok && slices.Contains(docs, doc) {
 			if &list[0] == &given.deferred[0] {
 				list = slices.Clone(list)
 			}
-			list[i] = marks.Loaded(t, r.names.search)
+			list[i] = conversation.MarkLoaded(t, r.names.search)
 		}
 	}
 	given.deferred = list
@@ -72,7 +71,7 @@ func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultV
 // deferredLists splits the tools of a model call into the ordinary list, without the search
 // tool, and the deferred list. Loaded tools in the deferred list have the mark. Like visible
 // it is idempotent. Deferred tools of other middlewares stay.
-func deferredLists(r *run, given lists, loaded *loadset.Set) lists {
+func deferredLists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	moved := ordinaryOnes(r, given.tools, loaded)
 	next := lists{tools: make([]*schema.ToolInfo, 0, 8), deferred: make([]*schema.ToolInfo, 0, len(r.scope.docs))}
 	for _, t := range visible(r, given.tools, moved) {
@@ -85,7 +84,7 @@ func deferredLists(r *run, given lists, loaded *loadset.Set) lists {
 		switch info := r.scope.docs[doc].Info; {
 		case moved.Has(doc) || !r.scope.sees(doc):
 		case loaded.Has(doc):
-			next.deferred = append(next.deferred, marks.Loaded(info, r.names.search))
+			next.deferred = append(next.deferred, conversation.MarkLoaded(info, r.names.search))
 		default:
 			next.deferred = append(next.deferred, r.deferred[doc])
 		}
@@ -95,8 +94,8 @@ func deferredLists(r *run, given lists, loaded *loadset.Set) lists {
 
 // ordinaryOnes returns the loaded tools that belong in the ordinary list: tools that no native
 // result shows, tools that are in it already, and those of AlwaysLoaded.
-func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) *loadset.Set {
-	moved := loadset.New(len(r.scope.docs))
+func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) *conversation.LoadSet {
+	moved := conversation.NewLoadSet(len(r.scope.docs))
 	for _, doc := range loaded.Docs {
 		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || hasLoaded(r, tools, r.scope.docs[doc].Name) {
 			moved.Add(doc)

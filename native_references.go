@@ -5,8 +5,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
 // The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
@@ -18,7 +17,7 @@ func (referencesMode) facts() modeFacts {
 	return modeFacts{modelSearches: true, onWire: true}
 }
 
-func (referencesMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+func (referencesMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
 	return lists{tools: remember(r, tools, loaded), deferred: foreignDeferred(r, given.deferred)}
 }
@@ -34,13 +33,13 @@ func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView
 
 // remember returns tools with the names of the loaded tools noted in the search tool's
 // definition.
-func remember(r *run, tools []*schema.ToolInfo, loaded *loadset.Set) []*schema.ToolInfo {
+func remember(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	names := toJSON(r.namesOf(loaded.Docs))
 	for i, t := range tools {
 		if t == nil || t.Name != r.names.search {
 			continue
 		}
-		if noted := marks.Remembering(t, names); noted != t {
+		if noted := conversation.MarkRemembered(t, names); noted != t {
 			tools = slices.Clone(tools)
 			tools[i] = noted
 		}

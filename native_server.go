@@ -1,6 +1,6 @@
 package toolsearch
 
-import "github.com/eino-toolsearch/toolsearch/internal/loadset"
+import "github.com/eino-toolsearch/toolsearch/internal/conversation"
 
 // The mode of ProtocolNativeServer: the model gets the catalog as deferred tools, and its provider
 // searches.
@@ -13,7 +13,7 @@ func (serverMode) facts() modeFacts {
 	return modeFacts{modelSearches: true, defers: true, server: true}
 }
 
-func (serverMode) lists(r *run, given lists, loaded *loadset.Set) lists {
+func (serverMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
 }
 

@@ -4,8 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/eino-toolsearch/toolsearch/internal/tagged"
-	"github.com/eino-toolsearch/toolsearch/internal/toollist"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
 // The <available-deferred-tools> reminder: a user's message that tells the model the names of the
@@ -21,14 +20,14 @@ import (
 type reminder struct {
 	tool     string // the search tool's name
 	former   string // the search tool's name under another protocol; "" means that no such reminder is removed
-	block    tagged.Block
+	block    wording.Block
 	text     string // "" means no reminder
 	position ReminderPosition
 }
 
 // newReminder returns the reminder that announces the tools. Without tools its text is "".
 func newReminder(c *Catalog, announced []int, config *Config) reminder {
-	rem := reminder{tool: config.ToolName, block: tagged.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}, position: config.Reminder.Position}
+	rem := reminder{tool: config.ToolName, block: wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}, position: config.Reminder.Position}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
@@ -46,18 +45,18 @@ const bytesPerToken = 4
 // listOfTools writes the list of the tools that are announced. frame is the length of the rest of
 // the reminder, in bytes.
 func listOfTools(c *Catalog, announced []int, config *Config, frame int) string {
-	list := toollist.List{
-		Tools:          make([]toollist.Tool, len(announced)),
+	list := wording.List{
+		Tools:          make([]wording.Tool, len(announced)),
 		Groups:         make(map[string]bool, len(config.Groups)),
 		Descriptions:   config.Reminder.Namespaces,
 		OnlyNamespaces: config.Protocol == ProtocolSearchAdd, // searching is separate from loading
 		Describe:       config.Reminder.Describe,
-		Budget:         toollist.Unlimited,
+		Budget:         wording.Unlimited,
 		Phrase:         c.prompt.Text,
 	}
 	for i, doc := range announced {
 		d := &c.docs[doc]
-		list.Tools[i] = toollist.Tool{Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription}
+		list.Tools[i] = wording.Tool{Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription}
 	}
 	for i := range config.Groups {
 		list.Groups[config.Groups[i].Name] = true

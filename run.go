@@ -10,8 +10,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
-	"github.com/eino-toolsearch/toolsearch/internal/notebook"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
 // A run of an agent.
@@ -34,7 +33,7 @@ type run struct {
 	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
 
 	session  *Session // nil means none
-	notebook notebook.Book
+	notebook conversation.Notebook
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
@@ -88,7 +87,7 @@ func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 func (r *run) isKept() bool { return r.edition != nil }
 
 // note notes the effect of the meta-tool call that is under way.
-func (r *run) note(ctx context.Context, e notebook.Effect) {
+func (r *run) note(ctx context.Context, e conversation.Effect) {
 	r.notebook.Note(compose.GetToolCallID(ctx), e)
 }
 
@@ -133,7 +132,7 @@ func (r *run) hashes(tools []*schema.ToolInfo) listHash {
 
 // measure estimates the tokens of a definition in a list, and hashes it.
 func (r *run) measure(info *schema.ToolInfo) (size int, hash uint32) {
-	if doc, ok := r.scope.byName[info.Name]; ok && marks.IsLoaded(info, r.names.search) {
+	if doc, ok := r.scope.byName[info.Name]; ok && conversation.IsLoaded(info, r.names.search) {
 		return r.scope.measure(doc)
 	}
 	return measure(info)

@@ -12,15 +12,14 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
-	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -267,7 +266,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		return nil, err
 	}
 	names := config.Protocol.names(config.ToolName)
-	patterns, err := toolpattern.ParseAll(config.AlwaysLoaded)
+	patterns, err := naming.ParsePatterns(config.AlwaysLoaded)
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
@@ -287,9 +286,9 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
 		if e.defers {
-			ed.deferred = append(ed.deferred, marks.Deferred(doc.Info, names.search))
+			ed.deferred = append(ed.deferred, conversation.MarkDeferred(doc.Info, names.search))
 		}
-		if toolpattern.Any(patterns, patternTool(doc)) {
+		if naming.MatchesAny(patterns, patternTool(doc)) {
 			ed.always = append(ed.always, i)
 		} else {
 			ed.hideable.Add(i)

@@ -8,9 +8,8 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
-	"github.com/eino-toolsearch/toolsearch/internal/marks"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
@@ -21,17 +20,17 @@ import (
 // A dynamic tool is loaded when a search result in the history names it, when the history has a
 // call to it, when the session has it, or when the tool list has our copy of its definition. The
 // mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the history
-// does not (internal/marks). Loading is cumulative.
+// does not (internal/conversation). Loading is cumulative.
 
 // derive works out the loaded tools, in the order of their first loading: tools of the tool
 // list come before tools that only the history loads. Before a model call it also uses the
 // session and the run's notebook. On the last word it does not need them: the lists already
 // have their tools, and only the history may have been changed once more.
-func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*loadset.Set, error) {
-	s, limit := loadset.New(len(r.scope.docs)), 0
+func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*conversation.LoadSet, error) {
+	s, limit := conversation.NewLoadSet(len(r.scope.docs)), 0
 	if !isLastWord {
 		if limit = r.config.MaxLoaded; limit > 0 {
-			s = loadset.NewEvictable(len(r.scope.docs))
+			s = conversation.NewEvictableSet(len(r.scope.docs))
 		}
 		s.Add(r.always...)
 	}
@@ -80,7 +79,7 @@ func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord
 // replay applies the history to the loaded tools, round by round. It returns the dynamic tools
 // whose calls have no results yet. The tool list and the session reflect the unloading in all
 // rounds but the last. So only the last round may unload a tool that is in one of them.
-func (r *run) replay(t *transcript, s *loadset.Set, limit int, settled docset.Set) (busy []int) {
+func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled docset.Set) (busy []int) {
 	r.reader.mu.RLock()
 	defer r.reader.mu.RUnlock()
 	for n, round := range t.rounds {
@@ -115,7 +114,7 @@ func (r *run) replay(t *transcript, s *loadset.Set, limit int, settled docset.Se
 	return busy
 }
 
-func (r *run) replayResult(s *loadset.Set, result *resultView, call *callView, settled docset.Set) {
+func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *callView, settled docset.Set) {
 	var e effect
 	if result.native {
 		for _, info := range result.found {
@@ -176,7 +175,7 @@ func (r *run) busyIn(t *transcript, round round) (docs []int) {
 // restrict removes the tools that the request may not see, and the least recently used tools
 // beyond limit. A limit of 0 means no limit. A tool shown by a native result stays callable by
 // that result, and so stays loaded.
-func (r *run) restrict(s *loadset.Set, limit int, busy []int) {
+func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.Keep(r.scope.sees)
 	}
@@ -204,7 +203,7 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 // markedIn returns the tools that the marks in a list name.
 func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 	for _, t := range tools {
-		if marks.IsLoaded(t, r.names.search) {
+		if conversation.IsLoaded(t, r.names.search) {
 			if doc, ok := r.scope.byName[t.Name]; ok {
 				docs = append(docs, doc)
 			}
@@ -212,7 +211,7 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 		if t == nil || t.Name != r.names.search {
 			continue
 		}
-		if names := marks.Remembered(t); names != "" {
+		if names := conversation.Remembered(t); names != "" {
 			docs = append(docs, r.docsNamed(modeljson.List(names))...)
 		}
 	}
@@ -221,11 +220,11 @@ func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
 
 // inList returns the loaded tools that belong in the tool list: all of them, unless the run
 // hides no tool or the protocol never changes the list.
-func (r *run) inList(s *loadset.Set) *loadset.Set {
+func (r *run) inList(s *conversation.LoadSet) *conversation.LoadSet {
 	if !r.hidesNone && !r.mode.facts().constantList {
 		return s
 	}
-	constant := loadset.New(len(r.scope.docs))
+	constant := conversation.NewLoadSet(len(r.scope.docs))
 	if r.hidesNone {
 		for doc := range r.scope.docs {
 			constant.Add(doc)

@@ -11,10 +11,10 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/notebook"
-	"github.com/eino-toolsearch/toolsearch/internal/prompt"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -24,7 +24,7 @@ import (
 // host is what a meta-tool needs from its surroundings.
 type host struct {
 	names   metaNames
-	prompt  *prompt.Texts
+	prompt  *wording.Texts
 	run     func(ctx context.Context) (*run, error) // the run of a call
 	budget  int                                     // the largest answer, in bytes
 	defines bool                                    // the model gets the definitions of what tool_search finds
@@ -155,7 +155,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 		h.fit(result, sizeOf)
 	}
 	if err == nil && loads && r.isKept() {
-		r.note(ctx, notebook.Effect{Loads: matchNames(result.Matches)})
+		r.note(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
 	}
 	if !r.events.listens() {
 		return result, trace, err

@@ -8,9 +8,9 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
 
 // The four tools of ProtocolSearchAdd: search, add, list everything, remove.
@@ -127,7 +127,7 @@ func (h *host) addTool() *metaTool {
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		// In the order in which readResult reads the answer: eviction depends on the order.
-		r.note(ctx, notebook.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
+		r.note(ctx, conversation.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
 }
@@ -160,7 +160,7 @@ func (h *host) removeTool() *metaTool {
 			answer.Message = h.prompt.Text("removed")
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
-		r.note(ctx, notebook.Effect{Unloads: answer.Removed})
+		r.note(ctx, conversation.Effect{Unloads: answer.Removed})
 		return toJSON(answer)
 	})
 }

@@ -1,6 +1,6 @@
 // Package naming handles names and foreign text. It splits a tool's name into parts, folds
-// the spellings of a name, measures how near two names are, and makes foreign text short
-// and safe to show.
+// the spellings of a name, measures how near two names are, matches tools by patterns, and makes
+// foreign text short and safe to show.
 package naming
 
 import (

@@ -1,7 +1,4 @@
-// Package notebook keeps what a run of an agent did and saw since its last model call. It is needed
-// since another middleware may remove the result of a search from the history before it is read
-// there, and since the tool calls of one message may run at the same time.
-package notebook
+package conversation
 
 import (
 	"maps"
@@ -14,8 +11,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A Book is the notebook of a run. It is safe for concurrent use. The zero value is empty.
-type Book struct {
+// A Notebook keeps what a run of an agent did and saw since its last model call. It is needed since
+// another middleware may remove the result of a search from the history before it is read there, and
+// since the tool calls of one message may run at the same time. It is safe for concurrent use. The
+// zero value is empty.
+type Notebook struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
 	calls    []string            // ids of the calls of meta-tools since the last model call, in the model's order
@@ -37,7 +37,7 @@ type listed struct {
 }
 
 // Expect records the ids of the calls of meta-tools in a message of the model.
-func (b *Book) Expect(ids []string) {
+func (b *Notebook) Expect(ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, ids...)
@@ -50,14 +50,14 @@ func (b *Book) Expect(ids []string) {
 }
 
 // HasCall reports whether this run made a call of a meta-tool with an id.
-func (b *Book) HasCall(id string) bool {
+func (b *Notebook) HasCall(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.made[id]
 }
 
 // Note records the effect of the call with an id.
-func (b *Book) Note(id string, e Effect) {
+func (b *Notebook) Note(id string, e Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.effects == nil {
@@ -67,7 +67,7 @@ func (b *Book) Note(id string, e Effect) {
 }
 
 // Take returns the effects since the last Take, in the order of the calls, and ends their deadline.
-func (b *Book) Take() (effects []Effect) {
+func (b *Notebook) Take() (effects []Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range b.calls {
@@ -84,7 +84,7 @@ func (b *Book) Take() (effects []Effect) {
 
 // Deadline returns the common deadline of the searches since the last Take: the timeout
 // counts from the first of them.
-func (b *Book) Deadline(timeout time.Duration) time.Time {
+func (b *Notebook) Deadline(timeout time.Duration) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.deadline.IsZero() {
@@ -95,7 +95,7 @@ func (b *Book) Deadline(timeout time.Duration) time.Time {
 
 // SetLoaded records the tools loaded at a model call. It returns the tools of the previous call, or
 // nil at the first call.
-func (b *Book) SetLoaded(loaded docset.Set) (before docset.Set) {
+func (b *Notebook) SetLoaded(loaded docset.Set) (before docset.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before, b.loaded = b.loaded, loaded
@@ -105,7 +105,7 @@ func (b *Book) SetLoaded(loaded docset.Set) (before docset.Set) {
 // WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a
 // call: a resumed run may begin with tool calls. So a call does not depend on what the other calls
 // of its round have loaded.
-func (b *Book) WasLoaded(doc int) (loaded, known bool) {
+func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
@@ -113,7 +113,7 @@ func (b *Book) WasLoaded(doc int) (loaded, known bool) {
 
 // Share records the session's names, and returns the names that it has lost since the last
 // model call: another agent has unloaded them.
-func (b *Book) Share(names []string) (unloaded []string) {
+func (b *Notebook) Share(names []string) (unloaded []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := make(map[string]bool, len(names))
@@ -130,7 +130,7 @@ func (b *Book) Share(names []string) (unloaded []string) {
 }
 
 // Shared returns the names that the session had at the last model call.
-func (b *Book) Shared() []string {
+func (b *Notebook) Shared() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.shared))
@@ -139,7 +139,7 @@ func (b *Book) Shared() []string {
 // ShareChanges records the names to add to the session and to remove from it. It returns the
 // additions that the session does not have: a name that another agent unloads meanwhile is not put
 // back.
-func (b *Book) ShareChanges(added, gone []string) (fresh []string) {
+func (b *Notebook) ShareChanges(added, gone []string) (fresh []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shared == nil {
@@ -159,7 +159,7 @@ func (b *Book) ShareChanges(added, gone []string) (fresh []string) {
 
 // NoteList records the tool list of a model call. It reports whether the list differs from the
 // previous call's list, and whether it is the first list.
-func (b *Book) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
+func (b *Notebook) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 	now := make([]listed, 0, len(tools))
 	for _, t := range tools {
 		if t != nil {
@@ -174,14 +174,14 @@ func (b *Book) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 }
 
 // SetOrdinary records the names in the ordinary tool list of a model call under a native protocol.
-func (b *Book) SetOrdinary(names []string) {
+func (b *Notebook) SetOrdinary(names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ordinary = names
 }
 
 // Ordinary returns the names of SetOrdinary. They must not be changed.
-func (b *Book) Ordinary() []string {
+func (b *Notebook) Ordinary() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ordinary

@@ -1,4 +1,4 @@
-package toolpattern_test
+package naming_test
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toolpattern"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-func matches(t *testing.T, pattern string, tool toolpattern.Tool) bool {
+func matches(t *testing.T, pattern string, tool naming.Tool) bool {
 	t.Helper()
-	p, err := toolpattern.Parse(pattern)
+	p, err := naming.ParsePattern(pattern)
 	require.NoError(t, err)
 	return p.Matches(&tool)
 }
 
 func TestMatches(t *testing.T) {
-	issue := toolpattern.Tool{Name: "mcp__My-Hub__create_issue", Namespace: "My-Hub", Tags: []string{"writes"}}
+	issue := naming.Tool{Name: "mcp__My-Hub__create_issue", Namespace: "My-Hub", Tags: []string{"writes"}}
 	for pattern, want := range map[string]bool{
 		"mcp__My-Hub__create_issue": true,
 		" mcp__*_issue ":            true,
@@ -36,12 +36,12 @@ func TestMatches(t *testing.T) {
 	} {
 		assert.Equal(t, want, matches(t, pattern, issue), pattern)
 	}
-	assert.True(t, matches(t, "a:b", toolpattern.Tool{Name: "a:b"}), "a name that looks like a pattern")
+	assert.True(t, matches(t, "a:b", naming.Tool{Name: "a:b"}), "a name that looks like a pattern")
 }
 
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{"", "  ", ":tool", "server:", "tag:"} {
-		_, err := toolpattern.ParseAll([]string{"good", text})
+		_, err := naming.ParsePatterns([]string{"good", text})
 		assert.Error(t, err, "%q", text)
 	}
 }
@@ -60,7 +60,7 @@ func TestPatternsAreGlobs(t *testing.T) {
 	for range 20_000 {
 		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
 		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
-		require.Equal(t, want, matches(t, pattern, toolpattern.Tool{Name: name}), "whether %q matches %q", pattern, name)
+		require.Equal(t, want, matches(t, pattern, naming.Tool{Name: name}), "whether %q matches %q", pattern, name)
 		if want {
 			matched++
 		}
@@ -70,23 +70,23 @@ func TestPatternsAreGlobs(t *testing.T) {
 
 // A pattern with thousands of asterisks is matched in good time.
 func TestPatternsOfManyAsterisks(t *testing.T) {
-	assert.False(t, matches(t, strings.Repeat("*a", 1<<12), toolpattern.Tool{Name: strings.Repeat("a", 1<<12-1) + "b"}))
+	assert.False(t, matches(t, strings.Repeat("*a", 1<<12), naming.Tool{Name: strings.Repeat("a", 1<<12-1) + "b"}))
 }
 
 // A Watch lists the entries that match no tool, of the Filters that were asked about any tool.
 func TestIdle(t *testing.T) {
-	filter := toolpattern.NewFilter([]string{"hub", "a:b"}, []string{"writes", " "}, []string{"send_mail", "x:"})
-	ctx, watch := toolpattern.NewWatch(context.Background())
-	mail := &toolpattern.Tool{Name: "send_mail"}
+	filter := naming.NewFilter([]string{"hub", "a:b"}, []string{"writes", " "}, []string{"send_mail", "x:"})
+	ctx, watch := naming.NewWatch(context.Background())
+	mail := &naming.Tool{Name: "send_mail"}
 	assert.True(t, filter.Passes(ctx, mail))
-	assert.False(t, filter.Passes(ctx, &toolpattern.Tool{Name: "get_mail"}))
+	assert.False(t, filter.Passes(ctx, &naming.Tool{Name: "get_mail"}))
 	assert.Equal(t, []string{`server "hub"`, `server "a:b" (malformed)`, `tag "writes"`, `tag " " (malformed)`, `tool "x:" (malformed)`},
-		watch.Idle(func(p *toolpattern.Pattern) bool { return p.Matches(mail) }))
+		watch.Idle(func(p *naming.Pattern) bool { return p.Matches(mail) }))
 
 	before := watch.Texts()
 	filter.Passes(ctx, mail)
 	assert.Equal(t, before, watch.Texts(), "the same entries")
-	toolpattern.NewFilter(nil, nil, []string{"other"}).Passes(ctx, mail)
+	naming.NewFilter(nil, nil, []string{"other"}).Passes(ctx, mail)
 	assert.NotEqual(t, before, watch.Texts(), "more entries")
-	assert.False(t, filter.Passes(context.Background(), &toolpattern.Tool{Name: "x"}), "without a Watch")
+	assert.False(t, filter.Passes(context.Background(), &naming.Tool{Name: "x"}), "without a Watch")
 }

@@ -1,18 +1,4 @@
-// Package toollist writes the list of the tools that a model can search for, within a budget.
-// Each form is shorter than the previous form, and the first form that fits is taken:
-//
-//	names with descriptions, if asked for, cut shorter and shorter
-//	names
-//	names by namespace, without the prefix they share, with descriptions of the namespaces
-//	namespaces with the number of their tools and with their descriptions
-//	namespaces with the number of their tools, the largest first, as many as fit
-//	one line
-//
-// The descriptions of namespaces share the room: all are cut to the same length, a short
-// description leaves its room to longer ones, and a talkative server does not crowd out the others.
-//
-// The text depends only on the List: the same tools give the same bytes.
-package toollist
+package wording
 
 import (
 	"cmp"
@@ -33,7 +19,20 @@ type Tool struct {
 	NamespaceDescription string // "" means none
 }
 
-// A List says what a list is made from.
+// A List writes the list of the tools that a model can search for, within a budget.
+// Each form is shorter than the previous form, and the first form that fits is taken:
+//
+//	names with descriptions, if asked for, cut shorter and shorter
+//	names
+//	names by namespace, without the prefix they share, with descriptions of the namespaces
+//	namespaces with the number of their tools and with their descriptions
+//	namespaces with the number of their tools, the largest first, as many as fit
+//	one line
+//
+// The descriptions of namespaces share the room: all are cut to the same length, a short
+// description leaves its room to longer ones, and a talkative server does not crowd out the others.
+//
+// The text depends only on the List: the same tools give the same bytes.
 type List struct {
 	Tools []Tool
 

@@ -1,4 +1,4 @@
-package loadset_test
+package conversation_test
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/loadset"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
 // Evict removes the documents that come first in a list of all documents sorted by their last use.
@@ -17,7 +17,7 @@ func TestEvict(t *testing.T) {
 	const docs = 12
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		s := loadset.NewEvictable(docs)
+		s := conversation.NewEvictableSet(docs)
 		last, clock := make([]int, docs), 0
 		for range 1 + r.IntN(10) {
 			if r.IntN(4) == 0 {
@@ -46,7 +46,7 @@ func TestEvict(t *testing.T) {
 }
 
 func TestSetKeepsTheOrderOfFirstLoading(t *testing.T) {
-	s := loadset.New(5)
+	s := conversation.NewLoadSet(5)
 	s.Use(3, 1)
 	s.Add(1, 4)
 	s.Use(3)

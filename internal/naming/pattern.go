@@ -1,14 +1,12 @@
-// Package toolpattern matches tools by patterns such as "get_*", "github:*" and "tag:read", and by
-// lists of them. An asterisk stands for any text, even none.
-package toolpattern
+package naming
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
+
+// Patterns name tools: "get_*", "github:*", "tag:read". An asterisk stands for any text, even none.
 
 // A Tool is what patterns match.
 type Tool struct {
@@ -34,9 +32,9 @@ const (
 	kindTag
 )
 
-// Parse reads a pattern. It fails on an empty pattern, and on a colon with nothing before or after
+// ParsePattern reads a pattern. It fails on an empty pattern, and on a colon with nothing before or after
 // it.
-func Parse(text string) (Pattern, error) {
+func ParsePattern(text string) (Pattern, error) {
 	p := Pattern{text: strings.TrimSpace(text)}
 	if p.text == "" {
 		return p, fmt.Errorf("the pattern %q is empty", text)
@@ -54,11 +52,11 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// ParseAll reads patterns. It fails on the first pattern that Parse fails on.
-func ParseAll(texts []string) ([]Pattern, error) {
+// ParsePatterns reads patterns. It fails on the first pattern that ParsePattern fails on.
+func ParsePatterns(texts []string) ([]Pattern, error) {
 	patterns := make([]Pattern, 0, len(texts))
 	for _, text := range texts {
-		p, err := Parse(text)
+		p, err := ParsePattern(text)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +69,7 @@ func ParseAll(texts []string) ([]Pattern, error) {
 func (p *Pattern) String() string { return p.text }
 
 // Matches reports whether the pattern matches a tool. The name of a tool matches itself, whatever
-// characters it has. Namespaces match in any spelling that naming.Fold considers the same.
+// characters it has. Namespaces match in any spelling that Fold considers the same.
 func (p *Pattern) Matches(t *Tool) bool {
 	if t.Name == p.text {
 		return true
@@ -80,14 +78,14 @@ func (p *Pattern) Matches(t *Tool) bool {
 	case kindTag:
 		return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(p.tag, tag) })
 	case kindScoped:
-		return glob(naming.Fold(p.namespace), naming.Fold(t.Namespace)) && (glob(p.tool, t.Name) || glob(p.tool, naming.Bare(t.Name, t.Namespace)))
+		return glob(Fold(p.namespace), Fold(t.Namespace)) && (glob(p.tool, t.Name) || glob(p.tool, Bare(t.Name, t.Namespace)))
 	default:
 		return glob(p.text, t.Name)
 	}
 }
 
-// Any reports whether one of the patterns matches a tool.
-func Any(patterns []Pattern, t *Tool) bool {
+// MatchesAny reports whether one of the patterns matches a tool.
+func MatchesAny(patterns []Pattern, t *Tool) bool {
 	for i := range patterns {
 		if patterns[i].Matches(t) {
 			return true

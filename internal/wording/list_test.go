@@ -1,4 +1,4 @@
-package toollist_test
+package wording_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/eino-toolsearch/toolsearch/internal/toollist"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
 // phrase writes a phrase as its key and its values.
@@ -18,15 +18,15 @@ func phrase(key string, values ...string) string {
 	return text + ">"
 }
 
-func list() toollist.List {
-	return toollist.List{
-		Tools: []toollist.Tool{
+func list() wording.List {
+	return wording.List{
+		Tools: []wording.Tool{
 			{Name: "mcp__git__commit", Description: "Records changes", Namespace: "git"},
 			{Name: "mcp__git__push", Description: "Sends commits", Namespace: "git", NamespaceDescription: "Version control"},
 			{Name: "weather", Description: "Tells the\nweather"},
 			{Name: "mcp__db__query", Description: "Asks a table", Namespace: "db"},
 		},
-		Budget: toollist.Unlimited,
+		Budget: wording.Unlimited,
 		Phrase: phrase,
 	}
 }
@@ -42,18 +42,18 @@ func TestForms(t *testing.T) {
 	)
 	cases := []struct {
 		name string
-		edit func(l *toollist.List)
+		edit func(l *wording.List)
 		want string
 	}{
-		{"every name", func(*toollist.List) {}, names},
-		{"descriptions, if asked for", func(l *toollist.List) { l.Describe = true }, described},
-		{"descriptions that just fit", func(l *toollist.List) { l.Describe, l.Budget = true, len(described) }, described},
-		{"names, where descriptions do not fit", func(l *toollist.List) { l.Describe, l.Budget = true, len(names) }, names},
-		{"by namespace, since a group is declared", func(l *toollist.List) { l.Groups = map[string]bool{"git": true} }, grouped},
-		{"no names", func(l *toollist.List) { l.OnlyNamespaces = true }, namespaces},
-		{"no names, no room for descriptions", func(l *toollist.List) { l.OnlyNamespaces, l.Budget = true, len(largest) }, largest},
-		{"one line", func(l *toollist.List) { l.Budget = len(largest) - 1 }, count},
-		{"one line, whatever the budget", func(l *toollist.List) { l.Budget = -1 }, count},
+		{"every name", func(*wording.List) {}, names},
+		{"descriptions, if asked for", func(l *wording.List) { l.Describe = true }, described},
+		{"descriptions that just fit", func(l *wording.List) { l.Describe, l.Budget = true, len(described) }, described},
+		{"names, where descriptions do not fit", func(l *wording.List) { l.Describe, l.Budget = true, len(names) }, names},
+		{"by namespace, since a group is declared", func(l *wording.List) { l.Groups = map[string]bool{"git": true} }, grouped},
+		{"no names", func(l *wording.List) { l.OnlyNamespaces = true }, namespaces},
+		{"no names, no room for descriptions", func(l *wording.List) { l.OnlyNamespaces, l.Budget = true, len(largest) }, largest},
+		{"one line", func(l *wording.List) { l.Budget = len(largest) - 1 }, count},
+		{"one line, whatever the budget", func(l *wording.List) { l.Budget = -1 }, count},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestForms(t *testing.T) {
 
 // A short description leaves its room to the long ones.
 func TestDescriptionsShareTheRoom(t *testing.T) {
-	l := toollist.List{
-		Tools:          []toollist.Tool{{Name: "a", Namespace: "short"}, {Name: "b", Namespace: "long"}, {Name: "c", Namespace: "longer"}},
+	l := wording.List{
+		Tools:          []wording.Tool{{Name: "a", Namespace: "short"}, {Name: "b", Namespace: "long"}, {Name: "c", Namespace: "longer"}},
 		Descriptions:   map[string]string{"short": "brief", "long": strings.Repeat("x", 1000), "longer": strings.Repeat("y", 2000)},
 		OnlyNamespaces: true,
 		Phrase:         phrase,

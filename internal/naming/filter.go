@@ -1,12 +1,10 @@
-package toolpattern
+package naming
 
 import (
 	"context"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Filters made of lists, and the idle entries of these lists. The calls of a Filter do not show
@@ -31,7 +29,7 @@ type entry struct {
 func NewFilter(servers, tags, tools []string) *Filter {
 	f := &Filter{}
 	add := func(what, text string, p Pattern, ok bool) {
-		entry := entry{text: what + " " + naming.Quoted(text)}
+		entry := entry{text: what + " " + Quoted(text)}
 		if ok {
 			f.patterns = append(f.patterns, p)
 			entry.pattern = &p
@@ -47,7 +45,7 @@ func NewFilter(servers, tags, tools []string) *Filter {
 		add("tag", text, Pattern{kind: kindTag, tag: tag}, tag != "")
 	}
 	for _, text := range tools {
-		p, err := Parse(text)
+		p, err := ParsePattern(text)
 		add("tool", text, p, err == nil)
 	}
 	return f
@@ -58,7 +56,7 @@ func (f *Filter) Passes(ctx context.Context, t *Tool) bool {
 	if w, ok := ctx.Value(watchKey{}).(*Watch); ok {
 		w.add(f)
 	}
-	return Any(f.patterns, t)
+	return MatchesAny(f.patterns, t)
 }
 
 // A Watch collects the entries of every Filter that is asked under its context. It is safe for

@@ -1,7 +1,6 @@
-// Package prompt reads the texts that the model reads: it finds a text by its heading and fills in
-// names and numbers. The texts themselves are in the folder prompt, a Markdown file for each
-// language.
-package prompt
+// Package wording keeps the texts that the model reads: the texts of a language, the list of the tools
+// to search for, and blocks between tags in the texts of others.
+package wording
 
 import (
 	"fmt"
@@ -9,6 +8,9 @@ import (
 	"slices"
 	"strings"
 )
+
+// The texts themselves are in the folder prompt, a Markdown file for each language. A text is found by
+// its heading, and names and numbers are filled in.
 
 // A Source has the texts of one language for one search tool.
 type Source struct {

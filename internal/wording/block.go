@@ -1,10 +1,9 @@
-// Package tagged finds a block between two tags in a text that also has foreign words: a
-// message, a summary of messages, a system message that others append to.
-package tagged
+package wording
 
 import "strings"
 
-// A Block is a kind of block: its tags.
+// A Block is a pair of tags. It finds what stands between them in a text that others also write: a
+// message, a summary of messages, a system message that others append to.
 type Block struct{ Open, Close string }
 
 // Wrap returns the block with a text, each tag on a line of its own.

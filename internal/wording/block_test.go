@@ -1,14 +1,14 @@
-package tagged_test
+package wording_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/eino-toolsearch/toolsearch/internal/tagged"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
-var note = tagged.Block{Open: "<note>", Close: "</note>"}
+var note = wording.Block{Open: "<note>", Close: "</note>"}
 
 func TestIs(t *testing.T) {
 	wrapped := note.Wrap("a\nb")

@@ -1,6 +1,6 @@
-// Package loadset keeps the loaded tools of a conversation in the order of their first loading,
-// and evicts the least recently used.
-package loadset
+// Package conversation keeps what a run knows of its conversation: the loaded tools, what the run did
+// since its last model call, and the marks that survive the loss of the history.
+package conversation
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A Set holds the loaded tools, as documents of a catalog, in the order of their first loading.
-type Set struct {
+// A LoadSet holds the loaded tools, as documents of a catalog, in the order of their first loading.
+type LoadSet struct {
 	Docs     []int
 	Members  docset.Set // the same documents
 	ByResult docset.Set // members that a native search result shows to the model
@@ -20,21 +20,21 @@ type Set struct {
 	clock int
 }
 
-// New returns an empty set for a catalog of n documents.
-func New(n int) *Set { return &Set{Members: docset.New(n), ByResult: docset.New(n)} }
+// NewLoadSet returns an empty set for a catalog of n documents.
+func NewLoadSet(n int) *LoadSet { return &LoadSet{Members: docset.New(n), ByResult: docset.New(n)} }
 
-// NewEvictable returns an empty set that records the use of documents, for Evict.
-func NewEvictable(n int) *Set {
-	s := New(n)
+// NewEvictableSet returns an empty set that records the use of documents, for Evict.
+func NewEvictableSet(n int) *LoadSet {
+	s := NewLoadSet(n)
 	s.used = make([]int, n)
 	return s
 }
 
 // Has reports whether the document is loaded.
-func (s *Set) Has(doc int) bool { return s.Members.Has(doc) }
+func (s *LoadSet) Has(doc int) bool { return s.Members.Has(doc) }
 
 // Add loads documents that are known to be loaded.
-func (s *Set) Add(docs ...int) {
+func (s *LoadSet) Add(docs ...int) {
 	for _, doc := range docs {
 		if s.Members.Add(doc) {
 			s.Docs = append(s.Docs, doc)
@@ -44,7 +44,7 @@ func (s *Set) Add(docs ...int) {
 
 // Use loads documents that were found or called together, the best first. The best will be
 // evicted last.
-func (s *Set) Use(docs ...int) {
+func (s *LoadSet) Use(docs ...int) {
 	s.clock += len(docs)
 	for i, doc := range docs {
 		s.Add(doc)
@@ -55,7 +55,7 @@ func (s *Set) Use(docs ...int) {
 }
 
 // Keep removes the documents that isKept rejects.
-func (s *Set) Keep(isKept func(doc int) bool) {
+func (s *LoadSet) Keep(isKept func(doc int) bool) {
 	s.Docs = slices.DeleteFunc(s.Docs, func(doc int) bool {
 		if isKept(doc) {
 			return false
@@ -67,7 +67,7 @@ func (s *Set) Keep(isKept func(doc int) bool) {
 }
 
 // Drop removes documents.
-func (s *Set) Drop(docs []int) {
+func (s *LoadSet) Drop(docs []int) {
 	if len(docs) == 0 {
 		return
 	}
@@ -78,9 +78,9 @@ func (s *Set) Drop(docs []int) {
 	s.Docs = slices.DeleteFunc(s.Docs, func(doc int) bool { return !s.Members.Has(doc) })
 }
 
-// Evict removes the least recently used documents beyond limit from a set made by NewEvictable.
+// Evict removes the least recently used documents beyond limit from a set made by NewEvictableSet.
 // Exempt documents do not count. Busy documents, whose calls have no results yet, count but stay.
-func (s *Set) Evict(limit int, busy []int, isExempt func(doc int) bool) {
+func (s *LoadSet) Evict(limit int, busy []int, isExempt func(doc int) bool) {
 	excess := len(s.Docs) - limit
 	if excess <= 0 {
 		return

@@ -1,4 +1,4 @@
-package notebook_test
+package conversation_test
 
 import (
 	"testing"
@@ -7,20 +7,20 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/notebook"
 )
 
 // Effects come in the order of the model's calls, whichever call ended first. Effects of an
 // earlier run's calls come last.
 func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
-	var b notebook.Book
+	var b conversation.Notebook
 	b.Expect([]string{"2", "1"})
-	first, second, earlier := notebook.Effect{Loads: []string{"a"}}, notebook.Effect{Unloads: []string{"b"}}, notebook.Effect{Loads: []string{"c"}}
+	first, second, earlier := conversation.Effect{Loads: []string{"a"}}, conversation.Effect{Unloads: []string{"b"}}, conversation.Effect{Loads: []string{"c"}}
 	b.Note("0", earlier)
 	b.Note("1", second)
 	b.Note("2", first)
-	assert.Equal(t, []notebook.Effect{first, second, earlier}, b.Take())
+	assert.Equal(t, []conversation.Effect{first, second, earlier}, b.Take())
 	assert.Empty(t, b.Take(), "taken already")
 	assert.True(t, b.HasCall("1"), "a call of this run")
 	assert.False(t, b.HasCall("0"), "a call of an earlier run")
@@ -28,7 +28,7 @@ func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
 
 // The searches of one message share a deadline, and the searches of the next message share another.
 func TestSearchesShareADeadline(t *testing.T) {
-	var b notebook.Book
+	var b conversation.Notebook
 	deadline := b.Deadline(time.Minute)
 	assert.Equal(t, deadline, b.Deadline(time.Hour))
 	b.Take()
@@ -37,7 +37,7 @@ func TestSearchesShareADeadline(t *testing.T) {
 
 // Before the first model call it is not known what is loaded.
 func TestLoadedTools(t *testing.T) {
-	var b notebook.Book
+	var b conversation.Notebook
 	_, known := b.WasLoaded(1)
 	assert.False(t, known)
 	set := docset.New(3)
@@ -53,7 +53,7 @@ func TestLoadedTools(t *testing.T) {
 // A name that the session has lost was unloaded by another agent. The run's own changes do not count
 // as lost, and names that the session already has are not added again.
 func TestNamesSharedWithASession(t *testing.T) {
-	var b notebook.Book
+	var b conversation.Notebook
 	assert.Empty(t, b.Share([]string{"a", "b"}))
 	assert.Equal(t, []string{"c"}, b.ShareChanges([]string{"a", "c"}, []string{"b"}))
 	assert.ElementsMatch(t, []string{"a", "c"}, b.Shared())
@@ -62,7 +62,7 @@ func TestNamesSharedWithASession(t *testing.T) {
 
 // A list differs from the list before by a definition or its place.
 func TestToolLists(t *testing.T) {
-	var b notebook.Book
+	var b conversation.Notebook
 	one, other := &schema.ToolInfo{Name: "one"}, &schema.ToolInfo{Name: "other"}
 	changed, isFirst := b.NoteList([]*schema.ToolInfo{one})
 	assert.False(t, changed)
