@@ -43,19 +43,17 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 	if err != nil {
 		return nil, err
 	}
-	facts := e.mode.facts()
-	if e.editions, err = newEditions(ctx, config, events, facts.defers); err != nil {
+	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
 	}
-	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.MaxAnswerTokens, defines: facts.searchTool}
+	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.MaxAnswerTokens}
 	tools := h.metaTools(config.Protocol)
 	for _, t := range tools {
 		e.metas = append(e.metas, t)
 	}
-	e.searchInfo = tools[0].info
-	if facts.searchTool && !facts.onWire {
-		e.metas[0] = &nativeSearchTool{tools[0], h}
-	}
+	e.searchInfo = e.mode.modelSearchTool(tools[0].info)
+	h.defines = e.searchInfo != nil
+	e.metas[0] = e.mode.searchTool(h, tools[0])
 	return e, nil
 }
 
@@ -65,7 +63,7 @@ type runKey struct{ owner *engine }
 
 // begin begins a run. tools are the agent's own tools.
 func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *schema.ToolInfo) (context.Context, *run, error) {
-	if e.mode.facts().searchTool && searchTool != nil {
+	if e.searchInfo != nil && searchTool != nil {
 		return ctx, nil, fmt.Errorf("toolsearch: the agent already has a native search tool, %q; it can have only one", searchTool.Name)
 	}
 	names, err := e.namesOf(ctx, tools)
@@ -119,17 +117,14 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
-	}
-	if r.session == nil && e.mode.facts().constantList {
-		r.session = NewSession() // the tool list does not show what is loaded
+		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: e.mode.session(sessionIn(ctx)),
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	r.names = edition.names
 	for _, name := range own {
-		r.noteForeign(name)
+		r.recordOwnTool(name)
 		e.yield(ctx, r, name)
 	}
 	if r.scope.allowed != nil {
@@ -205,7 +200,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		if t == nil {
 			continue
 		}
-		r.noteForeign(t.Name)
+		r.recordOwnTool(t.Name)
 		doc, dynamic := r.owns(t.Name)
 		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
 			later = append(later, t.Name)
@@ -233,13 +228,13 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
 			"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", name)
 	}
-	loaded, err := r.derive(ctx, t, given, false)
+	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
 		return lists{}, err
 	}
-	change := e.note(r, loaded)
+	change := e.recordLoaded(r, loaded)
 	r.reminder.ensure(t)
-	given = r.mode.lists(r, given, r.inList(loaded))
+	given = r.lists(given, loaded)
 	e.report(ctx, r, change, &given)
 	return given, nil
 }
@@ -250,7 +245,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.noteList(next.tools)
+	change.ToolsChanged = next != nil && r.recordList(next.tools)
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
@@ -269,9 +264,9 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	e.events.emit(ctx, change)
 }
 
-// note notes the loaded tools in the notebook and in the session, and returns what has changed
+// recordLoaded records the loaded tools in the notebook and in the session, and returns what has changed
 // since the last model call, for those who listen.
-func (e *engine) note(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
+func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	isReported := before != nil && e.events.listens()
 	if r.session == nil && !isReported {
@@ -313,32 +308,19 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		doc, dynamic := r.scope.byName[name]
 		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
-	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
-	if !r.mode.facts().modelSearches {
-		r.reminder.ensure(t)
-		if t.native {
-			fitResults(r, t, given, nil)
-			t.takeFitted()
-		}
-		mendCalls(t, isTool)
-		return opts
+	given, changed := r.mode.lastWord(r, t, lists{options.Tools, options.DeferredTools, options.ToolSearchTool})
+	if changed {
+		options.Tools, options.DeferredTools = given.tools, given.deferred
+		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
-	// The model could not reach a deferred tool whose search result was removed.
-	loaded, _ := r.derive(ctx, t, given, true) // only Preselect fails, before the last word
-	given = r.mode.lists(r, given, r.inList(loaded))
-	options.Tools, options.DeferredTools = given.tools, given.deferred
-	r.notebook.SetOrdinary(toolNames(given.tools))
 	r.reminder.ensure(t)
-	if !r.mode.facts().onWire && t.native {
-		fitResults(r, t, given, loaded)
-	}
-	t.takeFitted()
+	t.takeConverted()
 	mendCalls(t, isTool)
-	return append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
+	return opts
 }
 
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
-// notes the called tools in the lists. all is every tool that the agent can run.
+// marks the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	var ids []string
 	for _, call := range v.calls {
@@ -354,7 +336,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		visible:  given.tools,
 		deferred: given.deferred,
 		explain:  e.config.Unknown == UnknownExplain,
-		refuse:   e.config.Unloaded == UnloadedRefuse && !r.mode.facts().server,
+		refuse:   e.config.Unloaded == UnloadedRefuse && r.mode.seesSearches(),
 	}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, LoadEvent{Refused: refused})
@@ -368,13 +350,13 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	return given
 }
 
-// end notes the loaded tools at the end of a run.
+// end records the loaded tools at the end of a run.
 func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) error {
-	loaded, err := r.derive(ctx, t, given, false)
+	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
 		return err
 	}
-	e.report(ctx, r, e.note(r, loaded), nil)
+	e.report(ctx, r, e.recordLoaded(r, loaded), nil)
 	return nil
 }
 
@@ -401,19 +383,22 @@ func (e *engine) explainer(ctx context.Context, toolName string) sources.Explain
 	}
 }
 
-// modeOf returns the mode of a protocol for a message type. Native results in the history of
-// a chat model would make Eino's reduction end the run. An agentic message has them as blocks,
-// and agentic adapters accept no other form.
+// modeOf returns the mode of a protocol for a message type.
 func modeOf(p Protocol, wordless bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:
-		return deferredMode{onWire: !wordless}
+		if !wordless {
+			return chatDeferredMode{}
+		}
+		return deferredMode{}
 	case ProtocolNativeReferences:
 		return referencesMode{}
 	case ProtocolNativeServer:
 		return serverMode{}
+	case ProtocolDispatch:
+		return dispatchMode{}
 	default:
-		return textMode{constantList: p == ProtocolDispatch}
+		return textMode{}
 	}
 }
 

@@ -74,7 +74,7 @@ func (t *transcript) finish(names *metaNames) {
 			call.answered = true
 			a.call, a.caller = call, r.caller
 		}
-		if shared && (call == nil || !names.fits(result.name, call)) {
+		if shared && (call == nil || !names.mayAnswer(result.name, call)) {
 			if refused == nil {
 				refused = make(map[string]bool)
 			}
@@ -153,20 +153,21 @@ func (n *metaNames) stoodIn(c *callView) bool {
 	return c.standIn && (c.name == n.search || n.call != "" && c.wanted == n.call)
 }
 
-// fits reports whether a result of that name may answer the call.
-func (n *metaNames) fits(name string, c *callView) bool {
+// mayAnswer reports whether a result of that name may answer the call.
+func (n *metaNames) mayAnswer(name string, c *callView) bool {
 	wanted := n.wantedBy(c)
 	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
-// fittedResult is a result of a loader in the form that the model takes.
-type fittedResult struct {
+// convertedResult is a result of a loader in the form that the model takes.
+type convertedResult struct {
 	answer *answer
 	result resultView
 }
 
-// fit notes what fitResult makes of the results of loaders, if it changes them.
-func (t *transcript) fit(isLoader func(name string) bool, fitResult func(result resultView, call *callView) (fitted resultView, changed bool)) {
+// convert asks for the form of every result of a loader. The results themselves change with
+// takeConverted.
+func (t *transcript) convert(isLoader func(name string) bool, form func(result resultView, call *callView) (converted resultView, changed bool)) {
 	for i := range t.answers {
 		a := &t.answers[i]
 		result := t.result(a)
@@ -177,16 +178,16 @@ func (t *transcript) fit(isLoader func(name string) bool, fitResult func(result 
 		if !isLoader(name) && (result.name != "" || !result.native) {
 			continue
 		}
-		if fitted, changed := fitResult(*result, a.call); changed {
-			t.fitted = append(t.fitted, fittedResult{a, fitted})
+		if converted, changed := form(*result, a.call); changed {
+			t.converted = append(t.converted, convertedResult{a, converted})
 		}
 	}
 }
 
-// takeFitted puts the fitted results into the history. A call marked as a native search loses its
+// takeConverted puts the converted results into the history. A call marked as a native search loses its
 // mark when its result is no longer native.
-func (t *transcript) takeFitted() {
-	for _, f := range t.fitted {
+func (t *transcript) takeConverted() {
+	for _, f := range t.converted {
 		f.result.replaced = true
 		*t.result(f.answer) = f.result
 		t.views[f.answer.view].edited = true
@@ -222,19 +223,11 @@ const (
 // effectOf returns the effect of a meta-tool's result.
 func (r *reader) effectOf(text string) effect {
 	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.effectOfLocked(text)
-}
-
-// effectOfLocked is effectOf for callers that hold the read lock: a replay takes the lock once
-// for hundreds of results. The lock is released while a new text is parsed.
-func (r *reader) effectOfLocked(text string) effect {
 	e, known := r.effects[text]
+	r.mu.RUnlock()
 	if known {
 		return e
 	}
-	r.mu.RUnlock()
-	defer r.mu.RLock()
 	readResult(text, func(name string, unloads bool) {
 		doc, ok := r.catalog.byName[name]
 		switch {

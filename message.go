@@ -179,7 +179,7 @@ type transcript struct {
 	answers   []answer
 	misnamed  bool // there are stand-ins, or results whose name differs from their call's
 	native    bool // there are native results
-	fitted    []fittedResult
+	converted []convertedResult
 	landmarks landmarks
 }
 
@@ -219,7 +219,7 @@ func (t *transcript) release() {
 	if cap(t.views) > maxPooledViews {
 		return
 	}
-	t.inserted, t.rounds, t.answers, t.misnamed, t.native, t.fitted = nil, t.rounds[:0], t.answers[:0], false, false, t.fitted[:0]
+	t.inserted, t.rounds, t.answers, t.misnamed, t.native, t.converted = nil, t.rounds[:0], t.answers[:0], false, false, t.converted[:0]
 	transcripts.Put(t)
 }
 

@@ -58,7 +58,7 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	next := *runCtx
 	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.engine.metas...)
 	next.Tools = append(next.Tools, r.tools...)
-	if m.engine.mode.facts().searchTool && !r.hidesNone {
+	if m.engine.searchInfo != nil && !r.hidesNone {
 		next.ToolSearchTool = m.engine.searchInfo
 	}
 	return ctx, &next, nil
@@ -119,7 +119,7 @@ func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolIn
 	return mc.Tools
 }
 
-// AfterAgent notes the run's loaded tools in the session.
+// AfterAgent records the run's loaded tools in the session.
 func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (context.Context, error) {
 	if state == nil {
 		return ctx, nil
@@ -221,7 +221,7 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endp
 }
 
 // read reads messages in one walk: their views, their rounds and their landmarks. names are the
-// names of the middleware's meta-tools. A nil reminder means that landmarks are not noted. The
+// names of the middleware's meta-tools. A nil reminder means that landmarks are not recorded. The
 // caller releases the transcript.
 func read[M message](c codec[M], messages []M, names *metaNames, reminder *reminder) *transcript {
 	t := newTranscript(len(messages))
@@ -231,7 +231,7 @@ func read[M message](c codec[M], messages []M, names *metaNames, reminder *remin
 		c.read(msg, v)
 		t.pair(i, names)
 		if reminder != nil {
-			t.landmarks.note(reminder, i, v)
+			t.landmarks.record(reminder, i, v)
 		}
 	}
 	t.finish(names)
@@ -272,14 +272,14 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{}, nil)
 	defer t.release()
-	t.fit(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+	t.convert(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
 		}
 		found = append(found, r.found...)
 		return r.asText(r.found), true
 	})
-	t.takeFitted()
+	t.takeConverted()
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts

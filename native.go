@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"slices"
 
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
@@ -31,12 +32,34 @@ type lists struct {
 	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or it is not known yet
 }
 
-// mode is a way to give the catalog to the model.
+// mode is a way to give the catalog to the model: it decides where the wiring would have to know
+// which protocol it serves. textMode decides for every mode what the mode does not decide itself.
 type mode interface {
-	facts() modeFacts
+	// searchTool returns the search tool as the agent runs it.
+	searchTool(h *host, t *metaTool) tool.BaseTool
+
+	// modelSearchTool returns the definition of the model's own search tool, or nil if the search
+	// tool is one of the ordinary tools.
+	modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo
+
+	// defers reports whether tools that are not loaded are deferred.
+	defers() bool
+
+	// seesSearches reports whether the middleware learns what the model finds.
+	seesSearches() bool
+
+	// session returns the session of a run. shared is the session in the context; nil means none.
+	session(shared *Session) *Session
+
+	// show sets the loaded tools that native results show to the model.
+	show(r *run, t *transcript, given lists, loaded *conversation.LoadSet)
 
 	// lists returns the tool lists of a model call, in which the loaded tools are callable.
 	lists(r *run, given lists, loaded *conversation.LoadSet) lists
+
+	// lastWord returns the tool lists after the history has changed once more, and whether they
+	// are to replace the given lists. It converts the results of the history.
+	lastWord(r *run, t *transcript, given lists) (next lists, changed bool)
 
 	// called marks the tools in the lists that a model's message calls.
 	called(r *run, given lists, docs []int) lists
@@ -44,23 +67,13 @@ type mode interface {
 	// keeps reports whether a result in the history shows its tools to the model.
 	keeps(r *run, result *resultView, call *callView) bool
 
-	// fit returns a search result in the form that the model takes, and whether the form
+	// convert returns a search result in the form that the model reads, and whether the form
 	// has changed.
-	fit(f *fitter, result resultView, call *callView) (fitted resultView, changed bool)
+	convert(c *converter, result resultView, call *callView) (converted resultView, changed bool)
 }
 
-// modeFacts are the properties of a mode that the wiring needs.
-type modeFacts struct {
-	modelSearches bool // the protocol is native
-	searchTool    bool // the search tool is the model's own search tool
-	defers        bool // tools that are not loaded are deferred
-	onWire        bool // results are texts in the history, and native in the model's input
-	constantList  bool // the tool list never changes
-	server        bool // the provider searches, and we do not see what it finds
-}
-
-// fitter puts search results into the form that a model takes.
-type fitter struct {
+// converter puts search results into the form that a model reads.
+type converter struct {
 	run         *run
 	loaded      *conversation.LoadSet
 	given       docset.Set // the tools whose definitions the model has
@@ -68,15 +81,15 @@ type fitter struct {
 	shown       docset.Set // the tools that native results will show
 }
 
-// fitResults works out the form in which the model takes the results of loaders, and returns the
+// convertResults works out the form in which the model reads the results of loaders, and returns the
 // catalog's tools that native results show in that form. The results themselves change with
-// transcript.takeFitted.
-func fitResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
+// transcript.takeConverted.
+func convertResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
 	n := len(r.scope.docs)
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
 	}
-	f := &fitter{run: r, loaded: loaded, given: docset.New(n), shown: docset.New(n)}
+	f := &converter{run: r, loaded: loaded, given: docset.New(n), shown: docset.New(n)}
 	for _, doc := range r.always { // in the ordinary list, whatever results show
 		f.given.Add(doc)
 	}
@@ -91,24 +104,24 @@ func fitResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	t.fit(r.names.isLoaderName, f.fit)
+	t.convert(r.names.isLoaderName, f.convert)
 	return f.shown
 }
 
-// fit returns a result in the form the model takes. Results of other middlewares stay.
-func (f *fitter) fit(result resultView, call *callView) (resultView, bool) {
+// convert returns a result in the form the model reads. Results of other middlewares stay.
+func (f *converter) convert(result resultView, call *callView) (resultView, bool) {
 	switch {
-	case f.isForeign(result, call):
+	case f.isOthers(result, call):
 		return result, false
 	case result.native && result.name == "" && (call == nil || !f.run.names.isLoaderName(call.name)): // a store lost what it belongs to
 		return result.asText(f.permitted(result.found)), true
 	}
-	return f.run.mode.fit(f, result, call)
+	return f.run.mode.convert(f, result, call)
 }
 
-// isForeign reports whether a result belongs to the search tool of another middleware in the
+// isOthers reports whether a result belongs to the search tool of another middleware in the
 // same run.
-func (f *fitter) isForeign(result resultView, call *callView) bool {
+func (f *converter) isOthers(result resultView, call *callView) bool {
 	name := result.name
 	if name == "" && call != nil {
 		name = call.name
@@ -116,7 +129,7 @@ func (f *fitter) isForeign(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.otherSearch || slices.Contains(f.run.names.foreign, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	return name == f.otherSearch || slices.Contains(f.run.names.agents, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}
@@ -127,7 +140,7 @@ func (f *fitter) isForeign(result resultView, call *callView) bool {
 
 // fresh returns a native result with the loaded tools of the result whose definitions the
 // model does not have yet. If there are none, fresh returns a text.
-func (f *fitter) fresh(result resultView) (resultView, bool) {
+func (f *converter) fresh(result resultView) (resultView, bool) {
 	c := f.run.scope
 	found := result.found
 	if !result.native {
@@ -157,7 +170,7 @@ func (f *fitter) fresh(result resultView) (resultView, bool) {
 }
 
 // permitted returns the tools that the request may see, as the catalog defines them now.
-func (f *fitter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
+func (f *converter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(tools))
 	for _, t := range tools {
 		if t == nil {
@@ -178,38 +191,82 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 }
 
 // textMode is the mode in which the middleware searches. It works with every model that calls tools.
-type textMode struct {
-	constantList bool // the protocol is ProtocolDispatch
-}
+type textMode struct{}
 
-func (m textMode) facts() modeFacts { return modeFacts{constantList: m.constantList} }
+func (textMode) searchTool(_ *host, t *metaTool) tool.BaseTool { return t }
+
+func (textMode) modelSearchTool(*schema.ToolInfo) *schema.ToolInfo { return nil }
+
+func (textMode) defers() bool { return false }
+
+func (textMode) seesSearches() bool { return true }
+
+func (textMode) session(shared *Session) *Session { return shared }
+
+func (textMode) show(*run, *transcript, lists, *conversation.LoadSet) {}
 
 func (textMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
-	return lists{tools: visible(r, given.tools, loaded), deferred: foreignDeferred(r, given.deferred)}
+	return lists{tools: visible(r, given.tools, loaded), deferred: othersDeferred(r, given.deferred)}
+}
+
+func (textMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
+	if t.native {
+		convertResults(r, t, given, nil)
+	}
+	return given, false
 }
 
 // called adds the tools to the list, since the call may be gone from the history before the
 // next model call.
-func (m textMode) called(r *run, given lists, docs []int) lists {
-	if !m.constantList {
-		given.tools = withLoaded(r, given.tools, docs)
-	}
+func (textMode) called(r *run, given lists, docs []int) lists {
+	given.tools = withLoaded(r, given.tools, docs)
 	return given
 }
 
 func (textMode) keeps(*run, *resultView, *callView) bool { return false }
 
-// fit turns native results, which a run in another mode left, into texts.
-func (textMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+// convert turns native results, which a run in another mode left, into texts.
+func (textMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
 	if !result.native {
 		return result, false
 	}
 	return result.asText(f.permitted(result.found)), true
 }
 
-// foreignDeferred returns the deferred tools of other middlewares. A resumed run may have
+// dispatchMode is the mode of ProtocolDispatch. The tool list never changes, so it does not show
+// what is loaded: every run needs a session.
+type dispatchMode struct{ textMode }
+
+func (dispatchMode) session(shared *Session) *Session {
+	if shared == nil {
+		return NewSession()
+	}
+	return shared
+}
+
+func (m dispatchMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
+	if !r.hidesNone {
+		loaded = conversation.NewLoadSet(len(r.scope.docs))
+		loaded.Add(r.always...)
+		loaded.Keep(r.scope.sees)
+	}
+	return m.textMode.lists(r, given, loaded)
+}
+
+func (dispatchMode) called(_ *run, given lists, _ []int) lists { return given }
+
+// relisted returns the lists of a native mode on the last word: the model could not reach a deferred
+// tool whose search result was removed.
+func relisted(r *run, t *transcript, given lists) (lists, *conversation.LoadSet) {
+	loaded := r.stillLoaded(t, given)
+	next := r.lists(given, loaded)
+	r.notebook.SetOrdinary(toolNames(next.tools))
+	return next, loaded
+}
+
+// othersDeferred returns the deferred tools of other middlewares. A resumed run may have
 // deferred tools of ours, from a native protocol.
-func foreignDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
+func othersDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
 	for _, t := range tools {
 		if t == nil {
 			continue
@@ -239,7 +296,7 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*
 			}
 			list = append(list, t)
 		case dynamic || conversation.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
-		case r.yielded[t.Name] && t == docs[r.scope.byName[t.Name]].Info: // the agent has another tool of that name
+		case r.yielded[t.Name] && t == r.snapshot.Infos[r.scope.byName[t.Name]]: // the agent has another tool of that name
 		case r.hidesNone && r.names.has(t.Name):
 		default:
 			list = append(list, t)

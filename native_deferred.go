@@ -10,20 +10,28 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
-// The mode of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
+// The modes of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
 // as its own search tool.
 
-// deferredMode gives the model tool_search as its own search tool.
-type deferredMode struct {
-	onWire bool // the model is a chat model
-}
+// deferredMode is the mode for agentic models: results are native in the history.
+type deferredMode struct{ textMode }
 
-func (m deferredMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, searchTool: true, defers: true, onWire: m.onWire}
-}
+func (deferredMode) searchTool(h *host, t *metaTool) tool.BaseTool { return &nativeSearchTool{t, h} }
+
+func (deferredMode) modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo { return info }
+
+func (deferredMode) defers() bool { return true }
 
 func (deferredMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
+}
+
+func (deferredMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
+	next, loaded := relisted(r, t, given)
+	if t.native {
+		convertResults(r, t, next, loaded)
+	}
+	return next, true
 }
 
 // called marks the called tools in the deferred list as loaded.
@@ -44,16 +52,13 @@ func (deferredMode) called(r *run, given lists, docs []int) lists {
 	return given
 }
 
-func (m deferredMode) keeps(r *run, result *resultView, call *callView) bool {
-	return m.onWire || result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
+func (deferredMode) keeps(r *run, result *resultView, call *callView) bool {
+	return result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
-// fit keeps native results where the provider demands them: those of this run and of marked
+// convert keeps native results where the provider demands them: those of this run and of marked
 // calls.
-func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultView, bool) {
-	if m.onWire {
-		return f.fresh(result)
-	}
+func (m deferredMode) convert(f *converter, result resultView, call *callView) (resultView, bool) {
 	if !result.native {
 		return result, false
 	}
@@ -68,6 +73,27 @@ func (m deferredMode) fit(f *fitter, result resultView, call *callView) (resultV
 	return result, true
 }
 
+// chatDeferredMode is the mode for chat models: results are texts in the history, and native in the
+// model's input. Native results in the history would make Eino's reduction end the run.
+type chatDeferredMode struct{ deferredMode }
+
+func (chatDeferredMode) searchTool(_ *host, t *metaTool) tool.BaseTool { return t }
+
+func (chatDeferredMode) show(r *run, t *transcript, given lists, loaded *conversation.LoadSet) {
+	loaded.ByResult = convertResults(r, t, given, loaded)
+}
+
+func (chatDeferredMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
+	next, _ := relisted(r, t, given)
+	return next, true
+}
+
+func (chatDeferredMode) keeps(*run, *resultView, *callView) bool { return true }
+
+func (chatDeferredMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
+	return f.fresh(result)
+}
+
 // deferredLists splits the tools of a model call into the ordinary list, without the search
 // tool, and the deferred list. Loaded tools in the deferred list have the mark. Like visible
 // it is idempotent. Deferred tools of other middlewares stay.
@@ -79,7 +105,7 @@ func deferredLists(r *run, given lists, loaded *conversation.LoadSet) lists {
 			next.tools = append(next.tools, t)
 		}
 	}
-	next.deferred = append(next.deferred, foreignDeferred(r, given.deferred)...)
+	next.deferred = append(next.deferred, othersDeferred(r, given.deferred)...)
 	for doc := range r.scope.docs {
 		switch info := r.scope.docs[doc].Info; {
 		case moved.Has(doc) || !r.scope.sees(doc):

@@ -11,15 +11,20 @@ import (
 // The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
 // tool, and the adapter turns native results into references. The middleware defers nothing.
 
-type referencesMode struct{}
+type referencesMode struct{ textMode }
 
-func (referencesMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, onWire: true}
+func (referencesMode) show(r *run, t *transcript, given lists, loaded *conversation.LoadSet) {
+	loaded.ByResult = convertResults(r, t, given, loaded)
 }
 
 func (referencesMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
-	return lists{tools: remember(r, tools, loaded), deferred: foreignDeferred(r, given.deferred)}
+	return lists{tools: remember(r, tools, loaded), deferred: othersDeferred(r, given.deferred)}
+}
+
+func (referencesMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
+	next, _ := relisted(r, t, given)
+	return next, true
 }
 
 // called changes nothing: a called tool is in the history or remembered.
@@ -27,12 +32,12 @@ func (referencesMode) called(_ *run, given lists, _ []int) lists { return given 
 
 func (referencesMode) keeps(*run, *resultView, *callView) bool { return true }
 
-func (referencesMode) fit(f *fitter, result resultView, _ *callView) (resultView, bool) {
+func (referencesMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
 	return f.fresh(result)
 }
 
-// remember returns tools with the names of the loaded tools noted in the search tool's
-// definition.
+// remember returns tools with the names of the loaded tools in a mark of the search
+// tool's definition.
 func remember(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	names := toJSON(r.namesOf(loaded.Docs))
 	for i, t := range tools {

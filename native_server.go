@@ -9,12 +9,20 @@ import "github.com/eino-toolsearch/toolsearch/internal/conversation"
 // policy for tools that are not loaded applies.
 type serverMode struct{ textMode }
 
-func (serverMode) facts() modeFacts {
-	return modeFacts{modelSearches: true, defers: true, server: true}
-}
+func (serverMode) defers() bool { return true }
+
+func (serverMode) seesSearches() bool { return false }
 
 func (serverMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
+}
+
+func (serverMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
+	next, loaded := relisted(r, t, given)
+	if t.native {
+		convertResults(r, t, next, loaded)
+	}
+	return next, true
 }
 
 func (serverMode) called(_ *run, given lists, _ []int) lists { return given }

@@ -97,7 +97,7 @@ type metaNames struct {
 	all                  []string // the names above that the protocol has
 	allProtocols         bool     // results of the other protocols' tools count as its own
 	taken                []string // default names of loaders that dynamic tools have
-	foreign              []string // default names of loaders that the agent's other tools have
+	agents               []string // default names of loaders that the agent's own tools have
 }
 
 // names returns the names of the meta-tools for a Config.ToolName. If that is not the default,
@@ -132,7 +132,7 @@ func (n *metaNames) has(name string) bool { return slices.Contains(n.all, name) 
 
 // isLoader reports whether texts of the tool of that name may load or unload tools.
 func (n *metaNames) isLoader(name string) bool {
-	return n.isLoaderName(name) && !slices.Contains(n.foreign, name)
+	return n.isLoaderName(name) && !slices.Contains(n.agents, name)
 }
 
 // isLoaderName is isLoader for native results, which the agent's other tools do not return.

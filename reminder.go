@@ -84,10 +84,10 @@ func (r *reminder) quoted(v *view) bool {
 	return r.block.In(v.text)
 }
 
-// note notes what message i is to the reminder.
-func (m *landmarks) note(r *reminder, i int, v *view) {
+// record records what message i is to the reminder.
+func (m *landmarks) record(r *reminder, i int, v *view) {
 	if v.system {
-		m.noteSystem(r, i, v)
+		m.recordSystem(r, i, v)
 		return
 	}
 	if m.first < 0 {
@@ -112,9 +112,9 @@ func (m *landmarks) note(r *reminder, i int, v *view) {
 	}
 }
 
-// noteSystem looks only at the text: a message may have the reminders of several middlewares, and a
+// recordSystem looks only at the text: a message may have the reminders of several middlewares, and a
 // store may have dropped its Extra.
-func (m *landmarks) noteSystem(r *reminder, i int, v *view) {
+func (m *landmarks) recordSystem(r *reminder, i int, v *view) {
 	_, end := r.block.Split(v.text)
 	if end == "" {
 		return

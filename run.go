@@ -42,11 +42,12 @@ func (r *run) owns(name string) (doc int, ok bool) {
 	return doc, ok && !r.yielded[name]
 }
 
-// noteForeign notes a tool of the agent that is not the middleware's and has the name of a loader.
-func (r *run) noteForeign(name string) {
+// recordOwnTool records that the agent has its own tool under one of our default names, such as
+// add_tool.
+func (r *run) recordOwnTool(name string) {
 	_, dynamic := r.scope.byName[name]
-	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.foreign, name) {
-		r.names.foreign = append(slices.Clip(r.names.foreign), name)
+	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.agents, name) {
+		r.names.agents = append(slices.Clip(r.names.agents), name)
 	}
 }
 
@@ -86,9 +87,9 @@ func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 // since no agent runs it.
 func (r *run) isKept() bool { return r.edition != nil }
 
-// note notes the effect of the meta-tool call that is under way.
-func (r *run) note(ctx context.Context, e conversation.Effect) {
-	r.notebook.Note(compose.GetToolCallID(ctx), e)
+// recordEffect records the effect of the meta-tool call that is under way.
+func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
+	r.notebook.RecordEffect(compose.GetToolCallID(ctx), e)
 }
 
 // limited returns a context that ends when the searches since the last model call have taken
@@ -103,10 +104,10 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.SearchTimeout))
 }
 
-// noteList notes the tool list of a model call, and reports whether it differs from that of the
+// recordList records the tool list of a model call, and reports whether it differs from that of the
 // call before. At the first call of a run, only a session knows the list before.
-func (r *run) noteList(tools []*schema.ToolInfo) (changed bool) {
-	changed, isFirst := r.notebook.NoteList(tools)
+func (r *run) recordList(tools []*schema.ToolInfo) (changed bool) {
+	changed, isFirst := r.notebook.RecordList(tools)
 	if r.session != nil && (changed || isFirst) {
 		changed = r.session.noteList(r.hashes(tools)) || changed
 	}

@@ -22,66 +22,58 @@ import (
 // mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the history
 // does not (internal/conversation). Loading is cumulative.
 
-// derive works out the loaded tools, in the order of their first loading: tools of the tool
-// list come before tools that only the history loads. Before a model call it also uses the
-// session and the run's notebook. On the last word it does not need them: the lists already
-// have their tools, and only the history may have been changed once more.
-func (r *run) derive(ctx context.Context, t *transcript, given lists, isLastWord bool) (*conversation.LoadSet, error) {
-	s, limit := conversation.NewLoadSet(len(r.scope.docs)), 0
-	if !isLastWord {
-		if limit = r.config.MaxLoaded; limit > 0 {
-			s = conversation.NewEvictableSet(len(r.scope.docs))
-		}
-		s.Add(r.always...)
+// loaded returns the loaded tools before a model call or at the end of a run, in the order of their
+// first loading: tools of the tool list come before tools that only the history loads.
+func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
+	limit := r.config.MaxLoaded
+	s := conversation.NewLoadSet(len(r.scope.docs))
+	if limit > 0 {
+		s = conversation.NewEvictableSet(len(r.scope.docs))
 	}
-	s.Add(r.markedIn(given.tools)...)
-	s.Add(r.markedIn(given.deferred)...)
-	listed := slices.Clone(s.Members)
-	var busy []int
-	if isLastWord {
-		r.replay(t, s, 0, listed)
-	} else {
-		if r.session != nil {
-			shared := r.session.Loaded()
-			s.Drop(r.docsNamed(r.notebook.Share(shared)))
-			s.Add(r.docsNamed(shared)...)
-		}
-		busy = r.replay(t, s, limit, slices.Clone(s.Members))
-		restore(t, &r.names) // a result that now has another tool's name shows nothing
-		for _, e := range r.notebook.Take() {
-			s.Use(r.docsNamed(e.Loads)...)
-			s.Drop(r.docsNamed(e.Unloads))
-		}
-		s.Add(r.always...) // no call unloads these
+	s.Add(r.always...)
+	r.addMarked(s, given)
+	if r.session != nil {
+		shared := r.session.Loaded()
+		s.Drop(r.docsNamed(r.notebook.Share(shared)))
+		s.Add(r.docsNamed(shared)...)
 	}
-	if question := r.question(t); question != "" && !isLastWord {
-		limited, cancel := context.WithTimeout(ctx, r.config.SearchTimeout)
-		docs, err := r.scope.preselect(limited, question, r.config.Preselect)
-		cancel()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			r.events.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
-		}
-		s.Use(docs...)
+	busy := r.replay(t, s, limit, slices.Clone(s.Members))
+	restore(t, &r.names) // a result that now has another tool's name shows nothing
+	for _, e := range r.notebook.Take() {
+		s.Use(r.docsNamed(e.Loads)...)
+		s.Drop(r.docsNamed(e.Unloads))
 	}
-	if r.mode.facts().onWire {
-		s.ByResult = fitResults(r, t, given, s)
+	s.Add(r.always...) // no call unloads these
+	docs, err := r.preselected(ctx, t)
+	if err != nil {
+		return nil, err
 	}
+	s.Use(docs...)
+	r.mode.show(r, t, given, s)
 	r.restrict(s, limit, busy)
-	if isLastWord && r.config.MaxLoaded > 0 { // the history must not reload evicted tools
+	return s, nil
+}
+
+// stillLoaded returns the loaded tools on the last word before a model call. It needs neither the
+// session nor the notebook: the lists already have their tools, and only the history may have been
+// changed once more. The history does not load an evicted tool again.
+func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
+	s := conversation.NewLoadSet(len(r.scope.docs))
+	r.addMarked(s, given)
+	listed := slices.Clone(s.Members)
+	r.replay(t, s, 0, listed)
+	r.mode.show(r, t, given, s)
+	r.restrict(s, 0, nil)
+	if r.config.MaxLoaded > 0 {
 		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) || r.isAlways(doc) })
 	}
-	return s, nil
+	return s
 }
 
 // replay applies the history to the loaded tools, round by round. It returns the dynamic tools
 // whose calls have no results yet. The tool list and the session reflect the unloading in all
 // rounds but the last. So only the last round may unload a tool that is in one of them.
 func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled docset.Set) (busy []int) {
-	r.reader.mu.RLock()
-	defer r.reader.mu.RUnlock()
 	for n, round := range t.rounds {
 		if n == len(t.rounds)-1 {
 			settled = nil
@@ -127,7 +119,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 			}
 		}
 	} else {
-		e = r.reader.effectOfLocked(result.text)
+		e = r.reader.effectOf(result.text)
 		s.Use(e.loads...)
 		if settled == nil {
 			s.Drop(e.unloads)
@@ -146,13 +138,23 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 	}
 }
 
-// question returns the user's last message if the model has not answered it and Preselect is
-// set, and "" otherwise.
-func (r *run) question(t *transcript) string {
+// preselected returns the best tools for the user's last message if Preselect is set and the model
+// has not answered that message. The error is that of the context.
+func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if r.config.Preselect == 0 || r.hidesNone || t.landmarks.question <= t.landmarks.assistant {
-		return ""
+		return nil, nil
 	}
-	return t.views[t.landmarks.question].said()
+	question := t.views[t.landmarks.question].said()
+	if question == "" {
+		return nil, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, r.config.SearchTimeout)
+	defer cancel()
+	docs, err := r.scope.preselect(limited, question, r.config.Preselect)
+	if err != nil && ctx.Err() == nil {
+		r.events.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
+	}
+	return docs, ctx.Err()
 }
 
 // busyIn returns the dynamic tools whose calls in a round have no result.
@@ -200,40 +202,36 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 	return doc, ok
 }
 
-// markedIn returns the tools that the marks in a list name.
-func (r *run) markedIn(tools []*schema.ToolInfo) (docs []int) {
-	for _, t := range tools {
-		if conversation.IsLoaded(t, r.names.search) {
-			if doc, ok := r.scope.byName[t.Name]; ok {
-				docs = append(docs, doc)
+// addMarked adds the tools that the marks in the lists name.
+func (r *run) addMarked(s *conversation.LoadSet, given lists) {
+	for _, list := range [...][]*schema.ToolInfo{given.tools, given.deferred} {
+		for _, t := range list {
+			if conversation.IsLoaded(t, r.names.search) {
+				if doc, ok := r.scope.byName[t.Name]; ok {
+					s.Add(doc)
+				}
+			}
+			if t == nil || t.Name != r.names.search {
+				continue
+			}
+			if names := conversation.Remembered(t); names != "" {
+				s.Add(r.docsNamed(modeljson.List(names))...)
 			}
 		}
-		if t == nil || t.Name != r.names.search {
-			continue
-		}
-		if names := conversation.Remembered(t); names != "" {
-			docs = append(docs, r.docsNamed(modeljson.List(names))...)
-		}
 	}
-	return docs
 }
 
-// inList returns the loaded tools that belong in the tool list: all of them, unless the run
-// hides no tool or the protocol never changes the list.
-func (r *run) inList(s *conversation.LoadSet) *conversation.LoadSet {
-	if !r.hidesNone && !r.mode.facts().constantList {
-		return s
-	}
-	constant := conversation.NewLoadSet(len(r.scope.docs))
+// lists returns the tool lists of a model call, in which the loaded tools are callable.
+func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	if r.hidesNone {
+		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
-			constant.Add(doc)
+			if r.scope.sees(doc) {
+				loaded.Add(doc)
+			}
 		}
-	} else {
-		constant.Add(r.always...)
 	}
-	constant.Keep(r.scope.sees)
-	return constant
+	return r.mode.lists(r, given, loaded)
 }
 
 // doubled returns the name of a meta-tool that a tool list has twice, or "".

@@ -27,7 +27,7 @@ type host struct {
 	prompt  *wording.Texts
 	run     func(ctx context.Context) (*run, error) // the run of a call
 	budget  int                                     // the largest answer, in bytes
-	defines bool                                    // the model gets the definitions of what tool_search finds
+	defines bool                                    // tool_search is the model's own search tool: the model gets definitions
 }
 
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
@@ -152,10 +152,10 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 	if err != nil {
 		result = nil
 	} else {
-		h.fit(result, sizeOf)
+		h.trim(result, sizeOf)
 	}
 	if err == nil && loads && r.isKept() {
-		r.note(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
+		r.recordEffect(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
 	}
 	if !r.events.listens() {
 		return result, trace, err
@@ -176,8 +176,8 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 }
 
 // fit leaves out the matches that do not fit an answer. The best match always stays.
-func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
-	result.NotFound = h.fitNames(result.NotFound)
+func (h *host) trim(result *Result, sizeOf func(*schema.ToolInfo) int) {
+	result.NotFound = h.trimNames(result.NotFound)
 	if sizeOf == nil {
 		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
 		if len(result.Matches)*longest <= h.budget {
@@ -204,8 +204,8 @@ func (h *host) fit(result *Result, sizeOf func(*schema.ToolInfo) int) {
 	}
 }
 
-// fitNames returns as many names that no tool has as fit a quarter of an answer.
-func (h *host) fitNames(names []string) []string {
+// trimNames returns as many names that no tool has as fit a quarter of an answer.
+func (h *host) trimNames(names []string) []string {
 	size := 0
 	for i, name := range names {
 		names[i] = naming.Cut(name, naming.MaxBytes)

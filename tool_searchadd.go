@@ -127,7 +127,7 @@ func (h *host) addTool() *metaTool {
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
 		// In the order in which readResult reads the answer: eviction depends on the order.
-		r.note(ctx, conversation.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
+		r.recordEffect(ctx, conversation.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
 		return toJSON(answer)
 	})
 }
@@ -160,7 +160,7 @@ func (h *host) removeTool() *metaTool {
 			answer.Message = h.prompt.Text("removed")
 		}
 		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
-		r.note(ctx, conversation.Effect{Unloads: answer.Removed})
+		r.recordEffect(ctx, conversation.Effect{Unloads: answer.Removed})
 		return toJSON(answer)
 	})
 }
@@ -185,7 +185,7 @@ func (h *host) namesTool(typeName, name, description string, run func(ctx contex
 		}
 		matches, missing := r.scope.selectNames(names...)
 		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
-		h.fit(selected, nil)
+		h.trim(selected, nil)
 		return run(ctx, r, selected), nil
 	})
 }

@@ -56,8 +56,8 @@ func (b *Notebook) HasCall(id string) bool {
 	return b.made[id]
 }
 
-// Note records the effect of the call with an id.
-func (b *Notebook) Note(id string, e Effect) {
+// RecordEffect records the effect of the call with an id.
+func (b *Notebook) RecordEffect(id string, e Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.effects == nil {
@@ -157,9 +157,9 @@ func (b *Notebook) ShareChanges(added, gone []string) (fresh []string) {
 	return fresh
 }
 
-// NoteList records the tool list of a model call. It reports whether the list differs from the
+// RecordList records the tool list of a model call. It reports whether the list differs from the
 // previous call's list, and whether it is the first list.
-func (b *Notebook) NoteList(tools []*schema.ToolInfo) (changed, isFirst bool) {
+func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed, isFirst bool) {
 	now := make([]listed, 0, len(tools))
 	for _, t := range tools {
 		if t != nil {

@@ -17,9 +17,9 @@ func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
 	var b conversation.Notebook
 	b.Expect([]string{"2", "1"})
 	first, second, earlier := conversation.Effect{Loads: []string{"a"}}, conversation.Effect{Unloads: []string{"b"}}, conversation.Effect{Loads: []string{"c"}}
-	b.Note("0", earlier)
-	b.Note("1", second)
-	b.Note("2", first)
+	b.RecordEffect("0", earlier)
+	b.RecordEffect("1", second)
+	b.RecordEffect("2", first)
 	assert.Equal(t, []conversation.Effect{first, second, earlier}, b.Take())
 	assert.Empty(t, b.Take(), "taken already")
 	assert.True(t, b.HasCall("1"), "a call of this run")
@@ -64,12 +64,12 @@ func TestNamesSharedWithASession(t *testing.T) {
 func TestToolLists(t *testing.T) {
 	var b conversation.Notebook
 	one, other := &schema.ToolInfo{Name: "one"}, &schema.ToolInfo{Name: "other"}
-	changed, isFirst := b.NoteList([]*schema.ToolInfo{one})
+	changed, isFirst := b.RecordList([]*schema.ToolInfo{one})
 	assert.False(t, changed)
 	assert.True(t, isFirst)
-	changed, isFirst = b.NoteList([]*schema.ToolInfo{{Name: "one"}, nil})
+	changed, isFirst = b.RecordList([]*schema.ToolInfo{{Name: "one"}, nil})
 	assert.False(t, changed, "the same definition")
 	assert.False(t, isFirst)
-	changed, _ = b.NoteList([]*schema.ToolInfo{one, other})
+	changed, _ = b.RecordList([]*schema.ToolInfo{one, other})
 	assert.True(t, changed)
 }
