@@ -57,6 +57,11 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	}
 }
 
+// readKeywords reads the arguments of a search by keywords.
+func readKeywords(arguments string) searchRequest {
+	return readRequest(arguments, "query", "q", "keywords")
+}
+
 // together returns the queries and more, each once. If there are more, it drops empty queries.
 func together(queries, more []string) []string {
 	if len(more) == 0 {

@@ -174,7 +174,7 @@ func takesPatterns(s search.Searcher) bool {
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	limited, cancel := c.limited(ctx)
 	defer cancel()
-	result, _, err := c.all().findInTime(ctx, limited, []string{query}, "", maxResults)
+	result, _, err := c.all().find(ctx, limited, []string{query}, "", maxResults)
 	if err != nil {
 		return nil, err
 	}

@@ -143,23 +143,27 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
-	answer, matches, err := t.host.search(ctx, text, wholeSize)
-	if err != nil {
-		return nil, err
+	request := readKeywords(text)
+	if request.stand != nil {
+		answer := t.host.answerFor(ctx, request.stand).String()
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
 	}
-	r, err := t.host.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := nameSet(r.notebook.Ordinary())
-	found := &schema.ToolSearchResult{Tools: make([]*schema.ToolInfo, 0, len(matches))}
-	for _, m := range matches {
-		if !known[m.Info.Name] {
-			found.Tools = append(found.Tools, m.Info)
+	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
+	if !request.unreadable {
+		result, _, err := t.host.search(ctx, request, true, wholeSize)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if len(found.Tools) == 0 && readRequest(text, "query").stand != nil {
-		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer.String()}}}, nil
+		r, err := t.host.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		known := nameSet(r.notebook.Ordinary())
+		for _, m := range result.Matches {
+			if !known[m.Info.Name] {
+				found.Tools = append(found.Tools, m.Info)
+			}
+		}
 	}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,

@@ -66,9 +66,9 @@ func (c scope) filter() func(doc int) bool {
 // find answers queries with one result: the best tool of each query, then the second best of
 // each, and so on, every tool once. The limit holds for each query; 0 means the default.
 //
-// The error is a failure that find could not recover from, or that of the context. In the second
-// case the result is what was found by then.
-func (c scope) find(ctx context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
+// When the time of limited is up, the result is what was found by then, and the trace's failure says
+// so. The error is a failure that find could not recover from, or that of ctx.
+func (c scope) find(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
@@ -76,7 +76,7 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 	blank := true
 	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {
-		if ended = ctx.Err(); ended != nil {
+		if ended = limited.Err(); ended != nil {
 			break
 		}
 		if list, ok := parseSelect(text); ok {
@@ -91,12 +91,12 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 			continue
 		}
 		blank = false
-		matches, total, err := c.rank(ctx, text, namespace, c.limit(limit), &trace)
+		matches, total, err := c.rank(limited, text, namespace, c.limit(limit), &trace)
 		if mistake := queryError(err); mistake != nil {
 			trace.wrong = cmp.Or(trace.wrong, mistake)
 			continue
 		}
-		if ended = ctx.Err(); ended != nil {
+		if ended = limited.Err(); ended != nil {
 			break
 		}
 		if err != nil {
@@ -115,18 +115,11 @@ func (c scope) find(ctx context.Context, queries []string, namespace string, lim
 			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
 		}
 	}
-	return result, trace, ended
-}
-
-// findInTime is find in a context with a time limit. When the time is up, the result is what was
-// found by then, and the error becomes the trace's failure.
-func (c scope) findInTime(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
-	result, trace, err := c.find(limited, queries, namespace, limit)
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		trace.failure, err = cmp.Or(trace.failure, err), nil
+	if ended != nil && ctx.Err() == nil {
+		trace.failure, ended = cmp.Or(trace.failure, ended), nil
 		result.Message = c.prompt.Text("search-timeout")
 	}
-	return result, trace, err
+	return result, trace, ended
 }
 
 // hasWord reports whether ParseQuery finds a keyword in the text.
@@ -169,7 +162,11 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		if s == nil {
 			continue
 		}
-		a, err := c.ask(ctx, s, text, namespace, limit)
+		q, err := c.read(s, text, namespace, limit)
+		var a ranking
+		if err == nil {
+			a, err = c.ask(ctx, s, q)
+		}
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
@@ -196,17 +193,18 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		return nil, 0, nil
 	}
 	// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
-	keyword := commonReader{c.narrower.Keyword()}
-	a, err := c.ask(ctx, keyword, text, namespace, limit)
+	keyword := c.narrower.Keyword()
+	q, err := c.read(nil, text, namespace, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	a, err := c.ask(ctx, keyword, q)
 	if err == nil && len(a.matches) > 0 {
 		t.answered = "keyword"
 		a.matches = c.share(ctx, keyword, a)
 	}
 	return a.matches, a.total, err
 }
-
-// commonReader hides a searcher's own way to read a text: the text is read by the common rule.
-type commonReader struct{ search.Searcher }
 
 // A ranking is a query and what a searcher found by it.
 type ranking struct {
@@ -216,12 +214,12 @@ type ranking struct {
 	partial error // what failed although the searcher answered
 }
 
-// ask reads a text as the searcher does and asks the searcher. A panic is a failure.
-func (c scope) ask(ctx context.Context, s search.Searcher, text, namespace string, limit int) (a ranking, err error) {
+// read reads a text as a searcher does; nil means by the common rule. A panic is a failure.
+func (c scope) read(s search.Searcher, text, namespace string, limit int) (q search.Query, err error) {
 	defer failed(&err)
-	q := c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), nil)
+	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), nil)
 	q.Limit = limit
-	return c.count(ctx, s, q)
+	return q, nil
 }
 
 // failed turns a panic of foreign code into an error. It is a function to defer, since a deferred
@@ -238,7 +236,7 @@ func failed(err *error) {
 func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
 	q := c.narrower.Read(nil, text, "", c.filter())
 	q.Required, q.Limit = nil, limit
-	a, err := c.count(ctx, c.preselector, c.narrower.Narrow(q, nil))
+	a, err := c.ask(ctx, c.preselector, c.narrower.Narrow(q, nil))
 	if err == nil {
 		err = a.partial
 	}
@@ -277,7 +275,7 @@ func (c scope) askOpen(ctx context.Context, s search.Searcher, a ranking) func(i
 		q := a.query
 		q.Limit = len(a.matches)
 		q.Allowed = func(doc int) bool { return a.query.Allows(doc) && isOpen(doc) }
-		more, err := c.count(ctx, s, q)
+		more, err := c.ask(ctx, s, q)
 		if err != nil {
 			return nil
 		}
@@ -285,13 +283,13 @@ func (c scope) askOpen(ctx context.Context, s search.Searcher, a ranking) func(i
 	}
 }
 
-// count asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
+// ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
 // the scope were the catalog, any other searcher through q.Allowed. If the searcher does not keep
-// to q.Allowed, count asks again without a limit.
-func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
+// to q.Allowed, ask repeats the search without a limit. A panic is a failure.
+func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
 	defer failed(&err)
 	a.query = q
-	own := q
+	asked := q
 	if c.allowed != nil {
 		restricted, err := c.restricted(ctx, s, c.allowed)
 		if err != nil {
@@ -300,28 +298,27 @@ func (c scope) count(ctx context.Context, s search.Searcher, q search.Query) (a 
 		if q = c.scoped(q); restricted != nil {
 			s = restricted
 		} else {
-			own = q
+			asked = q
 		}
 	}
-	hits, err := s.Search(ctx, own)
+	hits, err := s.Search(ctx, asked)
 	if err != nil {
 		return a, err
 	}
-	dropped := q.Allowed != nil && slices.ContainsFunc(hits.Hits, func(h search.Hit) bool {
-		return h.Doc >= 0 && h.Doc < len(c.docs) && !q.Allowed(h.Doc)
-	})
-	if dropped && q.Limit > 0 {
-		own.Limit = 0
-		if hits, err = s.Search(ctx, own); err != nil {
+	found := c.matches(hits.Hits, q)
+	if found.dropped && q.Limit > 0 {
+		asked.Limit = 0
+		if hits, err = s.Search(ctx, asked); err != nil {
 			return a, err
 		}
+		found = c.matches(hits.Hits, q)
+		found.dropped = true
 	}
-	matches, distinct := c.matches(hits.Hits, q)
 	total := hits.Total
-	if total < len(hits.Hits) || dropped {
-		total = distinct
+	if total < len(hits.Hits) || found.dropped {
+		total = found.distinct
 	}
-	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = found.matches, min(max(total, found.distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 
@@ -334,9 +331,16 @@ func (c scope) scoped(q search.Query) search.Query {
 	return q
 }
 
+// checked is what is right about the hits of a searcher.
+type checked struct {
+	matches  []Match
+	distinct int  // number of hits that are right, also beyond the limit
+	dropped  bool // some were not allowed
+}
+
 // matches does not trust the searcher. It drops hits outside the catalog, hits that are not
-// allowed, repeated hits and hits beyond the limit. distinct also counts those beyond the limit.
-func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, distinct int) {
+// allowed, repeated hits and hits beyond the limit.
+func (c scope) matches(hits []search.Hit, q search.Query) (found checked) {
 	var seen docset.Set
 	isNew := func(i int, hit search.Hit) bool {
 		if len(hits) <= 64 {
@@ -351,17 +355,20 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 	if limit <= 0 {
 		limit = len(hits)
 	}
-	matches = make([]Match, 0, min(len(hits), limit))
+	found.matches = make([]Match, 0, min(len(hits), limit))
 	for i, hit := range hits {
-		if hit.Doc < 0 || hit.Doc >= len(c.docs) || !q.Allows(hit.Doc) || !isNew(i, hit) {
-			continue
-		}
-		distinct++
-		if len(matches) < limit {
-			matches = append(matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
+		switch {
+		case hit.Doc < 0 || hit.Doc >= len(c.docs):
+		case !q.Allows(hit.Doc):
+			found.dropped = true
+		case isNew(i, hit):
+			found.distinct++
+			if len(found.matches) < limit {
+				found.matches = append(found.matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
+			}
 		}
 	}
-	return matches, distinct
+	return found
 }
 
 // help adds near names and a message to a result without a match or with names not found.

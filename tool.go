@@ -84,11 +84,15 @@ func (h *host) searchTool() *metaTool {
 		if h.defines {
 			sizeOf = wholeSize
 		}
-		answer, _, err := h.search(ctx, arguments, sizeOf)
+		request := readKeywords(arguments)
+		if answer, excused := h.excuse(ctx, request); excused {
+			return answer.String(), nil
+		}
+		result, _, err := h.search(ctx, request, true, sizeOf)
 		if err != nil {
 			return "", err
 		}
-		return answer.String(), nil
+		return answerOf(result).String(), nil
 	})
 }
 
@@ -107,24 +111,6 @@ func (c *Catalog) Tool() tool.InvokableTool {
 	return h.searchTool()
 }
 
-// search reads the arguments and searches. The matches are the answer's, with their
-// definitions. sizeOf is as in find.
-func (h *host) search(ctx context.Context, arguments string, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
-	return h.answer(ctx, readRequest(arguments, "query", "q", "keywords"), sizeOf)
-}
-
-// answer is search for a request that is read already.
-func (h *host) answer(ctx context.Context, request searchRequest, sizeOf func(*schema.ToolInfo) int) (searchAnswer, []Match, error) {
-	if answer, ok := h.excuse(ctx, request); ok {
-		return answer, nil, nil
-	}
-	result, _, err := h.find(ctx, request, true, sizeOf)
-	if err != nil {
-		return searchAnswer{}, nil, err
-	}
-	return answerOf(result), result.Matches, nil
-}
-
 // excuse answers a request that is not a search: a stand-in, or unreadable arguments.
 func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool) {
 	if r.stand != nil {
@@ -136,17 +122,17 @@ func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool)
 	return searchAnswer{}, false
 }
 
-// find searches, leaves out what does not fit the answer, and reports the search. If loads is
-// set, it notes the matches as loaded. sizeOf returns the bytes that a match takes in the answer;
+// search searches, leaves out what does not fit the answer, and reports the search. If loads is
+// set, it records that the matches are loaded. sizeOf returns the bytes that a match takes in the answer;
 // nil means that the answer has only its name.
-func (h *host) find(ctx context.Context, request searchRequest, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
+func (h *host) search(ctx context.Context, request searchRequest, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
 	start := time.Now()
 	r, err := h.run(ctx)
 	if err != nil {
 		return nil, trace{}, err
 	}
 	limited, cancel := r.limited(ctx)
-	result, trace, err := r.scope.findInTime(ctx, limited, request.queries, request.namespace, request.limit)
+	result, trace, err := r.scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err != nil {
@@ -175,7 +161,7 @@ func (h *host) find(ctx context.Context, request searchRequest, loads bool, size
 	return result, trace, err
 }
 
-// fit leaves out the matches that do not fit an answer. The best match always stays.
+// trim leaves out the matches that do not fit an answer. The best match always stays.
 func (h *host) trim(result *Result, sizeOf func(*schema.ToolInfo) int) {
 	result.NotFound = h.trimNames(result.NotFound)
 	if sizeOf == nil {
@@ -186,7 +172,7 @@ func (h *host) trim(result *Result, sizeOf func(*schema.ToolInfo) int) {
 		sizeOf = func(info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
 	}
 	size, found := 0, len(result.Matches)
-	fitting := result.Matches[:0:0]
+	kept := result.Matches[:0:0]
 	for i, m := range result.Matches {
 		switch taken := sizeOf(m.Info); {
 		case i == 0: // a giant does not hide the others
@@ -196,11 +182,11 @@ func (h *host) trim(result *Result, sizeOf func(*schema.ToolInfo) int) {
 		default:
 			size += taken
 		}
-		fitting = append(fitting, m)
+		kept = append(kept, m)
 	}
-	if len(fitting) < found {
-		leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(found-len(fitting)))
-		result.Matches, result.Message = fitting, strings.TrimSpace(result.Message+" "+leftOut)
+	if len(kept) < found {
+		leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(found-len(kept)))
+		result.Matches, result.Message = kept, strings.TrimSpace(result.Message+" "+leftOut)
 	}
 }
 
@@ -288,11 +274,14 @@ func (h *host) regexpTool() *metaTool {
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
 		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
-		answer, _, err := h.answer(ctx, request, nil)
+		if answer, excused := h.excuse(ctx, request); excused {
+			return toJSON(selectedTools{answer.Matches, answer.help}), nil
+		}
+		result, _, err := h.search(ctx, request, true, nil)
 		if err != nil {
 			return "", err
 		}
-		return toJSON(selectedTools{answer.Matches, answer.help}), nil
+		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result)}), nil
 	})
 }
 
@@ -308,15 +297,16 @@ type foundDefinitions struct {
 
 func (h *host) definitionsTool() *metaTool {
 	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
-		answer, matches, err := h.search(ctx, arguments, func(info *schema.ToolInfo) int { return len(toJSON(h.definitionOf(info))) + 1 })
+		request := readKeywords(arguments)
+		if answer, excused := h.excuse(ctx, request); excused {
+			return answer.String(), nil
+		}
+		result, _, err := h.search(ctx, request, true, func(info *schema.ToolInfo) int { return len(toJSON(h.definitionOf(info))) + 1 })
 		if err != nil {
 			return "", err
 		}
-		if answer.Tool != nil {
-			return answer.String(), nil
-		}
-		found := foundDefinitions{Matches: make([]definition, len(matches)), help: answer.help}
-		for i, m := range matches {
+		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
+		for i, m := range result.Matches {
 			found.Matches[i] = h.definitionOf(m.Info)
 		}
 		return toJSON(found), nil

@@ -48,7 +48,7 @@ func (h *host) rankedTool() *metaTool {
 		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
 	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
-		request := readRequest(arguments, "query", "q", "keywords")
+		request := readKeywords(arguments)
 		if answer, excused := h.excuse(ctx, request); excused {
 			return h.rankedText(rankedTools{help: answer.help}), nil
 		}
@@ -56,7 +56,7 @@ func (h *host) rankedTool() *metaTool {
 		if err != nil {
 			return "", err
 		}
-		result, _, err := h.find(ctx, request, true, func(info *schema.ToolInfo) int {
+		result, _, err := h.search(ctx, request, true, func(info *schema.ToolInfo) int {
 			return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
 		})
 		if err != nil {

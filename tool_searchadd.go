@@ -45,7 +45,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		if request.limit == 0 {
 			request.limit = unlimited
 		}
-		result, trace, err := h.find(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
+		result, trace, err := h.search(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
 		if err != nil {
 			return "", err
 		}
