@@ -28,7 +28,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "internal/cost"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -308,9 +308,9 @@ var importRules = map[string]string{
 	"search":              "search/internal/... leaves",
 	"search/internal/...": "search/internal/... leaves",
 	"internal/...":        "leaves",
-	"internal/testtools":  ". search leaves",      // for tests
-	"internal/cost":       ". search leaves eval", // for programs
-	"workshop/...":        "...",                  // nobody imports it
+	"internal/testtools":  ". search leaves", // for tests
+	"internal/cost":       ". search leaves", // for programs
+	"workshop/...":        "...",             // nobody imports it
 	"lock":                "search leaves",
 	"planexecutor":        "", // for agents with or without this library
 	"otel/...":            ". otel/...",

@@ -70,8 +70,7 @@ const (
 // definitions come after what is cached. With ProtocolToolSearch each load bills the whole history
 // again. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider caches,
 // nor how well the model calls tools through another tool. If the provider caches, and ProtocolFor
-// returns ProtocolToolSearch, consider ProtocolDispatch. Package internal/cost computes what each
-// costs.
+// returns ProtocolToolSearch, consider ProtocolDispatch. "toolsearch cost" computes what each costs.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {

@@ -29,7 +29,7 @@
 //   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take
 //     [ProtocolFor] for a model that searches by itself, and [ProtocolDispatch], whose tool
 //     list never changes, for any other. Without a cache the default is as cheap.
-//     "toolsearch cost" and package internal/cost compute it for your catalog.
+//     "toolsearch cost" computes it for your catalog.
 //   - Config.Groups for the tools of several servers, Config.Source for tools that change,
 //     Config.Filter for who may see which tool, Config.AlwaysLoaded, MaxLoaded and Preselect
 //     for which tools are visible when.

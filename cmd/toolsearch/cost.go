@@ -181,7 +181,7 @@ type costRun struct {
 	Calls        int       `json:"calls"`
 	Loads        int       `json:"loads"`
 	Cache        string    `json:"cache"`                      // cold, warm or none
-	Take         string    `json:"take"`                       // the way that the advice says to take
+	Take         string    `json:"take"`                       // the simplest way that costs at most 5 % more than the cheapest
 	TakeText     string    `json:"take_without_native_search"` // the same with another adapter
 	Ways         []costWay `json:"ways"`
 }
@@ -210,10 +210,7 @@ func costRuns(r *cost.Report) (runs []costRun) {
 		for _, state := range states {
 			run := costRun{
 				Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-				Cache: state, Take: row.Cold.String(), TakeText: row.ColdText.String(),
-			}
-			if state == "warm" {
-				run.Take, run.TakeText = row.Warm.String(), row.WarmText.String()
+				Cache: state, Take: row.Take(state == "warm", true).String(), TakeText: row.Take(state == "warm", false).String(),
 			}
 			for _, o := range row.Outcomes {
 				usage, price, all := o.Cold, o.ColdPrice, row.Outcomes[0].ColdPrice
@@ -268,16 +265,15 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 
 func costJSON(r *cost.Report) any {
 	return struct {
-		Tools     int           `json:"tools"`
-		Tokens    int           `json:"tokens"`
-		Provider  cost.Provider `json:"provider"`
-		Runs      []costRun     `json:"runs"`
-		Best      string        `json:"best"`
-		BestText  string        `json:"best_without_native_search"`
-		BreakEven int           `json:"break_even,omitempty"`
-		Advice    string        `json:"advice"`
-		Log       []costCheck   `json:"log,omitempty"`
-	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Best.String(), r.BestText.String(), r.BreakEven, r.Advice, costChecks(r)}
+		Tools    int           `json:"tools"`
+		Tokens   int           `json:"tokens"`
+		Provider cost.Provider `json:"provider"`
+		Runs     []costRun     `json:"runs"`
+		Best     string        `json:"best"`
+		BestText string        `json:"best_without_native_search"`
+		Advice   string        `json:"advice"`
+		Log      []costCheck   `json:"log,omitempty"`
+	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Take(true).String(), r.Take(false).String(), r.Advice(), costChecks(r)}
 }
 
 func (c *command) printCost(r *cost.Report) error {
@@ -289,25 +285,30 @@ func (c *command) printCost(r *cost.Report) error {
 	for _, way := range r.Ways {
 		header = append(header, way.String())
 	}
-	t.row(header...)
+	t.row(append(header, "take")...)
 	for _, run := range costRuns(r) {
 		cells := []string{run.Conversation, run.Cache, fmt.Sprintf("%.4f", run.Ways[0].Dollars)}
 		for _, w := range run.Ways[1:] {
 			cells = append(cells, fmt.Sprintf("%+.0f%%", w.Percent))
 		}
-		t.row(cells...)
+		take := run.Take
+		if run.TakeText != take {
+			take += ", else " + run.TakeText
+		}
+		t.row(append(cells, take)...)
 	}
 	if err := c.print(&t); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n")
+	fmt.Fprintf(c.out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n"+
+		"take: the simplest way that costs at most 5%% more than the cheapest; else: without native search.\n")
 	if p.Note != "" {
 		fmt.Fprintln(c.out, oneLine(p.Note, 400))
 	}
 	if err := c.printChecks(r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice, 4000))
+	_, err := fmt.Fprintf(c.out, "\n%s\n", oneLine(r.Advice(), 4000))
 	return err
 }
 

@@ -462,7 +462,7 @@ func TestCostOfALiveServer(t *testing.T) {
 	code, stdout, stderr := call(t, "", "cost", "-shape", "500,3,1", "--", self)
 	assert.Equal(t, found, code, "exit status; stderr %s", stderr)
 	assert.Contains(t, stdout, "tools: 3, about ")
-	assert.Contains(t, stdout, "these 3 tools: show them all")
+	assert.Contains(t, stdout, "these 3 tools, in each of these conversations: show them all")
 }
 
 // The README shows what the command prints.

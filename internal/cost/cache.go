@@ -2,6 +2,7 @@ package cost
 
 import (
 	"bytes"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -35,29 +36,27 @@ func (p *Provider) Bill(earlier, requests []Request) []Usage {
 type cache struct {
 	provider *Provider
 	kept     []kept
-	last     *counted // the last prompt, with which the next prompt has most in common
 }
 
 // kept is a beginning of a prompt.
 type kept struct {
-	prompt *counted
-	length int // in bytes
-	used   time.Duration
+	text []byte
+	used time.Duration
 }
 
 // use bills a request and keeps it.
 func (c *cache) use(r *Request) Usage {
-	p, bytes := c.provider, r.Prompt()
-	prompt := count(bytes, c.last)
-	c.last = prompt
-	all := prompt.tokens(len(bytes))
-	u := Usage{Output: r.Output}
+	p, prompt := c.provider, r.Prompt()
 	if p.Cache == CacheNone {
-		u.Plain = all
-		return u
+		return Usage{Plain: tokens.Of(prompt), Output: r.Output}
 	}
-	length, best := c.find(bytes, r.At)
-	u.Cached = prompt.tokens(length)
+	ends := r.Marks
+	if p.Cache == CacheAutomatic {
+		ends = []int{len(prompt)}
+	}
+	length, found := c.find(prompt, r.At)
+	count := countBeginnings(prompt, append(slices.Clone(ends), length, len(prompt)))
+	u := Usage{Cached: count[length], Output: r.Output}
 	if p.Block > 1 {
 		u.Cached -= u.Cached % p.Block
 	}
@@ -65,46 +64,46 @@ func (c *cache) use(r *Request) Usage {
 		u.Cached = 0
 	}
 	if u.Cached > 0 {
-		c.kept[best].used = r.At
+		c.kept[found].used = r.At
 	}
-	end := len(bytes) // of the part of this request that is kept
-	if p.Cache == CacheMarked {
-		if end = 0; len(r.Marks) > 0 {
-			end = max(0, min(r.Marks[len(r.Marks)-1], len(bytes)))
+	for _, end := range ends {
+		if count[end] < p.MinTokens {
+			continue
+		}
+		c.kept = append(c.kept, kept{prompt[:end], r.At})
+		if p.Written > 0 {
+			u.Written = max(count[end]-u.Cached, 0)
 		}
 	}
-	if toKeep := prompt.tokens(end); toKeep >= p.MinTokens && p.Written > 0 {
-		u.Written = max(toKeep-u.Cached, 0)
-	}
-	u.Plain = all - u.Cached - u.Written
-	c.keep(r, prompt)
+	u.Plain = count[len(prompt)] - u.Cached - u.Written
 	return u
 }
 
-// find returns the length and the index of the longest kept beginning of a prompt.
-func (c *cache) find(prompt []byte, now time.Duration) (length, best int) {
+// find returns the length of the longest kept beginning of a prompt, and which it is.
+func (c *cache) find(prompt []byte, now time.Duration) (length, found int) {
 	for i, k := range c.kept {
 		if ttl := time.Duration(c.provider.TTL); ttl > 0 && now-k.used > ttl {
 			continue
 		}
-		n := commonPrefix(prompt, k.prompt.bytes[:k.length])
-		if n > length && (n == k.length || c.provider.Cache == CacheAutomatic) {
-			length, best = n, i
+		n := commonPrefix(prompt, k.text)
+		if n > length && (n == len(k.text) || c.provider.Cache == CacheAutomatic) {
+			length, found = n, i
 		}
 	}
-	return length, best
+	return length, found
 }
 
-func (c *cache) keep(r *Request, prompt *counted) {
-	places := r.Marks
-	if c.provider.Cache == CacheAutomatic {
-		places = []int{len(prompt.bytes)}
+// countBeginnings returns the tokens of a prompt's beginnings by their ends, in one reading.
+func countBeginnings(prompt []byte, ends []int) map[int]int {
+	slices.Sort(ends)
+	count := make(map[int]int, len(ends))
+	var counter tokens.Counter
+	at := 0
+	for _, end := range ends {
+		counter.Add(prompt[at:end])
+		at, count[end] = end, counter.Tokens()
 	}
-	for _, place := range places {
-		if 0 <= place && place <= len(prompt.bytes) && prompt.tokens(place) >= c.provider.MinTokens {
-			c.kept = append(c.kept, kept{prompt, place, r.At})
-		}
-	}
+	return count
 }
 
 // commonPrefix returns the length of the longest common beginning. It ends between characters.
@@ -119,54 +118,4 @@ func commonPrefix(a, b []byte) int {
 		n--
 	}
 	return n
-}
-
-// counted is a prompt and the counts of its beginnings at some places, so that the common part
-// of two prompts is counted once.
-type counted struct {
-	bytes  []byte
-	places []int
-	counts []tokens.Counter // at places
-}
-
-const placeEvery = 4096 // bytes
-
-// count counts a prompt. like is a similar prompt; nil means none.
-func count(prompt []byte, like *counted) *counted {
-	p := &counted{bytes: prompt}
-	var counter tokens.Counter
-	at := 0
-	if like != nil {
-		common := commonPrefix(prompt, like.bytes)
-		for i, place := range like.places {
-			if place <= common {
-				p.places, p.counts = like.places[:i+1:i+1], like.counts[:i+1:i+1]
-				at, counter = place, like.counts[i]
-			}
-		}
-	}
-	for len(prompt)-at > placeEvery {
-		next := at + placeEvery
-		for !utf8.RuneStart(prompt[next]) && next > at+1 {
-			next--
-		}
-		counter.Add(prompt[at:next])
-		at = next
-		p.places, p.counts = append(p.places, at), append(p.counts, counter)
-	}
-	return p
-}
-
-// tokens returns the tokens of the beginning of a length.
-func (p *counted) tokens(length int) int {
-	var counter tokens.Counter
-	at := 0
-	for i := len(p.places) - 1; i >= 0; i-- {
-		if p.places[i] <= length {
-			at, counter = p.places[i], p.counts[i]
-			break
-		}
-	}
-	counter.Add(p.bytes[at:length])
-	return counter.Tokens()
 }

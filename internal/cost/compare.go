@@ -5,17 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
+	"math"
 	"slices"
-	"sort"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Which way to show tools is cheapest.
+// What conversations cost in every way to show tools, and which way to take.
 
 // A Way is a way to show tools: all of them, or a protocol.
 type Way struct {
@@ -43,6 +43,9 @@ func (w Way) Config(tools int) toolsearch.Config {
 	}
 	return config
 }
+
+// isNative reports whether only an adapter with native search can take the way.
+func (w Way) isNative() bool { return slices.Contains(nativeProtocols, w.Protocol) }
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
 // the provider's native protocol, and the protocols for every model. Two protocols are not among
@@ -78,12 +81,6 @@ type Outcome struct {
 type Row struct {
 	Shape    Shape     // of the conversation
 	Outcomes []Outcome // as the report's Ways
-
-	// Cold and Warm are the ways to take for this conversation, as Advice says. Each costs at
-	// most Slack more than the cheapest outcome.
-	Cold, Warm Way
-	// ColdText and WarmText are the same among the ways that need no native search.
-	ColdText, WarmText Way
 }
 
 // A Report compares ways to show tools.
@@ -94,34 +91,100 @@ type Report struct {
 	Ways     []Way    // that were compared
 	Rows     []Row    // one for each shape, or for each run of a log
 	Checks   []Check  // of CompareLog, one for each run
+}
 
-	// Best is the way to take. It costs at most Slack more than the cheapest of Ways over all
-	// conversations together, cold and warm. Of several such ways, Best is the one that costs so
-	// little in most conversations, and of these the first. For some conversations another way may
-	// be cheaper: see their rows.
-	Best Way
-	// BestText is the way to take without native search. It is Best if no advised way needs native
-	// search.
-	BestText Way
-	// BreakEven is the number of tools from which Best costs less than showing all, in parts of the
-	// catalog that grow by a tool at a time and have the tools that are called; 0 means that it
-	// never does in this catalog. Once showing all costs Slack more than Best in a part, larger
-	// parts are not played.
-	BreakEven int
-	// Advice puts Best, BreakEven and BestText into words, and says for which conversations to take
-	// another way. It describes them by what they have in common, such as the tokens of their
-	// history and a warm cache. Following it costs at most Slack more than the cheapest way, in each
-	// of the conversations, cold and warm. Conversations that have nothing in common are named, but
-	// no more than 12 in a sentence: Rows have them all.
-	Advice string
+// slack is how much more than the cheapest way a simpler way may cost, as a share of 1. Prices are
+// estimates, and no closer than this.
+const slack = 0.05
+
+// Take returns the way to take for a conversation: the simplest that costs at most 5 % more than the
+// cheapest. native says whether the model's adapter can search natively.
+func (r *Row) Take(warm, native bool) Way {
+	return take(r.Outcomes, native, func(o *Outcome) float64 {
+		if warm {
+			return o.WarmPrice
+		}
+		return o.ColdPrice
+	})
+}
+
+// Take returns the way to take for all conversations together, by the rule of Row.Take.
+func (r *Report) Take(native bool) Way {
+	return take(r.Rows[0].Outcomes, native, func(o *Outcome) float64 { return r.Price(o.Way) })
+}
+
+func take(outcomes []Outcome, native bool, price func(*Outcome) float64) Way {
+	cheapest := math.Inf(1)
+	for i := range outcomes {
+		if native || !outcomes[i].Way.isNative() {
+			cheapest = min(cheapest, price(&outcomes[i]))
+		}
+	}
+	simplest := slices.IndexFunc(outcomes, func(o Outcome) bool {
+		return (native || !o.Way.isNative()) && price(&o) <= cheapest*(1+slack)
+	})
+	return outcomes[simplest].Way
+}
+
+// Price returns what a way costs over all conversations together, cold and warm, in US dollars. It
+// is 0 for a way that is not among Ways.
+func (r *Report) Price(way Way) (sum float64) {
+	for _, row := range r.Rows {
+		for _, o := range row.Outcomes {
+			if o.Way == way {
+				sum += o.ColdPrice + o.WarmPrice
+			}
+		}
+	}
+	return sum
+}
+
+var goNames = map[toolsearch.Protocol]string{
+	toolsearch.ProtocolToolSearch: "ProtocolToolSearch", toolsearch.ProtocolDispatch: "ProtocolDispatch",
+	toolsearch.ProtocolSearchAdd: "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
+	toolsearch.ProtocolNativeDeferred: "ProtocolNativeDeferred", toolsearch.ProtocolNativeReferences: "ProtocolNativeReferences",
+}
+
+// Advice says in one sentence which way to take if it is the same in every conversation, cold and
+// warm, or else that it is not.
+func (r *Report) Advice() string {
+	tools, all := fmt.Sprintf("these %d tools", r.Tools), "show them all"
+	if r.Tools == 1 {
+		tools, all = "this tool", "show it"
+	}
+	best, text := r.Take(true), r.Take(false)
+	for i := range r.Rows {
+		for _, warm := range []bool{false, true} {
+			if r.Rows[i].Take(warm, true) != best || r.Rows[i].Take(warm, false) != text {
+				return fmt.Sprintf("With %s and %s, the way to take depends on the conversation.", r.Provider.Model, tools)
+			}
+		}
+	}
+	words := func(w Way) string {
+		if w.All {
+			return all
+		}
+		return goNames[w.Protocol]
+	}
+	advice := words(best)
+	if best != text {
+		advice = fmt.Sprintf("%s if the model's adapter is %s, else %s", advice, cmp.Or(r.Provider.With, "one with native search"), words(text))
+	}
+	return fmt.Sprintf("With %s and %s, in each of these conversations: %s.", r.Provider.Model, tools, advice)
+}
+
+// A scenario is a conversation to play, with its shape for the report.
+type scenario struct {
+	Shape
+	Conversation
 }
 
 // Compare plays conversations of the given shapes over tools, in every way that the provider
-// allows, and recommends one. If fewer tools can be called with example arguments than a shape has
-// Loads, the row's shape has that smaller number. Rows that become the same are merged. Compare
-// fails if no tool can be called, if a shape has fewer than two calls, no load, or as many loads as
-// calls, if a number is negative or the conversations are too long to play, if a price of the
-// provider or a rule of its cache is wrong, or if ctx is done.
+// allows. If fewer tools can be called with example arguments than a shape has Loads, the row's
+// shape has that smaller number. Rows that become the same are merged. Compare fails if no tool can
+// be called, if a shape has fewer than two calls, no load, or as many loads as calls, if a number is
+// negative or the conversations are too long to play, if a price of the provider or a rule of its
+// cache is wrong, or if ctx is done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
 	if err := checkInput(tools, p); err != nil {
 		return nil, err
@@ -139,16 +202,12 @@ func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes 
 		if len(c.Steps) == 0 {
 			return nil, fmt.Errorf("cost: no tool of the catalog's %d can be called with example arguments", len(tools))
 		}
-		called := make(map[string]bool)
-		for _, step := range c.Steps {
-			called[step.Tool] = true
-		}
-		if shape.Loads = len(called); !seen[shape] {
+		if shape.Loads = len(c.called()); !seen[shape] {
 			seen[shape] = true
 			scenarios = append(scenarios, scenario{shape, c})
 		}
 	}
-	return compare(ctx, tools, p, scenarios, nil)
+	return compare(ctx, tools, p, scenarios)
 }
 
 func checkInput(tools []*schema.ToolInfo, p *Provider) error {
@@ -164,150 +223,26 @@ func checkInput(tools []*schema.ToolInfo, p *Provider) error {
 	return nil
 }
 
-// A Check compares what a run was billed with what is computed for the same run in the same way.
-// The difference tells how far to trust the rest of a report.
-type Check struct {
-	Way                        Way     // in which the run was recorded
-	Billed, Computed           Usage   // Computed is warm if the run's first call found anything in the cache
-	BilledPrice, ComputedPrice float64 // in US dollars
-}
-
-// CompareLog plays recorded runs in every way that the provider allows, as Compare does with
-// shapes. The part of a run's first prompt that a replay does not have counts as history: the
-// system message, the agent's own tools and the turns before. What the model said and thought
-// besides its calls is taken from the log. CompareLog fails if the catalog has none of the tools
-// that the runs call.
-func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
-	if err := checkInput(tools, p); err != nil {
-		return nil, err
-	}
-	var recorded []scenario
-	for _, run := range runs {
-		recorded = append(recorded, scenario{Conversation: run.Conversation})
-	}
-	if least, _ := nested(tools, recorded); least == 0 {
-		return nil, fmt.Errorf("cost: the log calls none of the catalog's %d tools", len(tools))
-	}
-	var scenarios []scenario
-	var checks []Check
-	definitions := tokensOf(tools)
-	for i, run := range runs {
-		if len(run.Calls) == 0 {
-			return nil, fmt.Errorf("cost: run %d of the log has no call of a model", i+1)
-		}
-		s, check, err := run.fit(ctx, tools, definitions, p)
-		if err != nil {
-			return nil, err
-		}
-		scenarios, checks = append(scenarios, s), append(checks, check)
-	}
-	return compare(ctx, tools, p, scenarios, checks)
-}
-
-// fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
-// definitions is the tokens of the tools.
-func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider) (s scenario, check Check, err error) {
-	s.Conversation = r.Conversation
-	s.Steps = slices.Clone(s.Steps)
-	for i := range s.Steps {
-		s.Steps[i].Result = max(0, s.Steps[i].Result-framing(p.Wire))
-	}
-	s.Calls = 1
-	called := make(map[string]bool)
-	for _, step := range s.Steps {
-		if step.Tool != "" && !step.Together {
-			s.Calls++
-		}
-		if step.Tool != "" && !called[step.Tool] {
-			called[step.Tool] = true
-			s.Loads++
-		}
-	}
-	if err := s.check(definitions); err != nil {
-		return s, check, err
-	}
-	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
-	if err != nil {
-		return s, check, fmt.Errorf("%v: %w", r.Way, err)
-	}
-	s.Conversation.History = max(0, r.Calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
-	s.Shape.History = s.Conversation.History
-	if err := s.check(definitions); err != nil {
-		return s, check, err
-	}
-	o, err := outcome(ctx, tools, p, r.Way, s.Conversation)
-	check = Check{Way: r.Way, Billed: r.Billed(p), Computed: o.Cold}
-	if r.Calls[0].Cached > 0 {
-		check.Computed = o.Warm
-	}
-	s.Conversation.Said = max(0, check.Billed.Output-check.Computed.Output)
-	check.Computed.Output += s.Conversation.Said
-	check.BilledPrice, check.ComputedPrice = p.Price(check.Billed), p.Price(check.Computed)
-	return s, check, err
-}
-
-// maxPlayed bounds the tokens of a conversation's requests if every tool is shown, since all
-// requests are in memory together.
-const maxPlayed = 100_000_000
-
-type scenario struct {
-	Shape
-	Conversation
-}
-
-// check fails if the conversation is too long to be played over tools of so many tokens.
-func (s *scenario) check(definitions int) error {
-	prompt, err := s.Conversation.check()
-	if err != nil {
-		return fmt.Errorf("cost: %w", err)
-	}
-	if (definitions+prompt)*s.Calls > maxPlayed {
-		return fmt.Errorf("cost: %d requests of up to %d tokens are too many to play: want at most %d tokens together",
-			s.Calls, definitions+prompt, maxPlayed)
-	}
-	return nil
-}
-
-func tokensOf(tools []*schema.ToolInfo) (sum int) {
-	for _, info := range tools {
-		sum += definitionTokens(info)
-	}
-	return sum
-}
-
-// compare compares conversations over a catalog. checks are those of a log, or nil.
-func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenarios []scenario, checks []Check) (report *Report, err error) {
-	report = &Report{Provider: *p, Tools: len(tools), Tokens: tokensOf(tools), Ways: Ways(p), Checks: checks}
+// compare plays conversations over a catalog in every way.
+func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenarios []scenario) (*Report, error) {
+	report := &Report{Provider: *p, Tools: len(tools), Tokens: tokensOf(tools), Ways: Ways(p)}
 	for _, s := range scenarios {
 		if err := s.check(report.Tokens); err != nil {
 			return nil, err
 		}
 	}
-	if report.Rows, err = play(ctx, tools, p, report.Ways, scenarios); err != nil {
-		return nil, err
-	}
-	all, text := report.advise()
-	if report.BreakEven, err = report.breakEven(ctx, tools, scenarios); err != nil {
-		return nil, err
-	}
-	report.Advice = report.advice(all, text)
-	return report, nil
-}
-
-// play plays conversations over tools in every way.
-func play(ctx context.Context, tools []*schema.ToolInfo, p *Provider, ways []Way, scenarios []scenario) (rows []Row, err error) {
-	for _, c := range scenarios {
-		row := Row{Shape: c.Shape}
-		for _, way := range ways {
-			o, err := outcome(ctx, tools, p, way, c.Conversation)
+	for _, s := range scenarios {
+		row := Row{Shape: s.Shape}
+		for _, way := range report.Ways {
+			o, err := outcome(ctx, tools, p, way, s.Conversation)
 			if err != nil {
 				return nil, err
 			}
 			row.Outcomes = append(row.Outcomes, o)
 		}
-		rows = append(rows, row)
+		report.Rows = append(report.Rows, row)
 	}
-	return rows, nil
+	return report, nil
 }
 
 // outcome plays a conversation in a way.
@@ -323,91 +258,28 @@ func outcome(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way
 	return o, nil
 }
 
-// Price returns what a way costs over all conversations together, cold and warm, in US dollars. It
-// is 0 for a way that is not among Ways.
-func (r *Report) Price(way Way) (sum float64) {
-	for _, row := range r.Rows {
-		for _, o := range row.Outcomes {
-			if o.Way == way {
-				sum += o.ColdPrice + o.WarmPrice
-			}
-		}
+// maxPlayed bounds the tokens of a conversation's requests if every tool is shown, since all
+// requests are in memory together.
+const maxPlayed = 100_000_000
+
+// check fails if the conversation is too long to be played over tools of so many tokens.
+func (s *scenario) check(definitions int) error {
+	prompt, err := s.Conversation.check()
+	if err != nil {
+		return fmt.Errorf("cost: %w", err)
+	}
+	if (definitions+prompt)*s.Calls > maxPlayed {
+		return fmt.Errorf("cost: %d requests of up to %d tokens are too many to play: want at most %d tokens together",
+			s.Calls, definitions+prompt, maxPlayed)
+	}
+	return nil
+}
+
+// tokensOf returns the tokens of definitions.
+func tokensOf(tools []*schema.ToolInfo) (sum int) {
+	w := writer{wire: WireChat}
+	for _, info := range tools {
+		sum += tokens.Of(w.definition(info))
 	}
 	return sum
-}
-
-// breakEven finds BreakEven, in parts of the catalog that grow, each within the next.
-//
-// The more tools, the more it costs to show them all. The cost of Best goes up and down a little,
-// depending on what its searches find among more tools. So a binary search finds the number, and
-// then each larger part is played until showing all costs clearly more than Best ever cost.
-func (r *Report) breakEven(ctx context.Context, tools []*schema.ToolInfo, scenarios []scenario) (int, error) {
-	if r.Best.All {
-		return 0, nil
-	}
-	least, partOf := nested(tools, scenarios)
-	most := r.Price(r.Best) // the highest cost of Best so far
-	var failed error
-	prices := func(n int) (all, best float64) {
-		ways := []Way{{All: true}, r.Best}
-		rows, err := play(ctx, partOf(n), &r.Provider, ways, scenarios)
-		if err != nil {
-			failed = err
-		}
-		played := Report{Rows: rows}
-		all, best = played.Price(ways[0]), played.Price(r.Best)
-		most = max(most, best)
-		return all, best
-	}
-	from := least + sort.Search(len(tools)-least+1, func(i int) bool {
-		all, best := prices(least + i)
-		return failed != nil || best < all
-	})
-	for n := from; n <= len(tools) && failed == nil; n++ {
-		all, best := prices(n)
-		if best >= all {
-			from = n + 1
-		}
-		if all > most*(1+Slack) {
-			break
-		}
-	}
-	if from > len(tools) {
-		from = 0
-	}
-	return from, failed
-}
-
-// nested returns parts of a catalog. partOf returns the part of n tools, in the catalog's order:
-// first the least tools that the conversations call, and then others from everywhere in the list.
-// A part has all tools of every smaller part, so that two parts differ only in size.
-func nested(tools []*schema.ToolInfo, scenarios []scenario) (least int, partOf func(n int) []*schema.ToolInfo) {
-	isCalled := make(map[string]bool)
-	for _, s := range scenarios {
-		for _, name := range s.Loaded {
-			isCalled[name] = true
-		}
-		for _, step := range s.Steps {
-			isCalled[step.Tool] = true
-		}
-	}
-	var called, others []int // places in the list
-	for i, info := range tools {
-		if isCalled[info.Name] {
-			called = append(called, i)
-		} else {
-			others = append(others, i)
-		}
-	}
-	// The order of reversed bits halves the list again and again.
-	slices.SortFunc(others, func(a, b int) int { return cmp.Compare(bits.Reverse(uint(a)), bits.Reverse(uint(b))) })
-	order := slices.Concat(called, others)
-	return len(called), func(n int) []*schema.ToolInfo {
-		places := slices.Sorted(slices.Values(order[:n]))
-		part := make([]*schema.ToolInfo, n)
-		for i, place := range places {
-			part[i] = tools[place]
-		}
-		return part
-	}
 }

@@ -7,20 +7,12 @@
 // cheapest depends on the provider, the catalog, the length of the history and the number of
 // loads. This package measures it:
 //
-//	provider, _ := cost.Named(cost.Providers(), "anthropic")
-//	report, err := cost.Compare(ctx, tools, provider, cost.Shapes)
-//	fmt.Println(report.Advice)
+//	conversation --Replay, by a real agent--> requests --Provider.Bill--> usages --Provider.Price--> dollars
 //
-// [Compare] plays conversations through a real agent, once for each protocol and once with every
-// tool shown. Each model call is a [Request], in the order in which the provider caches it.
-// [Provider.Bill] splits its tokens into cached, written and plain tokens, and [Provider.Price]
-// prices them by a table whose every line has a date and a source ([ReadProviders] reads your
-// own). [Replay] plays one conversation, and [ReadBody] takes requests from recorded HTTP bodies.
+// [Compare] does so for made-up conversations in every way to show tools, and [CompareLog] for the
+// recorded conversations that [ReadLog] reads. Package eval writes such a log.
 //
-// A conversation that was held can be played too: [ReadLog] reads it from the log of a program,
-// and [CompareLog] plays it with every protocol, beside what was billed for it.
-//
-// Tokens are estimated: see [Tokens]. Output is the model's calls and texts alone, without
+// Tokens are estimated by package tokens. Output is the model's calls and texts alone, without
 // thinking. A provider may keep a prompt for a shorter or longer time than it says, and some send
 // a request to a machine that has not seen the prompt, so real bills are a little higher where
 // tools do not change: compare with the cached tokens in your model's usage.
@@ -31,14 +23,7 @@ package cost
 import (
 	"bytes"
 	"time"
-
-	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
-
-// Tokens estimates how many tokens a text is, without a vocabulary. For the tools of a catalog
-// together the estimate is within 10 % of OpenAI's o200k_base, mostly within 5 %, and for prose
-// within 10 %. Other providers' counts differ by a factor that is much the same for all requests.
-func Tokens(text string) int { return tokens.Of(text) }
 
 // A Request is what one model call sends, in the order in which providers cache it: the tools,
 // the system message, the messages. Bytes that the model does not read are left out, such as the
@@ -57,16 +42,6 @@ type Request struct {
 
 // Prompt returns the tools, the system message and the messages, joined.
 func (r *Request) Prompt() []byte { return bytes.Join([][]byte{r.Tools, r.System, r.Messages}, nil) }
-
-// Shared returns the length of the longest beginning, in bytes of Prompt, that a request has in
-// common with any of the earlier requests. It ends between characters.
-func (r *Request) Shared(earlier []Request) (length int) {
-	prompt := r.Prompt()
-	for i := range earlier {
-		length = max(length, commonPrefix(prompt, earlier[i].Prompt()))
-	}
-	return length
-}
 
 // Usage is what a provider bills, in tokens.
 type Usage struct {
@@ -90,8 +65,7 @@ func Sum(usages []Usage) (sum Usage) {
 	return sum
 }
 
-// Price returns what the provider charges, in US dollars. The price of CacheNone is millionths
-// of the tokens if the provider is "none" of Providers.
+// Price returns what the provider charges, in US dollars.
 func (p *Provider) Price(u Usage) float64 {
 	written := p.Written
 	if written == 0 {

@@ -2,17 +2,15 @@ package cost
 
 import (
 	"bufio"
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -22,90 +20,27 @@ import (
 //
 //	lines -> records -> runs, each with what was billed and a conversation to play
 
-// A ModelCall says what one call of a model was billed, and what the model called. It logs
-// itself as a line that ReadLog reads.
-type ModelCall struct {
-	Way     Way       // in which tools were shown; the zero Way is the default protocol
-	Prompt  int       // tokens of the prompt, cached or not
-	Cached  int       // tokens of Prompt read from the cache
-	Written int       // tokens of Prompt written into the cache; 0 if the provider does not say
-	Output  int       // tokens of the answer
-	Calls   []string  // names of the tools that the model called; for call_tool, the name in its arguments
-	At      time.Time // when the line was written, which the log itself says
-}
-
-// NewModelCall returns what a model's answer says about its call. At is left to the log.
-// Without usage in the answer the tokens are 0, which ReadLog refuses.
-func NewModelCall[M adk.MessageType](way Way, answer M) ModelCall {
-	call := ModelCall{Way: way}
-	var usage *schema.TokenUsage
-	switch m := any(answer).(type) {
-	case *schema.Message:
-		if m.ResponseMeta != nil {
-			usage = m.ResponseMeta.Usage
-		}
-		for _, c := range m.ToolCalls {
-			call.Calls = append(call.Calls, calledName(c.Function.Name, c.Function.Arguments))
-		}
-	case *schema.AgenticMessage:
-		if m.ResponseMeta != nil {
-			usage = m.ResponseMeta.TokenUsage
-		}
-		for _, b := range m.ContentBlocks {
-			if b != nil && b.FunctionToolCall != nil {
-				call.Calls = append(call.Calls, calledName(b.FunctionToolCall.Name, b.FunctionToolCall.Arguments))
-			}
-		}
-	}
-	if usage != nil {
-		call.Prompt, call.Output = usage.PromptTokens, usage.CompletionTokens
-		call.Cached, call.Written = usage.PromptTokenDetails.CachedTokens, usage.PromptTokenDetails.CacheWriteTokens
-	}
-	return call
-}
-
-// calledName returns the name of the tool that a call means.
-func calledName(name, arguments string) string {
-	var d dispatched
-	if name == "call_tool" && json.Unmarshal([]byte(arguments), &d) == nil {
-		return cmp.Or(d.Name, name)
-	}
-	return name
-}
-
-// LogValue implements slog.LogValuer.
-func (c ModelCall) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("event", "model"),
-		slog.String("way", c.Way.String()),
-		slog.Int("prompt_tokens", c.Prompt),
-		slog.Int("cached_tokens", c.Cached),
-		slog.Int("written_tokens", c.Written),
-		slog.Int("output_tokens", c.Output),
-		slog.Any("calls", c.Calls),
-	)
-}
-
 // A Run is a run of an agent in a log, from a question to its answer.
 type Run struct {
-	Way      Way         // in which it was recorded
-	Calls    []ModelCall // what was billed
-	Searches int         // of the model
-	Changes  int         // of the list of tools since the end of the previous run, as LoadEvent.ToolsChanged reports them
+	Way Way // in which it was recorded
 
-	// Conversation plays the run again. A log alone does not tell what the first prompt has
+	calls    []record // of the model
+	searches int      // of the model
+	changes  int      // of the list of tools since the end of the previous run, as LoadEvent.ToolsChanged reports them
+
+	// conversation plays the run again. A log alone does not tell what the first prompt has
 	// besides tools, so System and History are 0, and so is Said. Arguments are not logged, so
 	// they are made up. The result of a tool is the growth of the prompt: a few tokens more than
 	// the tool's text.
-	Conversation Conversation
+	conversation Conversation
 }
 
-// Billed returns what the provider billed. If the provider charges for writing, and reports
+// billed returns what the provider billed. If the provider charges for writing, and reports
 // what it read from the cache but not what it wrote, then all other tokens count as written.
 // If the provider has no cache, then all tokens are plain.
-func (r *Run) Billed(p *Provider) Usage {
+func (r *Run) billed(p *Provider) Usage {
 	var sum Usage
-	for _, c := range r.Calls {
+	for _, c := range r.calls {
 		sum.Cached += c.Cached
 		sum.Written += c.Written
 		sum.Plain += c.Prompt - c.Cached - c.Written
@@ -132,15 +67,9 @@ const (
 
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
 // slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
-// events of this library, as Config.OnEvent gets them, and those that are a ModelCall. It skips
-// all other lines, including lines that are not JSON objects, which other programs print. Separate
-// the lines of several conversations, or of an agent's sub-agents, beforehand.
-//
-//	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
-//		logger.InfoContext(ctx, "toolsearch", "event", e)
-//	}
-//	... // after each call of the model:
-//	logger.InfoContext(ctx, "model", "event", cost.NewModelCall(way, answer))
+// events of this library, as Config.OnEvent gets them, and those that are an eval.ModelCall. It
+// skips all other lines, including lines that are not JSON objects, which other programs print.
+// Separate the lines of several conversations, or of an agent's sub-agents, beforehand.
 //
 // A run ends with an answer that calls no tool. At the end of the log a run may end without it,
 // and its last calls are then left out. A search counts as a search for whichever of its loaded
@@ -181,7 +110,7 @@ type record struct {
 	ToolsChanged bool     `json:"tools_changed"`
 	LoadedTokens int      `json:"loaded_tokens"`
 
-	Way     string   `json:"way"` // of a call of the model, as ModelCall
+	Way     string   `json:"way"` // of a call of the model, as eval.ModelCall
 	Prompt  int      `json:"prompt_tokens"`
 	Cached  int      `json:"cached_tokens"`
 	Written int      `json:"written_tokens"`
@@ -317,21 +246,20 @@ func (b *runBuilder) add(r *record) {
 			b.grown += r.LoadedTokens
 		}
 	case b.run != nil:
-		b.run.Searches++
+		b.run.searches++
 	}
 }
 
 // model begins or continues a run.
 func (b *runBuilder) model(r *record) {
-	call := ModelCall{Way: r.way, Prompt: r.Prompt, Cached: r.Cached, Written: r.Written, Output: r.Output, Calls: r.Calls, At: r.at}
 	if b.run == nil {
-		b.run = &Run{Way: r.way, Conversation: Conversation{Loaded: slices.Clone(b.loaded)}}
+		b.run = &Run{Way: r.way, conversation: Conversation{Loaded: slices.Clone(b.loaded)}}
 	} else {
-		b.settle(&call)
+		b.settle(r)
 	}
-	b.run.Calls = append(b.run.Calls, call)
+	b.run.calls = append(b.run.calls, *r)
 	b.found, b.grown = nil, 0
-	if len(call.Calls) == 0 {
+	if len(r.Calls) == 0 {
 		b.end()
 	}
 }
@@ -340,18 +268,18 @@ func (b *runBuilder) model(r *record) {
 const unknownQuery = selection + "not_in_any_catalog"
 
 // settle makes steps of the calls in the model's last answer. next is the model call after it.
-func (b *runBuilder) settle(next *ModelCall) {
-	last := &b.run.Calls[len(b.run.Calls)-1]
+func (b *runBuilder) settle(next *record) {
+	last := &b.run.calls[len(b.run.calls)-1]
 	var tools []string
 	for _, name := range last.Calls {
 		if !b.isMeta[name] {
 			tools = append(tools, name)
 		}
 	}
-	steps := &b.run.Conversation.Steps
+	steps := &b.run.conversation.Steps
 	var after time.Duration
-	if n := len(b.run.Calls); n > 1 && !last.At.IsZero() && !b.run.Calls[n-2].At.IsZero() {
-		after = max(0, last.At.Sub(b.run.Calls[n-2].At))
+	if n := len(b.run.calls); n > 1 && !last.at.IsZero() && !b.run.calls[n-2].at.IsZero() {
+		after = max(0, last.at.Sub(b.run.calls[n-2].at))
 	}
 	if len(tools) < len(last.Calls) {
 		search := Step{Query: unknownQuery, After: after}
@@ -378,8 +306,8 @@ func (b *runBuilder) settle(next *ModelCall) {
 // end ends a run.
 func (b *runBuilder) end() {
 	if b.run != nil {
-		b.run.Conversation.Steps = claim(b.run.Conversation.Steps)
-		b.run.Changes, b.changes = b.changes, 0
+		b.run.conversation.Steps = claim(b.run.conversation.Steps)
+		b.run.changes, b.changes = b.changes, 0
 		b.runs = append(b.runs, *b.run)
 	}
 	b.run, b.found, b.grown = nil, nil, 0
@@ -412,4 +340,80 @@ func claim(steps []Step) (rest []Step) {
 		rest = append(rest, step)
 	}
 	return rest
+}
+
+// A Check compares what a run was billed with what is computed for the same run in the same way.
+// The difference tells how far to trust the rest of a report.
+type Check struct {
+	Way              Way   // in which the run was recorded
+	Billed, Computed Usage // Computed is warm if the run's first call found anything in the cache
+}
+
+// CompareLog plays recorded runs in every way that the provider allows, as Compare does with
+// shapes. The part of a run's first prompt that a replay does not have counts as history: the
+// system message, the agent's own tools and the turns before. What the model said and thought
+// besides its calls is taken from the log. CompareLog fails if the catalog has none of the tools
+// that the runs call.
+func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
+	if err := checkInput(tools, p); err != nil {
+		return nil, err
+	}
+	calls := func(run Run) bool {
+		called := run.conversation.called()
+		return slices.ContainsFunc(tools, func(info *schema.ToolInfo) bool { return called[info.Name] })
+	}
+	if !slices.ContainsFunc(runs, calls) {
+		return nil, fmt.Errorf("cost: the log calls none of the catalog's %d tools", len(tools))
+	}
+	var scenarios []scenario
+	var checks []Check
+	definitions := tokensOf(tools)
+	for _, run := range runs {
+		s, check, err := run.fit(ctx, tools, definitions, p)
+		if err != nil {
+			return nil, err
+		}
+		scenarios, checks = append(scenarios, s), append(checks, check)
+	}
+	report, err := compare(ctx, tools, p, scenarios)
+	if err != nil {
+		return nil, err
+	}
+	report.Checks = checks
+	return report, nil
+}
+
+// fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
+// definitions is the tokens of the tools.
+func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider) (s scenario, check Check, err error) {
+	s.Conversation = r.conversation
+	s.Steps = slices.Clone(s.Steps)
+	s.Calls, s.Loads = 1, len(s.called())
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		step.Result = max(0, step.Result-framing(p.Wire))
+		if step.Tool != "" && !step.Together {
+			s.Calls++
+		}
+	}
+	if err := s.check(definitions); err != nil {
+		return s, check, err
+	}
+	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
+	if err != nil {
+		return s, check, fmt.Errorf("%v: %w", r.Way, err)
+	}
+	s.Conversation.History = max(0, r.calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
+	s.Shape.History = s.Conversation.History
+	if err := s.check(definitions); err != nil {
+		return s, check, err
+	}
+	o, err := outcome(ctx, tools, p, r.Way, s.Conversation)
+	check = Check{Way: r.Way, Billed: r.billed(p), Computed: o.Cold}
+	if r.calls[0].Cached > 0 {
+		check.Computed = o.Warm
+	}
+	s.Said = max(0, check.Billed.Output-check.Computed.Output)
+	check.Computed.Output += s.Said
+	return s, check, err
 }

@@ -176,10 +176,13 @@ func checkWire(wire string) error {
 	return nil
 }
 
-// native returns the provider's native protocol. A search by the provider itself cannot be
-// played without the provider.
+// nativeProtocols are the native protocols that can be played. A search by the provider itself
+// cannot, without the provider.
+var nativeProtocols = []toolsearch.Protocol{toolsearch.ProtocolNativeReferences, toolsearch.ProtocolNativeDeferred}
+
+// native returns the provider's native protocol.
 func (p *Provider) native() (toolsearch.Protocol, bool) {
-	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeReferences, toolsearch.ProtocolNativeDeferred} {
+	for _, protocol := range nativeProtocols {
 		if p.Native == protocol.String() {
 			return protocol, true
 		}

@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -21,8 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
-// A conversation is played by a real agent and a model that follows a plan: to call a tool
-// that it does not see, it first searches for the tool in the way of the protocol in use.
+// Conversations, played by a real agent with a model that follows a plan (model.go).
 
 // A Conversation describes what is said and called in one run of an agent.
 type Conversation struct {
@@ -81,6 +78,17 @@ func (c *Conversation) check() (prompt int, err error) {
 		}
 	}
 	return prompt, nil
+}
+
+// called returns the tools that the conversation calls.
+func (c *Conversation) called() map[string]bool {
+	called := make(map[string]bool)
+	for _, step := range c.Steps {
+		if step.Tool != "" {
+			called[step.Tool] = true
+		}
+	}
+	return called
 }
 
 // A Replayed is a conversation that was played.
@@ -225,175 +233,4 @@ func filler(n int) string {
 	}
 	each := tokens.Of(sentence)
 	return strings.TrimSpace(strings.Repeat(sentence, max(1, (n+each/2)/each)))
-}
-
-// plannedModel is a chat model that goes through the steps.
-type plannedModel struct {
-	writer   writer
-	protocol toolsearch.Protocol
-	steps    []Step
-	loaded   []string // Conversation.Loaded
-	atOnce   bool     // Conversation.AtOnce
-
-	requests []Request
-	answers  map[string]string // of tools, by the id of the call
-	at       time.Duration
-	next     int   // the step to do
-	begun    int   // the first step that has not begun; a step's time counts when it begins
-	tried    []int // how often each step's tool was searched for
-	searches int   // for the tools of all steps
-	id       int   // of the last call
-}
-
-// Generate implements model.BaseModel.
-func (m *plannedModel) Generate(_ context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	options := model.GetCommonOptions(nil, opts...)
-	r := m.writer.request(input, options)
-	answer := m.answer(input, options)
-	r.At, r.Output = m.at, tokens.Of(answer.Content)
-	for _, call := range answer.ToolCalls {
-		r.Output += tokens.Of(call.Function.Name) + tokens.Of(call.Function.Arguments)
-	}
-	m.requests = append(m.requests, r)
-	return answer, nil
-}
-
-// Stream implements model.BaseModel.
-func (m *plannedModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	answer, err := m.Generate(ctx, input, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return schema.StreamReaderFromArray([]*schema.Message{answer}), nil
-}
-
-// answer makes the model's next message.
-func (m *plannedModel) answer(input []*schema.Message, options *model.Options) *schema.Message {
-	if m.next == len(m.steps) {
-		return schema.AssistantMessage("Done.", nil)
-	}
-	step := &m.steps[m.next]
-	if m.begun == m.next {
-		m.at, m.begun = m.at+step.After, m.next+1
-	}
-	if step.Tool == "" {
-		m.next++
-		if !m.searchable(options) {
-			return m.answer(input, options)
-		}
-		return m.saying(m.search(step, 0))
-	}
-	end := m.next + 1
-	for end < len(m.steps) && m.steps[end].Together {
-		end++
-	}
-	for i := m.next; i < end; i++ {
-		if m.tried[i] < 3 && !m.sees(m.steps[i].Tool, input, options) {
-			m.tried[i]++
-			return m.saying(m.search(&m.steps[i], m.tried[i]-1))
-		}
-	}
-	var calls []schema.ToolCall
-	for ; m.next < end; m.next++ {
-		calls = append(calls, m.callOf(&m.steps[m.next], options))
-	}
-	m.begun = m.next
-	return m.saying(calls...)
-}
-
-// callOf makes the call of a step's tool, and plans what the tool answers.
-func (m *plannedModel) callOf(step *Step, options *model.Options) (call schema.ToolCall) {
-	if m.protocol == toolsearch.ProtocolDispatch && !lists(options, step.Tool) {
-		call = m.call("call_tool", dispatched{step.Tool, json.RawMessage(step.Arguments)})
-	} else {
-		call = m.call(step.Tool, json.RawMessage(step.Arguments))
-	}
-	m.answers[call.ID] = filler(step.Result)
-	return call
-}
-
-func (m *plannedModel) saying(calls ...schema.ToolCall) *schema.Message {
-	return schema.AssistantMessage("", calls)
-}
-
-// searchable reports whether the model has a tool to search with. It has none if every tool is
-// shown.
-func (m *plannedModel) searchable(options *model.Options) bool {
-	return options.ToolSearchTool != nil || lists(options, "tool_search") || lists(options, "search_tools")
-}
-
-type dispatched struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
-func lists(options *model.Options, name string) bool {
-	return slices.ContainsFunc(options.Tools, func(t *schema.ToolInfo) bool { return t.Name == name })
-}
-
-// sees reports whether the model has seen a tool's definition: in its list, in the result of a
-// native search, in an answer of ProtocolDispatch, or in the turns before.
-func (m *plannedModel) sees(name string, input []*schema.Message, options *model.Options) bool {
-	if lists(options, name) || slices.Contains(m.loaded, name) {
-		return true
-	}
-	quoted := `"name":` + string(text(name))
-	return slices.ContainsFunc(input, func(message *schema.Message) bool {
-		return m.protocol == toolsearch.ProtocolDispatch && message.Role == schema.Tool && strings.Contains(message.Content, quoted) ||
-			slices.ContainsFunc(foundBy(message), func(t *schema.ToolInfo) bool { return t.Name == name })
-	})
-}
-
-// search makes the next call that leads to a step's tool: first a search by the step's
-// words, then a selection by name. ProtocolSearchAdd then adds what its search found.
-// before is the number of searches for this step so far.
-func (m *plannedModel) search(step *Step, before int) schema.ToolCall {
-	m.searches++
-	words := step.Query
-	if words == "" || before > 0 {
-		words = selection + step.Tool
-	}
-	switch m.protocol {
-	case toolsearch.ProtocolRegexp:
-		return m.call("tool_search", map[string]string{"regex_pattern": pattern(words)})
-	case toolsearch.ProtocolSearchAdd:
-		if before > 0 {
-			return m.call("add_tool", map[string][]string{"tool_names": {step.Tool}})
-		}
-		return m.call("search_tools", map[string]string{"query": pattern(words)})
-	default:
-		if queries := m.queries(); m.atOnce && m.searches == 1 && len(queries) > 1 {
-			return m.call("tool_search", map[string][]string{"query": queries})
-		}
-		return m.call("tool_search", map[string]string{"query": words})
-	}
-}
-
-// queries returns the queries for the tools of all remaining steps.
-func (m *plannedModel) queries() (list []string) {
-	for _, step := range m.steps[m.next:] {
-		if words := cmp.Or(step.Query, selection+step.Tool); !slices.Contains(list, words) {
-			list = append(list, words)
-		}
-	}
-	return list
-}
-
-// selection is the beginning of a query that selects tools by their names.
-const selection = "select:"
-
-// pattern returns words as a model writes them to a search that takes patterns.
-func pattern(words string) string {
-	if names, ok := strings.CutPrefix(words, selection); ok {
-		return "^(" + strings.ReplaceAll(regexp.QuoteMeta(names), ",", "|") + ")$"
-	}
-	return strings.Join(strings.Fields(words), ".*")
-}
-
-func (m *plannedModel) call(name string, arguments any) schema.ToolCall {
-	m.id++
-	return schema.ToolCall{
-		ID: fmt.Sprintf("call_%03d", m.id), Type: "function",
-		Function: schema.FunctionCall{Name: name, Arguments: string(text(arguments))},
-	}
 }

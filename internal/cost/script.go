@@ -27,7 +27,11 @@ type Shape struct {
 
 // String names a shape as tables do: "20k, 10, 3".
 func (s Shape) String() string {
-	return fmt.Sprintf("%s, %d, %d", shortened(s.History), s.Calls, s.Loads)
+	history := fmt.Sprint(s.History)
+	if s.History >= 1000 && s.History%1000 == 0 {
+		history = fmt.Sprintf("%dk", s.History/1000)
+	}
+	return fmt.Sprintf("%s, %d, %d", history, s.Calls, s.Loads)
 }
 
 // check reports what is wrong with a shape.
@@ -163,16 +167,10 @@ func Tools(n, size int) []*schema.ToolInfo {
 	for i := range list {
 		info := &schema.ToolInfo{Name: fmt.Sprintf("service_%d__action_%d", i/10, i%10), ParamsOneOf: schema.NewParamsOneOfByParams(
 			map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "What it is about", Required: true}})}
-		if rest := size - definitionTokens(info); rest > 0 {
+		if rest := size - tokensOf([]*schema.ToolInfo{info}); rest > 0 {
 			info.Desc = text[:(rest+each-1)/each*len(phrase)]
 		}
 		list[i] = info
 	}
 	return list
-}
-
-// definitionTokens returns the tokens of a tool's definition.
-func definitionTokens(info *schema.ToolInfo) int {
-	w := writer{wire: WireChat}
-	return tokens.Of(w.definition(info))
 }

@@ -1,9 +1,7 @@
 package cost
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/cloudwego/eino/components/model"
@@ -13,9 +11,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
-// Requests as their providers get them: made from what an agent gives its model, or read from
-// the body of an HTTP request. Each element of a list is on a line of its own, so that a list
-// that grows at its end keeps its beginning.
+// Requests as their providers get them, made from what an agent gives its model. Each element of a
+// list is on a line of its own, so that a list that grows at its end keeps its beginning.
 //
 // Deferred definitions are left out, since a provider shows them to the model only once they are
 // found. They then follow the search's result, as a part of it.
@@ -59,35 +56,33 @@ type writer struct {
 
 // definition writes a tool.
 func (w *writer) definition(t *schema.ToolInfo) []byte {
-	written, ok := w.definitions[t]
-	if !ok {
-		if w.definitions == nil {
-			w.definitions = make(map[*schema.ToolInfo][]byte)
-		}
-		written = w.define(t)
-		w.definitions[t] = written
-	}
-	return written
-}
-
-func (w *writer) define(t *schema.ToolInfo) []byte {
-	parameters := json.RawMessage(schemacheck.JSON(t))
-	if w.wire == WireMessages {
-		return text(struct {
-			Schema      json.RawMessage `json:"input_schema"`
-			Name        string          `json:"name"`
-			Description string          `json:"description,omitempty"`
-		}{parameters, t.Name, t.Desc})
+	if written, ok := w.definitions[t]; ok {
+		return written
 	}
 	type function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}
-	return text(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{t.Name, t.Desc, parameters}})
+	parameters := json.RawMessage(schemacheck.JSON(t))
+	var written []byte
+	if w.wire == WireMessages {
+		written = text(struct {
+			Schema      json.RawMessage `json:"input_schema"`
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+		}{parameters, t.Name, t.Desc})
+	} else {
+		written = text(struct {
+			Type     string   `json:"type"`
+			Function function `json:"function"`
+		}{"function", function{t.Name, t.Desc, parameters}})
+	}
+	if w.definitions == nil {
+		w.definitions = make(map[*schema.ToolInfo][]byte)
+	}
+	w.definitions[t] = written
+	return written
 }
 
 // block is a part of a message of WireMessages.
@@ -208,191 +203,4 @@ func text(value any) []byte {
 		return nil // cannot happen: schemacheck writes definitions as JSON
 	}
 	return data
-}
-
-// ReadBody reads the body of an HTTP request of Anthropic's Messages, OpenAI's chat completions
-// or OpenAI's Responses API, and takes the bytes of its elements as they are. Marks are where
-// cache_control stands. Output and At are not in a body.
-func ReadBody(body []byte) (Request, error) {
-	var fields struct {
-		Tools, Messages             []json.RawMessage
-		System, Instructions, Input json.RawMessage
-		CacheControl                json.RawMessage `json:"cache_control"`
-	}
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return Request{}, fmt.Errorf("cost: the body of a request: %w", err)
-	}
-	messages := fields.Messages
-	if messages == nil {
-		messages = elements(fields.Input)
-	}
-	if messages == nil {
-		return Request{}, fmt.Errorf("cost: the body of a request has neither messages nor input")
-	}
-	b := bodyReader{system: -1}
-	deferred := map[string]json.RawMessage{}
-	for _, t := range fields.Tools {
-		if name, isDeferred := deferredName(t); isDeferred {
-			deferred[name] = t
-			continue
-		}
-		b.add(t)
-	}
-	tools := b.at
-	for _, part := range slices.Concat(elements(fields.System), elements(fields.Instructions)) {
-		b.add(part)
-	}
-	isLeading := true
-	for _, m := range messages {
-		role := roleOf(m)
-		if isLeading = isLeading && (role == "system" || role == "developer"); !isLeading && b.system < 0 {
-			b.system = b.at
-		}
-		var found []json.RawMessage
-		for _, name := range referencesIn(m) {
-			if definition := deferred[name]; definition != nil {
-				found = append(found, definition)
-			}
-		}
-		b.add(m, found...)
-	}
-	if b.system < 0 {
-		b.system = b.at
-	}
-	if isBreakpoint(fields.CacheControl) {
-		b.marks = append(b.marks, b.at)
-	}
-	all := b.text.Bytes()
-	return Request{Tools: all[:tools:tools], System: all[tools:b.system:b.system], Messages: all[b.system:], Marks: b.marks}, nil
-}
-
-// elements returns the elements of a list. A value that is not a list is its own element.
-func elements(raw json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
-	if json.Unmarshal(raw, &list) != nil {
-		return []json.RawMessage{raw}
-	}
-	return list
-}
-
-func roleOf(message json.RawMessage) string {
-	var m struct{ Role string }
-	_ = json.Unmarshal(message, &m) // a string has no role
-	return m.Role
-}
-
-func deferredName(t json.RawMessage) (name string, isDeferred bool) {
-	var tool struct {
-		Name  string
-		Defer bool `json:"defer_loading"`
-	}
-	if json.Unmarshal(t, &tool) != nil {
-		return "", false
-	}
-	return tool.Name, tool.Defer
-}
-
-// referencesIn returns the names of the tools that a message of WireMessages refers to.
-func referencesIn(message json.RawMessage) (names []string) {
-	if !bytes.Contains(message, []byte(`"tool_reference"`)) {
-		return nil
-	}
-	var m struct {
-		Content []struct {
-			Content []struct {
-				Type string
-				Name string `json:"tool_name"`
-			}
-		}
-	}
-	if json.Unmarshal(message, &m) != nil {
-		return nil
-	}
-	for _, c := range m.Content {
-		for _, reference := range c.Content {
-			if reference.Type == "tool_reference" {
-				names = append(names, reference.Name)
-			}
-		}
-	}
-	return names
-}
-
-// breakpoints returns where an element has breakpoints: the first byte of each and the byte after
-// it, with a comma, ascending. A breakpoint stands in the element itself or in a block of its
-// content. In a schema or in arguments, cache_control is a name like any other.
-func breakpoints(element []byte) (places [][2]int) {
-	decoder := json.NewDecoder(bytes.NewReader(element))
-	var read func()
-	read = func() {
-		token, _ := decoder.Token() // what is read is JSON already
-		switch token {
-		case json.Delim('['):
-			for decoder.More() {
-				read()
-			}
-			_, _ = decoder.Token()
-		case json.Delim('{'):
-			isFirst := true // of the members that stay
-			for decoder.More() {
-				from := int(decoder.InputOffset())
-				key, _ := decoder.Token()
-				if key == "content" {
-					isFirst = false
-					read()
-					continue
-				}
-				var value json.RawMessage
-				_ = decoder.Decode(&value)
-				if key != "cache_control" || !isBreakpoint(value) {
-					isFirst = false
-					continue
-				}
-				to := int(decoder.InputOffset())
-				if isFirst && decoder.More() {
-					to += bytes.IndexByte(element[to:], ',') + 1
-				}
-				places = append(places, [2]int{from, to})
-			}
-			_, _ = decoder.Token()
-		}
-	}
-	read()
-	return places
-}
-
-func isBreakpoint(cacheControl json.RawMessage) bool {
-	var fields struct{ Type string }
-	return json.Unmarshal(cacheControl, &fields) == nil && fields.Type == "ephemeral"
-}
-
-// A bodyReader puts elements together, without their breakpoints: a breakpoint moves from
-// request to request, and the provider does not count that as a change.
-type bodyReader struct {
-	text       bytes.Buffer
-	at, system int
-	marks      []int
-}
-
-// add adds an element and the definitions it refers to, which are part of it.
-func (b *bodyReader) add(element json.RawMessage, found ...json.RawMessage) {
-	places := breakpoints(element)
-	var unmarked []byte
-	at := 0
-	for _, place := range places {
-		unmarked = append(unmarked, element[at:max(at, place[0])]...)
-		at = place[1]
-	}
-	element = append(unmarked, element[at:]...)
-	for _, line := range append([]json.RawMessage{element}, found...) {
-		b.text.Write(line)
-		b.text.WriteByte('\n')
-		b.at += len(line) + 1
-	}
-	if len(places) > 0 {
-		b.marks = append(b.marks, b.at)
-	}
 }

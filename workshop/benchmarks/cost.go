@@ -24,7 +24,6 @@ type Cost struct {
 	Cold, Warm    float64 // what showing all tools costs, in US dollars
 	Ways          []CostOfWay
 	Best          string // the way to take
-	From          int    // the number of tools from which Best pays; 0 means that it never does
 }
 
 // CostOfWay is how much more a way to show tools costs than showing all, in percent: with nothing
@@ -68,7 +67,7 @@ func costOf(catalog string, r *cost.Report) Cost {
 	all := outcomes[0]
 	c := Cost{
 		Catalog: catalog, Tools: r.Tools, Tokens: r.Tokens, Model: r.Provider.Model, Prices: r.Provider.Date,
-		Cold: rounded(all.ColdPrice, 4), Warm: rounded(all.WarmPrice, 4), Best: r.Best.String(), From: r.BreakEven,
+		Cold: rounded(all.ColdPrice, 4), Warm: rounded(all.WarmPrice, 4), Best: r.Take(true).String(),
 	}
 	for _, o := range outcomes[1:] {
 		c.Ways = append(c.Ways, CostOfWay{o.Way.String(), more(o.ColdPrice, all.ColdPrice), more(o.WarmPrice, all.WarmPrice)})
@@ -94,8 +93,8 @@ func writeCosts(b *bytes.Buffer, costs []Cost) {
 A conversation with %s tokens of history, %d model calls if every tool is shown, and %d tools that
 are called, as `+"`toolsearch cost`"+` plays it: with nothing cached before the run / with the previous turn
 cached. *all* is what it costs to show every tool, in US dollars; the other ways are compared with it, in
-percent. *native* is the protocol by which the provider's own models search natively. *from* is the
-number of tools from which the best way pays off. Prices, with their dates and sources, and the rules of
+percent. *native* is the protocol by which the provider's own models search natively. *best* is the
+simplest way that costs at most 5 %% more than the cheapest. Prices, with their dates and sources, and the rules of
 the caches are in internal/cost/prices.json. The catalogs are the quickstart's and made-up ones of 120 tokens
 a tool. The numbers do not depend on the machine:
 `+"`go run ./cmd/report -from results.json -costs`"+` measures them alone.
@@ -109,17 +108,13 @@ a tool. The numbers do not depend on the machine:
 			for _, column := range columns {
 				fmt.Fprintf(b, " %s |", column)
 			}
-			fmt.Fprintf(b, " best | from |\n|---|---|--:|%s---|--:|\n", strings.Repeat("--:|", len(columns)))
+			fmt.Fprintf(b, " best |\n|---|---|--:|%s---|\n", strings.Repeat("--:|", len(columns)))
 		}
 		fmt.Fprintf(b, "| %s | %s | %.4f / %.4f |", c.Model, c.Prices, c.Cold, c.Warm)
 		for _, column := range columns {
 			fmt.Fprintf(b, " %s |", c.cell(column))
 		}
-		from := "–"
-		if c.From > 0 {
-			from = fmt.Sprint(c.From)
-		}
-		fmt.Fprintf(b, " %s | %s |\n", c.Best, from)
+		fmt.Fprintf(b, " %s |\n", c.Best)
 	}
 }
 

@@ -42,7 +42,7 @@ func someResults() *Results {
 	}
 	for _, tools := range []int{10, 1000} {
 		r.Costs = append(r.Costs,
-			Cost{Catalog: "made", Tools: tools, Tokens: 120 * tools, Model: "cached", Prices: "2026-01-02", Cold: 0.5, Warm: 0.25, Best: "dispatch", From: 7,
+			Cost{Catalog: "made", Tools: tools, Tokens: 120 * tools, Model: "cached", Prices: "2026-01-02", Cold: 0.5, Warm: 0.25, Best: "dispatch",
 				Ways: []CostOfWay{{"native_deferred", -3, 12}, {"dispatch", -4, 0}, {"tool_search", 20, 100}}},
 			Cost{Catalog: "made", Tools: tools, Tokens: 120 * tools, Model: "plain", Prices: "2026-01-03", Cold: 1, Warm: 1, Best: "all"})
 	}

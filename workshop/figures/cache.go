@@ -118,8 +118,8 @@ func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) 
 	return infos, nil
 }
 
-// advice returns the rows of the table of recommendations: for each provider the way to take, the
-// number of tools from which it pays, and the way without native search.
+// advice returns the rows of the table of recommendations: for each provider the way to take, and
+// the way without native search.
 func advice(ctx context.Context) (table, error) {
 	tools, err := quickstartTools(ctx)
 	if err != nil {
@@ -134,11 +134,7 @@ func advice(ctx context.Context) (table, error) {
 		change := func(way cost.Way) string {
 			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
 		}
-		from := notMeasured
-		if r.BreakEven > 0 {
-			from = fmt.Sprint(r.BreakEven)
-		}
-		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Best), from, change(r.BestText))
+		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Take(true)), change(r.Take(false)))
 	}
 	return rows, nil
 }
