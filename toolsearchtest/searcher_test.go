@@ -76,12 +76,17 @@ func (s commonWords) Search(ctx context.Context, q query) (search.Hits, error) {
 
 // altering returns Keyword with altered hits.
 func altering(alter func(q query, hits []hit) []hit) search.Indexer {
+	return asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+		hits, err := hitsOf(ctx, keyword, q)
+		return alter(q, hits), err
+	})
+}
+
+// asking returns a searcher that asks Keyword in its own way.
+func asking(ask func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error)) search.Indexer {
 	return func(ctx context.Context, d docs) (search.Searcher, error) {
 		keyword, err := search.Keyword(ctx, d)
-		return searcher(func(ctx context.Context, q query) ([]hit, error) {
-			hits, err := hitsOf(ctx, keyword, q)
-			return alter(q, hits), err
-		}), err
+		return searcher(func(ctx context.Context, q query) ([]hit, error) { return ask(ctx, keyword, q) }), err
 	}
 }
 
@@ -189,25 +194,19 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"best-first", "limit", "same-order", "concurrent"}}, // NaN is not equal to itself
-		{"the limit ignored", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				q.Limit = 0
-				return hitsOf(ctx, keyword, q)
-			}), err
-		}, []string{"limit"}},
-		{"any hits in place of the best", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				limit := q.Limit
-				q.Limit = 0
-				hits, err := hitsOf(ctx, keyword, q)
-				if limit > 0 && limit < len(hits) {
-					hits = hits[len(hits)-limit:]
-				}
-				return hits, err
-			}), err
-		}, []string{"limit"}},
+		{"the limit ignored", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			q.Limit = 0
+			return hitsOf(ctx, keyword, q)
+		}), []string{"limit"}},
+		{"any hits in place of the best", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			limit := q.Limit
+			q.Limit = 0
+			hits, err := hitsOf(ctx, keyword, q)
+			if limit > 0 && limit < len(hits) {
+				hits = hits[len(hits)-limit:]
+			}
+			return hits, err
+		}), []string{"limit"}},
 		{"0 taken for a limit of ten", altering(func(q query, hits []hit) []hit {
 			if q.Limit == 0 {
 				hits = hits[:min(10, len(hits))]
@@ -234,16 +233,13 @@ func TestBrokenSearchersFail(t *testing.T) {
 				})(ctx, d)
 			}
 		}(), []string{"same-order"}},
-		{"an error for no match", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := hitsOf(ctx, keyword, q)
-				if err == nil && len(q.Keywords) == 0 {
-					err = errors.New("nothing asked for")
-				}
-				return hits, err
-			}), err
-		}, []string{"no-match"}},
+		{"an error for no match", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			hits, err := hitsOf(ctx, keyword, q)
+			if err == nil && len(q.Keywords) == 0 {
+				err = errors.New("nothing asked for")
+			}
+			return hits, err
+		}), []string{"no-match"}},
 		{"an error for an empty catalog", func(ctx context.Context, d docs) (search.Searcher, error) {
 			if len(d) == 0 {
 				return nil, errors.New("nothing to index")
@@ -254,29 +250,20 @@ func TestBrokenSearchersFail(t *testing.T) {
 			shared = append(shared[:0], hits...)
 			return shared
 		}), []string{"concurrent"}},
-		{"the query changed", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				slices.Sort(q.Keywords)
-				return hitsOf(ctx, keyword, q)
-			}), err
-		}, []string{"concurrent"}},
-		{"ctx ignored", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(_ context.Context, q query) ([]hit, error) {
-				return hitsOf(context.Background(), keyword, q)
-			}), err
-		}, []string{"context"}},
-		{"an error other than ctx's", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				hits, err := hitsOf(ctx, keyword, q)
-				if err != nil {
-					err = errors.New("search failed")
-				}
-				return hits, err
-			}), err
-		}, []string{"context"}},
+		{"the query changed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			slices.Sort(q.Keywords)
+			return hitsOf(ctx, keyword, q)
+		}), []string{"concurrent"}},
+		{"ctx ignored", asking(func(_ context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			return hitsOf(context.Background(), keyword, q)
+		}), []string{"context"}},
+		{"an error other than ctx's", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			hits, err := hitsOf(ctx, keyword, q)
+			if err != nil {
+				err = errors.New("search failed")
+			}
+			return hits, err
+		}), []string{"context"}},
 		{"documents sorted in place", func(ctx context.Context, d docs) (search.Searcher, error) {
 			slices.SortFunc(d, func(a, b search.Document) int { return strings.Compare(a.Name, b.Name) })
 			return search.Keyword(ctx, d)
@@ -287,22 +274,16 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return search.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"documents that are not allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				q.Allowed = nil
-				return hitsOf(ctx, keyword, q)
-			}), err
-		}, []string{"allowed"}},
-		{"only the best hits are checked for Allowed", func(ctx context.Context, d docs) (search.Searcher, error) {
-			keyword, err := search.Keyword(ctx, d)
-			return searcher(func(ctx context.Context, q query) ([]hit, error) {
-				all := q
-				all.Allowed = nil
-				hits, err := hitsOf(ctx, keyword, all)
-				return slices.DeleteFunc(hits, func(h hit) bool { return !q.Allows(h.Doc) }), err
-			}), err
-		}, []string{"allowed"}},
+		{"documents that are not allowed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			q.Allowed = nil
+			return hitsOf(ctx, keyword, q)
+		}), []string{"allowed"}},
+		{"only the best hits are checked for Allowed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+			all := q
+			all.Allowed = nil
+			hits, err := hitsOf(ctx, keyword, all)
+			return slices.DeleteFunc(hits, func(h hit) bool { return !q.Allows(h.Doc) }), err
+		}), []string{"allowed"}},
 		{"its own rule for required words", demanding(func(q query, d search.Document) bool {
 			return !slices.ContainsFunc(q.Required, func(word string) bool { return !strings.Contains(d.Name+d.Description, word) })
 		}), []string{"required", "namespace-text"}},
