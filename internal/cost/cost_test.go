@@ -46,6 +46,11 @@ func provider(t *testing.T, name string) *Provider {
 // words is a text of n tokens.
 func words(n int) string { return strings.Repeat(" aaa", n) }
 
+// billed returns what a conversation costs, with some requests before it.
+func billed(p *Provider, earlier, requests []Request) float64 {
+	return p.Price(Sum(p.Bill(earlier, requests)))
+}
+
 func request(at time.Duration, tools, messages string) Request {
 	return Request{Tools: []byte(tools), Messages: []byte(messages), At: at, Output: 1,
 		Marks: []int{len(tools), len(tools) + len(messages)}}
@@ -133,31 +138,18 @@ func TestEveryTokenIsBilledOnce(t *testing.T) {
 	}
 }
 
-// Without a cache the cost is the tokens.
-func TestWithoutACacheCostIsTokens(t *testing.T) {
-	random, none := rand.New(rand.NewPCG(2, 2)), provider(t, "none")
-	for range testtools.Rounds(25, 5) {
-		requests := randomRequests(random)
-		count := 0
-		for _, r := range requests {
-			count += tokens.Of(r.Prompt()) + r.Output
-		}
-		assert.InDelta(t, float64(count)/1e6, none.Price(Sum(none.Bill(requests, requests))), 1e-12)
-	}
-}
-
 // A higher price never makes a conversation cheaper.
 func TestCostGrowsWithPrices(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for range testtools.Rounds(25, 5) {
 		requests := randomRequests(random)
 		for _, p := range Providers() {
-			before := p.Price(Sum(p.Bill(nil, requests)))
+			before := billed(&p, nil, requests)
 			for i, price := range []*float64{&p.Input, &p.Cached, &p.Written, &p.Output} {
 				if *price > 0 { // Written means something else at 0
 					*price *= 1 + random.Float64()
 				}
-				after := p.Price(Sum(p.Bill(nil, requests)))
+				after := billed(&p, nil, requests)
 				assert.GreaterOrEqual(t, after, before-1e-12, "%s: price %d", p.Name, i)
 				before = after
 			}
@@ -426,9 +418,9 @@ func TestDispatchUnderACache(t *testing.T) {
 				}
 				played[p.Wire] = pair
 			}
-			price := func(r *Replayed, earlier []Request) float64 { return p.Price(Sum(p.Bill(earlier, r.Requests))) }
-			assert.Less(t, price(pair[1], nil), price(pair[0], nil), "%s: (%v), cold", p.Name, shape)
-			assert.Less(t, price(pair[1], pair[1].Earlier), price(pair[0], pair[0].Earlier), "%s: (%v), warm", p.Name, shape)
+			found, dispatched := pair[0], pair[1]
+			assert.Less(t, billed(&p, nil, dispatched.Requests), billed(&p, nil, found.Requests), "%s: (%v), cold", p.Name, shape)
+			assert.Less(t, billed(&p, dispatched.Earlier, dispatched.Requests), billed(&p, found.Earlier, found.Requests), "%s: (%v), warm", p.Name, shape)
 		}
 	}
 }
@@ -600,7 +592,7 @@ func TestDefinitionsThatComeAgain(t *testing.T) {
 			assert.Equal(t, test.found, found, "%s, %d: definitions in the last request", name, test.history)
 			assert.Equal(t, test.repeat, repeated, "%s, %d: of them, repeated", name, test.history)
 			for _, earlier := range [][]Request{nil, played.Earlier} {
-				before, after := p.Price(Sum(p.Bill(earlier, played.Requests))), p.Price(Sum(p.Bill(earlier, requests)))
+				before, after := billed(p, earlier, played.Requests), billed(p, earlier, requests)
 				assert.LessOrEqual(t, 1-after/before, test.saving, "%s, %d, %d requests before: the share saved", name, test.history, len(earlier))
 			}
 		}
