@@ -3,6 +3,9 @@ package schemacheck
 import (
 	"encoding/json"
 	"errors"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/bytedance/sonic"
@@ -55,6 +58,82 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
+// single, lists and named are the places of a schema that hold other schemas, besides its properties.
+
+func single(s *jsonschema.Schema) [9]**jsonschema.Schema {
+	return [...]**jsonschema.Schema{
+		&s.Items, &s.Contains, &s.AdditionalProperties, &s.PropertyNames, &s.ContentSchema, &s.Not, &s.If, &s.Then, &s.Else,
+	}
+}
+
+func lists(s *jsonschema.Schema) [4]*[]*jsonschema.Schema {
+	return [...]*[]*jsonschema.Schema{&s.AllOf, &s.AnyOf, &s.OneOf, &s.PrefixItems}
+}
+
+func named(s *jsonschema.Schema) [3]*map[string]*jsonschema.Schema {
+	return [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&s.Definitions), &s.PatternProperties, &s.DependentSchemas}
+}
+
+// parts yields the schemas directly inside a schema, with their names.
+func parts(s *jsonschema.Schema) iter.Seq2[string, *jsonschema.Schema] {
+	return func(yield func(string, *jsonschema.Schema) bool) {
+		for _, inner := range single(s) {
+			if *inner != nil && !yield("", *inner) {
+				return
+			}
+		}
+		for _, list := range lists(s) {
+			for _, inner := range *list {
+				if inner != nil && !yield("", inner) {
+					return
+				}
+			}
+		}
+		for _, group := range named(s) {
+			for name, inner := range *group {
+				if inner != nil && !yield(name, inner) {
+					return
+				}
+			}
+		}
+		if s.Properties == nil {
+			return
+		}
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			if pair.Value != nil && !yield(pair.Key, pair.Value) {
+				return
+			}
+		}
+	}
+}
+
+// replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
+func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
+	for _, inner := range single(s) {
+		*inner = replace(*inner)
+	}
+	for _, list := range lists(s) {
+		*list = slices.Clone(*list)
+		for i, inner := range *list {
+			(*list)[i] = replace(inner)
+		}
+	}
+	for _, group := range named(s) {
+		*group = maps.Clone(*group)
+		for _, name := range slices.Sorted(maps.Keys(*group)) {
+			(*group)[name] = replace((*group)[name])
+		}
+	}
+	if s.Properties == nil {
+		return
+	}
+	properties := jsonschema.NewProperties()
+	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		properties.Set(pair.Key, replace(pair.Value))
+	}
+	s.Properties = properties
+}
+
 // Writing a schema copies each part of it once for every level above the part.
 const (
 	maxWriting   = 6 << 20 // bytes copied
@@ -65,19 +144,16 @@ const (
 // definition that contains itself would never end.
 func IsWritable(root *jsonschema.Schema) bool {
 	w := writing(maxWriting)
-	return w.allows(root, 1)
+	return root == nil || w.allows(root, 1)
 }
 
 // writing is how many bytes may still be copied.
 type writing int
 
 func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
-	if s == nil {
-		return true
-	}
-	size := partsWriting + len(s.Title) + len(s.Description) + len(s.Comments) + len(s.Pattern) + len(s.Ref) + len(s.Format) + 8*len(s.Required)
+	size := partsWriting + len(s.Title) + len(s.Description) + len(s.Comments) + len(s.Pattern) + len(s.Ref) + len(s.Format)
 	for _, name := range s.Required {
-		size += len(name)
+		size += len(name) + 8
 	}
 	for name, list := range s.DependentRequired {
 		size += len(name)
@@ -85,40 +161,18 @@ func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
 			size += len(name) + 8
 		}
 	}
-	*w -= writing(size * depth)
-	if *w < 0 || depth > maxDepth ||
-		!w.allowsValue(s.Const, depth) || !w.allowsValue(s.Default, depth) || !w.allowsValue(s.Enum, depth) ||
-		!w.allowsValue(s.Examples, depth) || !w.allowsValue(s.Extras, depth) {
+	if *w -= writing(size * depth); *w < 0 || depth > maxDepth {
 		return false
 	}
-	for _, inner := range [...]*jsonschema.Schema{
-		s.Not, s.If, s.Then, s.Else, s.Items, s.Contains, s.AdditionalProperties, s.PropertyNames, s.ContentSchema,
-	} {
-		if !w.allows(inner, depth+1) {
+	for _, value := range [...]any{s.Const, s.Default, s.Enum, s.Examples, s.Extras} {
+		if !w.allowsValue(value, depth) {
 			return false
 		}
 	}
-	for _, list := range [...][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
-		for _, inner := range list {
-			if !w.allows(inner, depth+1) {
-				return false
-			}
-		}
-	}
-	for _, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
-		for name, inner := range named {
-			*w -= writing(len(name) * depth)
-			if !w.allows(inner, depth+1) {
-				return false
-			}
-		}
-	}
-	if s.Properties != nil {
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			*w -= writing(len(pair.Key) * depth)
-			if !w.allows(pair.Value, depth+1) {
-				return false
-			}
+	for name, inner := range parts(s) {
+		*w -= writing(len(name) * depth)
+		if !w.allows(inner, depth+1) {
+			return false
 		}
 	}
 	return *w >= 0

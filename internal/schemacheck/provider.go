@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 
@@ -211,30 +208,11 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 		// OpenAI requires items even beside prefixItems.
 		copied.Items, refusal = &jsonschema.Schema{Description: anyValue}, cmp.Or(refusal, errNoItems)
 	}
-	for _, inner := range [...]**jsonschema.Schema{&copied.Items, &copied.Contains, &copied.AdditionalProperties, &copied.PropertyNames, &copied.ContentSchema, &copied.Not, &copied.If, &copied.Then, &copied.Else} {
-		mended, wrong := mendedParts(*inner)
-		*inner, refusal = mended, cmp.Or(refusal, wrong)
-	}
-	for _, list := range [...]*[]*jsonschema.Schema{&copied.AllOf, &copied.AnyOf, &copied.OneOf, &copied.PrefixItems} {
-		mended, wrong := mendedList(*list)
-		*list, refusal = mended, cmp.Or(refusal, wrong)
-	}
-	for _, named := range [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&copied.Definitions), &copied.PatternProperties, &copied.DependentSchemas} {
-		mended, wrong := mendedNamed(*named)
-		*named, refusal = mended, cmp.Or(refusal, wrong)
-	}
-	if s.Properties != nil {
-		properties := jsonschema.NewProperties()
-		var wrongOne error
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			mended, wrong := mendedParts(pair.Value)
-			properties.Set(pair.Key, mended)
-			wrongOne = cmp.Or(wrongOne, wrong)
-		}
-		if wrongOne != nil {
-			copied.Properties, refusal = properties, cmp.Or(refusal, wrongOne)
-		}
-	}
+	replaceParts(&copied, func(inner *jsonschema.Schema) *jsonschema.Schema {
+		mended, wrong := mendedParts(inner)
+		refusal = cmp.Or(refusal, wrong)
+		return mended
+	})
 	if refusal == nil {
 		return s, nil
 	}
@@ -244,203 +222,3 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 const anyValue = "any value"
 
 func isType(name string) bool { return slices.Contains(types, name) }
-
-func mendedList(list []*jsonschema.Schema) (_ []*jsonschema.Schema, refusal error) {
-	mended := make([]*jsonschema.Schema, len(list))
-	for i, s := range list {
-		inner, wrong := mendedParts(s)
-		mended[i], refusal = inner, cmp.Or(refusal, wrong)
-	}
-	if refusal == nil {
-		return list, nil
-	}
-	return mended, refusal
-}
-
-func mendedNamed(named map[string]*jsonschema.Schema) (_ map[string]*jsonschema.Schema, refusal error) {
-	mended := make(map[string]*jsonschema.Schema, len(named))
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		inner, wrong := mendedParts(named[name])
-		mended[name], refusal = inner, cmp.Or(refusal, wrong)
-	}
-	if refusal == nil {
-		return named, nil
-	}
-	return mended, refusal
-}
-
-// A Print is equal for equal definitions of tools. It is valid only within one run of the program.
-type Print uint64
-
-var printSeed = maphash.MakeSeed()
-
-// PrintOf returns the print of a definition. It leaves out a schema that is invalid or cannot
-// be written in a reasonable time.
-func PrintOf(info *schema.ToolInfo) Print {
-	var w printer
-	w.hash.SetSeed(printSeed)
-	w.text(info.Name)
-	w.text(info.Desc)
-	w.value(info.Extra)
-	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && IsWritable(definition) {
-		w.schema(definition)
-	}
-	return Print(w.hash.Sum64())
-}
-
-// printer hashes the words of a schema. Each field that is set is preceded by its number.
-type printer struct{ hash maphash.Hash }
-
-func (w *printer) text(s string) {
-	w.number(len(s))
-	w.hash.WriteString(s)
-}
-
-func (w *printer) number(n int) {
-	var b [10]byte
-	w.hash.Write(strconv.AppendInt(b[:0], int64(n), 36))
-	w.hash.WriteByte(' ')
-}
-
-func (w *printer) field(number int, s string) {
-	if s != "" {
-		w.number(number)
-		w.text(s)
-	}
-}
-
-func (w *printer) schema(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	w.hash.WriteByte('{')
-	for i, text := range [...]string{
-		s.Type, s.Description, s.Title, s.Ref, s.Format, s.Pattern, s.Version, string(s.ID), s.Anchor, s.DynamicRef, s.Comments,
-		s.ContentEncoding, s.ContentMediaType, string(s.MultipleOf), string(s.Maximum), string(s.ExclusiveMaximum), string(s.Minimum), string(s.ExclusiveMinimum),
-	} {
-		w.field(i, text)
-	}
-	for i, bound := range [...]*uint64{s.MaxLength, s.MinLength, s.MaxItems, s.MinItems, s.MaxContains, s.MinContains, s.MaxProperties, s.MinProperties} {
-		if bound != nil {
-			w.field(20+i, strconv.FormatUint(*bound, 10))
-		}
-	}
-	for i, is := range [...]bool{s.UniqueItems, s.Deprecated, s.ReadOnly, s.WriteOnly} {
-		if is {
-			w.number(30 + i)
-		}
-	}
-	for i, list := range [...][]string{s.TypeEnhanced, s.Required} {
-		if len(list) > 0 {
-			w.number(40 + i)
-			w.list(list)
-		}
-	}
-	for i, inner := range [...]*jsonschema.Schema{s.Items, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else, s.Contains, s.PropertyNames, s.ContentSchema} {
-		if inner != nil {
-			w.number(50 + i)
-			w.schema(inner)
-		}
-	}
-	for i, list := range [...][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
-		if len(list) > 0 {
-			w.number(60 + i)
-			for _, inner := range list {
-				w.schema(inner)
-			}
-		}
-	}
-	for i, named := range [...]map[string]*jsonschema.Schema{s.Definitions, s.DependentSchemas, s.PatternProperties} {
-		if len(named) > 0 {
-			w.number(70 + i)
-			each(w, named, (*printer).schema)
-		}
-	}
-	if len(s.DependentRequired) > 0 {
-		w.number(80)
-		each(w, s.DependentRequired, (*printer).list)
-	}
-	if s.Properties != nil {
-		w.number(81)
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			w.text(pair.Key)
-			w.schema(pair.Value)
-		}
-	}
-	for i, value := range [...]any{s.Const, s.Default} {
-		if value != nil {
-			w.number(90 + i)
-			w.value(value)
-		}
-	}
-	for i, list := range [...][]any{s.Enum, s.Examples} {
-		if len(list) > 0 {
-			w.number(92 + i)
-			w.value(list)
-		}
-	}
-	if len(s.Extras) > 0 {
-		w.number(94)
-		w.value(s.Extras)
-	}
-	if s.Type == "" && s.Properties == nil && hasBoolean {
-		if value := reflect.ValueOf(s).Elem().FieldByIndex(boolean.Index); !value.IsNil() {
-			w.text(strconv.FormatBool(value.Elem().Bool()))
-		}
-	}
-	w.hash.WriteByte('}')
-}
-
-// boolean is the unexported field that says whether a schema is true or false. Writing the schema out
-// instead took most of the time.
-var boolean, hasBoolean = reflect.TypeFor[jsonschema.Schema]().FieldByName("boolean")
-
-func (w *printer) list(list []string) {
-	w.number(len(list))
-	for _, s := range list {
-		w.text(s)
-	}
-}
-
-// value hashes a value of JSON. A value of another type comes from the program itself.
-func (w *printer) value(value any) {
-	switch v := value.(type) {
-	case nil:
-		w.hash.WriteByte('0')
-	case string:
-		w.hash.WriteByte('s')
-		w.text(v)
-	case bool:
-		w.hash.WriteByte('b')
-		w.text(strconv.FormatBool(v))
-	case []any:
-		w.hash.WriteByte('[')
-		w.number(len(v))
-		for _, inner := range v {
-			w.value(inner)
-		}
-	case map[string]any:
-		w.hash.WriteByte('m')
-		each(w, v, (*printer).value)
-	default:
-		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v) })
-		if err == nil {
-			w.hash.Write(text)
-		}
-		w.text(fmt.Sprintf("%T", v))
-	}
-}
-
-// each hashes the entries of a map independently of their order.
-func each[V any](w *printer, entries map[string]V, hash func(*printer, V)) {
-	var sum uint64
-	for name, value := range entries {
-		var inner printer
-		inner.hash.SetSeed(printSeed)
-		inner.text(name)
-		hash(&inner, value)
-		sum += inner.hash.Sum64()
-	}
-	w.number(len(entries))
-	w.text(strconv.FormatUint(sum, 36))
-}
