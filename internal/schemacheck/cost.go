@@ -35,89 +35,63 @@ var errCostly = errors.New("the arguments take too long to check against the sch
 // budget is how many steps a check may still take.
 type budget int
 
-// spend counts the steps of a schema with a value. Uneval says that the validator records which items and
-// properties of the value the schema looks at.
-func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) error {
+// spend counts the steps of a schema with a value, until the budget is spent. Uneval says that the
+// validator records which items and properties of the value the schema looks at.
+func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) {
+	if *b < 0 {
+		return
+	}
 	if s.DynamicRef != nil || s.RecursiveRef != nil {
-		return errCostly // their targets are known only during validation
+		*b = -1 // their targets are known only during validation
+		return
 	}
 	visit := 1
 	if uneval = uneval || s.UnevaluatedProperties != nil || s.UnevaluatedItems != nil; uneval {
 		visit = unevalCost
 	}
-	if *b -= budget(visit*ownCost(s)*(1+depth/depthUnit) + valueCost(s, value, visit)); *b < 0 {
-		return errCostly
-	}
+	*b -= budget(visit*ownCost(s)*(1+depth/depthUnit) + valueCost(s, value, visit))
 	same := schemas(s.Ref, s.Not, s.If, s.Then, s.Else, s.AllOf, s.AnyOf, s.OneOf)
 	same = slices.AppendSeq(same, maps.Values(s.DependentSchemas))
 	for _, dependency := range s.Dependencies {
 		same = append(same, schemas(dependency)...)
 	}
 	for _, inner := range same {
-		if err := b.spend(inner, value, depth+1, uneval); err != nil {
-			return err
-		}
+		b.spend(inner, value, depth+1, uneval)
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		return b.properties(s, v, depth+1)
+		every := slices.AppendSeq(schemas(s.UnevaluatedProperties), maps.Values(s.PatternProperties))
+		for name, value := range v {
+			if s.PropertyNames != nil {
+				b.spend(s.PropertyNames, name, depth+1, false)
+			}
+			own := s.AdditionalProperties
+			if inner, isNamed := s.Properties[name]; isNamed {
+				own = inner
+			}
+			b.inside(value, depth, schemas(own, every))
+		}
 	case []any:
-		return b.items(s, v, depth+1)
-	}
-	return nil
-}
-
-func (b *budget) properties(s *jsonschema.Schema, object map[string]any, depth int) error {
-	every := slices.AppendSeq(schemas(s.UnevaluatedProperties), maps.Values(s.PatternProperties))
-	additional := schemas(s.AdditionalProperties)
-	for name, value := range object {
-		if s.PropertyNames != nil {
-			if err := b.spend(s.PropertyNames, name, depth, false); err != nil {
-				return err
-			}
+		every, places := schemas(s.Items2020, s.Contains, s.UnevaluatedItems, s.AdditionalItems), s.PrefixItems
+		switch items := s.Items.(type) {
+		case *jsonschema.Schema:
+			every = append(every, items)
+		case []*jsonschema.Schema:
+			places = items
 		}
-		own := additional
-		if inner, isNamed := s.Properties[name]; isNamed {
-			own = schemas(inner)
-		}
-		for _, list := range [...][]*jsonschema.Schema{own, every} {
-			if err := b.each(list, value, depth); err != nil {
-				return err
+		for i, value := range v {
+			b.inside(value, depth, every)
+			if i < len(places) {
+				b.spend(places[i], value, depth+1, false)
 			}
 		}
 	}
-	return nil
 }
 
-func (b *budget) items(s *jsonschema.Schema, list []any, depth int) error {
-	every := schemas(s.Items2020, s.Contains, s.UnevaluatedItems, s.AdditionalItems)
-	places := s.PrefixItems
-	switch items := s.Items.(type) {
-	case *jsonschema.Schema:
-		every = append(every, items)
-	case []*jsonschema.Schema:
-		places = items
-	}
-	for i, value := range list {
-		if i < len(places) {
-			if err := b.spend(places[i], value, depth, false); err != nil {
-				return err
-			}
-		}
-		if err := b.each(every, value, depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *budget) each(list []*jsonschema.Schema, value any, depth int) error {
+func (b *budget) inside(value any, depth int, list []*jsonschema.Schema) {
 	for _, s := range list {
-		if err := b.spend(s, value, depth, false); err != nil {
-			return err
-		}
+		b.spend(s, value, depth+1, false)
 	}
-	return nil
 }
 
 // schemas returns the schemas among the values of keywords.
@@ -137,7 +111,7 @@ func schemas(values ...any) (list []*jsonschema.Schema) {
 
 // ownCost is the cost of a schema for any value, with the visit.
 func ownCost(s *jsonschema.Schema) int {
-	names := len(s.Required) + len(s.DependentRequired) + len(s.Dependencies)
+	names, values := len(s.Required)+len(s.DependentRequired)+len(s.Dependencies), 0
 	for _, list := range s.DependentRequired {
 		names += len(list)
 	}
@@ -152,7 +126,6 @@ func ownCost(s *jsonschema.Schema) int {
 			cost += 2 + (limit.Num().BitLen()+limit.Denom().BitLen())/64
 		}
 	}
-	values := 0
 	if s.Enum != nil {
 		values = sizeOf(s.Enum.Values)
 	}

@@ -1,6 +1,7 @@
 package schemacheck
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -51,6 +52,7 @@ var (
 
 type document struct {
 	root any
+	err  error // the first bound that the schema is beyond; then nothing more is counted
 
 	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
 
@@ -82,15 +84,11 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	if d.root, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
 		return nil, err
 	}
-	if err := d.add(d.root, 0, 0, asSchema); err != nil {
-		return nil, err
-	}
+	d.add(d.root, 0, 0, asSchema)
 	for _, s := range d.schemas {
-		if _, err := d.applied(s); err != nil {
-			return nil, err
-		}
+		d.applied(s)
 	}
-	return d, nil
+	return d, d.err
 }
 
 // A role is what a value in the document is for.
@@ -120,11 +118,21 @@ func (r role) inside(name string) role {
 }
 
 // add counts a value of the schema. path is the length of its path in bytes.
-func (d *document) add(value any, depth, path int, r role) error {
-	if depth > maxSchemaDepth {
-		return errDeepSchema
+func (d *document) add(value any, depth, path int, r role) {
+	if d.err != nil {
+		return
 	}
 	d.values++
+	switch {
+	case depth > maxSchemaDepth:
+		d.fail(errDeepSchema)
+	case d.objects > maxSchemaObjects || d.values > maxSchemaValues || d.paths > maxSchemaPaths || d.addresses > maxAddresses:
+		d.fail(errLargeSchema)
+	case d.references > maxReferences || d.odd > maxOddReferences:
+		d.fail(errReferences)
+	case d.patterns > maxPatterns || d.patternSize > maxPatternSize:
+		d.fail(errPatterns)
+	}
 	switch v := value.(type) {
 	case bool: // true and false are schemas too
 		d.objects++
@@ -140,33 +148,22 @@ func (d *document) add(value any, depth, path int, r role) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			d.keyword(name, v[name])
-			if err := d.add(v[name], depth+1, path+1+len(name), r.inside(name)); err != nil {
-				return err
-			}
+			d.add(v[name], depth+1, path+1+len(name), r.inside(name))
 		}
 	case []any:
 		d.paths += path
 		for _, inner := range v {
-			if err := d.add(inner, depth+1, path+4, r); err != nil {
-				return err
-			}
+			d.add(inner, depth+1, path+4, r)
 		}
 	case json.Number:
-		if digits(v) > maxNumberDigits {
-			return errLongNumber
+		if d.values += digits(v) / 16; digits(v) > maxNumberDigits {
+			d.fail(errLongNumber)
 		}
-		d.values += digits(v) / 16
 	}
-	switch {
-	case d.objects > maxSchemaObjects || d.values > maxSchemaValues || d.paths > maxSchemaPaths || d.addresses > maxAddresses:
-		return errLargeSchema
-	case d.references > maxReferences || d.odd > maxOddReferences:
-		return errReferences
-	case d.patterns > maxPatterns || d.patternSize > maxPatternSize:
-		return errPatterns
-	}
-	return nil
 }
+
+// fail keeps the first error.
+func (d *document) fail(err error) { d.err = cmp.Or(d.err, err) }
 
 func (d *document) keyword(name string, value any) {
 	text, _ := value.(string)
@@ -222,86 +219,77 @@ const reaching = -1
 // applied returns how many schemas apply to a value because s does: s itself, and those that it leads to
 // for the same value, by a reference or a choice. A schema that leads to itself would never end. One whose
 // references double at each step would take forever.
-func (d *document) applied(s any) (n int, err error) {
+func (d *document) applied(s any) (n int) {
 	object, isObject := s.(map[string]any)
-	if !isObject {
-		return 1, nil
+	if !isObject || d.err != nil {
+		return 1
 	}
 	id := reflect.ValueOf(object).Pointer()
 	switch n := d.reach[id]; {
 	case n == reaching:
-		return 0, errCircular
+		d.fail(errCircular)
+		return n
 	case n > 0:
-		return n, nil
+		return n
 	}
 	d.reach[id] = reaching
 	n = 1
 	for _, keyword := range slices.Sorted(maps.Keys(object)) {
-		list, err := d.same(keyword, object[keyword])
-		if err != nil {
-			return 0, err
-		}
-		for _, inner := range list {
-			more, err := d.applied(inner)
-			if err != nil {
-				return 0, err
-			}
-			if n += more; n > maxCost {
-				return 0, errMultiplies
+		for _, inner := range d.same(keyword, object[keyword]) {
+			if n += d.applied(inner); n > maxCost {
+				d.fail(errMultiplies)
 			}
 		}
 	}
 	d.reach[id] = n
-	return n, nil
+	return n
 }
 
 // same returns the schemas of a keyword that apply to the same value as the schema with the keyword.
-func (d *document) same(keyword string, value any) ([]any, error) {
-	text, isText := value.(string)
+func (d *document) same(keyword string, value any) []any {
+	text, _ := value.(string)
 	list, _ := value.([]any)
 	named, _ := value.(map[string]any)
 	switch keyword {
 	case "not", "if", "then", "else":
-		return []any{value}, nil
+		return []any{value}
 	case "allOf", "anyOf", "oneOf":
-		return list, nil
+		return list
 	case "dependentSchemas", "dependencies":
-		return slices.Collect(maps.Values(named)), nil
+		return slices.Collect(maps.Values(named))
 	case "$ref":
-		if isText {
-			target, err := d.target(text)
-			return []any{target}, err
-		}
+		return []any{d.target(text)}
 	case "$dynamicRef", "$recursiveRef":
-		if isText {
-			return nil, errDynamic // their targets are known only during validation
-		}
+		d.fail(errDynamic) // their targets are known only during validation
 	case "pattern":
-		if _, isParsed := d.sizes[text]; isText && text != "" && !isParsed {
-			return nil, errSyntax
-		}
+		d.checkParsed(text)
 	case "patternProperties":
 		for pattern := range named {
-			if _, isParsed := d.sizes[pattern]; !isParsed {
-				return nil, errSyntax
-			}
+			d.checkParsed(pattern)
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+func (d *document) checkParsed(pattern string) {
+	if _, isParsed := d.sizes[pattern]; !isParsed && pattern != "" {
+		d.fail(errSyntax)
+	}
 }
 
 var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // target returns what a reference refers to. In a schema whose parts have addresses, only the compiler
 // knows it, and target returns nil.
-func (d *document) target(reference string) (any, error) {
+func (d *document) target(reference string) any {
 	if d.addresses > 0 {
-		return nil, nil
+		return nil
 	}
 	path, isPath := strings.CutPrefix(reference, "#")
 	path, err := url.PathUnescape(path)
 	if !isPath || err != nil || path != "" && path[0] != '/' {
-		return nil, errLost
+		d.fail(errLost)
+		return nil
 	}
 	value := d.root
 	for _, name := range strings.Split(path, "/")[1:] {
@@ -316,8 +304,9 @@ func (d *document) target(reference string) (any, error) {
 			}
 		}
 		if !isThere {
-			return nil, errLost
+			d.fail(errLost)
+			return nil
 		}
 	}
-	return value, nil
+	return value
 }

@@ -109,8 +109,8 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 			return "", t.err
 		}
 		steps := budget(maxCost)
-		if err := steps.spend(t.schema, value, 0, false); err != nil {
-			return "", err
+		if steps.spend(t.schema, value, 0, false); steps < 0 {
+			return "", errCostly
 		}
 		return problems(t.schema.Validate(value))
 	})
