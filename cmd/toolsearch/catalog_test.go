@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 )
 
 // call runs a command line.
@@ -52,17 +55,32 @@ func serverFile(t *testing.T, servers map[string]any) string {
 	return written(t, "mcp.json", asJSON(t, map[string]any{"mcpServers": servers}))
 }
 
+// honest is a server of three tools.
+func honest() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "honest", Version: "3"}, nil)
+	for _, name := range []string{"alpha", "beta", "gamma"} {
+		server.AddTool(&mcp.Tool{Name: name, Description: "Does " + name, InputSchema: map[string]any{"type": "object"}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+	}
+	return server
+}
+
 // withKey is an honest server that wants a key.
 func withKey(t *testing.T) string {
 	t.Helper()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return honest() }, nil)
-	return listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "secret" {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
 		handler.ServeHTTP(w, r)
 	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
 }
 
 // Every command takes every CATALOG, and the output of list for it.
@@ -80,16 +98,16 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 		query, tool, listed    string
 		inspected              int
 	}{
-		{name: "JSONL", catalog: []string{written(t, "greek.jsonl", greek)}, query: "alpha", tool: "alpha", listed: "alpha beta", inspected: toFix},
-		{name: "MCP's tools/list", catalog: []string{answer}, query: "rows", tool: "db__select_rows", listed: "db__select_rows db__describe_table db__ping", inspected: toFix},
+		{name: "JSONL", catalog: []string{written(t, "greek.jsonl", greek)}, query: "alpha", tool: "alpha", listed: "alpha beta", inspected: cli.ToFix},
+		{name: "MCP's tools/list", catalog: []string{answer}, query: "rows", tool: "db__select_rows", listed: "db__select_rows db__describe_table db__ping", inspected: cli.ToFix},
 		{name: "a request to OpenAI", catalog: []string{written(t, "request.json", openai)}, query: "alpha", tool: "alpha", listed: "alpha"},
 		{name: "servers", catalog: []string{serverFile(t, map[string]any{
 			"there": map[string]any{"type": "http", "url": address, "headers": map[string]string{"X-Key": "${env:TOOLSEARCH_TEST_KEY}"}},
 			"here":  myself(t, "good"),
 			"off":   map[string]any{"command": "/nothing/such", "disabled": true},
-		})}, query: "alpha", tool: "alpha", listed: "here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", inspected: toFix},
+		})}, query: "alpha", tool: "alpha", listed: "here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", inspected: cli.ToFix},
 		{name: "a URL", flags: header, catalog: []string{address}, query: "alpha", tool: "alpha", listed: "alpha beta gamma"},
-		{name: "a command", server: []string{"--", self}, query: "first", tool: "first_tool", listed: "first_tool second_tool third_tool", inspected: toFix},
+		{name: "a command", server: []string{"--", self}, query: "first", tool: "first_tool", listed: "first_tool second_tool third_tool", inspected: cli.ToFix},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.server != nil {
@@ -104,7 +122,7 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 				assert.Empty(t, stderr, "%v", args)
 				return stdout
 			}
-			list := do(found, "", test.flags, test.catalog, test.server, "list")
+			list := do(cli.Found, "", test.flags, test.catalog, test.server, "list")
 			var names []string
 			for line := range strings.Lines(list) {
 				var tool struct{ Name, Server string }
@@ -116,18 +134,18 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 				stdin                  string
 				flags, catalog, server []string
 			}{{"", test.flags, test.catalog, test.server}, {list, nil, []string{"-"}, nil}} {
-				assert.Contains(t, do(found, from.stdin, from.flags, from.catalog, from.server, "search", test.query), test.tool)
-				assert.Contains(t, do(found, from.stdin, from.flags, from.catalog, from.server, "explain", test.query, test.tool), "in all")
-				assert.Contains(t, do(found, from.stdin, from.flags, from.catalog, from.server, "eval", queries), "R@1")
+				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "search", test.query), test.tool)
+				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "explain", test.query, test.tool), "in all")
+				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "eval", queries), "R@1")
 				assert.Contains(t, do(test.inspected, from.stdin, from.flags, from.catalog, from.server, "inspect"), test.tool)
-				assert.Equal(t, list, do(found, from.stdin, from.flags, from.catalog, from.server, "list"))
+				assert.Equal(t, list, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "list"))
 			}
 			lockFile := []string{"-file", filepath.Join(t.TempDir(), "lock.json")}
 			flags := append(lockFile, test.flags...)
-			do(found, "", flags, test.catalog, test.server, "lock")
-			do(found, "", flags, test.catalog, test.server, "verify")
-			do(found, "", flags, test.catalog, test.server, "approve", test.tool)
-			do(found, list, lockFile, []string{"-"}, nil, "diff")
+			do(cli.Found, "", flags, test.catalog, test.server, "lock")
+			do(cli.Found, "", flags, test.catalog, test.server, "verify")
+			do(cli.Found, "", flags, test.catalog, test.server, "approve", test.tool)
+			do(cli.Found, list, lockFile, []string{"-"}, nil, "diff")
 		})
 	}
 }
@@ -136,13 +154,13 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 func TestServersThatShareNames(t *testing.T) {
 	file := serverFile(t, map[string]any{"a": myself(t, "good"), "b": myself(t, "good"), "c": myself(t, "wrong-values")})
 	code, stdout, stderr := call(t, "", "search", file, "first")
-	assert.Equal(t, found, code, "exit status")
+	assert.Equal(t, cli.Found, code, "exit status")
 	assert.Contains(t, stdout, "a__first_tool")
 	assert.Contains(t, stdout, "b__first_tool")
 	assert.Equal(t, "Named with their servers, since several servers have a tool of that name: first_tool, second_tool, third_tool\n"+
 		"Left out: (tool 9), which has no name. toolsearch inspect says more.\n", stderr)
 	code, stdout, stderr = call(t, "", "inspect", file)
-	assert.Equal(t, toFix, code, "exit status; stderr %s", stderr)
+	assert.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
 	assert.Contains(t, stdout, "server: a fake 1.2, MCP 2025-06-18\n")
 	assert.Contains(t, stdout, "several servers have a tool of this name; a Prefix keeps such tools apart")
 }
@@ -164,12 +182,12 @@ func TestServerFilesThatAreWrong(t *testing.T) {
 		{"two that fail", `{"mcpServers": {"a": {"command": "/nothing/such"}, "b": {"command": "/nothing/such"}}}`, "such: no such file or directory\nthe server b: "},
 	} {
 		code, stdout, stderr := call(t, "", "list", written(t, "mcp.json", test.file))
-		assert.Equal(t, failed, code, "%s: exit status", test.name)
+		assert.Equal(t, cli.Failed, code, "%s: exit status", test.name)
 		assert.Empty(t, stdout, test.name)
 		assert.Contains(t, stderr, test.want, test.name)
 	}
 	entries := make(map[string]any)
-	for i := range maxServers + 1 {
+	for i := range 101 {
 		entries[strings.Repeat("a", i)] = map[string]any{"command": "/nothing/such"}
 	}
 	_, _, stderr := call(t, "", "list", serverFile(t, entries))
@@ -203,11 +221,11 @@ func TestFilesThatDoNotEnd(t *testing.T) {
 	for _, args := range [][]string{{"search", "-", "book"}, {"eval", tools, "-"}, {"inspect", "-"}, {"list", "-"}, {"lock", "-"}} {
 		var stderr bytes.Buffer
 		code := run(ctx, args, never, io.Discard, &stderr)
-		assert.Equal(t, failed, code, "%v: exit status", args)
+		assert.Equal(t, cli.Failed, code, "%v: exit status", args)
 		assert.Contains(t, stderr.String(), "interrupted", "%v", args)
 	}
 	var stderr bytes.Buffer
 	code := run(t.Context(), []string{"list", "-timeout", "50ms", "-"}, never, io.Discard, &stderr)
-	assert.Equal(t, failed, code, "exit status")
+	assert.Equal(t, cli.Failed, code, "exit status")
 	assert.Contains(t, stderr.String(), "no answer within 50ms")
 }

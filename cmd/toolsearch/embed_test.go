@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +16,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 )
 
 // An embedServer is an endpoint on the loopback address whose vectors know five meanings.
@@ -38,10 +40,10 @@ func newEmbedServer(t *testing.T) *embedServer {
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, cache)
 	}
-	t.Setenv(embedKey, "")
-	pause := embedPause
-	embedPause = time.Millisecond
-	t.Cleanup(func() { embedPause = pause })
+	t.Setenv("TOOLSEARCH_EMBED_KEY", "")
+	pause := searchers.EmbedPause
+	searchers.EmbedPause = time.Millisecond
+	t.Cleanup(func() { searchers.EmbedPause = pause })
 	s := &embedServer{}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
@@ -103,11 +105,30 @@ func runWith(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	return code, out.String(), errs.String()
 }
 
+// A screen keeps what is written to it.
+type screen struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
+}
+
 // A command that waits for the vector of a query says so.
 func TestProgressOfSlowSearches(t *testing.T) {
-	before, between := slow, interval
-	slow, interval = time.Millisecond, time.Millisecond
-	t.Cleanup(func() { slow, interval = before, between })
+	before, between := cli.Slow, cli.Interval
+	cli.Slow, cli.Interval = time.Millisecond, time.Millisecond
+	t.Cleanup(func() { cli.Slow, cli.Interval = before, between })
 	for _, test := range []struct {
 		args []string
 		want string
@@ -115,24 +136,20 @@ func TestProgressOfSlowSearches(t *testing.T) {
 		{[]string{"search", "my parcel"}, "searching 2 tools"},
 		{[]string{"explain", "my parcel", "track"}, "explaining the score"},
 	} {
-		s, stderr := newEmbedServer(t), &tail{}
+		s, stderr := newEmbedServer(t), &screen{}
 		s.instead = func(_ http.ResponseWriter, request int) bool {
 			if request == 2 { // for the query; the first is for the tools
 				assert.Eventually(t, func() bool {
-					stderr.mu.Lock()
-					defer stderr.mu.Unlock()
-					return bytes.HasSuffix(stderr.text, []byte("\r\x1b[K"+test.want+" ..."))
+					return strings.HasSuffix(stderr.String(), "\r\x1b[K"+test.want+" ...")
 				}, 10*time.Second, time.Millisecond, test.want)
 			}
 			return false
 		}
-		c := &command{
-			flags: flag.NewFlagSet("toolsearch", flag.ContinueOnError), stdin: strings.NewReader(""), out: io.Discard, stderr: stderr, live: true,
-		}
+		c := &cli.Call{Stdin: strings.NewReader(""), Out: io.Discard, Stderr: stderr, Live: true}
 		args := append([]string{test.args[0], "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "small", parcels(t, 2)}, test.args[1:]...)
-		code, err := c.run(t.Context(), args)
+		code, err := dispatch(t.Context(), c, args)
 		require.NoError(t, err)
-		assert.Equal(t, found, code)
+		assert.Equal(t, cli.Found, code)
 		assert.Equal(t, 2, s.requests)
 	}
 }
@@ -140,11 +157,11 @@ func TestProgressOfSlowSearches(t *testing.T) {
 // Vectors find what words do not. They are asked for in batches, and only once.
 func TestSearchByVectors(t *testing.T) {
 	s := newEmbedServer(t)
-	t.Setenv(embedKey, "secret")
+	t.Setenv("TOOLSEARCH_EMBED_KEY", "secret")
 	catalog := parcels(t, 25)
 	search := func(query string) string {
 		code, stdout, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1", "-model", "small", "-n", "1", catalog, query)
-		require.Equal(t, found, code, stderr)
+		require.Equal(t, cli.Found, code, stderr)
 		require.Empty(t, stderr)
 		return stdout
 	}
@@ -176,15 +193,15 @@ func TestEvalByVectors(t *testing.T) {
 	}
 	endpoint := []string{"-embed", s.URL + "/v1", "-model", "small"}
 	code, stdout, stderr := runWith(t, queries, append([]string{"eval", "-resamples", "0", "-searcher", "keyword,hybrid", catalog, "-"}, endpoint...)...)
-	require.Equal(t, found, code, stderr)
+	require.Equal(t, cli.Found, code, stderr)
 	assert.Regexp(t, `(?m)^R@1 +0\.0 +100\.0 `, stdout)
 	assert.Len(t, s.batches, 3, "12 queries in batches of 10, then the tools")
 	code, stdout, stderr = runWith(t, "", append([]string{"inspect", "-searcher", "hybrid", catalog}, endpoint...)...)
-	require.NotEqual(t, failed, code, stderr)
+	require.NotEqual(t, cli.Failed, code, stderr)
 	assert.Regexp(t, `(?m)^ +\d+  track +0        1        1  Where a shipment is$`, stdout)
 	assert.Len(t, s.batches, 4, "three names and descriptions in one batch")
 	code, stdout, _ = runWith(t, "", append([]string{"explain", "-searcher", "embedding", catalog, "parcel 1", "track"}, endpoint...)...)
-	require.Equal(t, found, code)
+	require.Equal(t, cli.Found, code)
 	assert.Contains(t, stdout, "cosine")
 	assert.Len(t, s.batches, 4, "explain needs nothing new")
 }
@@ -201,7 +218,7 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 	}
 	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
 	code, _, stderr := runWith(t, "", args...)
-	require.Equal(t, found, code, stderr)
+	require.Equal(t, cli.Found, code, stderr)
 	assert.Equal(t, 4, s.requests, "twice in vain, the tools, the query")
 
 	s.requests, s.instead = 0, func(w http.ResponseWriter, _ int) bool {
@@ -209,9 +226,9 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 		return true
 	}
 	code, _, stderr = runWith(t, "", append(args[:len(args)-1], "bell")...)
-	assert.Equal(t, failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "500 Internal Server Error: broken")
-	assert.Equal(t, embedAttempts, s.requests)
+	assert.Equal(t, 4, s.requests)
 }
 
 // A wrong answer is an error that says what is wrong, and nothing of it is kept.
@@ -244,7 +261,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 		{"an index beyond", say(200, `{"data": [{"index": 7, "embedding": [1]}, {"index": -1, "embedding": [1]}]}`), "index 7 of 2 texts"},
 		{"lengths", say(200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}`), "vectors of 1 and of 2 numbers"},
 		{"deep", say(200, `{"data": `+strings.Repeat("[", 100_000)), "want a list of embeddings"},
-		{"too much", say(200, strings.Repeat(" ", maxVectorBytes+1)), "it sent more than 32 MiB"},
+		{"too much", say(200, strings.Repeat(" ", 32<<20+1)), "it sent more than 32 MiB"},
 		{"refused", say(401, `{"error": {"message": "wrong key s3cret\u001b[31m"}}`), "401 Unauthorized: wrong key *** [31m"},
 		{"elsewhere", func(w http.ResponseWriter, _ int) bool {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
@@ -254,11 +271,11 @@ func TestVectorsThatAreNone(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newEmbedServer(t)
-			t.Setenv(embedKey, "s3cret")
+			t.Setenv("TOOLSEARCH_EMBED_KEY", "s3cret")
 			s.instead = test.instead
 			args := []string{"search", "-searcher", "hybrid", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
 			code, stdout, stderr := runWith(t, "", args...)
-			assert.Equal(t, failed, code, "exit status")
+			assert.Equal(t, cli.Failed, code, "exit status")
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
 			assert.NotContains(t, stderr, "s3cret")
@@ -266,7 +283,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 
 			s.instead = nil
 			code, _, stderr = runWith(t, "", args...)
-			assert.Equal(t, found, code, "what was wrong is not kept: %s", stderr)
+			assert.Equal(t, cli.Found, code, "what was wrong is not kept: %s", stderr)
 		})
 	}
 }
@@ -276,13 +293,13 @@ func TestVectorsOfAnotherModel(t *testing.T) {
 	s := newEmbedServer(t)
 	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2)}
 	code, _, stderr := runWith(t, "", append(args, "parcel")...)
-	require.Equal(t, found, code, stderr)
+	require.Equal(t, cli.Found, code, stderr)
 	s.instead = func(w http.ResponseWriter, _ int) bool {
 		fmt.Fprint(w, `{"data": [{"embedding": [1, 2]}]}`)
 		return true
 	}
 	code, _, stderr = runWith(t, "", append(args, "bell")...)
-	assert.Equal(t, failed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Regexp(t, `vectors of 2 numbers, but those before had 5; if the model has changed, remove \S+vectors-[0-9a-f]{16}\b`, stderr)
 }
 
@@ -297,13 +314,13 @@ func TestEmbedFlags(t *testing.T) {
 		{[]string{"-embed", "http://localhost", "-model", "m"}, "-embed and -model are for the searchers embedding and hybrid"},
 	} {
 		code, _, stderr := runWith(t, "", append([]string{"search", tools, "book"}, test.args...)...)
-		assert.Equal(t, failed, code)
+		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, stderr, test.want)
 	}
 	t.Run("no endpoint", func(t *testing.T) {
 		newEmbedServer(t)
 		code, _, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", "http://user:pass@127.0.0.1:1/v1?key=secret", "-model", "m", tools, "book")
-		assert.Equal(t, failed, code)
+		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, stderr, "127.0.0.1:1: ")
 		assert.NotContains(t, stderr, "pass")
 		assert.NotContains(t, stderr, "secret")

@@ -16,6 +16,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 )
 
 // inspectLive runs inspect on a server, within the process of the test.
@@ -37,11 +41,11 @@ func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, 
 
 func TestInspectLiveServer(t *testing.T) {
 	code, stdout, stderr := inspectFake(t, "good", "-json")
-	var r report
-	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
+	var r inspect.Report
+	require.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
 	require.Empty(t, stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
-	assert.Equal(t, []*serverInfo{{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}}, r.Servers)
+	assert.Equal(t, []*mcpclient.Info{{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}}, r.Servers)
 	var names []string
 	for _, tool := range r.Tools {
 		names = append(names, tool.Name)
@@ -58,15 +62,6 @@ func TestInspectInstructions(t *testing.T) {
 	_, stdout, _ := inspectFake(t, "good")
 	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ", "below the server")
 
-	var out strings.Builder
-	c := &command{out: &out}
-	require.NoError(t, c.printReport(&report{Servers: []*serverInfo{
-		{Name: "rude", Instructions: "Be\x1b[31m \u202eloud\r\nserver: kind " + strings.Repeat("a", 300)},
-		{Name: "silent", Instructions: " \n\u200b"},
-	}}))
-	lines := strings.Split(out.String(), "\n")
-	assert.Equal(t, "instructions: Be [31m loud server: kind "+strings.Repeat("a", 200-len("Be [31m loud server: kind ")-1)+"…", lines[1])
-	assert.Equal(t, 1, strings.Count(out.String(), "instructions:"), "lines of instructions")
 }
 
 // Files may come from anywhere. Nested lists were once read again at every level.
@@ -79,7 +74,7 @@ func TestInspectFilesThatNest(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), []string{"inspect", "-"}, strings.NewReader(test.text), &stdout, &stderr)
-		assert.Equal(t, failed, code, "%s: exit status", test.name)
+		assert.Equal(t, cli.Failed, code, "%s: exit status", test.name)
 		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr.String(), test.name)
 	}
 }
@@ -108,14 +103,14 @@ func TestInspectBadServers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.kind, func(t *testing.T) {
 			code, stdout, stderr := inspectFake(t, test.kind, "-timeout", test.timeout)
-			assert.Equal(t, failed, code, "exit status")
+			assert.Equal(t, cli.Failed, code, "exit status")
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
 		})
 	}
 	t.Run("missing", func(t *testing.T) {
 		code, _, stderr := inspectLive(t, nil, filepath.Join(t.TempDir(), "server"))
-		assert.Equal(t, failed, code, "exit status")
+		assert.Equal(t, cli.Failed, code, "exit status")
 		assert.Contains(t, stderr, "starting the server")
 	})
 }
@@ -123,19 +118,19 @@ func TestInspectBadServers(t *testing.T) {
 // One wrong value does not hide the other tools, and what is wrong is reported.
 func TestInspectWrongValues(t *testing.T) {
 	code, stdout, stderr := inspectFake(t, "wrong-values", "-json")
-	var r report
-	require.Equal(t, toFix, code, "exit status; stderr %s", stderr)
+	var r inspect.Report
+	require.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
 	require.Len(t, r.Tools, 3)
 	assert.Equal(t, "b", r.Tools[1].Name)
-	assert.Contains(t, r.Problems, problem{kindValue, []string{"a"}, "the description is not a string"})
-	assert.Contains(t, r.Problems, problem{kindName, []string{"(tool 3)"}, "empty"})
+	assert.Contains(t, r.Problems, inspect.Problem{Kind: "value", Tools: []string{"a"}, Detail: "the description is not a string"})
+	assert.Contains(t, r.Problems, inspect.Problem{Kind: "name", Tools: []string{"(tool 3)"}, Detail: "empty"})
 }
 
 // A server that does not end with its input, and ignores SIGTERM, is killed.
 func TestInspectStubbornServer(t *testing.T) {
 	code, stdout, stderr := inspectFake(t, "stubborn")
-	assert.Equal(t, found, code, "exit status; stderr %s", stderr)
+	assert.Equal(t, cli.Found, code, "exit status; stderr %s", stderr)
 	assert.Contains(t, stdout, "tools: 1")
 }
 
@@ -168,7 +163,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 		}
 	}
 	cancel() // an interrupt does this
-	assert.Equal(t, failed, <-ended, "exit status")
+	assert.Equal(t, cli.Failed, <-ended, "exit status")
 	// A killed process exists until the process that inherited it waits for it.
 	for range 100 {
 		if exec.Command(shell, "-c", "kill -0 "+string(pid)).Run() != nil {
@@ -214,8 +209,8 @@ func npmServers(t *testing.T) string {
 func TestInspectEverything(t *testing.T) {
 	dir := npmServers(t)
 	code, stdout, stderr := inspectLive(t, []string{"-json"}, "npx", "--no-install", "--prefix", dir, "mcp-server-everything", "stdio")
-	var r report
-	require.NotEqual(t, failed, code, "exit status; stderr %s", stderr)
+	var r inspect.Report
+	require.NotEqual(t, cli.Failed, code, "exit status; stderr %s", stderr)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
 	require.Len(t, r.Servers, 1)
 	assert.NotEmpty(t, r.Servers[0].Name)
@@ -237,7 +232,7 @@ func TestInspectEverything(t *testing.T) {
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},{"name":"b","description":"Does"}]`
 	code, stdout, _ := runWith(t, tools, "inspect", "-")
-	assert.Equal(t, toFix, code)
+	assert.Equal(t, cli.ToFix, code)
 	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
 	code, _, stderr := runWith(t, tools, "list", "-")
 	assert.Equal(t, 0, code)

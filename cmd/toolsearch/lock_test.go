@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 )
 
 // testdata is absolute, since some tests change the folder.
@@ -32,7 +34,7 @@ func checkGolden(t *testing.T, name, got string) {
 func TestInspectHostileTools(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"inspect", hostileTools}, strings.NewReader(""), &stdout, &stderr)
-	assert.Equal(t, toFix, code, "exit status")
+	assert.Equal(t, cli.ToFix, code, "exit status")
 	assert.Empty(t, stderr.String())
 	checkGolden(t, "inspect-hostile", stdout.String())
 }
@@ -57,33 +59,33 @@ const (
 // A lock file through its life, each step with what it prints.
 func TestLockCommands(t *testing.T) {
 	steps := []step{
-		{"verify -", []string{weatherTool}, failed},
-		{"lock", nil, failed},
-		{"lock - more", nil, failed},
-		{"approve -", nil, failed},
-		{"diff -x -", nil, failed},
-		{"lock -", []string{"{"}, failed},
-		{"lock -", []string{weatherTool, weatherTool[:len(weatherTool)-1] + `,"inputSchema":null}`, unreadable}, toFix},
-		{"lock -", []string{weatherTool}, failed},
-		{"verify -", []string{weatherTool}, found},
-		{"verify -timeout 0 -", nil, failed},
-		{"verify -", []string{weatherTool, unreadable, mailTool}, toFix},
-		{"approve - send_male", []string{weatherTool, mailTool}, failed},
-		{"approve - broken", []string{weatherTool, unreadable, mailTool}, toFix},
-		{"approve - send_mail", []string{weatherTool, mailTool}, found},
-		{"diff -", []string{weatherTool, mailTool}, found},
-		{"verify -", []string{poisoned, copied, unnamed}, toFix},
-		{"diff -", []string{poisoned, copied, unnamed}, toFix},
-		{"diff -json -", []string{poisoned, copied, unnamed}, toFix},
-		{"verify -json -", []string{weatherTool, mailTool}, found},
-		{"approve - get_weather", []string{weatherTool, copied}, failed},
-		{"verify -namespace sky -", []string{bare}, found},
-		{"verify -namespace air -", []string{bare}, toFix},
-		{"approve - evil:get_weather send_mail", []string{poisoned, copied, unnamed}, found},
-		{"approve -all -prune -", []string{mailTool, unnamed}, found},
-		{"verify -", []string{mailTool, unnamed}, found},
-		{"verify -", []string{mailTool, `{"name":"ping","description":"One"}`, unnamed}, toFix},
-		{"approve -all -", []string{mailTool, `{"name":"ping","description":"One"}`, unnamed}, failed},
+		{"verify -", []string{weatherTool}, cli.Failed},
+		{"lock", nil, cli.Failed},
+		{"lock - more", nil, cli.Failed},
+		{"approve -", nil, cli.Failed},
+		{"diff -x -", nil, cli.Failed},
+		{"lock -", []string{"{"}, cli.Failed},
+		{"lock -", []string{weatherTool, weatherTool[:len(weatherTool)-1] + `,"inputSchema":null}`, unreadable}, cli.ToFix},
+		{"lock -", []string{weatherTool}, cli.Failed},
+		{"verify -", []string{weatherTool}, cli.Found},
+		{"verify -timeout 0 -", nil, cli.Failed},
+		{"verify -", []string{weatherTool, unreadable, mailTool}, cli.ToFix},
+		{"approve - send_male", []string{weatherTool, mailTool}, cli.Failed},
+		{"approve - broken", []string{weatherTool, unreadable, mailTool}, cli.ToFix},
+		{"approve - send_mail", []string{weatherTool, mailTool}, cli.Found},
+		{"diff -", []string{weatherTool, mailTool}, cli.Found},
+		{"verify -", []string{poisoned, copied, unnamed}, cli.ToFix},
+		{"diff -", []string{poisoned, copied, unnamed}, cli.ToFix},
+		{"diff -json -", []string{poisoned, copied, unnamed}, cli.ToFix},
+		{"verify -json -", []string{weatherTool, mailTool}, cli.Found},
+		{"approve - get_weather", []string{weatherTool, copied}, cli.Failed},
+		{"verify -namespace sky -", []string{bare}, cli.Found},
+		{"verify -namespace air -", []string{bare}, cli.ToFix},
+		{"approve - evil:get_weather send_mail", []string{poisoned, copied, unnamed}, cli.Found},
+		{"approve -all -prune -", []string{mailTool, unnamed}, cli.Found},
+		{"verify -", []string{mailTool, unnamed}, cli.Found},
+		{"verify -", []string{mailTool, `{"name":"ping","description":"One"}`, unnamed}, cli.ToFix},
+		{"approve -all -", []string{mailTool, `{"name":"ping","description":"One"}`, unnamed}, cli.Failed},
 	}
 	t.Chdir(t.TempDir()) // errors name the lock file
 	var got strings.Builder
@@ -102,10 +104,10 @@ func TestLockCommandsOnALiveServer(t *testing.T) {
 	t.Setenv(fakeServer, "good")
 	t.Chdir(t.TempDir())
 	for _, s := range []step{
-		{"lock -namespace fake", nil, found},
-		{"verify -namespace fake", nil, found},
-		{"verify", nil, toFix},
-		{"approve -namespace other third_tool", nil, found},
+		{"lock -namespace fake", nil, cli.Found},
+		{"verify -namespace fake", nil, cli.Found},
+		{"verify", nil, cli.ToFix},
+		{"approve -namespace other third_tool", nil, cli.Found},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append(strings.Fields(s.args), "--", self), strings.NewReader(""), &stdout, &stderr)
@@ -123,14 +125,14 @@ func TestLockServersThatShareNames(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"lock", fewer}, found, "toolsearch.lock.json: 3 tools\n"},
-		{[]string{"verify", file}, toFix, "first_tool of a: copied: the definition of first_tool of b\n"},
-		{[]string{"approve", file, "first_tool"}, failed, "first_tool is the name of several tools (first_tool of a, first_tool of b)"},
-		{[]string{"approve", file, "a:first_tool"}, found, "toolsearch.lock.json: 4 tools\n"},
-		{[]string{"approve", "-all", file}, found, "toolsearch.lock.json: 6 tools\n"},
-		{[]string{"verify", file}, found, "6 tools, as toolsearch.lock.json has them\n"},
-		{[]string{"verify", fewer}, toFix, "first_tool of a: missing\n"},
-		{[]string{"verify", "-namespace", "b", fewer}, found, "3 tools, as toolsearch.lock.json has them\n"},
+		{[]string{"lock", fewer}, cli.Found, "toolsearch.lock.json: 3 tools\n"},
+		{[]string{"verify", file}, cli.ToFix, "first_tool of a: copied: the definition of first_tool of b\n"},
+		{[]string{"approve", file, "first_tool"}, cli.Failed, "first_tool is the name of several tools (first_tool of a, first_tool of b)"},
+		{[]string{"approve", file, "a:first_tool"}, cli.Found, "toolsearch.lock.json: 4 tools\n"},
+		{[]string{"approve", "-all", file}, cli.Found, "toolsearch.lock.json: 6 tools\n"},
+		{[]string{"verify", file}, cli.Found, "6 tools, as toolsearch.lock.json has them\n"},
+		{[]string{"verify", fewer}, cli.ToFix, "first_tool of a: missing\n"},
+		{[]string{"verify", "-namespace", "b", fewer}, cli.Found, "3 tools, as toolsearch.lock.json has them\n"},
 	} {
 		code, stdout, stderr := call(t, "", s.args...)
 		assert.Equal(t, s.code, code, "exit status of %v: %s%s", s.args, stdout, stderr)
@@ -142,7 +144,7 @@ func TestLockHelp(t *testing.T) {
 	var got strings.Builder
 	for _, name := range []string{"lock", "verify", "diff", "approve"} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, found, run(t.Context(), []string{name, "-h"}, strings.NewReader(""), &stdout, &stderr))
+		assert.Equal(t, cli.Found, run(t.Context(), []string{name, "-h"}, strings.NewReader(""), &stdout, &stderr))
 		got.WriteString(stdout.String() + stderr.String() + "\n")
 	}
 	checkGolden(t, "help-lock", got.String())
@@ -157,13 +159,13 @@ func TestEditedLockFile(t *testing.T) {
 		return code, stdout.String() + stderr.String()
 	}
 	code, _ := call("lock", "-")
-	require.Equal(t, found, code)
+	require.Equal(t, cli.Found, code)
 	text, err := os.ReadFile("toolsearch.lock.json")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("toolsearch.lock.json", bytes.ReplaceAll(text, []byte("Sends"), []byte("Reads")), 0o600))
 	for _, args := range [][]string{{"verify", "-"}, {"diff", "-"}, {"approve", "-all", "-"}} {
 		code, said := call(args...)
-		assert.Equal(t, failed, code)
+		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, said, "toolsearch: toolsearch.lock.json: send_mail of mail: its sha256 is not that of the definition beside it")
 	}
 }

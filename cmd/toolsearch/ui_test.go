@@ -11,6 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 )
 
 // The command prints the page's address at once, and serves until it is interrupted. The page shows
@@ -42,14 +45,14 @@ func TestUI(t *testing.T) {
 	for _, k := range shown.Kinds {
 		counts[k.Heading] = k.Count
 	}
-	for _, k := range kinds {
+	for _, k := range inspect.Kinds {
 		n := 0
 		for _, p := range want.Problems {
-			if p.Kind == k.kind {
+			if p.Kind == k.Kind {
 				n++
 			}
 		}
-		assert.Equal(t, n, counts[k.heading], "%s in %s", k.heading, data)
+		assert.Equal(t, n, counts[k.Heading], "%s in %s", k.Heading, data)
 	}
 	var prices struct{ Tools []struct{ Tokens int } }
 	ask("tools", &prices)
@@ -61,7 +64,7 @@ func TestUI(t *testing.T) {
 	for i, tool := range prices.Tools {
 		assert.Positive(t, tokens[tool.Tokens], "tool %d costs %d tokens, unlike any tool of inspect", i, tool.Tokens)
 	}
-	assert.Equal(t, found, interrupt(), "exit status")
+	assert.Equal(t, cli.Found, interrupt(), "exit status")
 }
 
 // With -embed the menu has the searchers that need vectors.
@@ -80,7 +83,7 @@ func TestUIByVectors(t *testing.T) {
 	require.NotEmpty(t, answer.Hits)
 	assert.Equal(t, "track", answer.Hits[0].Name)
 	assert.Empty(t, answer.Message, "what failed")
-	assert.Equal(t, found, interrupt(), "exit status")
+	assert.Equal(t, cli.Found, interrupt(), "exit status")
 }
 
 // serveUI runs the command until interrupt, which returns its exit status. ask asks the page.
@@ -113,7 +116,7 @@ func serveUI(t *testing.T, args ...string) (ask func(path string, into any), int
 }
 
 // inspected returns what inspect reports.
-func inspected(t *testing.T, catalog string) (r report) {
+func inspected(t *testing.T, catalog string) (r inspect.Report) {
 	t.Helper()
 	var stdout, stderr strings.Builder
 	run(t.Context(), []string{"inspect", "-json", catalog}, strings.NewReader(""), &stdout, &stderr)

@@ -1,0 +1,325 @@
+// Package catalog reads what every command is about: the CATALOG of its command line, which is a
+// file of tools or servers that are asked for theirs.
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+)
+
+// Help describes CATALOG.
+const Help = `CATALOG is one of these:
+
+	tools.jsonl   a file of tools: JSONL, one {"name", "description", "parameters",
+	              "server"} a line; an MCP server's answer to tools/list; the tools
+	              of a request to OpenAI or Anthropic; "-" is standard input
+	mcp.json      a file of MCP servers, {"mcpServers": {...}}; all of them are asked,
+	              and their names are the namespaces of their tools
+	https://...   an MCP server with a URL, over streamable HTTP or SSE
+	-- COMMAND    an MCP server that COMMAND starts, after all other arguments
+`
+
+// FlagsHelp describes the flags of a Reader.
+const FlagsHelp = "\t-header \"K: V\"   a header for a URL, any number of them; ${NAME} is a variable\n" +
+	"\t-timeout D       total time to read the catalog, such as 90s or 2m (1m)\n"
+
+// CATALOG, which every command takes, is one of these:
+//
+//	tools.jsonl, -        a file of tools, or standard input
+//	mcp.json              a file of MCP servers under "mcpServers"; all are asked
+//	https://host/mcp      an MCP server with a URL
+//	-- COMMAND [ARG...]   an MCP server that COMMAND starts, after all other arguments
+
+// maxServers bounds the servers of one file, askedAtOnce those that run at a time.
+const (
+	maxServers  = 100
+	askedAtOnce = 8
+)
+
+// A Reader reads the catalog of a call. It is embedded in the commands.
+type Reader struct {
+	*cli.Call
+	Server  []string // the command behind "--", if there is one
+	headers []string // of -header
+	timeout time.Duration
+}
+
+// Register adds the flags of a Reader.
+func (c *Reader) Register(flags *flag.FlagSet) {
+	flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
+	flags.Func("header", "", func(text string) error {
+		c.headers = append(c.headers, text)
+		return nil
+	})
+}
+
+// Parse parses a command line, and keeps the server behind "--".
+func (c *Reader) Parse(flags *flag.FlagSet, args []string) (operands []string, err error) {
+	operands, c.Server, err = c.Call.Parse(flags, args)
+	return operands, err
+}
+
+// An Origin is where a catalog comes from. Exactly one field is set.
+type Origin struct {
+	Operand string   // a file or a URL
+	Command []string // of a server
+}
+
+// Origin takes CATALOG off the operands.
+func (c *Reader) Origin(operands []string) (from Origin, rest []string, ok bool) {
+	switch {
+	case len(c.Server) > 0:
+		return Origin{Command: c.Server}, operands, true
+	case len(operands) > 0:
+		return Origin{Operand: operands[0]}, operands[1:], true
+	}
+	return Origin{}, nil, false
+}
+
+// String names the catalog in a progress line and on the page, without the secrets of a URL.
+func (o Origin) String() string {
+	switch {
+	case len(o.Command) > 0:
+		return o.Command[0]
+	case o.IsURL():
+		return mcpclient.Endpoint{URL: o.Operand}.String()
+	}
+	return o.Operand
+}
+
+func (o Origin) IsURL() bool {
+	lower := strings.ToLower(o.Operand)
+	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
+}
+
+// Contents is what an origin holds.
+type Contents struct {
+	Tools   []Definition
+	Servers []*mcpclient.Info // that were asked
+	file    string            // the file of tools, if it is one
+	data    []byte            // its text
+}
+
+// Load reads the catalog. It ends with ctx, and after -timeout.
+func (c *Reader) Load(ctx context.Context, from Origin) (*Contents, error) {
+	if c.timeout <= 0 {
+		return nil, cli.WrongUsage(c.Name+": -timeout %v: want more than 0", c.timeout)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
+	defer cancel()
+	defer c.Waiting("reading %s", from)()
+	switch {
+	case len(c.headers) > 0 && !from.IsURL():
+		return nil, cli.WrongUsage(c.Name+": %s", "-header is for a URL; a file of servers has headers of its own")
+	case len(from.Command) > 0:
+		return c.askServers(ctx, []mcpclient.Endpoint{{Command: from.Command}})
+	case from.IsURL():
+		header, err := c.header()
+		if err != nil {
+			return nil, err
+		}
+		return c.askServers(ctx, []mcpclient.Endpoint{{URL: from.Operand, Headers: header}})
+	}
+	file, data, err := c.ReadFile(ctx, from.Operand)
+	if err != nil {
+		return nil, err
+	}
+	top := topLevel(data)
+	if top["searcher"] != nil && top["problems"] != nil {
+		return nil, fmt.Errorf("%s: this is a report of inspect; toolsearch list writes tools that every command reads", file)
+	}
+	if entries := serversOf(top); entries != nil {
+		endpoints, err := endpointsOf(entries)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return c.askServers(ctx, endpoints)
+	}
+	return cli.Await(ctx, func() (*Contents, error) {
+		tools, err := readDefinitions(data, file)
+		return &Contents{Tools: tools, file: file, data: data}, err
+	})
+}
+
+// Catalog reads the catalog as searchers take it. A fault in a file is an error, since its author
+// can mend it. Servers are taken as they are: a tool that cannot be searched is left out, with a
+// note on stderr.
+func (c *Reader) Catalog(ctx context.Context, from Origin) (*eval.Catalog, error) {
+	read, err := c.Load(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	text, file := read.data, read.file
+	if file == "" {
+		var lines bytes.Buffer
+		if err := writeTools(&lines, c.usable(read.Tools)); err != nil {
+			return nil, err
+		}
+		text, file = lines.Bytes(), "the servers' tools"
+	}
+	return cli.Await(ctx, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
+}
+
+// usable returns the tools that one catalog can hold, and notes on stderr what it renamed or
+// left out.
+func (c *Reader) usable(tools []Definition) []Definition {
+	tools, clashes := Apart(tools)
+	kept, left := tools[:0:0], []string(nil)
+	taken := make(map[string]bool)
+	for i, d := range tools {
+		switch {
+		case d.Name == "":
+			left = append(left, Label(tools, i)+", which has no name")
+			continue
+		case taken[d.Name]:
+			left = append(left, "a second "+d.Name)
+			continue
+		}
+		if _, err := schemacheck.Read(d.Schema); d.Schema != nil && err != nil {
+			left = append(left, "the parameters of "+d.Name+", which are not a JSON schema")
+			d.Schema = nil
+		}
+		taken[d.Name] = true
+		kept = append(kept, d)
+	}
+	if len(clashes) > 0 {
+		fmt.Fprintf(c.Stderr, "Named with their servers, since several servers have a tool of that name: %s\n", cli.OneLine(strings.Join(clashes, ", "), 300))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(c.Stderr, "Left out: %s. toolsearch inspect says more.\n", cli.OneLine(strings.Join(left, "; "), 300))
+	}
+	return kept
+}
+
+// Apart puts the server's name before each tool name that several servers use. clashes are
+// these names.
+func Apart(tools []Definition) (_ []Definition, clashes []string) {
+	servers := make(map[string]map[string]bool)
+	for _, d := range tools {
+		if servers[d.Name] == nil {
+			servers[d.Name] = make(map[string]bool)
+		}
+		servers[d.Name][d.Server] = true
+	}
+	tools = slices.Clone(tools)
+	for i, d := range tools {
+		if d.Name != "" && d.Server != "" && len(servers[d.Name]) > 1 {
+			tools[i].Name = d.Server + "__" + d.Name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if name != "" && len(servers[name]) > 1 {
+			clashes = append(clashes, name)
+		}
+	}
+	return tools, clashes
+}
+
+// writeTools writes tools as JSONL, which every command reads.
+func writeTools(w io.Writer, tools []Definition) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, d := range tools {
+		line := struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+			Parameters  json.RawMessage `json:"parameters,omitempty"`
+			Server      string          `json:"server,omitempty"`
+		}{d.Name, d.Description, d.Schema, d.Server}
+		if err := encoder.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askServers lists the tools of all servers, in the servers' order. If a server fails, so does
+// the catalog: a part of it would look like the whole.
+func (c *Reader) askServers(ctx context.Context, endpoints []mcpclient.Endpoint) (*Contents, error) {
+	type answer struct {
+		tools []toolfile.Tool
+		info  *mcpclient.Info
+		err   error
+	}
+	answers := make([]answer, len(endpoints))
+	var all sync.WaitGroup
+	var answered atomic.Int32
+	places := make(chan struct{}, askedAtOnce)
+	for i, at := range endpoints {
+		all.Add(1)
+		places <- struct{}{}
+		go func() {
+			defer all.Done()
+			answers[i].tools, answers[i].info, answers[i].err = mcpclient.List(ctx, at)
+			c.Step("asking the servers", int(answered.Add(1)), len(endpoints))
+			<-places
+		}()
+	}
+	all.Wait()
+	read, errs := &Contents{}, []error(nil)
+	for i, a := range answers {
+		if a.err != nil {
+			errs = append(errs, a.err)
+			continue
+		}
+		for _, t := range a.tools {
+			d := newDefinition(t)
+			d.Server = endpoints[i].Namespace // a server cannot choose it
+			read.Tools = append(read.Tools, d)
+		}
+		read.Servers = append(read.Servers, a.info)
+	}
+	switch {
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
+	case len(read.Tools) > 0:
+		return read, nil
+	case len(endpoints) == 1:
+		return nil, errors.New("the server has no tools")
+	}
+	return nil, errors.New("the servers have no tools")
+}
+
+// header makes the headers of -header, each "Name: value". Its errors do not quote them.
+func (c *Reader) header() (http.Header, error) {
+	var x expansion
+	header := make(http.Header)
+	for _, text := range c.headers {
+		name, value, ok := strings.Cut(text, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, cli.WrongUsage(c.Name+": %s", `-header: want "Name: value"`)
+		}
+		header.Add(name, strings.TrimSpace(x.expand(value)))
+	}
+	if err := x.err(); err != nil {
+		return nil, cli.WrongUsage(c.Name+": -header: %v", err)
+	}
+	return header, nil
+}
+
+// Queries reads a file of queries.
+func (c *Reader) Queries(ctx context.Context, path string) ([]eval.Query, error) {
+	file, data, err := c.ReadFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return cli.Await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
+}

@@ -1,0 +1,176 @@
+// Package cli is what all commands share: a call of the program with its streams, flags and
+// mistakes (cli.go), tables for people (table.go), and progress (progress.go).
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+)
+
+// Exit codes.
+const (
+	Found   = 0
+	Nothing = 1
+	Short   = 1 // of eval
+	ToFix   = 1 // of inspect, verify and diff
+	Failed  = 2
+)
+
+// A Call is one call of the program.
+type Call struct {
+	Name        string // of the command
+	Stdin       io.Reader
+	Out, Stderr io.Writer
+	Color       bool
+	Width       int  // of the terminal; 0 means none
+	Live        bool // whether Stderr is a terminal, for progress
+
+	line atomic.Pointer[progressLine] // of the running step
+}
+
+// A UsageError is a mistake on the command line. If it begins with a command and a colon, the
+// command was used wrongly.
+type UsageError struct{ text string }
+
+func (e *UsageError) Error() string { return e.text }
+
+// WrongUsage makes a UsageError.
+func WrongUsage(format string, args ...any) error {
+	return &UsageError{fmt.Sprintf(format, args...)}
+}
+
+// Flags returns an empty set of flags. The help texts describe the flags.
+func (c *Call) Flags() *flag.FlagSet {
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	return flags
+}
+
+// Parse parses flags anywhere before a "--". It returns the other arguments before the "--", and
+// the command of a server after it.
+func (c *Call) Parse(flags *flag.FlagSet, args []string) (operands, server []string, err error) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		if args, server = args[:i], args[i+1:]; len(server) == 0 {
+			return nil, nil, WrongUsage("%s: want the command of a server behind --", c.Name)
+		}
+	}
+	for len(args) > 0 {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, nil, err
+		}
+		if err != nil {
+			return nil, nil, WrongUsage("%s: %v", c.Name, nearFlag(flags, err))
+		}
+		if args = flags.Args(); len(args) > 0 {
+			operands = append(operands, args[0])
+			args = args[1:]
+		}
+	}
+	return operands, server, nil
+}
+
+// nearFlag adds near names to the error of a flag that the command does not have.
+func nearFlag(flags *flag.FlagSet, err error) error {
+	unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !ok {
+		return err
+	}
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
+	return fmt.Errorf("no flag %s; %s", OneLine(unknown, 60), Near("-"+strings.TrimLeft(unknown, "-"), names))
+}
+
+// Near suggests the name that is nearest to a mistyped name, or lists all.
+func Near(typed string, names []string) string {
+	if name := Nearest(typed, names); name != "" {
+		return fmt.Sprintf("did you mean %s?", name)
+	}
+	return "want " + strings.Join(names, ", ")
+}
+
+// Nearest returns the name that is nearest to a mistyped name, or "" if none is near.
+func Nearest(typed string, names []string) string {
+	for most := 1; most <= min(2, len(typed)/2); most++ {
+		for _, name := range names {
+			if naming.Edits([]byte(typed), []byte(name), most) <= most {
+				return name
+			}
+		}
+	}
+	for _, name := range names {
+		if len(typed) > 1 && strings.HasPrefix(name, typed) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Await returns what f returns, or ctx's cause as soon as ctx is done. f may run until the
+// program ends: it may read from a terminal, or work on hostile input.
+func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// ReadFile returns a file's name for messages and its text. "-" is standard input.
+func (c *Call) ReadFile(ctx context.Context, path string) (file string, data []byte, err error) {
+	file = path
+	if path == "-" {
+		file = "standard input"
+	}
+	data, err = Await(ctx, func() ([]byte, error) {
+		if path == "-" {
+			return toolfile.Read(c.Stdin)
+		}
+		opened, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		return toolfile.Read(opened)
+	})
+	if wrong := (*os.PathError)(nil); err != nil && !errors.As(err, &wrong) {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return file, data, err
+}
+
+func (c *Call) PrintJSON(v any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := c.Out.Write(Visible(text.Bytes()))
+	return err
+}

@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Output for people: aligned tables, and color on a terminal.
+
+// A Style is an ANSI color or weight. "" means none.
+type Style string
+
+const (
+	Plain  Style = ""
+	Strong Style = "1"  // headers
+	Dim    Style = "2"  // less important text
+	Named  Style = "36" // tool names
+	Bad    Style = "33" // problems
+)
+
+// Paint returns text in a style, or text itself if the output is not a terminal.
+func (c *Call) Paint(s Style, text string) string {
+	if !c.Color || s == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// Colored reports whether w is a terminal that shows color. By convention, users set NO_COLOR
+// to turn color off in all programs.
+func Colored(w io.Writer, getenv func(string) string) bool {
+	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" || !IsTerminal(w) {
+		return false
+	}
+	// The old Windows console prints the color codes as text.
+	return runtime.GOOS != "windows" || getenv("WT_SESSION") != "" || getenv("TERM") != ""
+}
+
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// WidthOf returns the columns of a terminal, or 0 if w is not a terminal or has no width. By
+// convention, COLUMNS overrides what the terminal says.
+func WidthOf(w io.Writer, getenv func(string) string) int {
+	file, ok := w.(*os.File)
+	if !ok || !IsTerminal(w) {
+		return 0
+	}
+	if columns, err := strconv.Atoi(getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// A Table aligns its columns. The first row is the header. A column is aligned to the right
+// if all its cells below the header are numbers or "-". On a terminal the other columns are cut
+// so that rows fit its width.
+type Table struct {
+	rows   [][]string
+	Styles map[int]Style // column -> style
+}
+
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (c *Call) Print(t *Table) error {
+	return c.PrintRows(t, true)
+}
+
+// PrintRows prints a table with or without a header.
+func (c *Call) PrintRows(t *Table, header bool) error {
+	widths, right := t.measure(header)
+	t.fit(c.Width, widths, right, header)
+	var b strings.Builder
+	for r, cells := range t.rows {
+		for i, cell := range cells {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			s := t.Styles[i]
+			if header && r == 0 {
+				s = Strong
+			}
+			blanks := strings.Repeat(" ", widths[i]-Columns(cell))
+			switch {
+			case right[i]:
+				b.WriteString(blanks + c.Paint(s, cell))
+			case i == len(cells)-1: // the last column needs no padding
+				b.WriteString(c.Paint(s, cell))
+			default:
+				b.WriteString(c.Paint(s, cell) + blanks)
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		b.Reset()
+		if _, err := io.WriteString(c.Out, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) measure(header bool) (widths []int, right []bool) {
+	for r, cells := range t.rows {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths, right = append(widths, 0), append(right, true)
+			}
+			widths[i] = max(widths[i], Columns(cell))
+			right[i] = right[i] && (header && r == 0 || isNumber(cell))
+		}
+	}
+	return widths, right
+}
+
+// Columns of text are cut to fit a terminal. The last one, which holds descriptions, comes first:
+// it is cut down to lastColumn, or to leastColumn where that is enough, and otherwise left out of a
+// table with a header, since names matter more. Then come the widest, down to leastColumn. Numbers
+// are never cut.
+const (
+	lastColumn  = 24
+	leastColumn = 10
+)
+
+// Fits reports whether a table need not be cut.
+func (c *Call) Fits(t *Table) bool {
+	widths, _ := t.measure(true)
+	return c.Width == 0 || total(widths) <= c.Width
+}
+
+// total is the width of a row.
+func total(widths []int) int {
+	sum := 0
+	for i, w := range widths {
+		sum += w + min(i, 1)*len("  ")
+	}
+	return sum
+}
+
+// fit cuts columns so that rows are at most width wide. 0 means any width.
+func (t *Table) fit(width int, widths []int, right []bool, header bool) {
+	if len(widths) == 0 || width == 0 {
+		return
+	}
+	uncut, last := slices.Clone(widths), len(widths)-1
+	over := total(widths) - width
+	cut := func(column, least int) {
+		by := min(over, max(widths[column]-least, 0))
+		widths[column] -= by
+		over -= by
+	}
+	if over > 0 && !right[last] {
+		cut(last, lastColumn)
+		switch {
+		case over <= widths[last]-leastColumn:
+			cut(last, leastColumn)
+		case header && slices.Contains(right[:last], false):
+			over -= widths[last] + len("  ")
+			for i, cells := range t.rows {
+				t.rows[i] = cells[:min(len(cells), last)]
+			}
+			widths[last] = 0
+		}
+	}
+	for over > 0 {
+		widest := -1
+		for i, w := range widths {
+			if !right[i] && w > leastColumn && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		cut(widest, widths[widest]-1)
+	}
+	for _, cells := range t.rows {
+		for i := range cells {
+			if widths[i] < uncut[i] {
+				cells[i] = cutColumns(cells[i], widths[i])
+			}
+		}
+	}
+}
+
+// cutColumns cuts a text to a width on a terminal.
+func cutColumns(s string, width int) string {
+	if Columns(s) <= width {
+		return s
+	}
+	n := 1 // for the ellipsis
+	for i, r := range s {
+		if n += Columns(string(r)); n > width {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+	}
+	return s
+}
+
+// ScoreTexts writes the scores of a column with the same number of decimals, so that they are
+// aligned: none if all are whole, otherwise as many as tell them apart. Scores that a searcher
+// lifts above all others are in the millions, so digits come in groups.
+func ScoreTexts(scores ...float64) []string {
+	whole, largest := true, 0.0
+	for _, s := range scores {
+		whole = whole && s == math.Trunc(s)
+		if s := math.Abs(s); s < 10_000 {
+			largest = max(largest, s)
+		}
+	}
+	decimals := 3
+	switch {
+	case whole:
+		decimals = 0
+	case largest >= 100:
+		decimals = 1
+	case largest >= 1:
+		decimals = 2
+	}
+	texts := make([]string, len(scores))
+	for i, s := range scores {
+		texts[i] = grouped(strconv.FormatFloat(s, 'f', decimals, 64))
+	}
+	return texts
+}
+
+// grouped puts commas between the thousands of a number: 1,000,012.5.
+func grouped(number string) string {
+	whole, rest, _ := strings.Cut(number, ".")
+	if rest != "" {
+		rest = "." + rest
+	}
+	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	return whole + rest
+}
+
+func isNumber(s string) bool {
+	return s == "-" || s != "" && strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789.,+-e%", r) }) < 0
+}
+
+// Columns returns the width of a text on a terminal. Ideographs take two columns. Marks that
+// combine with the character before them take none.
+func Columns(s string) int {
+	n := 0
+	for _, r := range s {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// OneLine makes foreign text fit a cell. It puts the text on one line, drops characters that
+// cannot be printed, and cuts it to limit characters.
+func OneLine(s string, limit int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
+}
+
+// Visible escapes characters of JSON that cannot be seen or that reorder others. They may come
+// from anywhere, and the JSON goes to a terminal.
+func Visible(data []byte) []byte {
+	text := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r < utf8.RuneSelf && r != 0x7f || !hidden(r) && r != utf8.RuneError {
+			text = append(text, data[i:i+size]...)
+		} else if low, high := utf16.EncodeRune(r); low != utf8.RuneError {
+			text = fmt.Appendf(text, "\\u%04x\\u%04x", low, high)
+		} else {
+			text = fmt.Appendf(text, "\\u%04x", r)
+		}
+		i += size
+	}
+	return text
+}
+
+func hidden(r rune) bool {
+	return naming.IsHidden(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
+}

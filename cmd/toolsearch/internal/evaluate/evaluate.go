@@ -1,0 +1,375 @@
+// Package evaluate is the command eval, with its output for machines and for people, and what an
+// evaluation must reach (gate.go).
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/eval"
+)
+
+// Help is the help text of the command eval.
+const Help = `toolsearch eval [flags] CATALOG QUERIES
+
+Prints recall at k, the share of queries complete at k, MRR and nDCG@10, in percent
+with 95 % bootstrap intervals. For two searchers it also prints the difference, second
+minus first, with a "*" where the interval excludes zero.
+
+` + catalog.Help + `
+QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
+"max_rank"} a line. max_rank is the rank that the query's tools must reach.
+
+Flags:
+
+	-searcher NAME   the searcher (keyword); NAME,NAME compares two
+` + searchers.EmbedFlagsHelp + searchers.LexiconFlagHelp + `	-n N             hits per query, at least 10 (50)
+	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
+	-v               also print the ranks of every query's tools, and which tools came
+	                 first instead and why
+	-min M=SHARE     the least value of a metric, such as R@5=0.9; any number of them
+	-baseline FILE   what eval -json printed before; no metric may be lower
+	-tolerance T     how much lower than the baseline is still accepted (0)
+	-json            print JSON
+` + catalog.FlagsHelp + `
+Examples:
+
+	toolsearch eval tools.jsonl queries.jsonl
+	toolsearch eval -searcher keyword,bm25 tools.jsonl queries.jsonl
+	toolsearch eval -v -resamples 0 tools.jsonl queries.jsonl
+	toolsearch eval -searcher bm25 -min R@5=0.9,MRR=0.7 tools.jsonl queries.jsonl
+	toolsearch eval -baseline before.json -tolerance 0.02 tools.jsonl queries.jsonl
+
+What falls short of -min, -baseline or a query's max_rank is printed with the queries
+to blame, and with the tool that came first instead. A comparison of two searchers
+never falls short.
+
+Exit status: 0 the evaluation was made, 1 it fell short, 2 a mistake.
+`
+
+// A command is an eval with its flags.
+type command struct {
+	catalog.Reader
+	*searchers.Choice
+	n         int
+	resamples int
+	minima    []string // of -min
+	baseline  string
+	tolerance float64
+	verbose   bool
+	json      bool
+}
+
+type evalOutput struct {
+	Tools     int              `json:"tools"`
+	Queries   int              `json:"queries"`
+	Searchers []searcherOutput `json:"searchers"`
+	Short     []eval.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []eval.Miss      `json:"misses,omitempty"` // the queries to blame
+	// Difference is the second searcher minus the first, by metric.
+	Difference map[string]eval.Difference `json:"difference,omitempty"`
+}
+
+type searcherOutput struct {
+	Name     string                              `json:"name"`
+	Emulated bool                                `json:"emulated,omitempty"` // it emulates somebody else's searcher
+	Metrics  map[string]eval.Estimate            `json:"metrics"`
+	Kinds    map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
+	Queries  []queryOutput                       `json:"queries,omitempty"` // with -v
+	Misses   []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
+}
+
+type queryOutput struct {
+	ID    string `json:"id"`
+	Ranks []int  `json:"ranks"` // rank of each group of wanted tools; 0 means not found
+}
+
+func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	c.Choice = searchers.NewChoice(call, flags, searchers.Menu[0].Name)
+	defer c.Close()
+	flags.StringVar(&c.Lexicon, "lexicon", "", "")
+	flags.BoolVar(&c.json, "json", false, "")
+	flags.IntVar(&c.n, "n", 50, "")
+	flags.IntVar(&c.resamples, "resamples", 2000, "")
+	flags.BoolVar(&c.verbose, "v", false, "")
+	flags.StringVar(&c.baseline, "baseline", "", "")
+	flags.Float64Var(&c.tolerance, "tolerance", 0, "")
+	flags.Func("min", "", func(text string) error {
+		c.minima = append(c.minima, text)
+		return nil
+	})
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.Check(); err != nil {
+		return cli.Failed, err
+	}
+	from, rest, ok := c.Origin(operands)
+	if !ok || len(rest) != 1 {
+		return cli.Failed, cli.WrongUsage("eval: want CATALOG QUERIES")
+	}
+	if from.Operand == "-" && rest[0] == "-" {
+		return cli.Failed, cli.WrongUsage("eval: only one file can be standard input")
+	}
+	if c.n < 10 {
+		return cli.Failed, cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
+	}
+	if c.resamples < 0 {
+		return cli.Failed, cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
+	}
+	names := strings.Split(c.Searcher, ",")
+	if len(names) > 2 {
+		return cli.Failed, cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher)
+	}
+	if len(names) > 1 && (len(c.minima) > 0 || c.baseline != "") {
+		return cli.Failed, cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
+	}
+	goals, err := c.goals(ctx, names[0])
+	if err != nil {
+		return cli.Failed, err
+	}
+	indexes, err := c.Indexers(ctx, names...)
+	if err != nil {
+		return cli.Failed, err
+	}
+	tools, err := c.Catalog(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	queries, err := c.Queries(ctx, rest[0])
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.EmbedQueries(ctx, searchers.Texts(queries)); err != nil {
+		return cli.Failed, err
+	}
+	options := eval.Options{Depth: c.n, Resamples: c.resamples}
+	if c.resamples == 0 {
+		options.Resamples = -1
+	}
+	reports := make([]*eval.Report, len(names))
+	for i := range names {
+		options.Index = indexes[i]
+		options.Progress = func(done, total int) { c.Step("searching with "+names[i], done, total) }
+		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), names[i])
+		reports[i], err = eval.Run(ctx, tools, queries, options)
+		done()
+		if err != nil {
+			return cli.Failed, err
+		}
+	}
+	var comparison *eval.Comparison
+	if len(reports) == 2 {
+		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
+			return cli.Failed, err
+		}
+	}
+	verdict := &eval.Verdict{}
+	if len(reports) == 1 { // a comparison of two searchers has no goals
+		if verdict, err = reports[0].Check(ctx, tools, goals); err != nil {
+			return cli.Failed, err
+		}
+	}
+	misplaced := make([][]eval.Miss, len(reports))
+	for i := 0; c.verbose && i < len(reports); i++ {
+		if misplaced[i], err = reports[i].Misses(ctx, tools, nil); err != nil {
+			return cli.Failed, err
+		}
+	}
+	code := cli.Found
+	if !verdict.Reached() {
+		code = cli.Short
+	}
+	if c.json {
+		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
+		output.Short, output.Misses = verdict.Short, verdict.Misses
+		for i := range names {
+			output.Searchers[i].Misses = misplaced[i]
+		}
+		return code, c.PrintJSON(output)
+	}
+	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
+	if err := c.printEval(names, reports, comparison); err != nil {
+		return cli.Failed, err
+	}
+	for i, name := range names {
+		if err := c.printMisses("other tools came first, with "+searchers.Label(name), misplaced[i], 0); err != nil {
+			return cli.Failed, err
+		}
+	}
+	if err := c.printShort(verdict.Short); err != nil {
+		return cli.Failed, err
+	}
+	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // those were printed above
+		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
+	})
+	const shown = 20
+	return code, c.printMisses("misses", missed, shown)
+}
+
+func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {
+	output := evalOutput{Tools: tools, Queries: len(reports[0].Queries)}
+	for i, report := range reports {
+		s := searcherOutput{Name: names[i], Emulated: searchers.IsEmulated(names[i]), Metrics: byMetric(report)}
+		if kinds := report.Kinds(); len(kinds) > 1 {
+			s.Kinds = make(map[string]map[string]eval.Estimate)
+			for _, kind := range kinds {
+				s.Kinds[kind] = byMetric(report.OfKind(kind))
+			}
+		}
+		if c.verbose {
+			for _, q := range report.Queries {
+				s.Queries = append(s.Queries, queryOutput{q.Query.ID, q.Ranks})
+			}
+		}
+		output.Searchers = append(output.Searchers, s)
+	}
+	if comparison != nil {
+		output.Difference = make(map[string]eval.Difference)
+		for m, metric := range comparison.Metrics {
+			output.Difference[metric] = comparison.Changes[m]
+		}
+	}
+	return output
+}
+
+func byMetric(report *eval.Report) map[string]eval.Estimate {
+	means := make(map[string]eval.Estimate)
+	for m, metric := range report.Metrics {
+		means[metric] = report.Means[m]
+	}
+	return means
+}
+
+func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) error {
+	var labels []string
+	for _, name := range names {
+		labels = append(labels, searchers.Label(name))
+	}
+	means := meansTable(labels, reports, comparison, c.resamples > 0)
+	narrow := c.resamples > 0 && !c.Fits(means)
+	if narrow {
+		means = meansTable(labels, reports, comparison, false)
+	}
+	if err := c.Print(means); err != nil {
+		return err
+	}
+	if narrow {
+		fmt.Fprintln(c.Out, c.Paint(cli.Dim, "The terminal is too narrow for the intervals."))
+	}
+	if kinds := reports[0].Kinds(); len(kinds) > 1 {
+		if err := c.printKinds(labels, reports, kinds); err != nil {
+			return err
+		}
+	}
+	if c.verbose {
+		return c.printQueries(labels, reports)
+	}
+	return nil
+}
+
+// meansTable is the table of all metrics, with or without their intervals.
+func meansTable(names []string, reports []*eval.Report, comparison *eval.Comparison, intervals bool) *cli.Table {
+	estimate := func(e eval.Estimate, format string) string {
+		text := fmt.Sprintf(format, 100*e.Value)
+		if intervals {
+			text += fmt.Sprintf(" ("+format+" to "+format+")", 100*e.Low, 100*e.High)
+		}
+		return text
+	}
+	t := &cli.Table{}
+	header := append([]string{"metric"}, names...)
+	if comparison != nil {
+		header = append(header, "difference", "wins", "ties", "losses")
+	}
+	t.Row(header...)
+	for m, metric := range reports[0].Metrics {
+		cells := []string{metric}
+		for _, report := range reports {
+			cells = append(cells, estimate(report.Means[m], "%.1f"))
+		}
+		if comparison != nil {
+			d := comparison.Changes[m]
+			difference := estimate(d.Mean, "%+.1f")
+			if intervals && d.Certain() {
+				difference += " *"
+			}
+			cells = append(cells, difference, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// printKinds prints the metrics of each kind of query, side by side if the terminal is wide enough.
+func (c *command) printKinds(names []string, reports []*eval.Report, kinds []string) error {
+	t := kindsTable(names, reports, kinds)
+	fmt.Fprintln(c.Out)
+	if c.Fits(t) {
+		return c.Print(t)
+	}
+	for i := range names {
+		if err := c.Print(kindsTable(names[i:i+1], reports[i:i+1], kinds)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Table {
+	t := &cli.Table{}
+	header := []string{"kind", "queries"}
+	for _, name := range names {
+		for _, metric := range []string{"R@1", "R@5", "MRR"} {
+			header = append(header, name+" "+metric)
+		}
+	}
+	t.Row(header...)
+	for _, kind := range kinds {
+		cells := []string{cli.OneLine(kind, 40), fmt.Sprint(len(reports[0].OfKind(kind).Queries))}
+		for _, report := range reports {
+			part := report.OfKind(kind)
+			for _, metric := range []string{"R@1", "R@5", "MRR"} {
+				mean, _ := part.Mean(metric)
+				cells = append(cells, fmt.Sprintf("%.1f", 100*mean.Value))
+			}
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+func (c *command) printQueries(names []string, reports []*eval.Report) error {
+	var t cli.Table
+	t.Row(append(append([]string{"id"}, names...), "query")...)
+	for i, q := range reports[0].Queries {
+		cells := []string{cli.OneLine(q.Query.ID, 40)}
+		for _, report := range reports {
+			cells = append(cells, rankText(report.Queries[i].Ranks))
+		}
+		t.Row(append(cells, cli.OneLine(q.Query.Text, 80))...)
+	}
+	fmt.Fprintln(c.Out)
+	return c.Print(&t)
+}
+
+// rankText writes ranks, with "-" for a group that was not found.
+func rankText(ranks []int) string {
+	texts := make([]string, len(ranks))
+	for i, rank := range ranks {
+		texts[i] = fmt.Sprint(rank)
+		if rank == 0 {
+			texts[i] = "-"
+		}
+	}
+	return strings.Join(texts, " ")
+}

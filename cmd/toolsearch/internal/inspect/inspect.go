@@ -1,0 +1,244 @@
+// Package inspect is the command inspect: what to fix in a catalog (findings.go), as a report.
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+)
+
+// Help is the help text of the command inspect.
+const Help = `toolsearch inspect [flags] CATALOG
+
+Lists tools and what to fix in them. Problems are names and schemas that a provider
+would refuse, names that two tools have, missing descriptions of tools and parameters,
+and tools that no query finds. So are hidden characters, instructions to the model, and
+names of other servers' tools.
+
+Tokens are bytes/4 of name, description and parameters as compact JSON: about the
+price of the tool in every model call. A tool counts as found if it is among the first
+five for the words of its own name or of its description. "-" means that it is not.
+
+` + catalog.Help + `
+Flags:
+
+	-searcher NAME   the searcher (keyword); any but regexp
+` + searchers.EmbedFlagsHelp + `	-lexicon FILE    words of your own for bm25; lines that do nothing are listed
+	-json            print JSON
+` + catalog.FlagsHelp + `
+Examples:
+
+	toolsearch inspect tools.jsonl
+	toolsearch inspect -- npx -y @modelcontextprotocol/server-everything
+	toolsearch inspect -json -searcher bm25 -timeout 2m -- ./server --stdio
+
+Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
+`
+
+// A command is an inspect with its flags.
+type command struct {
+	catalog.Reader
+	*searchers.Choice
+	json bool
+}
+
+// Inspect lists the tools of a catalog and their problems.
+func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	c.Choice = searchers.NewChoice(call, flags, searchers.Menu[0].Name)
+	defer c.Close()
+	flags.StringVar(&c.Lexicon, "lexicon", "", "")
+	flags.BoolVar(&c.json, "json", false, "")
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.Check(); err != nil {
+		return cli.Failed, err
+	}
+	from, rest, ok := c.Origin(operands)
+	switch {
+	case !ok || len(rest) > 0:
+		return cli.Failed, cli.WrongUsage("inspect: want CATALOG, or -- and the command that starts a server")
+	case c.Searcher == "regexp":
+		return cli.Failed, cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
+	}
+	indexes, err := c.Indexers(ctx, c.Searcher)
+	if err != nil {
+		return cli.Failed, err
+	}
+	read, err := c.Load(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	var queries []string
+	for _, d := range read.Tools {
+		queries = append(queries, ownWords(d.Name), ownWords(d.Description))
+	}
+	if err := c.EmbedQueries(ctx, queries); err != nil {
+		return cli.Failed, err
+	}
+	done := c.Waiting("searching for each of %s", cli.Plural(len(read.Tools), "tool"))
+	r, err := cli.Await(ctx, func() (*Report, error) { return Tools(ctx, read, indexes[0]) })
+	done()
+	if err = cmp.Or(err, c.VectorFailure()); err != nil {
+		return cli.Failed, err
+	}
+	if c.Lexicon != "" {
+		if err := c.checkLexicon(ctx, r, read); err != nil {
+			return cli.Failed, err
+		}
+	}
+	r.Searcher, r.Emulated = c.Searcher, searchers.IsEmulated(c.Searcher)
+	code := cli.Found
+	if len(r.Problems) > 0 {
+		code = cli.ToFix
+	}
+	if c.json {
+		return code, c.PrintJSON(r)
+	}
+	return code, c.printReport(r)
+}
+
+// checkLexicon adds the lines of the lexicon that do nothing over the tools.
+func (c *command) checkLexicon(ctx context.Context, r *Report, read *catalog.Contents) error {
+	lexicon, err := c.ReadLexicon(ctx)
+	if err != nil {
+		return err
+	}
+	docs, _ := catalog.Documents(read.Tools)
+	findings, err := lexicon.Check(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		r.add(kindLexicon, fmt.Sprintf("line %d: %s", f.Line, f.Detail))
+	}
+	return nil
+}
+
+func (c *command) printReport(r *Report) error {
+	for _, s := range r.Servers {
+		fmt.Fprintf(c.Out, "server: %s\n", cli.OneLine(strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
+		if text := cli.OneLine(s.Instructions, 200); text != "" {
+			fmt.Fprintf(c.Out, "instructions: %s\n", text)
+		}
+		if s.StrayLines > 0 {
+			fmt.Fprintln(c.Out, c.Paint(cli.Bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some clients give up.", cli.Plural(s.StrayLines, "line"))))
+		}
+	}
+	fmt.Fprintf(c.Out, "tools: %d, in all %s (bytes/4 of %s: name, description and parameters as JSON)\n",
+		len(r.Tools), cli.Plural(r.Tokens, "token"), cli.Plural(r.Bytes, "byte"))
+	if err := c.printTotals(r); err != nil {
+		return err
+	}
+	rank := func(n int) string {
+		if n == 0 {
+			return "-"
+		}
+		return fmt.Sprint(n)
+	}
+	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 5: cli.Dim}}
+	t.Row("tokens", "tool", "parameters", "by name", "by text", "description")
+	for _, tool := range r.Tools {
+		t.Row(fmt.Sprint(tool.Tokens), cli.OneLine(tool.Name, 64), fmt.Sprint(tool.Parameters),
+			rank(tool.RankByName), rank(tool.RankByDescription), cli.OneLine(tool.Description, 60))
+	}
+	if err := c.Print(&t); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", searchers.Label(r.Searcher), findWithin)
+	return c.printProblems(r)
+}
+
+// printTotals prints the tools that cost most, those that a provider would refuse, and what each
+// server costs.
+func (c *command) printTotals(r *Report) error {
+	const shown = 5
+	bySize := slices.Clone(r.Tools)
+	slices.SortStableFunc(bySize, func(a, b ToolReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var largest, refused []string
+	for i, t := range bySize {
+		if i < shown && len(bySize) > 2*shown && t.Name != "" {
+			largest = append(largest, fmt.Sprintf("%s (%d)", cli.OneLine(t.Name, 64), t.Tokens))
+		}
+	}
+	var totals cli.Table
+	totals.Row("server", "tools", "tokens", "refused")
+	type total struct{ tools, bytes, refused int }
+	servers, order := make(map[string]*total), []string(nil)
+	for i, t := range r.Tools {
+		if servers[t.Server] == nil {
+			servers[t.Server], order = &total{}, append(order, t.Server)
+		}
+		s := servers[t.Server]
+		s.tools, s.bytes = s.tools+1, s.bytes+t.Bytes
+		if t.Refused {
+			s.refused++
+			refused = append(refused, cmp.Or(cli.OneLine(t.Name, 64), fmt.Sprintf("(tool %d)", i+1)))
+		}
+	}
+	if len(largest) > 0 {
+		fmt.Fprintf(c.Out, "largest: %s\n", strings.Join(largest, ", "))
+	}
+	if len(refused) > 0 {
+		text := strings.Join(refused[:min(len(refused), shown)], ", ")
+		if more := len(refused) - shown; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintln(c.Out, c.Paint(cli.Bad, fmt.Sprintf("a provider would refuse %s: %s", cli.Plural(len(refused), "tool"), text)))
+	}
+	fmt.Fprintln(c.Out)
+	if len(order) < 2 {
+		return nil
+	}
+	for _, name := range order {
+		s := servers[name]
+		totals.Row(cmp.Or(cli.OneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint((s.bytes+3)/4), fmt.Sprint(s.refused))
+	}
+	if err := c.Print(&totals); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(c.Out)
+	return err
+}
+
+func (c *command) printProblems(r *Report) error {
+	if len(r.Problems) == 0 {
+		_, err := io.WriteString(c.Out, "\nNothing to fix.\n")
+		return err
+	}
+	const shown = 20
+	for _, k := range Kinds {
+		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}}
+		count := 0
+		for _, p := range r.Problems {
+			if p.Kind != k.Kind {
+				continue
+			}
+			if count++; count <= shown {
+				t.Row("", cli.OneLine(strings.Join(p.Tools, ", "), 100), cli.OneLine(p.Detail, 120))
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", k.Heading, count)))
+		if err := c.PrintRows(&t, false); err != nil {
+			return err
+		}
+		if count > shown {
+			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; -json lists all", count-shown)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+// Package locks is the commands lock, verify, diff and approve, over a lock file of package lock.
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/lock"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+const lockSource = catalog.Help + `
+A tool's namespace is its server's name in mcp.json, or the "server" of its line, or what
+its name says: server__tool.
+`
+
+const lockFlagsHelp = `	-file FILE       the lock file (` + lock.FileName + `)
+	-namespace NAME  the namespace of tools whose CATALOG names no server; with it,
+	                 approved tools of other namespaces are not missing
+` + catalog.FlagsHelp
+
+const (
+	LockHelp = `toolsearch lock [flags] CATALOG
+
+Writes a lock file: the definitions of all tools, with the hashes by which a program
+recognizes them (package lock). Read the tools first: the warnings of package lock are
+printed. An existing file is left alone; approve adds to it.
+
+` + lockSource + `
+Flags:
+
+` + lockFlagsHelp + `
+Examples:
+
+	toolsearch lock tools.jsonl
+	toolsearch lock mcp.json
+	toolsearch lock -namespace github -- ./github-mcp-server stdio
+
+Exit status: 0 all tools are locked, 1 some cannot be, 2 a mistake.
+`
+	VerifyHelp = `toolsearch verify [flags] CATALOG
+
+Compares a catalog with the lock file: lists tools that are new, changed, missing or
+impossible to lock, and new tools that copy an approved tool.
+
+` + lockSource + `
+Flags:
+
+` + lockFlagsHelp + `	-json            print JSON, with the texts before and after
+
+Examples:
+
+	toolsearch verify mcp.json
+	toolsearch verify -namespace github -- ./github-mcp-server stdio
+
+Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
+`
+	DiffHelp = `toolsearch diff [flags] CATALOG
+
+Does what verify does, and shows what changed: "-" before the approved text, "+" before
+the present text. Hidden characters are shown as escapes. Warnings are those of inspect.
+
+` + lockSource + `
+Flags:
+
+` + lockFlagsHelp + `	-json            print JSON, with the texts before and after
+
+Examples:
+
+	toolsearch diff mcp.json
+	toolsearch diff -namespace github -- ./github-mcp-server stdio
+
+Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
+`
+	ApproveHelp = `toolsearch approve [flags] CATALOG TOOL...
+
+Puts the present definitions into the lock file, and prints what it approved, as diff
+does. TOOL is a name, or namespace:name. A server may answer diff and approve
+differently: what approve prints is what the file has.
+
+` + lockSource + `
+Flags:
+
+` + lockFlagsHelp + `	-all             approve all new and changed tools, copies too
+	-prune           drop approved tools that CATALOG does not have
+
+Examples:
+
+	toolsearch approve mcp.json send_mail github:create_issue
+	toolsearch approve -namespace github create_issue -- ./github-mcp-server stdio
+	toolsearch approve -all -prune -namespace github -- ./github-mcp-server stdio
+
+Exit status: 0 done, 1 a tool cannot be locked, 2 a mistake.
+`
+)
+
+// A command is one of the four commands with its flags.
+type command struct {
+	catalog.Reader
+	file, namespace string
+	all, prune      bool
+	json            bool
+}
+
+// Locked runs one of the four commands.
+func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	flags.StringVar(&c.file, "file", lock.FileName, "")
+	flags.StringVar(&c.namespace, "namespace", "", "")
+	switch c.Name {
+	case "approve":
+		flags.BoolVar(&c.all, "all", false, "")
+		flags.BoolVar(&c.prune, "prune", false, "")
+	case "verify", "diff":
+		flags.BoolVar(&c.json, "json", false, "")
+	}
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	from, named, ok := c.Origin(operands)
+	switch {
+	case !ok || c.Name != "approve" && len(named) > 0:
+		return cli.Failed, cli.WrongUsage(c.Name+": want %s", "CATALOG, or -- and the command that starts a server")
+	case c.Name == "approve" && len(named) == 0 && !c.all && !c.prune:
+		return cli.Failed, cli.WrongUsage("approve: want the names of tools, -all or -prune")
+	}
+	file, err := lock.ReadFile(c.file)
+	switch {
+	case c.Name == "lock" && err == nil:
+		return cli.Failed, fmt.Errorf("%s is there already; approve adds to it", c.file)
+	case c.Name == "lock" && errors.Is(err, fs.ErrNotExist):
+		file = &lock.File{}
+	case errors.Is(err, fs.ErrNotExist):
+		return cli.Failed, fmt.Errorf("no lock file %s; toolsearch lock writes it", c.file)
+	case err != nil:
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+	}
+	read, err := c.Load(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	done := c.Waiting("comparing %s", cli.Plural(len(read.Tools), "tool"))
+	k, err := cli.Await(ctx, func() (*comparison, error) { return c.comparison(file, read.Tools), nil })
+	done()
+	if err != nil {
+		return cli.Failed, err
+	}
+	switch c.Name {
+	case "lock":
+		return k.lockAll()
+	case "approve":
+		return k.approve(named)
+	}
+	return k.verify(c.Name == "diff")
+}
+
+// A comparison is a catalog beside a lock file.
+type comparison struct {
+	*command
+	file     *lock.File
+	docs     []search.Document // that can be locked
+	findings []lock.Finding
+	warnings map[lock.ID][]lock.Warning
+}
+
+func (c *command) comparison(file *lock.File, tools []catalog.Definition) *comparison {
+	for i := range tools {
+		if tools[i].Server == "" {
+			tools[i].Server = c.namespace
+		}
+	}
+	docs, wrong := catalog.Documents(tools)
+	k := &comparison{command: c, file: file, warnings: make(map[lock.ID][]lock.Warning)}
+	for i, doc := range docs {
+		if err := wrong[i]; err != nil {
+			k.findings = append(k.findings, lock.Finding{Kind: lock.Refused, ID: idOf(doc), Reason: err.Error()})
+		} else {
+			k.docs = append(k.docs, doc)
+		}
+	}
+	k.findings = append(k.findings, slices.DeleteFunc(file.Verify(k.docs), func(f lock.Finding) bool {
+		isRefused := slices.ContainsFunc(k.findings, func(r lock.Finding) bool { return r.ID == f.ID })
+		return f.Kind == lock.Missing && (isRefused || c.namespace != "" && f.Namespace != c.namespace)
+	})...)
+	for _, w := range lock.Lint(docs) {
+		id := idOf(docs[w.Doc])
+		k.warnings[id] = append(k.warnings[id], w)
+	}
+	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool { _, err := lock.Define(doc); return err != nil })
+	return k
+}
+
+func idOf(doc search.Document) lock.ID { return lock.ID{Namespace: doc.Namespace, Name: doc.Name} }
+
+// print prints a finding, with what it changes where texts is set.
+func (k *comparison) print(f lock.Finding, texts bool) {
+	fmt.Fprintln(k.Out, k.Paint(cli.Bad, f.String()))
+	if !texts {
+		return
+	}
+	for line := range strings.Lines(f.Diff()) {
+		s := cli.Dim
+		if strings.HasPrefix(line, " ") {
+			s = cli.Plain
+		}
+		fmt.Fprintf(k.Out, "  %s\n", k.Paint(s, strings.TrimSuffix(line, "\n")))
+	}
+	k.warn(f.ID, "  ")
+}
+
+// warn prints what Lint says of a tool.
+func (k *comparison) warn(id lock.ID, indent string) {
+	for _, w := range k.warnings[id] {
+		fmt.Fprintf(k.Out, "%s%s\n", indent, k.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
+	}
+}
+
+func (k *comparison) verify(texts bool) (int, error) {
+	code := cli.Found
+	if len(k.findings) > 0 {
+		code = cli.ToFix
+	}
+	if k.json {
+		return code, k.PrintJSON(struct {
+			File     string         `json:"file"`
+			Tools    int            `json:"tools"`
+			Findings []lock.Finding `json:"findings"`
+		}{k.command.file, len(k.docs), append([]lock.Finding{}, k.findings...)})
+	}
+	for _, f := range k.findings {
+		k.print(f, texts)
+	}
+	if len(k.findings) == 0 {
+		fmt.Fprintf(k.Out, "%s, as %s has them\n", cli.Plural(len(k.docs), "tool"), k.command.file)
+	}
+	return code, nil
+}
+
+// write writes the lock file and reports the tools that cannot be in it.
+func (k *comparison) write() (int, error) {
+	if err := k.file.WriteFile(k.command.file); err != nil {
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+	}
+	code := cli.Found
+	for _, f := range k.findings {
+		if f.Kind == lock.Refused {
+			fmt.Fprintln(k.Stderr, f)
+			code = cli.ToFix
+		}
+	}
+	fmt.Fprintf(k.Out, "%s: %s\n", k.command.file, cli.Plural(len(k.file.Definitions()), "tool"))
+	return code, nil
+}
+
+func (k *comparison) lockAll() (int, error) {
+	if err := k.file.Approve(k.docs...); err != nil {
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+	}
+	for _, d := range k.file.Definitions() {
+		if len(k.warnings[d.ID]) > 0 {
+			fmt.Fprintln(k.Out, d.ID)
+			k.warn(d.ID, "  ")
+		}
+	}
+	// Another program may have written the file meanwhile.
+	if _, err := os.Stat(k.command.file); err == nil {
+		return cli.Failed, fmt.Errorf("%s is there already; approve adds to it", k.command.file)
+	}
+	return k.write()
+}
+
+func (k *comparison) approve(named []string) (int, error) {
+	chosen := make(map[lock.ID]bool)
+	for _, name := range named {
+		id, err := k.find(name)
+		if err != nil {
+			return cli.Failed, err
+		}
+		chosen[id] = true
+	}
+	docs := slices.DeleteFunc(slices.Clone(k.docs), func(doc search.Document) bool { return !k.all && !chosen[idOf(doc)] })
+	if err := k.file.Approve(docs...); err != nil {
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+	}
+	for _, f := range k.findings {
+		switch {
+		case f.Kind == lock.Missing && k.prune:
+			k.file.Remove(f.ID)
+			fmt.Fprintf(k.Out, "dropped %v\n", f.ID)
+		case f.Kind != lock.Missing && f.Kind != lock.Refused && (k.all || chosen[f.ID]):
+			fmt.Fprint(k.Out, "approved ")
+			k.print(f, true)
+		}
+	}
+	k.findings = slices.DeleteFunc(k.findings, func(f lock.Finding) bool { return !k.all && !chosen[f.ID] })
+	return k.write()
+}
+
+// find returns the tool that is called name or namespace:name.
+func (k *comparison) find(name string) (lock.ID, error) {
+	var ids []lock.ID
+	var names []string
+	add := func(id lock.ID) {
+		names = append(names, id.Name)
+		if (name == id.Name || name == id.Namespace+":"+id.Name) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, doc := range k.docs {
+		add(idOf(doc))
+	}
+	for _, f := range k.findings {
+		if f.Kind == lock.Refused {
+			add(f.ID)
+		}
+	}
+	switch len(ids) {
+	case 1:
+		return ids[0], nil
+	case 0:
+		text := "the catalog has no tool named " + cli.OneLine(name, 100)
+		if other := cli.Nearest(name, names); other != "" {
+			text += "; did you mean " + cli.OneLine(other, 100) + "?"
+		}
+		return lock.ID{}, errors.New(text)
+	}
+	var list []string
+	for _, id := range ids {
+		list = append(list, id.String())
+	}
+	return lock.ID{}, fmt.Errorf("%s is the name of several tools (%s); write namespace:%[1]s", cli.OneLine(name, 100), strings.Join(list, ", "))
+}

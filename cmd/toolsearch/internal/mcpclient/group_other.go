@@ -1,0 +1,8 @@
+//go:build !unix
+
+package mcpclient
+
+import "os/exec"
+
+// inGroup does nothing. Only the command itself is killed; its children see their input end.
+func inGroup(*exec.Cmd) {}

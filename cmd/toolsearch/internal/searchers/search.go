@@ -1,0 +1,270 @@
+package searchers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/eval"
+)
+
+// The commands search and explain. They print tables for people and the structs below as
+// JSON for machines.
+
+// SearchHelp is the help text of the command search.
+const SearchHelp = `toolsearch search [flags] CATALOG QUERY...
+
+Prints the best tools for a query. A query is words, "+word" for a word that must
+match, or "select:name,name" for tools by name.
+
+` + catalog.Help + `
+Flags:
+
+` + FlagsHelp + `	-n N             how many tools to print, 1 to 50 (5)
+	-json            print JSON
+` + catalog.FlagsHelp + `
+Examples:
+
+	toolsearch search tools.jsonl create an issue
+	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
+	toolsearch search tools.jsonl select:get_weather,send_mail
+	toolsearch search -searcher hybrid -embed http://localhost:11434/v1 \
+	    -model nomic-embed-text tools.jsonl where is my parcel
+	toolsearch search -header 'Authorization: Bearer ${TOKEN}' https://a.example/mcp issue
+	toolsearch search send a mail -- npx -y some-mail-server
+
+Exit status: 0 something was found, 1 nothing was found, 2 a mistake.
+`
+
+// ExplainHelp is the help text of the command explain.
+const ExplainHelp = `toolsearch explain [flags] CATALOG QUERY TOOL
+
+Prints what a tool's score for a query is made of. Quote a query of several words.
+
+` + catalog.Help + `
+Flags:
+
+` + FlagsHelp + `	-json            print JSON
+` + catalog.FlagsHelp + `
+Examples:
+
+	toolsearch explain tools.jsonl "open a ticket" create_issue
+	toolsearch explain -searcher bm25 tools.jsonl "open a ticket" create_issue
+
+Exit status: 0 the tool matches, 1 it does not, 2 a mistake.
+`
+
+// A command is a search or an explain with its flags.
+type command struct {
+	catalog.Reader
+	*Choice
+	n    int
+	json bool
+}
+
+// compile reads the catalog and compiles it for the searcher of -searcher.
+func (c *command) compile(ctx context.Context, from catalog.Origin) (*eval.Catalog, *toolsearch.Catalog, error) {
+	indexes, err := c.Indexers(ctx, c.Searcher)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, err := c.Catalog(ctx, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Waiting("indexing %s", cli.Plural(len(tools.Tools), "tool"))()
+	compiled, err := tools.Compile(ctx, indexes[0])
+	return tools, compiled, err
+}
+
+type searchOutput struct {
+	Query       string        `json:"query"`
+	Total       int           `json:"total"` // matches before the limit
+	Matches     []matchOutput `json:"matches"`
+	NotFound    []string      `json:"not_found,omitempty"`
+	Suggestions []string      `json:"suggestions,omitempty"`
+	Message     string        `json:"message,omitempty"`  // for a pattern: what is wrong, or what to try
+	Emulated    bool          `json:"emulated,omitempty"` // the searcher emulates somebody else's
+}
+
+type matchOutput struct {
+	Name        string  `json:"name"`
+	Score       float64 `json:"score"`
+	Server      string  `json:"server,omitempty"`
+	Description string  `json:"description"`
+}
+
+// patience is how long a search may take: an endpoint for vectors is asked up to four times.
+const patience = 5 * time.Minute
+
+func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	c.Choice = NewChoice(call, flags, Menu[0].Name)
+	defer c.Close()
+	flags.StringVar(&c.Lexicon, "lexicon", "", "")
+	flags.BoolVar(&c.json, "json", false, "")
+	flags.IntVar(&c.n, "n", toolsearch.DefaultMaxResults, "")
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.Check(); err != nil {
+		return cli.Failed, err
+	}
+	from, terms, ok := c.Origin(operands)
+	if !ok || len(terms) == 0 {
+		return cli.Failed, cli.WrongUsage("search: want CATALOG QUERY..., or QUERY... -- COMMAND")
+	}
+	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
+		return cli.Failed, cli.WrongUsage("search: -n %d: want a number from 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
+	}
+	tools, catalog, err := c.compile(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	query := strings.Join(terms, " ")
+	done := c.Waiting("searching %s", cli.Plural(len(tools.Tools), "tool"))
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	result, err := catalog.Search(limited, query, c.n)
+	done()
+	if err = cmp.Or(err, c.VectorFailure()); err != nil {
+		return cli.Failed, err
+	}
+	output := searchOutput{
+		Query: query, Total: result.Total, Matches: []matchOutput{},
+		NotFound: result.NotFound, Suggestions: result.Suggestions, Emulated: IsEmulated(c.Searcher),
+	}
+	if len(result.Matches) == 0 && strings.Contains(c.Searcher, "regex") {
+		output.Message = result.Message
+	}
+	for _, m := range result.Matches {
+		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
+	}
+	code := cli.Found
+	if len(output.Matches) == 0 {
+		code = cli.Nothing
+	}
+	if c.json {
+		return code, c.PrintJSON(output)
+	}
+	return code, c.printSearch(output)
+}
+
+func (c *command) printSearch(output searchOutput) error {
+	if len(output.Matches) == 0 {
+		fmt.Fprintln(c.Stderr, strings.TrimSpace("Nothing found. "+output.Message))
+	}
+	if len(output.NotFound) > 0 {
+		fmt.Fprintf(c.Stderr, "No tool named: %s\n", cli.OneLine(strings.Join(output.NotFound, ", "), 1000))
+	}
+	if len(output.Suggestions) > 0 {
+		fmt.Fprintf(c.Stderr, "Near names: %s\n", cli.OneLine(strings.Join(output.Suggestions, ", "), 1000))
+	}
+	if len(output.Matches) == 0 {
+		return nil
+	}
+	t := cli.Table{Styles: map[int]cli.Style{0: cli.Dim, 2: cli.Named}}
+	t.Row("", "score", "tool", "description")
+	scores := make([]float64, len(output.Matches))
+	for i, m := range output.Matches {
+		scores[i] = m.Score
+	}
+	for i, score := range cli.ScoreTexts(scores...) {
+		m := output.Matches[i]
+		t.Row(fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, 80))
+	}
+	if err := c.Print(&t); err != nil {
+		return err
+	}
+	if more := output.Total - len(output.Matches); more > 0 {
+		fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("and %d more", more)))
+	}
+	return c.NoteEmulated()
+}
+
+type explainOutput struct {
+	Query string       `json:"query"`
+	Tool  string       `json:"tool"`
+	Score float64      `json:"score"`
+	Parts []partOutput `json:"parts"`
+
+	Emulated bool `json:"emulated,omitempty"`
+}
+
+type partOutput struct {
+	Term   string  `json:"term"`
+	Field  string  `json:"field,omitempty"`
+	Score  float64 `json:"score"`
+	Detail string  `json:"detail,omitempty"`
+}
+
+func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	c.Choice = NewChoice(call, flags, Menu[0].Name)
+	defer c.Close()
+	flags.StringVar(&c.Lexicon, "lexicon", "", "")
+	flags.BoolVar(&c.json, "json", false, "")
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.Check(); err != nil {
+		return cli.Failed, err
+	}
+	from, rest, ok := c.Origin(operands)
+	if !ok || len(rest) != 2 {
+		return cli.Failed, cli.WrongUsage("explain: want CATALOG QUERY TOOL; quote a query of several words")
+	}
+	query, tool := rest[0], rest[1]
+	_, catalog, err := c.compile(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	done := c.Waiting("explaining the score")
+	explanation, err := catalog.Explain(ctx, query, tool)
+	done()
+	if err != nil {
+		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
+			err = fmt.Errorf("%w; near names: %s", err, cli.OneLine(strings.Join(result.Suggestions, ", "), 300))
+		}
+	}
+	if err != nil {
+		return cli.Failed, err
+	}
+	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}, Emulated: IsEmulated(c.Searcher)}
+	for _, p := range explanation.Parts {
+		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
+	}
+	code := cli.Found
+	if explanation.Score == 0 {
+		code = cli.Nothing
+	}
+	if c.json {
+		return code, c.PrintJSON(output)
+	}
+	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 2: cli.Dim}}
+	t.Row("score", "term", "field", "because")
+	scores := []float64{output.Score}
+	for _, p := range output.Parts {
+		scores = append(scores, p.Score)
+	}
+	texts := cli.ScoreTexts(scores...)
+	for i, p := range output.Parts {
+		t.Row(texts[i+1], cli.OneLine(p.Term, 40), p.Field, cli.OneLine(p.Detail, 100))
+	}
+	t.Row(texts[0], "", "", "in all")
+	if err := c.Print(&t); err != nil {
+		return cli.Failed, err
+	}
+	return code, c.NoteEmulated()
+}

@@ -1,0 +1,157 @@
+// Package searchers is the menu of searchers of the command, with Anthropic's emulated (emulated.go)
+// and those that ask an endpoint for vectors (embed.go), and the commands search and explain.
+package searchers
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// The help texts of the flags.
+const FlagsHelp = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n" + EmbedFlagsHelp + LexiconFlagHelp
+
+const EmbedFlagsHelp = "\t-embed URL       an endpoint for vectors, such as https://api.openai.com/v1, for the\n" +
+	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +
+	"\t-model NAME      the model that makes the vectors\n"
+
+const LexiconFlagHelp = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n"
+
+// Menu holds the values of -searcher, the default first. A new searcher is a new line
+// here.
+var Menu = []struct {
+	Name  string
+	Index search.Indexer
+	About string
+}{
+	{"keyword", search.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
+	{"bm25", search.BM25, "stemmed words of names, descriptions and parameters; finds best"},
+	{"fuzzy", search.Fuzzy, "substrings, then words, then misspellings"},
+	{"regexp", search.Regexp, "names that match a regular expression (RE2)"},
+	{"similarity", search.Similarity, "similarity to the tool's text, as difflib measures it"},
+	{"lsa", search.LSA, "topics of the catalog, by latent semantic analysis; alone it finds less than bm25"},
+	{"bm25+lsa", search.Hybrid(search.BM25, search.LSA), "bm25 and lsa together; finds more for long requests, and builds slowly"},
+	{"anthropic-bm25", anthropicBM25, "emulated: Claude's own search by words"},
+	{"anthropic-regex", anthropicRegex, "emulated: Claude's own search by a Python pattern"},
+}
+
+// A Choice is the searchers that a call chooses by its flags. It is embedded in the commands.
+type Choice struct {
+	call     *cli.Call
+	Searcher string // the value of -searcher
+	Lexicon  string // of -lexicon, a file
+	embed    string // URL of -embed
+	model    string
+	vectors  *vectors // of -embed; nil until a searcher needs them
+}
+
+// NewChoice registers the flags of a Choice. The caller registers -lexicon where it has a meaning.
+func NewChoice(call *cli.Call, flags *flag.FlagSet, searcher string) *Choice {
+	c := &Choice{call: call}
+	flags.StringVar(&c.Searcher, "searcher", searcher, "")
+	flags.StringVar(&c.embed, "embed", "", "")
+	flags.StringVar(&c.model, "model", "", "")
+	return c
+}
+
+// Check reports flags that have no meaning for the searchers.
+func (c *Choice) Check() error {
+	if (c.embed != "" || c.model != "") && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
+		return cli.WrongUsage(c.call.Name+": %s", "-embed and -model are for the searchers embedding and hybrid")
+	}
+	return nil
+}
+
+// HasEndpoint reports whether -embed names an endpoint for vectors.
+func (c *Choice) HasEndpoint() bool { return c.embed != "" }
+
+// Close writes the vectors that the endpoint gave.
+func (c *Choice) Close() {
+	if c.vectors != nil {
+		c.vectors.close()
+	}
+}
+
+// searcherNames are the values of -searcher.
+func searcherNames() (names []string) {
+	for _, s := range Menu {
+		names = append(names, s.Name)
+	}
+	for _, s := range ByVectors {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Indexers returns the searchers of -searcher, bm25 with the words of -lexicon.
+func (c *Choice) Indexers(ctx context.Context, names ...string) ([]search.Indexer, error) {
+	indexes := make([]search.Indexer, len(names))
+	for i, name := range names {
+		var err error
+		if indexes[i], err = c.Indexer(name); err != nil {
+			return nil, err
+		}
+	}
+	at := slices.Index(names, "bm25")
+	switch {
+	case c.Lexicon == "":
+		return indexes, nil
+	case at < 0 && c.call.Name != "inspect": // inspect checks the lexicon in any case
+		return nil, cli.WrongUsage(c.call.Name+": -lexicon wants %s", "-searcher bm25")
+	}
+	lexicon, err := c.ReadLexicon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at >= 0 {
+		indexes[at] = search.BM25Options{Lexicon: lexicon}.Index
+	}
+	return indexes, nil
+}
+
+// ReadLexicon reads the file of -lexicon.
+func (c *Choice) ReadLexicon(ctx context.Context) (*search.Lexicon, error) {
+	text, err := cli.Await(ctx, func() ([]byte, error) {
+		file, err := os.Open(c.Lexicon)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return io.ReadAll(io.LimitReader(file, search.MaxLexiconBytes+1))
+	})
+	if err != nil {
+		return nil, err
+	}
+	lexicon, err := search.ParseLexicon(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", c.Lexicon, strings.ReplaceAll(err.Error(), "toolsearch: ", ""))
+	}
+	return lexicon, nil
+}
+
+// plainIndexer returns a searcher that needs nothing besides its name.
+func plainIndexer(name string) (search.Indexer, error) {
+	for _, s := range Menu {
+		if s.Name == name {
+			return s.Index, nil
+		}
+	}
+	names := searcherNames()
+	return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
+}
+
+// NoteEmulated says below a table that its searcher is emulated.
+func (c *Choice) NoteEmulated() error {
+	if !IsEmulated(c.Searcher) {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.call.Out, c.call.Paint(cli.Dim, c.Searcher+" is emulated: Anthropic documents what it reads, not how it ranks."))
+	return err
+}

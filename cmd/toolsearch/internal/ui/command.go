@@ -1,0 +1,234 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
+)
+
+// The command ui: a page on the loopback address. Package ui serves it.
+
+// Help is the help text of the command ui.
+const Help = `toolsearch ui [flags] CATALOG
+
+Serves a page about the catalog until it is interrupted, and prints the page's address:
+a search as you type, two searchers side by side, each score taken apart, where the
+tokens go, what inspect finds, what conversations cost, and the misses of an evaluation.
+
+The page is on 127.0.0.1 and nowhere else. Only somebody who knows the address, which
+has a random part, can open it. Nothing leaves the machine except what -embed sends.
+
+` + catalog.Help + `
+Flags:
+
+	-searcher NAME   the searcher shown first; NAME,NAME shows two (keyword,bm25)
+` + searchers.EmbedFlagsHelp + `	-queries FILE    queries as eval takes them: their misses, and what came first
+	-port N          the port; 0 means any free port (0)
+	-open            also open the page in a browser
+` + catalog.FlagsHelp + `
+Examples:
+
+	toolsearch ui tools.jsonl
+	toolsearch ui -open -queries queries.jsonl tools.jsonl
+	toolsearch ui -searcher bm25,fuzzy mcp.json
+	toolsearch ui -searcher bm25,hybrid -embed http://127.0.0.1:11434/v1 -model M tools.jsonl
+
+Exit status: 0 interrupted, 2 a mistake.
+`
+
+// A command is a ui with its flags.
+type command struct {
+	catalog.Reader
+	*searchers.Choice
+	queries string
+	port    int
+	open    bool
+}
+
+// Show serves the page until ctx is done.
+func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	c := &command{Reader: catalog.Reader{Call: call}}
+	flags := c.Flags()
+	c.Register(flags)
+	c.Choice = searchers.NewChoice(call, flags, "keyword,bm25")
+	defer c.Close()
+	flags.StringVar(&c.queries, "queries", "", "")
+	flags.IntVar(&c.port, "port", 0, "")
+	flags.BoolVar(&c.open, "open", false, "")
+	operands, err := c.Parse(flags, args)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if err := c.Check(); err != nil {
+		return cli.Failed, err
+	}
+	from, rest, ok := c.Origin(operands)
+	chosen := strings.Split(c.Searcher, ",")
+	switch {
+	case !ok || len(rest) > 0:
+		return cli.Failed, cli.WrongUsage("ui: want CATALOG, or -- and the command that starts a server")
+	case len(chosen) > 2:
+		return cli.Failed, cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher)
+	case c.port < 0 || c.port > 65535:
+		return cli.Failed, cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", c.port)
+	case from.Operand == "-" && c.queries == "-":
+		return cli.Failed, cli.WrongUsage("ui: only one file can be standard input")
+	}
+	p := Page{Title: from.String(), Chosen: chosen}
+	if from.Operand != "" && !from.IsURL() {
+		p.Title = filepath.Base(from.Operand)
+	}
+	if p.Searchers, err = c.menu(); err != nil {
+		return cli.Failed, err
+	}
+	for _, name := range chosen {
+		if _, err := c.Indexer(name); err != nil {
+			return cli.Failed, err
+		}
+	}
+	if c.queries != "" {
+		if p.Queries, err = c.Queries(ctx, c.queries); err != nil {
+			return cli.Failed, err
+		}
+	}
+	read, err := c.Load(ctx, from)
+	if err != nil {
+		return cli.Failed, err
+	}
+	if p.Catalog, p.Tools, err = pageTools(read.Tools); err != nil {
+		return cli.Failed, err
+	}
+	if err := c.EmbedQueries(ctx, searchers.Texts(p.Queries)); err != nil {
+		return cli.Failed, err
+	}
+	p.Findings = func(ctx context.Context) ([]Finding, error) { return findings(ctx, read) }
+	for _, provider := range cost.Providers() {
+		p.Providers = append(p.Providers, provider.Name)
+	}
+	p.Costs = func(ctx context.Context, provider string) (any, error) {
+		return conversationCosts(ctx, p.Catalog, provider)
+	}
+	return cli.Found, c.serve(ctx, p)
+}
+
+// menu returns the searchers that the page offers: those with vectors only if -embed says where to
+// get them.
+func (c *command) menu() (list []Searcher, err error) {
+	for _, s := range searchers.Menu {
+		list = append(list, Searcher{Name: s.Name, Label: searchers.Label(s.Name), About: s.About, Index: s.Index})
+	}
+	for _, s := range searchers.ByVectors {
+		if !c.HasEndpoint() {
+			break
+		}
+		index, err := c.Indexer(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Searcher{Name: s.Name, About: s.About, Index: index})
+	}
+	return list, nil
+}
+
+// pageTools returns the catalog that the page searches, and what the page shows of each tool.
+// Tools that a catalog cannot hold are among the findings.
+func pageTools(read []catalog.Definition) (*eval.Catalog, []Tool, error) {
+	read, _ = catalog.Apart(read)
+	built, first, err := catalog.Of(read)
+	if err == nil && built == nil {
+		err = errors.New("no tool has a name")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	tools := make([]Tool, len(built.Tools))
+	for i, info := range built.Tools {
+		d := &read[first[info.Name]]
+		count, _, bare := d.Parameters()
+		tools[i] = Tool{
+			Tokens: (d.Bytes() + 3) / 4, Parameters: count, Schema: d.Schema,
+			Refused: !catalog.TakenName.MatchString(d.Name) || d.SchemaProblem() != "" || len(bare) > 0,
+		}
+	}
+	return built, tools, nil
+}
+
+// findings returns what inspect finds, in the order of its report.
+func findings(ctx context.Context, read *catalog.Contents) ([]Finding, error) {
+	r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Finding, 0, len(r.Problems))
+	for _, k := range inspect.Kinds {
+		for _, p := range r.Problems {
+			if p.Kind == k.Kind {
+				list = append(list, Finding{Heading: k.Heading, Tools: p.Tools, Detail: p.Detail})
+			}
+		}
+	}
+	return list, nil
+}
+
+// conversationCosts returns what cost -json prints for a provider of the built-in table.
+func conversationCosts(ctx context.Context, catalog *eval.Catalog, name string) (any, error) {
+	provider, ok := cost.Named(cost.Providers(), name)
+	if !ok {
+		return nil, fmt.Errorf("no provider %q", name)
+	}
+	report, err := cost.Compare(ctx, catalog.Tools, provider, cost.Shapes)
+	if err != nil {
+		return nil, err
+	}
+	return costs.JSON(report), nil
+}
+
+// serve shows the page until ctx is done.
+func (c *command) serve(ctx context.Context, p Page) error {
+	server, err := Listen(ctx, p, c.port)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Out, server.URL())
+	if out, ok := c.Out.(interface{ Flush() error }); ok { // the address must be readable before the command ends
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	if c.open {
+		if err := open(server.URL()); err != nil {
+			fmt.Fprintln(c.Stderr, "no browser opened:", err)
+		}
+	}
+	return server.Serve(ctx)
+}
+
+// open opens an address in the user's browser.
+func open(url string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	browser := exec.Command(command[0], slices.Concat(command[1:], []string{url})...)
+	if err := browser.Start(); err != nil {
+		return err
+	}
+	go func() { _ = browser.Wait() }() // its end is of no interest
+	return nil
+}

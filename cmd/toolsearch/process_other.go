@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os/exec"
-
-// inGroup does nothing. Only the command itself is killed; its children see their input end.
-func inGroup(*exec.Cmd) {}
