@@ -1,3 +1,5 @@
+// The index of a catalog in Elasticsearch: written in parts, read back, searched.
+
 package main
 
 import (
@@ -11,7 +13,6 @@ import (
 	"github.com/cloudwego/eino-ext/components/indexer/es8"
 	retrieveres8 "github.com/cloudwego/eino-ext/components/retriever/es8"
 	"github.com/cloudwego/eino-ext/components/retriever/es8/search_mode"
-	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
@@ -21,18 +22,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Fields of the index.
-const (
-	contentField = "content"
-	vectorField  = "vector"
-)
+// contentField is the field of the index that is searched.
+const contentField = "content"
 
 // engine is an index of Elasticsearch that holds a catalog.
 type engine struct {
-	client   *elasticsearch.Client
-	index    string
-	embedder embedding.Embedder // nil means search by words only
-	dims     int                // of the embedder's vectors
+	client *elasticsearch.Client
+	index  string
 }
 
 // create makes the index. It has one shard, since every shard counts word frequencies by
@@ -45,9 +41,6 @@ func (e *engine) create(ctx context.Context) error {
 		search.MetaHash:      map[string]any{"type": "keyword"},
 		search.MetaTags:      map[string]any{"type": "keyword"},
 		search.MetaAliases:   map[string]any{"type": "keyword"},
-	}
-	if e.embedder != nil {
-		properties[vectorField] = map[string]any{"type": "dense_vector", "dims": e.dims, "similarity": "cosine"}
 	}
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"number_of_shards": 1},
@@ -71,7 +64,7 @@ func (e *engine) refresh(ctx context.Context) error {
 // sync brings the index up to date with a catalog's tools: it writes new and changed tools
 // and deletes all others. The index is the catalog's own, so that includes documents that
 // others put there.
-func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, progress func(written, total int)) (search.Stored, error) {
+func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Stored, error) {
 	docs, err := search.Documents(infos, nil)
 	if err != nil {
 		return search.Stored{}, err
@@ -84,7 +77,7 @@ func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, progress fu
 	if err != nil {
 		return search.Stored{}, err
 	}
-	stored, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{Known: known, Progress: progress})
+	stored, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{Known: known})
 	if err != nil {
 		return stored, err
 	}
@@ -156,13 +149,9 @@ func (e *engine) delete(ctx context.Context, ids []string) error {
 // indexer writes documents. Content and metadata each get a field.
 func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
 	ix, err := es8.NewIndexer(ctx, &es8.IndexerConfig{
-		Client: e.client, Index: e.index, Embedding: e.embedder, BatchSize: 100,
+		Client: e.client, Index: e.index, BatchSize: 100,
 		DocumentToFields: func(_ context.Context, document *schema.Document) (map[string]es8.FieldValue, error) {
-			content := es8.FieldValue{Value: document.Content}
-			if e.embedder != nil {
-				content.EmbedKey = vectorField
-			}
-			fields := map[string]es8.FieldValue{contentField: content}
+			fields := map[string]es8.FieldValue{contentField: {Value: document.Content}}
 			for key, value := range document.MetaData {
 				fields[key] = es8.FieldValue{Value: value}
 			}
@@ -209,22 +198,10 @@ func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document
 	return ids, nil
 }
 
-// retriever searches the content by words, and with an embedder by words and vectors.
+// retriever searches the content for any of the words, in any order.
 func (e *engine) retriever(ctx context.Context) (retriever.Retriever, error) {
-	mode := search_mode.SearchModeExactMatch(contentField) // a match query: any of the words, in any order
-	if e.embedder != nil {
-		nearest := 50
-		candidates := 200
-		mode = search_mode.SearchModeApproximate(&search_mode.ApproximateConfig{
-			QueryFieldName: contentField, VectorFieldName: vectorField, Hybrid: true, K: &nearest, NumCandidates: &candidates,
-		})
-	}
-	return e.retrieverOf(ctx, mode)
-}
-
-func (e *engine) retrieverOf(ctx context.Context, mode retrieveres8.SearchMode) (retriever.Retriever, error) {
 	return retrieveres8.NewRetriever(ctx, &retrieveres8.RetrieverConfig{
-		Client: e.client, Index: e.index, Embedding: e.embedder, SearchMode: mode,
+		Client: e.client, Index: e.index, SearchMode: search_mode.SearchModeExactMatch(contentField), // a match query
 	})
 }
 

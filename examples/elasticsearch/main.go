@@ -6,10 +6,9 @@
 //   - When the index is gone, BM25 in this program still finds the tool, and the event says why
 //     it answered.
 //
-// It needs no cluster. Unless ELASTICSEARCH_URL is set, it starts a small server of its own,
-// package loopback. If it is set, the program and its tests use that cluster, with
-// ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD or ELASTICSEARCH_API_KEY if needed. They
-// use an index with a random name and delete it.
+// It needs a cluster: ELASTICSEARCH_URL, with ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD or
+// ELASTICSEARCH_API_KEY if needed. It uses an index with a random name and deletes it. Its test has a
+// stand-in for the cluster.
 package main
 
 import (
@@ -28,7 +27,6 @@ import (
 	"github.com/elastic/go-elasticsearch/v8"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/examples/elasticsearch/loopback"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -42,34 +40,26 @@ func main() {
 	}
 }
 
-// connect makes a client for the cluster at ELASTICSEARCH_URL, or for a server of its own if
-// the variable is not set.
-func connect() (client *elasticsearch.Client, stop func(), err error) {
+// connect makes a client for the cluster at ELASTICSEARCH_URL.
+func connect() (*elasticsearch.Client, error) {
 	url := os.Getenv("ELASTICSEARCH_URL")
-	stop = func() {}
 	if url == "" {
-		server := loopback.Start()
-		url, stop = server.URL, server.Close
+		return nil, errors.New("set ELASTICSEARCH_URL to the address of a cluster")
 	}
-	client, err = elasticsearch.NewClient(elasticsearch.Config{
+	return elasticsearch.NewClient(elasticsearch.Config{
 		Addresses: strings.Split(url, ","), Username: os.Getenv("ELASTICSEARCH_USERNAME"),
 		Password: os.Getenv("ELASTICSEARCH_PASSWORD"), APIKey: os.Getenv("ELASTICSEARCH_API_KEY"),
 	})
-	if err != nil {
-		stop()
-	}
-	return client, stop, err
 }
 
 // throwAway returns a new name for an index.
 func throwAway() string { return "toolsearch-example-" + strings.ToLower(rand.Text()) }
 
 func run(ctx context.Context, out io.Writer) (err error) {
-	client, stop, err := connect()
+	client, err := connect()
 	if err != nil {
 		return err
 	}
-	defer stop()
 	e := &engine{client: client, index: throwAway()}
 	if err := e.create(ctx); err != nil {
 		return err
@@ -89,7 +79,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 	}
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, infos, nil)
+		stored, err := e.sync(ctx, infos)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,8 @@
 // In the JSON given to returns, a name in braces is a placeholder for an argument. A string
 // that is only a placeholder takes the argument's own type, or null if an optional argument is
 // missing. Inside a longer string the argument is inserted as text. {$number} and {$id} are
-// derived from the tool's name and arguments, for things that the call pretends to create.
+// derived from the tool's name and arguments, for things that the call pretends to create. A tool
+// without returns answers with its arguments.
 package services
 
 import (
@@ -89,6 +90,9 @@ func fn(name, desc string, parts ...part) *demoTool {
 	t := &demoTool{name: name, desc: desc}
 	for _, p := range parts {
 		p.addTo(t)
+	}
+	if t.reply == nil {
+		t.reply = t.echo
 	}
 	return t
 }
@@ -196,6 +200,15 @@ func (t *demoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.O
 	return t.reply(c), nil
 }
 
+// echo is the result of a tool without one: its arguments, and the id of what was done.
+func (t *demoTool) echo(c call) string {
+	text := fmt.Sprintf(`{"ok":true,"id":%s`, c.value("$id"))
+	for _, p := range t.params {
+		text += fmt.Sprintf(`,%q:%s`, p.name, c.value(p.name))
+	}
+	return text + "}"
+}
+
 func (t *demoTool) missing(args map[string]json.RawMessage) []string {
 	var problems []string
 	for _, p := range t.params {
@@ -253,11 +266,6 @@ func (c call) text(name string) []byte {
 	return value[1 : len(value)-1]
 }
 
-// decode reads an argument into target. It leaves target unchanged if the type does not fit.
-func (c call) decode(name string, target any) {
-	_ = json.Unmarshal(c.value(name), target)
-}
-
 var placeholder = regexp.MustCompile(`"\{(\$?[a-z0-9_]+)\}"|\{(\$?[a-z0-9_]+)\}`)
 
 // returns makes a reply that fills in a JSON template. It panics if the template is not JSON,
@@ -275,17 +283,5 @@ func returns(template string) reply {
 			return c.text(string(match[1 : len(match)-1]))
 		})
 		return string(filled)
-	}
-}
-
-// computed makes a reply from Go code, for results whose shape follows from
-// the arguments.
-func computed(result func(call) any) reply {
-	return func(c call) string {
-		out, err := json.Marshal(result(c))
-		if err != nil {
-			return c.tool + ": " + err.Error()
-		}
-		return string(out)
 	}
 }
