@@ -1,6 +1,5 @@
 // Chat is an interactive chat in the terminal with a model behind any OpenAI-compatible
-// endpoint. The model has 166 tools behind tool_search, or the tools of a file, or those of MCP
-// servers, which are started for the chat.
+// endpoint. The model has 166 tools behind tool_search, or the tools of a file.
 //
 // Ctrl-C ends an answer, and the chat while it waits for a question. Lines that are pasted
 // together are one question.
@@ -8,13 +7,11 @@
 // Watch the searches and their results in brackets, and the list of loaded tools after each
 // answer: they stay loaded for the next question. Ask it, for example, to find the most
 // frequent error of checkout and to tell #incidents. Those 166 tools are make-believe, so nothing
-// is harmed. An MCP server's tools are real, and the chat does not ask before a call.
+// is harmed.
 //
 //	OPENAI_API_KEY=... go -C examples/chat run . -model gpt-4o-mini
 //	go -C examples/chat run . -base-url http://localhost:11434/v1 -model qwen3
 //	go -C examples/chat run . -model gpt-4o-mini -catalog /path/to/tools.jsonl
-//	go -C examples/chat run . -model gpt-4o-mini -- npx -y @modelcontextprotocol/server-filesystem /tmp
-//	go -C examples/chat run . -model gpt-4o-mini -- npx -y some-server -- other-server --with arguments
 package main
 
 import (
@@ -26,7 +23,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino-ext/components/model/openai"
@@ -44,7 +40,6 @@ const answerTimeout = 5 * time.Minute
 // options come from the flags, or from the environment if a flag is not set.
 type options struct {
 	model, baseURL, key, catalog string
-	servers                      [][]string // commands of MCP servers
 }
 
 // A terminal is where the user is.
@@ -77,49 +72,21 @@ func run(ctx context.Context, args []string, getenv func(string) string, here te
 	c := &chat{terminal: here, session: toolsearch.NewSession()}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	starting, started := context.WithCancel(ctx)
-	config, found, stop, err := o.tools(c.untilInterrupt(starting), here.err)
-	started()
-	if err != nil {
-		return err
+	config := &toolsearch.Config{DynamicTools: services.Tools(), OnEvent: c.onEvent}
+	if o.catalog != "" {
+		if config.DynamicTools, config.Annotate, err = load(o.catalog); err != nil {
+			return err
+		}
 	}
-	defer stop()
-	config.OnEvent = c.onEvent
 	if c.runner, err = newRunner(ctx, o, config); err != nil {
 		return err
 	}
-	fmt.Fprintf(here.out, "%s with %s. An empty line ends the chat.\n", o.model, found)
+	fmt.Fprintf(here.out, "%s with %d tools to find. An empty line ends the chat.\n", o.model, len(config.DynamicTools))
 	return c.talk(ctx)
-}
-
-// tools returns a configuration with the tools that the options ask for, what there is to find,
-// and a function that stops the servers.
-func (o *options) tools(ctx context.Context, complaints io.Writer) (config *toolsearch.Config, found string, stop func(), err error) {
-	config, stop = &toolsearch.Config{}, func() {}
-	switch {
-	case len(o.servers) > 0:
-		fmt.Fprintln(complaints, "Starting MCP servers; npx may download them first.")
-		if config.Groups, stop, err = connect(ctx, o.servers, complaints); err != nil {
-			return nil, "", nil, err
-		}
-		var names []string
-		for _, group := range config.Groups {
-			names = append(names, group.Name)
-		}
-		return config, "the tools of " + strings.Join(names, ", ") + " to find", stop, nil
-	case o.catalog != "":
-		if config.DynamicTools, config.Annotate, err = load(o.catalog); err != nil {
-			return nil, "", nil, err
-		}
-	default:
-		config.DynamicTools = services.Tools()
-	}
-	return config, fmt.Sprintf("%d tools to find", len(config.DynamicTools)), stop, nil
 }
 
 func parse(args []string, getenv func(string) string, help io.Writer) (options, error) {
 	var o options
-	args, o.servers = commands(args)
 	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
 	flags.SetOutput(help)
 	flags.StringVar(&o.model, "model", "", "name of the model; else $OPENAI_MODEL")
@@ -130,10 +97,7 @@ func parse(args []string, getenv func(string) string, help io.Writer) (options, 
 		return o, err
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q; a server's command comes after --", flags.Arg(0))
-	}
-	if o.catalog != "" && len(o.servers) > 0 {
-		return o, errors.New("give a -catalog or servers, not both")
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	o.model = cmp.Or(o.model, getenv("OPENAI_MODEL"))
 	o.baseURL = cmp.Or(o.baseURL, getenv("OPENAI_BASE_URL"))

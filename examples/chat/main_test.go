@@ -183,13 +183,11 @@ func TestOptions(t *testing.T) {
 		want options
 		err  string
 	}{
-		{"", env, options{"a", "http://b/v1", "c", "", nil}, ""},
-		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f", nil}, ""},
+		{"", env, options{"a", "http://b/v1", "c", ""}, ""},
+		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f"}, ""},
 		{"-base-url y", nil, options{}, "no model"},
 		{"-model x", nil, options{}, "no key"},
-		{"-model x -base-url y", nil, options{"x", "y", "", "", nil}, ""},
-		{"-model x -- npx -y a b -- other", env, options{"x", "http://b/v1", "c", "", [][]string{{"npx", "-y", "a", "b"}, {"other"}}}, ""},
-		{"-model x -catalog f -- npx", env, options{}, "not both"},
+		{"-model x -base-url y", nil, options{"x", "y", "", ""}, ""},
 		{"-model x more", env, options{}, `unexpected argument "more"`},
 		{"-wrong", env, options{}, "not defined"},
 	} {
