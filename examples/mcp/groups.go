@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +30,11 @@ import (
 // with the server's instructions as the description.
 
 // startTimeout is how long a server of the file may take to start: npx downloads a package the
-// first time.
-const startTimeout = 3 * time.Minute
+// first time. grace is how long a server may take to exit by itself before it is killed.
+const (
+	startTimeout = 3 * time.Minute
+	grace        = 3 * time.Second
+)
 
 // serverEntry is a server of the file: a command to run, or the URL of a running server.
 type serverEntry struct {
@@ -209,7 +213,7 @@ func (s *server) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	stderr := &tail{max: 1 << 10}
+	stderr := &tail{}
 	transport, kill := s.transport(stderr)
 	release := context.AfterFunc(ctx, kill) // the client would wait for a server that does not end
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsearch-example", Version: "0"}, nil)
@@ -217,7 +221,10 @@ func (s *server) connect(ctx context.Context) (*mcp.ClientSession, error) {
 	release()
 	if err != nil {
 		kill()
-		return nil, failure(ctx, "start", err, stderr.String())
+		if ctx.Err() != nil { // the error of a killed server does not say why
+			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
+		}
+		return nil, fmt.Errorf("start: %w\n%s", err, stderr)
 	}
 	s.session, s.kill = session, kill
 	return session, nil
@@ -277,4 +284,26 @@ func (h withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.Header.Set(key, value)
 	}
 	return http.DefaultTransport.RoundTrip(request)
+}
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	t.buf = t.buf[max(0, len(t.buf)-1<<10):]
+	return len(p), nil
+}
+
+// String implements fmt.Stringer.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.buf))
 }

@@ -45,7 +45,10 @@ func npmFile(t *testing.T, folder string) (file []byte, memory string) {
 		t.Skipf("the test needs symbolic links: %v", err)
 	}
 	web := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "0"}, &mcp.ServerOptions{Instructions: "Waters the plants of the house."})
-	addTool(web, "water_plants")
+	mcp.AddTool(web, &mcp.Tool{Name: "water_plants", Description: "Waters plants"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "water_plants ran"}}}, nil, nil
+		})
 	listener := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			return nil
@@ -80,36 +83,45 @@ func npmGroups(t *testing.T) (groups []toolsearch.Group, byName map[string]*serv
 	return groupsOf(t.Context(), servers), byName, folder, memory
 }
 
+// TestServersOfFile: the groups' names are namespaces, the servers get their own names of the tools,
+// and a tool's error does not end the run.
 func TestServersOfFile(t *testing.T) {
 	groups, _, _, _ := npmGroups(t)
-	catalog := newCatalog()
-	catalog.config.Groups = groups
-	for _, group := range groups {
-		tools, err := group.Source(t.Context())
-		require.NoError(t, err)
-		catalog.add(t, group.Name, group.Name+"__", tools)
-	}
-	t.Run("Message", func(t *testing.T) { testServersOfFile[*schema.Message](t, catalog) })
-	t.Run("AgenticMessage", func(t *testing.T) { testServersOfFile[*schema.AgenticMessage](t, catalog) })
+	t.Run("Message", func(t *testing.T) { testServersOfFile[*schema.Message](t, groups) })
+	t.Run("AgenticMessage", func(t *testing.T) { testServersOfFile[*schema.AgenticMessage](t, groups) })
 }
 
-func testServersOfFile[M adk.MessageType](t *testing.T, catalog *serversCatalog) {
-	testServers[M](t, catalog)
-
-	list := strings.Join(listed(t, askServers[M](t, catalog, toolsearch.Config{})[0]), "\n")
-	for _, line := range []string{"filesystem__*: create_directory, ", "memory__*: ", "sequential-thinking__*: sequentialthinking", "web (1): Waters the plants of the house.\nweb__*: water_plants"} {
-		assert.Contains(t, list, line)
+func testServersOfFile[M adk.MessageType](t *testing.T, groups []toolsearch.Group) {
+	ask := func(config toolsearch.Config, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
+		t.Helper()
+		config.Groups, config.Index = groups, toolsearch.BM25
+		search, err := toolsearch.NewTyped[M](t.Context(), &config)
+		require.NoError(t, err)
+		return converse(t, []adk.TypedChatModelAgentMiddleware[M]{search}, append(turns, toolsearchtest.Say("Done."))...)
 	}
-	assert.Regexp(t, `\neverything \(\d+\): .+\neverything__\*: `, list, "the server has instructions")
-
-	// The servers get their own names of the tools, and a tool's error does not end the run.
-	called := askServers[M](t, catalog, toolsearch.Config{},
+	shown := ask(toolsearch.Config{},
+		toolsearchtest.CallTool("tool_search", `{"query":"filesystem: search","max_results":20}`),
 		toolsearchtest.CallTool("everything__get-sum", `{"a":2,"b":40}`),
 		toolsearchtest.CallTool("filesystem__read_text_file", `{"path":"/not/allowed"}`),
 		toolsearchtest.CallTool("web__water_plants", `{}`))
-	assert.Contains(t, answer(called[:2]), "42")
-	assert.Contains(t, answer(called[:3]), "Access denied")
-	assert.Contains(t, answer(called), "water_plants ran")
+	list := shown[0].Messages[0].Text
+	for _, line := range []string{
+		"filesystem__*: create_directory, ", "memory__*: ", "sequential-thinking__*: sequentialthinking",
+		"web (1): Waters the plants of the house.\nweb__*: water_plants",
+	} {
+		assert.Contains(t, list, line)
+	}
+	assert.Regexp(t, `\neverything \(\d+\): .+\neverything__\*: `, list, "the server has instructions")
+	assert.Contains(t, answer(shown[:2]), "filesystem__search_files")
+	assert.NotContains(t, answer(shown[:2]), "memory__")
+	assert.Contains(t, answer(shown[:3]), "42")
+	assert.Contains(t, answer(shown[:4]), "Access denied")
+	assert.Contains(t, answer(shown), "water_plants ran")
+
+	always := ask(toolsearch.Config{AlwaysLoaded: []string{"*"}, Filter: toolsearch.FilterTools([]string{"memory"}, nil)})
+	for _, name := range always[0].ToolNames()[1:] {
+		assert.True(t, strings.HasPrefix(name, "memory__"), "%s passes the filter", name)
+	}
 }
 
 // TestServerRestarts: a server that is killed in the middle of a run costs the others nothing, and
@@ -136,7 +148,7 @@ func TestServerRestarts(t *testing.T) {
 			}
 			played++
 		}}
-		return converseWith(t, []adk.ChatModelAgentMiddleware{search, watch}, "Please.", readGraph, readGraph, readGraph, readNote, toolsearchtest.Say("Done."))
+		return converse(t, []adk.ChatModelAgentMiddleware{search, watch}, readGraph, readGraph, readGraph, readNote, toolsearchtest.Say("Done."))
 	}
 	nothing := func() {}
 	kill := func() {
@@ -164,7 +176,7 @@ func TestServerRestarts(t *testing.T) {
 	assert.Contains(t, answer(shown[:2]), "server memory: ", "in the next run")
 	assert.Contains(t, answer(shown), note, "of another server")
 	assert.Equal(t, []string{"memory"}, failures)
-	assert.Contains(t, strings.Join(listed(t, shown[0]), "\n"), "memory__*: ", "its last good answer")
+	assert.Contains(t, shown[0].Messages[0].Text, "memory__*: ", "its last good answer")
 
 	installed, err := npmServers()
 	require.NoError(t, err)
@@ -225,7 +237,7 @@ func TestCallRunsOnce(t *testing.T) {
 	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: groupsOf(t.Context(), []*server{dying}), AlwaysLoaded: []string{"*"}})
 	require.NoError(t, err)
 	pay := toolsearchtest.CallTool("dying__pay", `{}`)
-	shown := converse[*schema.Message](t, search, "Pay.", pay, pay, toolsearchtest.Say("Done."))
+	shown := converse(t, []adk.ChatModelAgentMiddleware{search}, pay, pay, toolsearchtest.Say("Done."))
 	for call := 1; call <= 2; call++ { // the second call has a new server
 		assert.Contains(t, answer(shown[:call+1]), `"isError":true`)
 		assert.Contains(t, answer(shown[:call+1]), "whether pay took effect is unknown")
