@@ -24,7 +24,7 @@ const maxCalls = 64
 // call is a call of a Source.
 type call struct {
 	group    *group
-	of       int             // the group's place among the groups
+	of       int             // the group's place
 	number   int             // later calls have greater numbers
 	wait     time.Duration   // how long the caller waits
 	isNeeded bool            // the group has no good answer yet

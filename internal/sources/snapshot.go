@@ -186,14 +186,6 @@ func (g *group) field(part string) string {
 	return fmt.Sprintf("%s of group %q", part, g.Name)
 }
 
-// where begins an error about a tool of the group.
-func (g *group) where() string {
-	if g.Name == "" {
-		return ""
-	}
-	return fmt.Sprintf("group %q: ", g.Name)
-}
-
 // problem returns the problem of a field, with a line for each tool.
 func (g *group) problem(part, what string, lines []string) Problem {
 	return Problem{g.Name, part, Problems(g.field(part)+": "+what, lines)}

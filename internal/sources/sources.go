@@ -43,9 +43,8 @@ type Rules struct {
 
 // Sources are the groups, and what their Sources answered. It is safe for concurrent use.
 type Sources struct {
-	rules   Rules
-	groups  []*group
-	changes bool // a group has a Source
+	rules  Rules
+	groups []*group
 
 	mu      sync.Mutex // guards the fields below and those of groups; held for moments
 	current *Snapshot
@@ -76,7 +75,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	var problems []Problem
 	for _, given := range groups {
 		g := &group{Group: given, calls: make(foreign.Gate, maxCalls)}
-		infos, err := Definitions(ctx, g.where(), g.Tools)
+		infos, err := Definitions(ctx, g.field(g.partOfTools())+": ", g.Tools)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -94,7 +93,6 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 			g.Tools, g.fixed = kept, good
 		}
 		s.groups = append(s.groups, g)
-		s.changes = s.changes || g.Source != nil
 	}
 	if err := s.checkNames(); err != nil {
 		return nil, nil, err
@@ -107,21 +105,24 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 func (s *Sources) checkNames() error {
 	first := make(map[string]string)
 	for _, g := range s.groups {
+		field := g.field(g.partOfTools())
 		for i, info := range g.fixed {
 			if s.rules.IsMeta(info.Name) {
-				return fmt.Errorf("toolsearch: %stool %d has the name of a meta-tool, %q; rename it or set ToolName", g.where(), i, info.Name)
+				return fmt.Errorf("toolsearch: %s: tool %d has the name of a meta-tool, %q; rename it or set ToolName", field, i, info.Name)
 			}
 			if other, taken := first[info.Name]; taken {
-				return fmt.Errorf("toolsearch: %stool %d: duplicate name %q, %s has it too; %s", g.where(), i, info.Name, other, usePrefix)
+				return fmt.Errorf("toolsearch: %s: tool %d: duplicate name %q, %s has it too; %s", field, i, info.Name, other, usePrefix)
 			}
-			first[info.Name] = fmt.Sprintf("tool %d of %s", i, g.field(g.partOfTools()))
+			first[info.Name] = fmt.Sprintf("tool %d of %s", i, field)
 		}
 	}
 	return nil
 }
 
 // MayChange reports whether a group has a Source.
-func (s *Sources) MayChange() bool { return s.changes }
+func (s *Sources) MayChange() bool {
+	return slices.ContainsFunc(s.groups, func(g *group) bool { return g.Source != nil })
+}
 
 // Current returns the snapshot that was accepted last, with the newest tools.
 func (s *Sources) Current() *Snapshot {

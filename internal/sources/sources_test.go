@@ -155,34 +155,6 @@ func TestRefuse(t *testing.T) {
 	assert.Nil(t, s.Pending())
 }
 
-func TestBadSources(t *testing.T) {
-	for name, c := range map[string]struct {
-		source sources.Source
-		want   string
-	}{
-		"fails":    {func(context.Context) ([]tool.BaseTool, error) { return nil, errors.New("no server") }, "no server"},
-		"is empty": {func(context.Context) ([]tool.BaseTool, error) { return nil, nil }, "it returned no tools"},
-		"panics":   {func(context.Context) ([]tool.BaseTool, error) { panic("oh") }, "panic: oh"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _, err := sources.New(context.Background(), []sources.Group{{Source: c.source}}, sources.Rules{Timeout: time.Hour})
-			require.NoError(t, err)
-			errs := s.Ask(context.Background())
-			require.Len(t, errs, 1)
-			assert.ErrorContains(t, errs[0], c.want)
-			assert.Nil(t, s.Pending())
-		})
-	}
-}
-
-func TestDefinitions(t *testing.T) {
-	infos, err := sources.Definitions(context.Background(), "", tools("a", "b"))
-	require.NoError(t, err)
-	assert.Equal(t, "b", infos[1].Name)
-	_, err = sources.Definitions(context.Background(), `group "x": `, append(tools("a"), nil))
-	assert.EqualError(t, err, `toolsearch: group "x": tool 1: it is nil (<nil>)`)
-}
-
 func TestProblemsAreBounded(t *testing.T) {
 	lines := make([]string, 12)
 	for i := range lines {
