@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -50,7 +49,7 @@ type Catalog struct {
 	restrictions partcache.Cache[search.Restricter, search.Searcher] // for requests that may not see all tools
 
 	schemas  schemacheck.Checker // of arguments, for calls that are dispatched
-	measured []atomic.Uint64     // of each definition: its hash, and its tokens plus one; 0 means not measured yet
+	measured []atomic.Int64      // the tokens of each definition plus one; 0 means not measured yet
 
 	maxResults, maxResultsCap int
 	isQuick                   bool // Keyword alone searches
@@ -91,7 +90,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 		docs:          make([]search.Document, len(infos)),
 		byName:        names,
 		byFolded:      make(map[string][]int, len(infos)),
-		measured:      make([]atomic.Uint64, len(infos)),
+		measured:      make([]atomic.Int64, len(infos)),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.MaxResultsCap,
@@ -189,27 +188,19 @@ func (c *Catalog) limited(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, DefaultSearchTimeout)
 }
 
-// measure estimates the tokens of a document's definition, and hashes it, once. Only events need
-// that.
-func (c *Catalog) measure(doc int) (size int, hash uint32) {
-	if kept := c.measured[doc].Load(); kept > 0 {
-		return int(uint32(kept)) - 1, uint32(kept >> 32)
-	}
-	size, hash = measure(c.docs[doc].Info)
-	c.measured[doc].Store(uint64(hash)<<32 | uint64(size+1))
-	return size, hash
-}
-
-// tokensOf returns the tokens that measure estimates.
+// tokensOf estimates the tokens of a document's definition, once. Only events need that.
 func (c *Catalog) tokensOf(doc int) int {
-	size, _ := c.measure(doc)
+	if kept := c.measured[doc].Load(); kept > 0 {
+		return int(kept) - 1
+	}
+	size := tokensOf(c.docs[doc].Info)
+	c.measured[doc].Store(int64(size) + 1)
 	return size
 }
 
-// measure estimates the tokens of a definition in a request, and hashes it.
-func measure(info *schema.ToolInfo) (size int, hash uint32) {
-	text := `{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}"
-	return tokens.Of(text), crc32.ChecksumIEEE([]byte(text))
+// tokensOf estimates the tokens of a definition in a request.
+func tokensOf(info *schema.ToolInfo) int {
+	return tokens.Of(`{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}")
 }
 
 // Len returns the number of tools in the catalog.

@@ -53,7 +53,9 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 	}
 	e.searchInfo = e.mode.modelSearchTool(tools[0].info)
 	h.defines = e.searchInfo != nil
-	e.metas[0] = e.mode.searchTool(h, tools[0])
+	if _, native := e.mode.(deferredMode); native {
+		e.metas[0] = &nativeSearchTool{tools[0], h}
+	}
 	return e, nil
 }
 
@@ -245,7 +247,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.recordList(next.tools)
+	change.ToolsChanged = next != nil && r.notebook.RecordList(next.tools)
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
@@ -255,8 +257,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if next != nil {
 		for _, info := range next.tools {
 			if info != nil {
-				size, _ := r.measure(info)
-				change.ToolTokens += size
+				change.ToolTokens += r.tokensOf(info)
 			}
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)

@@ -54,10 +54,8 @@ type LoadEvent struct {
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 
-	// ToolsChanged means that the list of tools differs from the list at the previous model call. The
-	// call before the first call of a run was in another run. Only a Session (WithSession) that saw it
-	// knows its list; otherwise ToolsChanged is false at the first call. It is false in an event with
-	// Refused tools.
+	// ToolsChanged means that the list of tools differs from the list at the previous model call of
+	// the run. It is false at the first call, and in an event with Refused tools.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
 	ToolTokens   int // of all definitions in the list of tools; 0 where no model call follows

@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"slices"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
@@ -35,9 +34,6 @@ type lists struct {
 // mode is a way to give the catalog to the model: it decides where the wiring would have to know
 // which protocol it serves. textMode decides for every mode what the mode does not decide itself.
 type mode interface {
-	// searchTool returns the search tool as the agent runs it.
-	searchTool(h *host, t *metaTool) tool.BaseTool
-
 	// modelSearchTool returns the definition of the model's own search tool, or nil if the search
 	// tool is one of the ordinary tools.
 	modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo
@@ -193,8 +189,6 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 // textMode is the mode in which the middleware searches. It works with every model that calls tools.
 type textMode struct{}
 
-func (textMode) searchTool(_ *host, t *metaTool) tool.BaseTool { return t }
-
 func (textMode) modelSearchTool(*schema.ToolInfo) *schema.ToolInfo { return nil }
 
 func (textMode) defers() bool { return false }
@@ -254,15 +248,6 @@ func (m dispatchMode) lists(r *run, given lists, loaded *conversation.LoadSet) l
 }
 
 func (dispatchMode) called(_ *run, given lists, _ []int) lists { return given }
-
-// relisted returns the lists of a native mode on the last word: the model could not reach a deferred
-// tool whose search result was removed.
-func relisted(r *run, t *transcript, given lists) (lists, *conversation.LoadSet) {
-	loaded := r.stillLoaded(t, given)
-	next := r.lists(given, loaded)
-	r.notebook.SetOrdinary(toolNames(next.tools))
-	return next, loaded
-}
 
 // othersDeferred returns the deferred tools of other middlewares. A resumed run may have
 // deferred tools of ours, from a native protocol.

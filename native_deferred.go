@@ -16,8 +16,6 @@ import (
 // deferredMode is the mode for agentic models: results are native in the history.
 type deferredMode struct{ textMode }
 
-func (deferredMode) searchTool(h *host, t *metaTool) tool.BaseTool { return &nativeSearchTool{t, h} }
-
 func (deferredMode) modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo { return info }
 
 func (deferredMode) defers() bool { return true }
@@ -77,8 +75,6 @@ func (m deferredMode) convert(f *converter, result resultView, call *callView) (
 // model's input. Native results in the history would make Eino's reduction end the run.
 type chatDeferredMode struct{ deferredMode }
 
-func (chatDeferredMode) searchTool(_ *host, t *metaTool) tool.BaseTool { return t }
-
 func (chatDeferredMode) show(r *run, t *transcript, given lists, loaded *conversation.LoadSet) {
 	loaded.ByResult = convertResults(r, t, given, loaded)
 }
@@ -92,6 +88,15 @@ func (chatDeferredMode) keeps(*run, *resultView, *callView) bool { return true }
 
 func (chatDeferredMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
 	return f.fresh(result)
+}
+
+// relisted returns the lists of a native mode on the last word: the model could not reach a deferred
+// tool whose search result was removed.
+func relisted(r *run, t *transcript, given lists) (lists, *conversation.LoadSet) {
+	loaded := r.stillLoaded(t, given)
+	next := r.lists(given, loaded)
+	r.notebook.SetOrdinary(toolNames(next.tools))
+	return next, loaded
 }
 
 // deferredLists splits the tools of a model call into the ordinary list, without the search

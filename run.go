@@ -2,8 +2,6 @@ package toolsearch
 
 import (
 	"context"
-	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -104,39 +102,12 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.SearchTimeout))
 }
 
-// recordList records the tool list of a model call, and reports whether it differs from that of the
-// call before. At the first call of a run, only a session knows the list before.
-func (r *run) recordList(tools []*schema.ToolInfo) (changed bool) {
-	changed, isFirst := r.notebook.RecordList(tools)
-	if r.session != nil && (changed || isFirst) {
-		changed = r.session.noteList(r.hashes(tools)) || changed
-	}
-	return changed
-}
-
-// hashes returns what a session keeps of a tool list. The names of an agent's tools outside the
-// catalog tell it from other agents that share the session.
-func (r *run) hashes(tools []*schema.ToolInfo) listHash {
-	agent, list := crc32.NewIEEE(), crc32.NewIEEE()
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		if _, dynamic := r.owns(t.Name); !dynamic {
-			fmt.Fprintf(agent, "%q", t.Name)
-		}
-		_, hash := r.measure(t)
-		fmt.Fprintf(list, "%q %08x", t.Name, hash)
-	}
-	return listHash{agent.Sum32(), list.Sum32()}
-}
-
-// measure estimates the tokens of a definition in a list, and hashes it.
-func (r *run) measure(info *schema.ToolInfo) (size int, hash uint32) {
+// tokensOf estimates the tokens of a definition in a list.
+func (r *run) tokensOf(info *schema.ToolInfo) int {
 	if doc, ok := r.scope.byName[info.Name]; ok && conversation.IsLoaded(info, r.names.search) {
-		return r.scope.measure(doc)
+		return r.scope.tokensOf(doc)
 	}
-	return measure(info)
+	return tokensOf(info)
 }
 
 func nameSet(names []string) map[string]bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -18,28 +17,17 @@ import (
 // visible to the others from their next model call on, if their catalog has the tool. A tool
 // that one agent unloads is hidden from the others, unless their own history shows it.
 //
-// The middleware updates a Session before every model call and at the end of a successful run. If
-// somebody listens to events, a Session also has a hash of each agent's last list of tools, with
-// which LoadEvent.ToolsChanged compares the first list of a run with the last list of the run
-// before.
-//
-// A Session marshals as a JSON list of names, or as {"loaded": names, "lists": hashes} once it has
-// hashes. It reads both. It is safe for concurrent use. Its zero value is an empty session.
+// The middleware updates a Session before every model call and at the end of a successful run. A
+// Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
+// session.
 type Session struct {
 	mu     sync.Mutex
 	names  []string // in the order of their first loading
 	loaded map[string]bool
-	lists  []listHash // the last list of each agent, the latest last
 }
 
-// A listHash is a hash of an agent, which its own tools identify, and a hash of its list of tools.
-type listHash struct{ agent, list uint32 }
-
-// Bounds of a session. The oldest is forgotten first.
-const (
-	maxSessionNames = 10_000
-	maxListHashes   = 16
-)
+// maxSessionNames bounds a session. The oldest name is forgotten first.
+const maxSessionNames = 10_000
 
 // NewSession returns a session in which the named tools are loaded, in that order. It keeps
 // names that no catalog has; they show nothing.
@@ -57,65 +45,22 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// storedSession is a session with hashes, as JSON.
-type storedSession struct {
-	Loaded *[]string `json:"loaded"`
-	Lists  []string  `json:"lists"` // the hashes of an agent and its list, in hex
-}
-
-// MarshalJSON implements json.Marshaler. It writes a list of names, or an object with the list.
+// MarshalJSON implements json.Marshaler. It writes a list of names.
 func (s *Session) MarshalJSON() ([]byte, error) {
-	s.mu.Lock()
-	names, lists := append([]string{}, s.names...), slices.Clone(s.lists)
-	s.mu.Unlock()
-	if len(lists) == 0 {
-		return json.Marshal(names)
-	}
-	stored := storedSession{Loaded: &names}
-	for _, l := range lists {
-		stored.Lists = append(stored.Lists, fmt.Sprintf("%08x%08x", l.agent, l.list))
-	}
-	return json.Marshal(stored)
+	return json.Marshal(append([]string{}, s.Loaded()...))
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It replaces everything in the session.
 func (s *Session) UnmarshalJSON(text []byte) error {
 	var names []string
-	var lists []listHash
 	if err := json.Unmarshal(text, &names); err != nil {
-		var stored storedSession
-		if json.Unmarshal(text, &stored) != nil || stored.Loaded == nil {
-			return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
-		}
-		names = *stored.Loaded
-		for _, hashes := range stored.Lists {
-			hash, err := strconv.ParseUint(hashes, 16, 64)
-			if err != nil {
-				return fmt.Errorf("toolsearch: a session is a list of names, and of hashes of 16 hexadecimal digits: %w", err)
-			}
-			lists = append(lists, listHash{uint32(hash >> 32), uint32(hash)})
-		}
+		return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
 	}
 	read := NewSession(names...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names, s.loaded = read.names, read.loaded
-	s.lists = lists[max(0, len(lists)-maxListHashes):]
 	return nil
-}
-
-// noteList notes the tool list of an agent, and reports whether the agent's last list is known and
-// differs.
-func (s *Session) noteList(now listHash) (changed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lists = slices.DeleteFunc(s.lists, func(before listHash) bool {
-		changed = changed || before.agent == now.agent && before.list != now.list
-		return before.agent == now.agent
-	})
-	s.lists = append(s.lists, now)
-	s.lists = s.lists[max(0, len(s.lists)-maxListHashes):]
-	return changed
 }
 
 // update adds the names that the session does not have, at the end, and removes others.

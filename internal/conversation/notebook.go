@@ -157,9 +157,9 @@ func (b *Notebook) ShareChanges(added, gone []string) (fresh []string) {
 	return fresh
 }
 
-// RecordList records the tool list of a model call. It reports whether the list differs from the
-// previous call's list, and whether it is the first list.
-func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed, isFirst bool) {
+// RecordList records the tool list of a model call, and reports whether it differs from the list of the
+// call before. The first call's list does not differ.
+func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed bool) {
 	now := make([]listed, 0, len(tools))
 	for _, t := range tools {
 		if t != nil {
@@ -170,7 +170,7 @@ func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed, isFirst bool) 
 	defer b.mu.Unlock()
 	before := b.list
 	b.list = now
-	return before != nil && !slices.Equal(before, now), before == nil
+	return before != nil && !slices.Equal(before, now)
 }
 
 // SetOrdinary records the names in the ordinary tool list of a model call under a native protocol.

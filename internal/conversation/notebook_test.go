@@ -64,12 +64,7 @@ func TestNamesSharedWithASession(t *testing.T) {
 func TestToolLists(t *testing.T) {
 	var b conversation.Notebook
 	one, other := &schema.ToolInfo{Name: "one"}, &schema.ToolInfo{Name: "other"}
-	changed, isFirst := b.RecordList([]*schema.ToolInfo{one})
-	assert.False(t, changed)
-	assert.True(t, isFirst)
-	changed, isFirst = b.RecordList([]*schema.ToolInfo{{Name: "one"}, nil})
-	assert.False(t, changed, "the same definition")
-	assert.False(t, isFirst)
-	changed, _ = b.RecordList([]*schema.ToolInfo{one, other})
-	assert.True(t, changed)
+	assert.False(t, b.RecordList([]*schema.ToolInfo{one}), "the first list")
+	assert.False(t, b.RecordList([]*schema.ToolInfo{{Name: "one"}, nil}), "the same definition")
+	assert.True(t, b.RecordList([]*schema.ToolInfo{one, other}))
 }
