@@ -118,10 +118,8 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 	case bytes.Contains(text, []byte(`\ufffd`)): // encoding/json writes this for invalid bytes
 		return "", errors.New("its schema has text that is not UTF-8")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
+	value, err := readJSON(text)
+	if err != nil {
 		return "", errors.New("its schema is not JSON")
 	}
 	return string(appendCanonical(nil, value)), nil

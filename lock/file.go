@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -164,8 +165,13 @@ func (f *File) bytes() ([]byte, error) {
 		}
 		tools[id.Name] = map[string]any{"description": e.Description, "parameters": parameters, "sha256": e.SHA256()}
 	}
-	data := appendIndented(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
-	if data = append(data, '\n'); len(data) > MaxFileBytes {
+	canonical := appendCanonical(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, canonical, "", "  "); err != nil {
+		return nil, err
+	}
+	data := append(escapeHidden(indented.Bytes()), '\n')
+	if len(data) > MaxFileBytes {
 		return nil, fmt.Errorf("the lock file would have more than %d MiB", MaxFileBytes>>20)
 	}
 	return data, nil

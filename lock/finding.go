@@ -94,7 +94,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Reason != "" {
 		object["reason"] = f.Reason
 	}
-	return (&writer{escapes: true}).value(object, 0).b, nil
+	return escapeHidden(appendCanonical(nil, object)), nil
 }
 
 // A Change is one part of a definition that has changed.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -17,9 +18,9 @@ import (
 
 // JSON as a lock needs it. Hashes are taken of the canonical form: the keys of objects sorted
 // by their bytes, no blanks, numbers as they are, and in texts only the escapes that JSON
-// requires. The lock file is indented, and also escapes hidden characters, so that a reviewer
-// sees all of a change. Both are written here and not by encoding/json, whose escapes differ
-// between releases of Go.
+// requires. It is written here and not by encoding/json, whose escapes differ between releases of
+// Go. The lock file is the canonical form, indented and with hidden characters as escapes, so that
+// a reviewer sees all of a change.
 
 // maxNesting bounds how deep JSON may be nested. The schemas of definitions are bounded to less.
 const maxNesting = 300
@@ -83,109 +84,70 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// appendCanonical appends the canonical form of a value.
+// appendCanonical appends the canonical form of a value as readJSON reads it.
 func appendCanonical(b []byte, value any) []byte {
-	return (&writer{b: b}).value(value, 0).b
-}
-
-// appendIndented appends a value as the lock file has it.
-func appendIndented(b []byte, value any) []byte {
-	return (&writer{b: b, indents: true, escapes: true}).value(value, 0).b
-}
-
-// A writer writes JSON values as readJSON reads them.
-type writer struct {
-	b       []byte
-	indents bool
-	escapes bool // hidden characters
-}
-
-func (w *writer) value(value any, depth int) *writer {
 	switch v := value.(type) {
 	case nil:
-		w.b = append(w.b, "null"...)
+		return append(b, "null"...)
 	case bool:
-		w.b = fmt.Append(w.b, v)
+		return strconv.AppendBool(b, v)
 	case json.Number:
-		w.b = append(w.b, v...)
+		return append(b, v...)
 	case string:
-		w.text(v)
+		return appendText(b, v)
 	case []any:
-		w.b = append(w.b, '[')
+		b = append(b, '[')
 		for i, inner := range v {
-			w.next(i, depth+1)
-			w.value(inner, depth+1)
-		}
-		w.end(len(v), ']', depth)
-	case map[string]any:
-		w.b = append(w.b, '{')
-		for i, key := range slices.Sorted(maps.Keys(v)) {
-			w.next(i, depth+1)
-			w.text(key)
-			w.b = append(w.b, ':')
-			if w.indents {
-				w.b = append(w.b, ' ')
+			if i > 0 {
+				b = append(b, ',')
 			}
-			w.value(v[key], depth+1)
+			b = appendCanonical(b, inner)
 		}
-		w.end(len(v), '}', depth)
-	}
-	return w
-}
-
-// next begins the ith element of a list or an object.
-func (w *writer) next(i, depth int) {
-	if i > 0 {
-		w.b = append(w.b, ',')
-	}
-	w.line(depth)
-}
-
-func (w *writer) end(elements int, with byte, depth int) {
-	if elements > 0 {
-		w.line(depth)
-	}
-	w.b = append(w.b, with)
-}
-
-func (w *writer) line(depth int) {
-	if w.indents {
-		w.b = append(w.b, '\n')
-		for range depth {
-			w.b = append(w.b, "  "...)
+		return append(b, ']')
+	case map[string]any:
+		b = append(b, '{')
+		for i, key := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, key), ':')
+			b = appendCanonical(b, v[key])
 		}
+		return append(b, '}')
 	}
+	panic(fmt.Sprintf("lock: a value of type %T is not JSON as readJSON reads it", value))
 }
 
-func (w *writer) text(s string) {
+func appendText(b []byte, s string) []byte {
 	s = strings.ToValidUTF8(s, "\ufffd") // only the name of a refused tool may not be UTF-8
-	w.b = append(w.b, '"')
-	written := 0 // bytes of s
-	for i, r := range s {
-		if ' ' <= r && r != '"' && r != '\\' && (!w.escapes || !naming.IsHidden(r)) {
-			continue
-		}
-		w.b = append(w.b, s[written:i]...)
-		written = i + utf8.RuneLen(r)
+	b = append(b, '"')
+	for _, r := range s {
+		at := strings.IndexRune("\"\\\n\r\t\b\f", r)
 		switch {
-		case r == '"' || r == '\\':
-			w.b = append(w.b, '\\', byte(r))
-		case r == '\n':
-			w.b = append(w.b, `\n`...)
-		case r == '\r':
-			w.b = append(w.b, `\r`...)
-		case r == '\t':
-			w.b = append(w.b, `\t`...)
-		case r == '\b':
-			w.b = append(w.b, `\b`...)
-		case r == '\f':
-			w.b = append(w.b, `\f`...)
+		case at >= 0:
+			b = append(b, '\\', `"\nrtbf`[at])
+		case r < ' ':
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// escapeHidden writes the hidden characters of JSON as escapes. They occur in its texts alone.
+func escapeHidden(data []byte) []byte {
+	b := make([]byte, 0, len(data))
+	for _, r := range string(data) {
+		switch {
+		case r == '\n' || !naming.IsHidden(r): // within texts, a line feed is an escape already
+			b = utf8.AppendRune(b, r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
-			w.b = fmt.Appendf(w.b, `\u%04x\u%04x`, high, low)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
 		default:
-			w.b = fmt.Appendf(w.b, `\u%04x`, r)
+			b = fmt.Appendf(b, `\u%04x`, r)
 		}
 	}
-	w.b = append(append(w.b, s[written:]...), '"')
+	return b
 }

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -85,10 +84,7 @@ func (l *linter) document(doc *search.Document) {
 	if err != nil {
 		return // such a definition cannot be approved anyway
 	}
-	decoder := json.NewDecoder(strings.NewReader(parameters))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) == nil {
+	if value, err := readJSON([]byte(parameters)); err == nil {
 		l.value("parameters", value)
 	}
 }

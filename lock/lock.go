@@ -26,7 +26,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -82,7 +81,7 @@ func (l *Lock) Reload() error {
 	if err != nil {
 		return err
 	}
-	l.current.Store(&state{index: f.index(), verdicts: make(map[uintptr]verdict)})
+	l.current.Store(&state{index: f.index(), verdicts: make(map[weak.Pointer[schema.ToolInfo]]verdict)})
 	return nil
 }
 
@@ -137,19 +136,17 @@ func (l *Lock) tell(ctx context.Context, f Finding) {
 //
 // Filter is asked about every tool of a catalog at the start of every run, and hashing ten
 // thousand definitions takes longer than such a run should. A catalog keeps the Infos of its
-// documents for as long as it lives, so a verdict is kept by the address of the Info. The
-// verdict's pointer is weak: it keeps no definition in memory, and when the memory is reused, it
-// shows that the verdict belongs to another Info.
+// documents for as long as it lives, so a verdict is kept by a weak pointer to the Info: it keeps
+// no definition in memory, and differs from a pointer to another Info in the same place.
 type state struct {
 	index *index
 
 	mu       sync.RWMutex
-	verdicts map[uintptr]verdict // by the address of the Info
-	sweep    int                 // the number of verdicts at which verdicts for vanished Infos are dropped
+	verdicts map[weak.Pointer[schema.ToolInfo]]verdict
+	sweep    int // the number of verdicts at which verdicts for vanished Infos are dropped
 }
 
 type verdict struct {
-	info      weak.Pointer[schema.ToolInfo]
 	namespace string
 	passes    bool
 }
@@ -159,27 +156,24 @@ func (s *state) verdict(doc *search.Document) (passes, known bool) {
 		return false, false
 	}
 	s.mu.RLock()
-	v, ok := s.verdicts[address(doc.Info)]
+	v, ok := s.verdicts[weak.Make(doc.Info)]
 	s.mu.RUnlock()
-	return v.passes, ok && v.info.Value() == doc.Info && v.namespace == doc.Namespace
+	return v.passes, ok && v.namespace == doc.Namespace
 }
 
 func (s *state) keep(doc *search.Document, passes bool) {
 	if doc.Info == nil {
 		return
 	}
-	v := verdict{weak.Make(doc.Info), doc.Namespace, passes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.verdicts) >= s.sweep {
-		for at, v := range s.verdicts {
-			if v.info.Value() == nil {
-				delete(s.verdicts, at)
+		for info := range s.verdicts {
+			if info.Value() == nil {
+				delete(s.verdicts, info)
 			}
 		}
 		s.sweep = 2*len(s.verdicts) + 1024
 	}
-	s.verdicts[address(doc.Info)] = v
+	s.verdicts[weak.Make(doc.Info)] = verdict{doc.Namespace, passes}
 }
-
-func address(info *schema.ToolInfo) uintptr { return reflect.ValueOf(info).Pointer() }
