@@ -38,6 +38,9 @@ type instruments struct {
 
 func newInstruments(s *settings) *instruments {
 	m := meterOf(s)
+	counter := func(name, unit, description string) metric.Int64Counter {
+		return made(m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description)))
+	}
 	return &instruments{
 		settings: s,
 		measured: metric.WithAttributes(s.attributes...),
@@ -46,26 +49,19 @@ func newInstruments(s *settings) *instruments {
 			metric.WithDescription("How long searches took."), metric.WithExplicitBucketBoundaries(searchSeconds...))),
 		matches: made(m.Int64Histogram("toolsearch.search.matches", metric.WithUnit("{tool}"),
 			metric.WithDescription("Tools that a search returned."), metric.WithExplicitBucketBoundaries(matchCounts...))),
-		empty: made(m.Int64Counter("toolsearch.search.empty", metric.WithUnit("{search}"),
-			metric.WithDescription("Searches that returned no tool."))),
-		notFound: made(m.Int64Counter("toolsearch.search.not_found", metric.WithUnit("{name}"),
-			metric.WithDescription("Names asked for that no tool has."))),
-		refused: made(m.Int64Counter("toolsearch.call.refused", metric.WithUnit("{call}"),
-			metric.WithDescription("Calls that were not run: unknown, not loaded, wrong arguments."))),
-		loads: made(m.Int64Counter("toolsearch.tool.loads", metric.WithUnit("{tool}"),
-			metric.WithDescription("Tools that became visible to the model."))),
-		unloads: made(m.Int64Counter("toolsearch.tool.unloads", metric.WithUnit("{tool}"),
-			metric.WithDescription("Tools that are visible no longer."))),
-		changes: made(m.Int64Counter("toolsearch.tool_list.changes", metric.WithUnit("{change}"),
-			metric.WithDescription("Changes of the model's list of tools."))),
+		empty:    counter("toolsearch.search.empty", "{search}", "Searches that returned no tool."),
+		notFound: counter("toolsearch.search.not_found", "{name}", "Names asked for that no tool has."),
+		refused:  counter("toolsearch.call.refused", "{call}", "Calls that were not run: unknown, not loaded, wrong arguments."),
+		loads:    counter("toolsearch.tool.loads", "{tool}", "Tools that became visible to the model."),
+		unloads:  counter("toolsearch.tool.unloads", "{tool}", "Tools that are visible no longer."),
+		changes:  counter("toolsearch.tool_list.changes", "{change}", "Changes of the model's list of tools."),
 		tokens: made(m.Int64Histogram("toolsearch.tool_list.tokens", metric.WithUnit("{token}"),
 			metric.WithDescription("Estimated size of the model's list of tools after a change."), metric.WithExplicitBucketBoundaries(listTokens...))),
 		size: made(m.Int64Gauge("toolsearch.catalog.size", metric.WithUnit("{tool}"),
 			metric.WithDescription("Tools of a catalog that changes."))),
 		refresh: made(m.Float64Histogram("toolsearch.catalog.refresh.duration", metric.WithUnit("s"),
 			metric.WithDescription("How long new catalogs took to build."), metric.WithExplicitBucketBoundaries(refreshSeconds...))),
-		failures: made(m.Int64Counter("toolsearch.failures", metric.WithUnit("{failure}"),
-			metric.WithDescription("Failures that the run went on after."))),
+		failures: counter("toolsearch.failures", "{failure}", "Failures that the run went on after."),
 	}
 }
 
