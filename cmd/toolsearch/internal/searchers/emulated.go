@@ -14,7 +14,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -79,7 +78,7 @@ func emulatedWords(text string) []string {
 
 // bestOf returns the documents that a query allows and that score above 0, best first.
 func bestOf(ctx context.Context, q search.Query, docs int, score func(doc int) float64) (search.Hits, error) {
-	best, total := top.New(q.Limit, docs, nil), 0
+	var hits []search.Hit
 	for doc := range docs {
 		if err := ctx.Err(); err != nil {
 			return search.Hits{}, err
@@ -88,14 +87,13 @@ func bestOf(ctx context.Context, q search.Query, docs int, score func(doc int) f
 			continue
 		}
 		if s := score(doc); s > 0 {
-			total++
-			best.Add(s, int32(doc))
+			hits = append(hits, search.Hit{Doc: doc, Score: s})
 		}
 	}
-	slices.SortFunc(best.Items, top.Compare)
-	hits := make([]search.Hit, len(best.Items))
-	for i, s := range best.Items {
-		hits[i] = search.Hit{Doc: int(s.Number), Score: s.Score}
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	total := len(hits)
+	if q.Limit > 0 {
+		hits = hits[:min(q.Limit, total)]
 	}
 	return search.Hits{Hits: hits, Total: total}, nil
 }
