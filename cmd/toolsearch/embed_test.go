@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -98,13 +97,6 @@ func parcels(t *testing.T, tools int) (path string) {
 	return path
 }
 
-func runWith(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
-}
-
 // A screen keeps what is written to it.
 type screen struct {
 	mu   sync.Mutex
@@ -160,7 +152,7 @@ func TestSearchByVectors(t *testing.T) {
 	t.Setenv("TOOLSEARCH_EMBED_KEY", "secret")
 	catalog := parcels(t, 25)
 	search := func(query string) string {
-		code, stdout, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1", "-model", "small", "-n", "1", catalog, query)
+		code, stdout, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1", "-model", "small", "-n", "1", catalog, query)
 		require.Equal(t, cli.Found, code, stderr)
 		require.Empty(t, stderr)
 		return stdout
@@ -177,7 +169,7 @@ func TestSearchByVectors(t *testing.T) {
 	search("the weather")
 	require.Len(t, s.batches, 5, "another query asks for itself alone")
 	assert.Equal(t, []string{"the weather"}, s.batches[4])
-	_, _, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1/embeddings/", "-model", "large", catalog, "my parcel")
+	_, _, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1/embeddings/", "-model", "large", catalog, "my parcel")
 	assert.Empty(t, stderr)
 	assert.Len(t, s.batches, 9, "another model has its own vectors")
 }
@@ -192,15 +184,15 @@ func TestEvalByVectors(t *testing.T) {
 		queries += fmt.Sprintf(`{"query": "parcel %d", "gold": ["track"]}`+"\n", i)
 	}
 	endpoint := []string{"-embed", s.URL + "/v1", "-model", "small"}
-	code, stdout, stderr := runWith(t, queries, append([]string{"eval", "-resamples", "0", "-searcher", "keyword,hybrid", catalog, "-"}, endpoint...)...)
+	code, stdout, stderr := call(t, queries, append([]string{"eval", "-resamples", "0", "-searcher", "keyword,hybrid", catalog, "-"}, endpoint...)...)
 	require.Equal(t, cli.Found, code, stderr)
 	assert.Regexp(t, `(?m)^R@1 +0\.0 +100\.0 `, stdout)
 	assert.Len(t, s.batches, 3, "12 queries in batches of 10, then the tools")
-	code, stdout, stderr = runWith(t, "", append([]string{"inspect", "-searcher", "hybrid", catalog}, endpoint...)...)
+	code, stdout, stderr = call(t, "", append([]string{"inspect", "-searcher", "hybrid", catalog}, endpoint...)...)
 	require.NotEqual(t, cli.Failed, code, stderr)
 	assert.Regexp(t, `(?m)^ +\d+  track +0        1        1  Where a shipment is$`, stdout)
 	assert.Len(t, s.batches, 4, "three names and descriptions in one batch")
-	code, stdout, _ = runWith(t, "", append([]string{"explain", "-searcher", "embedding", catalog, "parcel 1", "track"}, endpoint...)...)
+	code, stdout, _ = call(t, "", append([]string{"explain", "-searcher", "embedding", catalog, "parcel 1", "track"}, endpoint...)...)
 	require.Equal(t, cli.Found, code)
 	assert.Contains(t, stdout, "cosine")
 	assert.Len(t, s.batches, 4, "explain needs nothing new")
@@ -217,7 +209,7 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 		return request < 3
 	}
 	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
-	code, _, stderr := runWith(t, "", args...)
+	code, _, stderr := call(t, "", args...)
 	require.Equal(t, cli.Found, code, stderr)
 	assert.Equal(t, 4, s.requests, "twice in vain, the tools, the query")
 
@@ -225,7 +217,7 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 		http.Error(w, "broken", http.StatusInternalServerError)
 		return true
 	}
-	code, _, stderr = runWith(t, "", append(args[:len(args)-1], "bell")...)
+	code, _, stderr = call(t, "", append(args[:len(args)-1], "bell")...)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, stderr, "500 Internal Server Error: broken")
 	assert.Equal(t, 4, s.requests)
@@ -274,7 +266,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 			t.Setenv("TOOLSEARCH_EMBED_KEY", "s3cret")
 			s.instead = test.instead
 			args := []string{"search", "-searcher", "hybrid", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
-			code, stdout, stderr := runWith(t, "", args...)
+			code, stdout, stderr := call(t, "", args...)
 			assert.Equal(t, cli.Failed, code, "exit status")
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
@@ -282,7 +274,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 			assert.Equal(t, 1, s.requests, "a lasting fault is not asked for again")
 
 			s.instead = nil
-			code, _, stderr = runWith(t, "", args...)
+			code, _, stderr = call(t, "", args...)
 			assert.Equal(t, cli.Found, code, "what was wrong is not kept: %s", stderr)
 		})
 	}
@@ -292,13 +284,13 @@ func TestVectorsThatAreNone(t *testing.T) {
 func TestVectorsOfAnotherModel(t *testing.T) {
 	s := newEmbedServer(t)
 	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2)}
-	code, _, stderr := runWith(t, "", append(args, "parcel")...)
+	code, _, stderr := call(t, "", append(args, "parcel")...)
 	require.Equal(t, cli.Found, code, stderr)
 	s.instead = func(w http.ResponseWriter, _ int) bool {
 		fmt.Fprint(w, `{"data": [{"embedding": [1, 2]}]}`)
 		return true
 	}
-	code, _, stderr = runWith(t, "", append(args, "bell")...)
+	code, _, stderr = call(t, "", append(args, "bell")...)
 	assert.Equal(t, cli.Failed, code)
 	assert.Regexp(t, `vectors of 2 numbers, but those before had 5; if the model has changed, remove \S+vectors-[0-9a-f]{16}\b`, stderr)
 }
@@ -313,13 +305,13 @@ func TestEmbedFlags(t *testing.T) {
 		{[]string{"-searcher", "embedding", "-embed", "localhost:80", "-model", "m"}, "-embed: want a URL that begins with http:// or https://"},
 		{[]string{"-embed", "http://localhost", "-model", "m"}, "-embed and -model are for the searchers embedding and hybrid"},
 	} {
-		code, _, stderr := runWith(t, "", append([]string{"search", tools, "book"}, test.args...)...)
+		code, _, stderr := call(t, "", append([]string{"search", tools, "book"}, test.args...)...)
 		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, stderr, test.want)
 	}
 	t.Run("no endpoint", func(t *testing.T) {
 		newEmbedServer(t)
-		code, _, stderr := runWith(t, "", "search", "-searcher", "embedding", "-embed", "http://user:pass@127.0.0.1:1/v1?key=secret", "-model", "m", tools, "book")
+		code, _, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", "http://user:pass@127.0.0.1:1/v1?key=secret", "-model", "m", tools, "book")
 		assert.Equal(t, cli.Failed, code)
 		assert.Contains(t, stderr, "127.0.0.1:1: ")
 		assert.NotContains(t, stderr, "pass")

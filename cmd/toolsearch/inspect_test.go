@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +25,7 @@ import (
 // inspectLive runs inspect on a server, within the process of the test.
 func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	args := append(append([]string{"inspect"}, flags...), "--")
-	code = run(t.Context(), append(args, server...), strings.NewReader(""), &out, &errs)
-	return code, out.String(), errs.String()
+	return call(t, "", slices.Concat([]string{"inspect"}, flags, []string{"--"}, server)...)
 }
 
 func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, stderr string) {
@@ -72,10 +69,9 @@ func TestInspectFilesThatNest(t *testing.T) {
 		{"lists", strings.Repeat("[", 9_000) + text + strings.Repeat("]", 9_000)},
 		{"objects", strings.Repeat(`{"result":`, 9_000) + text + strings.Repeat("}", 9_000)},
 	} {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"inspect", "-"}, strings.NewReader(test.text), &stdout, &stderr)
+		code, _, stderr := call(t, test.text, "inspect", "-")
 		assert.Equal(t, cli.Failed, code, "%s: exit status", test.name)
-		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr.String(), test.name)
+		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr, test.name)
 	}
 }
 
@@ -231,10 +227,10 @@ func TestInspectEverything(t *testing.T) {
 // A type of null, on which the reader of schemas panics, does not end a command.
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},{"name":"b","description":"Does"}]`
-	code, stdout, _ := runWith(t, tools, "inspect", "-")
+	code, stdout, _ := call(t, tools, "inspect", "-")
 	assert.Equal(t, cli.ToFix, code)
 	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
-	code, _, stderr := runWith(t, tools, "list", "-")
+	code, _, stderr := call(t, tools, "list", "-")
 	assert.Equal(t, 0, code)
 	assert.Contains(t, stderr, "the parameters of a, which are not a JSON schema")
 }
@@ -247,7 +243,7 @@ func TestInspectRefusals(t *testing.T) {
 		`{"type":"object","anyOf":[{"required":["a"]}]}`:          "anyOf, oneOf, allOf or not at its top",
 		`{"type":"object","properties":{"a":{"type":"integer"}}}`: "",
 	} {
-		_, stdout, _ := runWith(t, `[{"name":"a","description":"Does it","inputSchema":`+schema+`}]`, "inspect", "-")
+		_, stdout, _ := call(t, `[{"name":"a","description":"Does it","inputSchema":`+schema+`}]`, "inspect", "-")
 		if want == "" {
 			assert.NotContains(t, stdout, "refuse", schema)
 		} else {

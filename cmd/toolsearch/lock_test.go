@@ -32,11 +32,10 @@ func checkGolden(t *testing.T, name, got string) {
 }
 
 func TestInspectHostileTools(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"inspect", hostileTools}, strings.NewReader(""), &stdout, &stderr)
+	code, stdout, stderr := call(t, "", "inspect", hostileTools)
 	assert.Equal(t, cli.ToFix, code, "exit status")
-	assert.Empty(t, stderr.String())
-	checkGolden(t, "inspect-hostile", stdout.String())
+	assert.Empty(t, stderr)
+	checkGolden(t, "inspect-hostile", stdout)
 }
 
 // step is one call of the program on a lock file that stays between steps.
@@ -90,10 +89,9 @@ func TestLockCommands(t *testing.T) {
 	t.Chdir(t.TempDir()) // errors name the lock file
 	var got strings.Builder
 	for _, s := range steps {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), strings.Fields(s.args), strings.NewReader(strings.Join(s.tools, "\n")), &stdout, &stderr)
+		code, stdout, stderr := call(t, strings.Join(s.tools, "\n"), strings.Fields(s.args)...)
 		assert.Equal(t, s.code, code, "exit status of %s", s.args)
-		got.WriteString("$ toolsearch " + s.args + "\n" + stdout.String() + stderr.String() + "\n")
+		got.WriteString("$ toolsearch " + s.args + "\n" + stdout + stderr + "\n")
 	}
 	checkGolden(t, "lock", got.String())
 }
@@ -109,9 +107,8 @@ func TestLockCommandsOnALiveServer(t *testing.T) {
 		{"verify", nil, cli.ToFix},
 		{"approve -namespace other third_tool", nil, cli.Found},
 	} {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), append(strings.Fields(s.args), "--", self), strings.NewReader(""), &stdout, &stderr)
-		assert.Equal(t, s.code, code, "exit status of %s: %s%s", s.args, stdout.String(), stderr.String())
+		code, stdout, stderr := call(t, "", append(strings.Fields(s.args), "--", self)...)
+		assert.Equal(t, s.code, code, "exit status of %s: %s%s", s.args, stdout, stderr)
 	}
 }
 
@@ -154,9 +151,8 @@ func TestLockHelp(t *testing.T) {
 func TestEditedLockFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call := func(args ...string) (int, string) {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), args, strings.NewReader(mailTool), &stdout, &stderr)
-		return code, stdout.String() + stderr.String()
+		code, stdout, stderr := call(t, mailTool, args...)
+		return code, stdout + stderr
 	}
 	code, _ := call("lock", "-")
 	require.Equal(t, cli.Found, code)

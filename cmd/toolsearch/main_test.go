@@ -208,23 +208,15 @@ func TestCommands(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), test.args, strings.NewReader(test.stdin), &stdout, &stderr)
+			code, got, said := call(t, test.stdin, test.args...)
 			assert.Equal(t, test.code, code, "exit status")
 			if slices.Contains(test.args, "-json") {
-				assert.True(t, json.Valid(stdout.Bytes()), "whether the output is JSON")
+				assert.True(t, json.Valid([]byte(got)), "whether the output is JSON")
 			}
-			got := stdout.String()
-			if stderr.Len() > 0 {
-				got += "-- stderr --\n" + stderr.String()
+			if said != "" {
+				got += "-- stderr --\n" + said
 			}
-			golden := filepath.Join("testdata", test.golden+".golden")
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), got, "go test ./cmd/toolsearch -update rewrites the golden file")
+			checkGolden(t, test.golden, got)
 		})
 	}
 }
