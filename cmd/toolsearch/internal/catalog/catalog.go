@@ -105,6 +105,7 @@ func (o Origin) String() string {
 	return o.Operand
 }
 
+// IsURL reports whether the catalog is a server with a URL.
 func (o Origin) IsURL() bool {
 	lower := strings.ToLower(o.Operand)
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")

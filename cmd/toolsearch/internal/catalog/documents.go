@@ -9,6 +9,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
+// Definitions as the documents of a catalog.
+
 // Documents makes a document of each definition, in the namespace that a catalog of the same
 // file gives it. A schema that cannot be read is left out. wrong has the faults, by document.
 func Documents(tools []Definition) (docs []search.Document, wrong map[int]error) {

@@ -17,6 +17,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
+// The files of MCP servers: {"mcpServers": {...}}, with variables of the environment in their texts.
+
 // A serverEntry is one server of an mcpServers file.
 type serverEntry struct {
 	Command  string            `json:"command"`

@@ -163,6 +163,7 @@ func (c *Call) ReadFile(ctx context.Context, path string) (file string, data []b
 	return file, data, err
 }
 
+// PrintJSON prints JSON in which characters that cannot be seen are escapes.
 func (c *Call) PrintJSON(v any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -50,6 +50,7 @@ func Colored(w io.Writer, getenv func(string) string) bool {
 	return runtime.GOOS != "windows" || getenv("WT_SESSION") != "" || getenv("TERM") != ""
 }
 
+// IsTerminal reports whether somebody reads w at once.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -84,8 +85,10 @@ type Table struct {
 	Styles map[int]Style // column -> style
 }
 
+// Row adds a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
+// Print prints a table whose first row is a header.
 func (c *Call) Print(t *Table) error {
 	return c.PrintRows(t, true)
 }

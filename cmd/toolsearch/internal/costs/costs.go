@@ -310,6 +310,7 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 	return checks
 }
 
+// JSON returns a report in the form that cost -json prints.
 func JSON(r *cost.Report) any {
 	return struct {
 		Tools    int           `json:"tools"`

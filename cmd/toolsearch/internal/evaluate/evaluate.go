@@ -89,6 +89,7 @@ type queryOutput struct {
 	Ranks []int  `json:"ranks"` // rank of each group of wanted tools; 0 means not found
 }
 
+// Eval runs the command.
 func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c := &command{Reader: catalog.Reader{Call: call}}
 	flags := c.Flags()

@@ -7,6 +7,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 )
 
+// What a process last said on its standard error.
+
 // A tail keeps the last maxErrorBytes written to it.
 type tail struct {
 	mu   sync.Mutex

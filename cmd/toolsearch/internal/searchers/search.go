@@ -102,6 +102,7 @@ type matchOutput struct {
 // patience is how long a search may take: an endpoint for vectors is asked up to four times.
 const patience = 5 * time.Minute
 
+// Search runs the command search.
 func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c := &command{Reader: catalog.Reader{Call: call}}
 	flags := c.Flags()
@@ -206,6 +207,7 @@ type partOutput struct {
 	Detail string  `json:"detail,omitempty"`
 }
 
+// Explain runs the command explain.
 func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c := &command{Reader: catalog.Reader{Call: call}}
 	flags := c.Flags()
