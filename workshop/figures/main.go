@@ -1,4 +1,4 @@
-// Readme draws the picture at the top of the README from the quickstart's output and from
+// Figures draws the picture at the top of the README from the quickstart's output and from
 // workshop/benchmarks/results.json. Run it in the root of the repository:
 //
 //	go run ./workshop/figures
