@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
-// The estimate of internal/cost against the vocabulary of OpenAI's newer models, in percent: for the
+// The estimate of internal/tokens against the vocabulary of OpenAI's newer models, in percent: for the
 // definitions of each catalog together, for each definition on average, and for a page of prose.
 const (
 	wrongTogether = 10
@@ -33,7 +33,7 @@ func TestTokenEstimate(t *testing.T) {
 	encoding, err := tiktoken.GetEncoding("o200k_base")
 	require.NoError(t, err)
 	compare := func(text string) (estimated, counted float64) {
-		return float64(cost.Tokens(text)), float64(len(encoding.EncodeOrdinary(text)))
+		return float64(tokens.Of(text)), float64(len(encoding.EncodeOrdinary(text)))
 	}
 	paths := []string{"../../eval/testdata/tools.jsonl", "../../testdata/ranking/tools.jsonl"}
 	shared, err := filepath.Glob("../../../shared/retrieval/*/tools.jsonl")
