@@ -309,8 +309,11 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		doc, dynamic := r.scope.byName[name]
 		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
-	given, changed := r.mode.lastWord(r, t, lists{options.Tools, options.DeferredTools, options.ToolSearchTool})
-	if changed {
+	given, loaded := r.mode.lastWord(r, t, lists{options.Tools, options.DeferredTools, options.ToolSearchTool})
+	if t.native && !t.isConverted {
+		convertResults(r, t, given, loaded)
+	}
+	if loaded != nil {
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}

@@ -159,7 +159,7 @@ func (n *metaNames) mayAnswer(name string, c *callView) bool {
 	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
-// convertedResult is a result of a loader in the form that the model takes.
+// convertedResult is a result of a loader in the form that the model reads.
 type convertedResult struct {
 	answer *answer
 	result resultView

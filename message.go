@@ -174,13 +174,14 @@ type transcript struct {
 	inserted *view // nil means none
 	insertAt int   // the view that it goes before
 
-	rounds    []round
-	current   round // not in rounds yet
-	answers   []answer
-	misnamed  bool // there are stand-ins, or results whose name differs from their call's
-	native    bool // there are native results
-	converted []convertedResult
-	landmarks landmarks
+	rounds      []round
+	current     round // not in rounds yet
+	answers     []answer
+	misnamed    bool // there are stand-ins, or results whose name differs from their call's
+	native      bool // there are native results
+	converted   []convertedResult
+	isConverted bool // convertResults was called
+	landmarks   landmarks
 }
 
 // landmarks are the messages of a history that decisions go by, as indices; -1 means none.
@@ -219,7 +220,8 @@ func (t *transcript) release() {
 	if cap(t.views) > maxPooledViews {
 		return
 	}
-	t.inserted, t.rounds, t.answers, t.misnamed, t.native, t.converted = nil, t.rounds[:0], t.answers[:0], false, false, t.converted[:0]
+	t.inserted, t.misnamed, t.native, t.isConverted = nil, false, false, false
+	t.rounds, t.answers, t.converted = t.rounds[:0], t.answers[:0], t.converted[:0]
 	transcripts.Put(t)
 }
 

@@ -53,9 +53,9 @@ type mode interface {
 	// lists returns the tool lists of a model call, in which the loaded tools are callable.
 	lists(r *run, given lists, loaded *conversation.LoadSet) lists
 
-	// lastWord returns the tool lists after the history has changed once more, and whether they
-	// are to replace the given lists. It converts the results of the history.
-	lastWord(r *run, t *transcript, given lists) (next lists, changed bool)
+	// lastWord returns the tool lists after the history has changed once more, and what is still
+	// loaded; nil means that the given lists stay.
+	lastWord(r *run, t *transcript, given lists) (next lists, loaded *conversation.LoadSet)
 
 	// called marks the tools in the lists that a model's message calls.
 	called(r *run, given lists, docs []int) lists
@@ -82,6 +82,7 @@ type converter struct {
 // transcript.takeConverted.
 func convertResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
 	n := len(r.scope.docs)
+	t.isConverted = true
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
 	}
@@ -203,11 +204,8 @@ func (textMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return lists{tools: visible(r, given.tools, loaded), deferred: othersDeferred(r, given.deferred)}
 }
 
-func (textMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
-	if t.native {
-		convertResults(r, t, given, nil)
-	}
-	return given, false
+func (textMode) lastWord(_ *run, _ *transcript, given lists) (lists, *conversation.LoadSet) {
+	return given, nil
 }
 
 // called adds the tools to the list, since the call may be gone from the history before the

@@ -13,8 +13,20 @@ import (
 // The modes of ProtocolNativeDeferred: the model gets the catalog as deferred tools, and tool_search
 // as its own search tool.
 
+// nativeMode is what all native modes share.
+type nativeMode struct{ textMode }
+
+// lastWord works out the lists anew: the model could not reach a deferred tool whose search result
+// was removed.
+func (nativeMode) lastWord(r *run, t *transcript, given lists) (lists, *conversation.LoadSet) {
+	loaded := r.stillLoaded(t, given)
+	next := r.lists(given, loaded)
+	r.notebook.SetOrdinary(toolNames(next.tools))
+	return next, loaded
+}
+
 // deferredMode is the mode for agentic models: results are native in the history.
-type deferredMode struct{ textMode }
+type deferredMode struct{ nativeMode }
 
 func (deferredMode) modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo { return info }
 
@@ -22,14 +34,6 @@ func (deferredMode) defers() bool { return true }
 
 func (deferredMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
-}
-
-func (deferredMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
-	next, loaded := relisted(r, t, given)
-	if t.native {
-		convertResults(r, t, next, loaded)
-	}
-	return next, true
 }
 
 // called marks the called tools in the deferred list as loaded.
@@ -79,24 +83,10 @@ func (chatDeferredMode) show(r *run, t *transcript, given lists, loaded *convers
 	loaded.ByResult = convertResults(r, t, given, loaded)
 }
 
-func (chatDeferredMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
-	next, _ := relisted(r, t, given)
-	return next, true
-}
-
 func (chatDeferredMode) keeps(*run, *resultView, *callView) bool { return true }
 
 func (chatDeferredMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
 	return f.fresh(result)
-}
-
-// relisted returns the lists of a native mode on the last word: the model could not reach a deferred
-// tool whose search result was removed.
-func relisted(r *run, t *transcript, given lists) (lists, *conversation.LoadSet) {
-	loaded := r.stillLoaded(t, given)
-	next := r.lists(given, loaded)
-	r.notebook.SetOrdinary(toolNames(next.tools))
-	return next, loaded
 }
 
 // deferredLists splits the tools of a model call into the ordinary list, without the search

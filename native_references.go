@@ -11,7 +11,7 @@ import (
 // The mode of ProtocolNativeReferences, for the Claude chat model: tool_search is an ordinary
 // tool, and the adapter turns native results into references. The middleware defers nothing.
 
-type referencesMode struct{ textMode }
+type referencesMode struct{ nativeMode }
 
 func (referencesMode) show(r *run, t *transcript, given lists, loaded *conversation.LoadSet) {
 	loaded.ByResult = convertResults(r, t, given, loaded)
@@ -20,11 +20,6 @@ func (referencesMode) show(r *run, t *transcript, given lists, loaded *conversat
 func (referencesMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	tools := visible(r, given.tools, ordinaryOnes(r, given.tools, loaded))
 	return lists{tools: remember(r, tools, loaded), deferred: othersDeferred(r, given.deferred)}
-}
-
-func (referencesMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
-	next, _ := relisted(r, t, given)
-	return next, true
 }
 
 // called changes nothing: a called tool is in the history or remembered.

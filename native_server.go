@@ -7,7 +7,7 @@ import "github.com/eino-toolsearch/toolsearch/internal/conversation"
 
 // serverMode is textMode in all that concerns results. We do not see what it finds, so no
 // policy for tools that are not loaded applies.
-type serverMode struct{ textMode }
+type serverMode struct{ nativeMode }
 
 func (serverMode) defers() bool { return true }
 
@@ -15,14 +15,6 @@ func (serverMode) seesSearches() bool { return false }
 
 func (serverMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
 	return deferredLists(r, given, loaded)
-}
-
-func (serverMode) lastWord(r *run, t *transcript, given lists) (lists, bool) {
-	next, loaded := relisted(r, t, given)
-	if t.native {
-		convertResults(r, t, next, loaded)
-	}
-	return next, true
 }
 
 func (serverMode) called(_ *run, given lists, _ []int) lists { return given }
