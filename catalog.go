@@ -300,14 +300,14 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 		return allowed
 	}
 	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
-		events.fail(ctx, "Filter", fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
+		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
 	if !reported.IsNew(watch.Texts()) {
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
 		if err := sources.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
-			events.fail(ctx, "Filter", err)
+			events.fail(ctx, PartFilter, err)
 		}
 	}
 	return allowed

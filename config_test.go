@@ -397,7 +397,7 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 			for whose, place := range others {
 				var told []string
 				config := toolsearch.Config{Protocol: protocol, OnEvent: func(_ context.Context, e toolsearch.Event) {
-					if failure, ok := e.(toolsearch.FailureEvent); ok {
+					if failure, ok := e.(*toolsearch.FailureEvent); ok {
 						told = append(told, failure.Part)
 					}
 				}}

@@ -262,7 +262,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
 	}
-	e.events.emit(ctx, change)
+	e.events.emit(ctx, &change)
 }
 
 // recordLoaded records the loaded tools in the notebook and in the session, and returns what has changed
@@ -343,10 +343,10 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		refuse:   e.config.Unloaded == UnloadedRefuse && r.mode.seesSearches(),
 	}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
-		e.events.emit(ctx, LoadEvent{Refused: refused})
+		e.events.emit(ctx, &LoadEvent{Refused: refused})
 	}
 	for _, err := range k.unchecked {
-		e.events.fail(ctx, "Protocol", err)
+		e.events.fail(ctx, PartProtocol, err)
 	}
 	if r.reader.countCalls && len(called) > 0 {
 		given = r.mode.called(r, given, called)
@@ -381,7 +381,7 @@ func (e *engine) explainer(ctx context.Context, toolName string) sources.Explain
 		return nil
 	}
 	return func(ctx context.Context, err error) string {
-		e.events.fail(ctx, "ToolErrors", fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err))
+		e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)})
 		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
 		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
 	}

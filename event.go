@@ -17,7 +17,8 @@ import (
 // Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to the
 // agent's caller.
 
-// An Event is a SearchEvent, LoadEvent, CatalogEvent or FailureEvent, not a pointer to it.
+// An Event is a *SearchEvent, *LoadEvent, *CatalogEvent or *FailureEvent. Listeners share it and must
+// not change it.
 //
 // An Event logs itself. Its keys are stable. Its values are counts, names of tools, durations
 // and types of errors. A query is not logged, since it may quote the user. The text of an error
@@ -79,18 +80,31 @@ type CatalogEvent struct {
 
 // FailureEvent reports a failure that did not end the run and that no SearchEvent reports.
 type FailureEvent struct {
-	Part  string // the field that failed, such as "Source" or "Preselect"
-	Group string // name of the Group whose field it is; "" means that it is the Config's field
+	Part  string // what failed: one of the constants below
+	Group string // name of the Group that Part belongs to; "" means none
+	Tool  string // name of the tool that the failure concerns; "" means none, or several
 	Err   error  // the reason
 }
 
-func (SearchEvent) event()  {}
-func (LoadEvent) event()    {}
-func (CatalogEvent) event() {}
-func (FailureEvent) event() {}
+// The parts that a FailureEvent names: the field of a Config or of a Group.
+const (
+	PartDynamicTools = "DynamicTools"
+	PartTools        = "Tools"
+	PartSource       = "Source"
+	PartFilter       = "Filter"
+	PartAlwaysLoaded = "AlwaysLoaded"
+	PartPreselect    = "Preselect"
+	PartProtocol     = "Protocol"
+	PartToolErrors   = "ToolErrors"
+)
+
+func (*SearchEvent) event()  {}
+func (*LoadEvent) event()    {}
+func (*CatalogEvent) event() {}
+func (*FailureEvent) event() {}
 
 // LogValue implements slog.LogValuer.
-func (e SearchEvent) LogValue() slog.Value {
+func (e *SearchEvent) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("event", "search"),
 		slog.String("tool", e.Tool),
@@ -105,7 +119,7 @@ func (e SearchEvent) LogValue() slog.Value {
 }
 
 // LogValue implements slog.LogValuer.
-func (e LoadEvent) LogValue() slog.Value {
+func (e *LoadEvent) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("event", "load"),
 		slog.Any("loaded", e.Loaded),
@@ -119,7 +133,7 @@ func (e LoadEvent) LogValue() slog.Value {
 }
 
 // LogValue implements slog.LogValuer.
-func (e CatalogEvent) LogValue() slog.Value {
+func (e *CatalogEvent) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("event", "catalog"),
 		slog.Int("tools", e.Tools),
@@ -133,11 +147,12 @@ func (e CatalogEvent) LogValue() slog.Value {
 }
 
 // LogValue implements slog.LogValuer.
-func (e FailureEvent) LogValue() slog.Value {
+func (e *FailureEvent) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("event", "failure"),
 		slog.String("part", e.Part),
 		slog.String("group", e.Group),
+		slog.String("tool", e.Tool),
 		slog.String("error_type", errorType(e.Err)),
 	)
 }
@@ -153,10 +168,10 @@ func errorType(err error) string {
 // Eino keeps the events of a run in its checkpoint. It uses gob, which does not take every
 // error, so only the text of an error is kept.
 func init() {
-	schema.Register[SearchEvent]()
-	schema.Register[LoadEvent]()
-	schema.Register[CatalogEvent]()
-	schema.Register[FailureEvent]()
+	schema.Register[*SearchEvent]()
+	schema.Register[*LoadEvent]()
+	schema.Register[*CatalogEvent]()
+	schema.Register[*FailureEvent]()
 }
 
 type (
@@ -187,10 +202,10 @@ func decode[E any](data []byte, event *E) (failure, err error) {
 }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
-func (e SearchEvent) GobEncode() ([]byte, error) {
-	err := e.Err
-	e.Err = nil
-	return encode(gobSearchEvent(e), err)
+func (e *SearchEvent) GobEncode() ([]byte, error) {
+	kept := gobSearchEvent(*e)
+	kept.Err = nil
+	return encode(kept, e.Err)
 }
 
 // GobDecode implements gob.GobDecoder.
@@ -200,10 +215,10 @@ func (e *SearchEvent) GobDecode(data []byte) (err error) {
 }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
-func (e FailureEvent) GobEncode() ([]byte, error) {
-	err := e.Err
-	e.Err = nil
-	return encode(gobFailureEvent(e), err)
+func (e *FailureEvent) GobEncode() ([]byte, error) {
+	kept := gobFailureEvent(*e)
+	kept.Err = nil
+	return encode(kept, e.Err)
 }
 
 // GobDecode implements gob.GobDecoder.
@@ -232,5 +247,5 @@ func (s *eventSink) emit(ctx context.Context, e Event) {
 }
 
 func (s *eventSink) fail(ctx context.Context, part string, err error) {
-	s.emit(ctx, FailureEvent{Part: part, Err: err})
+	s.emit(ctx, &FailureEvent{Part: part, Err: err})
 }

@@ -30,13 +30,13 @@ import (
 // These tests look at the events that OnEvent and the caller get, and at Preselect.
 
 // loadEvents returns the LoadEvents of a run, and its error.
-func loadEvents[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (told []toolsearch.LoadEvent, err error) {
+func loadEvents[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (told []*toolsearch.LoadEvent, err error) {
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
 			err = event.Err
 		}
 		if event.Output != nil {
-			if e, is := event.Output.CustomizedOutput.(toolsearch.LoadEvent); is {
+			if e, is := event.Output.CustomizedOutput.(*toolsearch.LoadEvent); is {
 				told = append(told, e)
 			}
 			if out := event.Output.MessageOutput; out != nil {
@@ -58,20 +58,20 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 		name   string
 		config toolsearch.Config
 		turns  []turn
-		want   []toolsearch.LoadEvent
+		want   []*toolsearch.LoadEvent
 	}{
 		{"a tool found twice", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
-			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}, ToolsChanged: true}}},
-		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}}},
+			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}, ToolsChanged: true}}},
+		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}}},
 		{"evicted", toolsearch.Config{MaxLoaded: 1}, []turn{selecting("get_weather"), selecting("send_mail")},
-			[]toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}, ToolsChanged: true}}},
+			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}, ToolsChanged: true}}},
 		{"refused", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})},
-			[]toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
+			[]*toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
 		{"removed", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd},
 			[]turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
-			[]toolsearch.LoadEvent{{Loaded: []string{"send_mail"}, ToolsChanged: true}, {Unloaded: []string{"send_mail"}, ToolsChanged: true}}},
+			[]*toolsearch.LoadEvent{{Loaded: []string{"send_mail"}, ToolsChanged: true}, {Unloaded: []string{"send_mail"}, ToolsChanged: true}}},
 		{"wrong arguments of a dispatched call", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch},
-			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []toolsearch.LoadEvent{
+			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []*toolsearch.LoadEvent{
 				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // the answer has the definition
 			}},
 	} {
@@ -123,16 +123,16 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 		{toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, []turn{weather, through("get_weather"), mail, through("send_mail")}, 0, 2},
 		{toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, []turn{weather, calling("get_weather"), mail}, 0, 2},
 	} {
-		var searches []toolsearch.SearchEvent
-		var loads []toolsearch.LoadEvent
+		var searches []*toolsearch.SearchEvent
+		var loads []*toolsearch.LoadEvent
 		var mu sync.Mutex
 		tt.config.OnEvent = func(_ context.Context, e toolsearch.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch e := e.(type) {
-			case toolsearch.SearchEvent:
+			case *toolsearch.SearchEvent:
 				searches = append(searches, e)
-			case toolsearch.LoadEvent:
+			case *toolsearch.LoadEvent:
 				loads = append(loads, e)
 			}
 		}
@@ -302,16 +302,16 @@ func TestEventsLogThemselves(t *testing.T) {
 		event toolsearch.Event
 		want  string
 	}{
-		{toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Tokens: 50, Duration: time.Second, Err: secret},
+		{&toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Tokens: 50, Duration: time.Second, Err: secret},
 			`{"event":"search","tool":"tool_search","matches":1,"total":7,"not_found":0,"searcher":"index","tokens":50,"duration":1000000000,"error_type":"*errors.errorString"}`},
-		{toolsearch.SearchEvent{NotFound: []string{"secret"}},
+		{&toolsearch.SearchEvent{NotFound: []string{"secret"}},
 			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","tokens":0,"duration":0,"error_type":""}`},
-		{toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}, ToolsChanged: true, LoadedTokens: 1, ToolTokens: 2, ListTokens: 3},
+		{&toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}, ToolsChanged: true, LoadedTokens: 1, ToolTokens: 2, ListTokens: 3},
 			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1,"tools_changed":true,"loaded_tokens":1,"tool_tokens":2,"list_tokens":3}`},
-		{toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second, Tokens: 4, ListTokens: 5},
+		{&toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second, Tokens: 4, ListTokens: 5},
 			`{"event":"catalog","tools":3,"added":2,"removed":1,"groups":["mail"],"tokens":4,"list_tokens":5,"duration":1000000000}`},
-		{toolsearch.FailureEvent{Part: "Source", Group: "mail", Err: secret},
-			`{"event":"failure","part":"Source","group":"mail","error_type":"*errors.errorString"}`},
+		{&toolsearch.FailureEvent{Part: "Source", Group: "mail", Err: secret},
+			`{"event":"failure","part":"Source","group":"mail","tool":"","error_type":"*errors.errorString"}`},
 	} {
 		checkDocumentedKeys(t, tt.want)
 		var out bytes.Buffer
@@ -340,12 +340,12 @@ func checkDocumentedKeys(t *testing.T, event string) {
 // Events survive encoding/gob, by which Eino keeps them in a checkpoint.
 func TestEventsSurviveGob(t *testing.T) {
 	for _, event := range []toolsearch.Event{
-		toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
-		toolsearch.SearchEvent{},
-		toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}, ToolsChanged: true, ToolTokens: 1},
-		toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
-		toolsearch.FailureEvent{Part: "Source", Err: errors.New("down")},
-		toolsearch.FailureEvent{Part: "Source"},
+		&toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
+		&toolsearch.SearchEvent{},
+		&toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}, ToolsChanged: true, ToolTokens: 1},
+		&toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
+		&toolsearch.FailureEvent{Part: "Source", Err: errors.New("down")},
+		&toolsearch.FailureEvent{Part: "Source"},
 	} {
 		var b bytes.Buffer
 		require.NoError(t, gob.NewEncoder(&b).Encode(&event))
@@ -360,13 +360,13 @@ type told []string
 
 func (l *told) add(e toolsearch.Event) {
 	switch e := e.(type) {
-	case toolsearch.SearchEvent:
+	case *toolsearch.SearchEvent:
 		*l = append(*l, fmt.Sprintf("search %s %s %v%v%s", e.Tool, e.Query, e.Matches, e.NotFound, e.Searcher))
-	case toolsearch.LoadEvent:
+	case *toolsearch.LoadEvent:
 		*l = append(*l, fmt.Sprintf("load %v%v%v", e.Loaded, e.Unloaded, e.Refused))
-	case toolsearch.CatalogEvent:
+	case *toolsearch.CatalogEvent:
 		*l = append(*l, fmt.Sprintf("catalog %d +%d -%d", e.Tools, e.Added, e.Removed))
-	case toolsearch.FailureEvent:
+	case *toolsearch.FailureEvent:
 		*l = append(*l, "failure "+e.Part)
 	default:
 		*l = append(*l, fmt.Sprintf("unknown %T", e))
@@ -490,24 +490,24 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 		if !assert.Len(t, events, 1, tt.name) {
 			continue
 		}
-		e, is := events[0].(toolsearch.CatalogEvent)
+		e, is := events[0].(*toolsearch.CatalogEvent)
 		require.True(t, is, tt.name)
 		assert.Positive(t, e.Duration, tt.name)
 		assert.Greater(t, e.Tokens, e.ListTokens, "%s: tokens of the definitions, and of the list", tt.name)
 		assert.Positive(t, e.ListTokens, tt.name)
 		e.Duration, e.Tokens, e.ListTokens = 0, 0, 0
-		assert.Equal(t, toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
+		assert.Equal(t, &toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
 	}
 }
 
 // A FailureEvent has the part that failed and the error.
 func TestFailureEvents(t *testing.T) {
-	var failures []toolsearch.FailureEvent
+	var failures []*toolsearch.FailureEvent
 	config := toolsearch.Config{
 		DynamicTools: testtools.NewsTools(),
 		Source:       func(context.Context) ([]tool.BaseTool, error) { return nil, errMower },
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, is := e.(toolsearch.FailureEvent); is {
+			if failure, is := e.(*toolsearch.FailureEvent); is {
 				failures = append(failures, failure)
 			}
 		},
@@ -559,7 +559,7 @@ func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
 	o := run(selecting("send_mail"), calling("no_such_tool"))
 	assert.NoError(t, o.err)
 	for _, kind := range []string{"SearchEvent", "LoadEvent", "CatalogEvent", "FailureEvent"} {
-		assert.Positive(t, seen["toolsearch."+kind], kind)
+		assert.Positive(t, seen["*toolsearch."+kind], kind)
 	}
 	assert.Subset(t, session.Loaded(), []string{"get_weather", "send_mail"})
 }

@@ -214,7 +214,7 @@ func ExampleGroup() {
 		},
 		Index: toolsearch.BM25,
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok {
 				fmt.Println(failure.Group, "failed:", failure.Err)
 			}
 		},
@@ -269,7 +269,7 @@ func ExampleConfig_onEvent() {
 	config := toolsearch.Config{
 		DynamicTools: demoTools(),
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if e, ok := e.(toolsearch.SearchEvent); ok {
+			if e, ok := e.(*toolsearch.SearchEvent); ok {
 				fmt.Printf("searched for %q: %v of %d, by the %s\n", e.Query, e.Matches, e.Total, e.Searcher)
 			}
 		},

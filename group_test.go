@@ -274,9 +274,9 @@ func newServers(names ...string) *servers {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch e := e.(type) {
-		case toolsearch.FailureEvent:
+		case *toolsearch.FailureEvent:
 			s.told = append(s.told, e.Part+" of "+e.Group+": "+e.Err.Error())
-		case toolsearch.CatalogEvent:
+		case *toolsearch.CatalogEvent:
 			s.groups = append(s.groups, e.Groups)
 		}
 	}
@@ -298,12 +298,12 @@ func TestGroupsMendTools(t *testing.T) {
 }
 
 func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
-	var told []toolsearch.FailureEvent
+	var told []*toolsearch.FailureEvent
 	list := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})}}}
 	config := toolsearch.Config{
 		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok {
 				told = append(told, failure)
 			}
 		},

@@ -254,9 +254,9 @@ func isReminderTag(line string) bool {
 }
 
 // onSearch is the Config.OnEvent of tests that look at searches.
-func onSearch(told func(e toolsearch.SearchEvent)) func(context.Context, toolsearch.Event) {
+func onSearch(told func(e *toolsearch.SearchEvent)) func(context.Context, toolsearch.Event) {
 	return func(_ context.Context, e toolsearch.Event) {
-		if search, ok := e.(toolsearch.SearchEvent); ok {
+		if search, ok := e.(*toolsearch.SearchEvent); ok {
 			told(search)
 		}
 	}
@@ -265,7 +265,7 @@ func onSearch(told func(e toolsearch.SearchEvent)) func(context.Context, toolsea
 // onFailure is the Config.OnEvent of tests that look at failures.
 func onFailure(told func(err error)) func(context.Context, toolsearch.Event) {
 	return func(_ context.Context, e toolsearch.Event) {
-		if failure, ok := e.(toolsearch.FailureEvent); ok {
+		if failure, ok := e.(*toolsearch.FailureEvent); ok {
 			told(failure.Err)
 		}
 	}

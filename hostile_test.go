@@ -339,7 +339,7 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 		DynamicTools: testtools.NewsTools(), SearchTimeout: 20 * time.Millisecond,
 		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return slowSearcher{}, nil },
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if search, ok := e.(toolsearch.SearchEvent); ok {
+			if search, ok := e.(*toolsearch.SearchEvent); ok {
 				mu.Lock()
 				defer mu.Unlock()
 				ended = append(ended, search.Err)

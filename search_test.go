@@ -131,11 +131,11 @@ func TestCancelledSearch(t *testing.T) {
 }
 
 // eventOf makes one search and returns its answer and event.
-func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (answer, toolsearch.SearchEvent, error) {
+func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (answer, *toolsearch.SearchEvent, error) {
 	t.Helper()
-	var events []toolsearch.SearchEvent
+	var events []*toolsearch.SearchEvent
 	config.DynamicTools = testtools.NewsTools()
-	config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { events = append(events, e) })
+	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
 	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
@@ -241,7 +241,7 @@ func TestSearchEvents(t *testing.T) {
 		}
 		_, got, _ := eventOf(t, tt.ctx, toolsearch.Config{ToolName: "find"}, tt.arguments)
 		tt.want.Tool = "find"
-		assert.Equal(t, tt.want, got, tt.arguments)
+		assert.Equal(t, &tt.want, got, tt.arguments)
 	}
 }
 
@@ -375,8 +375,8 @@ func TestRetrieverFailureDegrades(t *testing.T) {
 }
 
 func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
-	var events []toolsearch.SearchEvent
-	config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { events = append(events, e) })
+	var events []*toolsearch.SearchEvent
+	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
 	o := play[M](t, conversation{config: config, turns: []turn{searching(`{"query":"` + query + `"}`)}}, w)
 	require.NoError(t, o.err)
 	require.Len(t, events, 1)
@@ -431,8 +431,8 @@ func TestMaxPerNamespace(t *testing.T) {
 			} else {
 				config.DynamicTools = tools
 			}
-			var event toolsearch.SearchEvent
-			config.OnEvent = onSearch(func(e toolsearch.SearchEvent) { event = e })
+			var event *toolsearch.SearchEvent
+			config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { event = e })
 			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
 				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 			require.NoError(t, o.err, tt.name)

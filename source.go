@@ -75,17 +75,17 @@ func newEditions(ctx context.Context, config *Config, events *eventSink, defers 
 		return nil, err
 	}
 	if e.last.idle != nil && !e.sources.MayChange() { // else the tools of a Source may match
-		events.fail(ctx, "AlwaysLoaded", e.last.idle)
+		events.fail(ctx, PartAlwaysLoaded, e.last.idle)
 	}
 	if e.last.unbounded != nil {
-		events.fail(ctx, "Protocol", e.last.unbounded)
+		events.fail(ctx, PartProtocol, e.last.unbounded)
 	}
 	return e, nil
 }
 
 // failureOf returns the event of a problem.
-func failureOf(p sources.Problem) FailureEvent {
-	return FailureEvent{Part: p.Part, Group: p.Group, Err: p.Err}
+func failureOf(p sources.Problem) *FailureEvent {
+	return &FailureEvent{Part: p.Part, Group: p.Group, Tool: p.Tool, Err: p.Err}
 }
 
 // current returns the edition for a run that starts now, and its tools: these may be newer values than
@@ -207,10 +207,10 @@ func (e *editions) publish(next *edition, took time.Duration) {
 		events = append(events, failureOf(p))
 	}
 	if next.idle != nil {
-		events = append(events, FailureEvent{Part: "AlwaysLoaded", Err: next.idle})
+		events = append(events, &FailureEvent{Part: PartAlwaysLoaded, Err: next.idle})
 	}
 	if next.unbounded != nil && foreign.ErrorText(next.unbounded) != foreign.ErrorText(before.unbounded) {
-		events = append(events, FailureEvent{Part: "Protocol", Err: next.unbounded})
+		events = append(events, &FailureEvent{Part: PartProtocol, Err: next.unbounded})
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -219,8 +219,8 @@ func (e *editions) publish(next *edition, took time.Duration) {
 }
 
 // changeOf describes the change from one edition to another.
-func (e *editions) changeOf(before, after *edition, took time.Duration) CatalogEvent {
-	change := CatalogEvent{Tools: len(after.catalog.docs), Groups: after.snapshot.Changed(before.snapshot), Duration: took}
+func (e *editions) changeOf(before, after *edition, took time.Duration) *CatalogEvent {
+	change := &CatalogEvent{Tools: len(after.catalog.docs), Groups: after.snapshot.Changed(before.snapshot), Duration: took}
 	for name := range after.catalog.byName {
 		if _, known := before.catalog.byName[name]; !known {
 			change.Added++

@@ -152,7 +152,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	defer cancel()
 	docs, err := r.scope.preselect(limited, question, r.config.Preselect)
 	if err != nil && ctx.Err() == nil {
-		r.events.fail(ctx, "Preselect", fmt.Errorf("toolsearch: Preselect: %w", err))
+		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}
 	return docs, ctx.Err()
 }

@@ -146,7 +146,7 @@ func (h *host) search(ctx context.Context, request searchRequest, loads bool, si
 	if !r.events.listens() {
 		return result, trace, err
 	}
-	event := SearchEvent{
+	event := &SearchEvent{
 		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
 		Duration: duration, Err: cmp.Or(err, trace.failure), Searcher: trace.answered,
 	}

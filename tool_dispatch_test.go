@@ -681,11 +681,11 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 		required[i] = fmt.Sprintf("parameter_%d", i)
 	}
 	large := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "large", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Required: required})}}}
-	var told []toolsearch.FailureEvent
+	var told []*toolsearch.FailureEvent
 	config := dispatch(func(c *toolsearch.Config) {
 		c.DynamicTools = append(testtools.NewsTools(), large)
 		c.OnEvent = func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok {
 				told = append(told, failure)
 			}
 		}

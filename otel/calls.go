@@ -37,7 +37,7 @@ type conversationKey struct{}
 const maxFound = 10_000
 
 // noteFound records the ranks of a search. A selection by name ranks nothing.
-func noteFound(ctx context.Context, e toolsearch.SearchEvent) {
+func noteFound(ctx context.Context, e *toolsearch.SearchEvent) {
 	c, ok := ctx.Value(conversationKey{}).(*conversation)
 	if !ok || e.Searcher == "" {
 		return

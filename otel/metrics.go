@@ -78,7 +78,7 @@ func made[I any](instrument I, err error) I {
 	return instrument
 }
 
-func (m *instruments) search(ctx context.Context, e toolsearch.SearchEvent) {
+func (m *instruments) search(ctx context.Context, e *toolsearch.SearchEvent) {
 	source := keyDataSource.String(e.Tool)
 	ofSource := metric.WithAttributes(source)
 	attributes := []attribute.KeyValue{source, keySearcher.String(searcherOf(e))}
@@ -98,7 +98,7 @@ func (m *instruments) search(ctx context.Context, e toolsearch.SearchEvent) {
 	}
 }
 
-func (m *instruments) load(ctx context.Context, e toolsearch.LoadEvent) {
+func (m *instruments) load(ctx context.Context, e *toolsearch.LoadEvent) {
 	m.addTools(ctx, m.loads, e.Loaded)
 	m.addTools(ctx, m.unloads, e.Unloaded)
 	if e.ToolsChanged {
@@ -124,12 +124,12 @@ func (m *instruments) addTools(ctx context.Context, counter metric.Int64Counter,
 	}
 }
 
-func (m *instruments) catalog(ctx context.Context, e toolsearch.CatalogEvent) {
+func (m *instruments) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
 	m.size.Record(ctx, int64(e.Tools), m.measured)
 	m.refresh.Record(ctx, e.Duration.Seconds(), m.measured)
 }
 
-func (m *instruments) failure(ctx context.Context, e toolsearch.FailureEvent) {
+func (m *instruments) failure(ctx context.Context, e *toolsearch.FailureEvent) {
 	m.failures.Add(ctx, 1, m.measured, metric.WithAttributes(failureAttributes(e)...))
 }
 

@@ -31,7 +31,7 @@ func TestSpanTimes(t *testing.T) {
 	tel := newTelemetry()
 	observe := otel.Observe(tel.options()...)
 	before := time.Now()
-	observe(t.Context(), toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
+	observe(t.Context(), &toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
 	after := time.Now()
 	spans := tel.spans.GetSpans()
 	require.Len(t, spans, 1)
@@ -63,7 +63,7 @@ func TestErrorTypes(t *testing.T) {
 		{nil, "_OTHER"},
 	} {
 		tel := newTelemetry()
-		otel.Observe(tel.options()...)(t.Context(), toolsearch.FailureEvent{Part: "Source", Err: tt.err})
+		otel.Observe(tel.options()...)(t.Context(), &toolsearch.FailureEvent{Part: "Source", Err: tt.err})
 		assert.Contains(t, drawMetrics(t, tel), "  1: error.type="+tt.want+" toolsearch.part=Source\n", "%v", tt.err)
 	}
 }
@@ -71,14 +71,14 @@ func TestErrorTypes(t *testing.T) {
 // A group's failure can be told from a failure of the Config's own Source.
 func TestFailureOfAGroup(t *testing.T) {
 	tel := newTelemetry()
-	otel.Observe(tel.options()...)(t.Context(), toolsearch.FailureEvent{Part: "Source", Group: "github", Err: errBroken})
+	otel.Observe(tel.options()...)(t.Context(), &toolsearch.FailureEvent{Part: "Source", Group: "github", Err: errBroken})
 	assert.Contains(t, drawMetrics(t, tel), "  1: error.type=*errors.errorString toolsearch.group=github toolsearch.part=Source\n")
 }
 
 // No text of a model, a server or a searcher can break a span.
 func TestHostileContent(t *testing.T) {
 	tel := newTelemetry()
-	otel.Observe(tel.options(otel.WithContent())...)(t.Context(), toolsearch.SearchEvent{
+	otel.Observe(tel.options(otel.WithContent())...)(t.Context(), &toolsearch.SearchEvent{
 		Tool: "tool_search", Query: "mail\xff", Matches: []string{"a\"\xff", "b", "c", "d"},
 		Scores: []float64{math.NaN(), math.Inf(1), -1}, Err: errors.New("\xff"),
 	})
@@ -92,9 +92,9 @@ func TestToolNamesAreBounded(t *testing.T) {
 	tel := newTelemetry()
 	observe := otel.Observe(tel.options(otel.WithToolNames())...)
 	for i := range 1500 {
-		observe(t.Context(), toolsearch.LoadEvent{Loaded: []string{fmt.Sprintf("tool_%d", i)}})
+		observe(t.Context(), &toolsearch.LoadEvent{Loaded: []string{fmt.Sprintf("tool_%d", i)}})
 	}
-	observe(t.Context(), toolsearch.LoadEvent{Loaded: []string{"tool_7"}})
+	observe(t.Context(), &toolsearch.LoadEvent{Loaded: []string{"tool_7"}})
 	list := tel.instruments(t)
 	require.Len(t, list, 1)
 	values := map[string]int64{}
@@ -133,7 +133,7 @@ func TestRankWithinARun(t *testing.T) {
 	agent := &callbacks.RunInfo{Component: adk.ComponentOfAgent}
 	run := handler.OnStart(t.Context(), agent, nil)
 	inner, other := handler.OnStart(run, agent, nil), handler.OnStart(t.Context(), agent, nil)
-	observe(run, toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{"get_weather", "send_mail"}})
+	observe(run, &toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{"get_weather", "send_mail"}})
 	call := &callbacks.RunInfo{Component: components.ComponentOfTool, Name: "send_mail"}
 	handler.OnStart(other, call, nil)
 	assert.NotContains(t, drawMetrics(t, tel), "toolsearch.call.rank")
@@ -147,7 +147,7 @@ func TestRankIsBounded(t *testing.T) {
 	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
 	run := handler.OnStart(t.Context(), &callbacks.RunInfo{Component: adk.ComponentOfAgent}, nil)
 	for i := range 10_001 {
-		observe(run, toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{fmt.Sprintf("tool_%d", i)}})
+		observe(run, &toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{fmt.Sprintf("tool_%d", i)}})
 	}
 	call := func(name string) {
 		handler.OnStart(run, &callbacks.RunInfo{Component: components.ComponentOfTool, Name: name}, nil)
@@ -166,7 +166,7 @@ func TestGlobalProviders(t *testing.T) {
 	api.SetMeterProvider(tel.meters)
 	defer api.SetTracerProvider(tracers)
 	defer api.SetMeterProvider(meters)
-	otel.Observe(otel.WithTracerProvider(nil), otel.WithMeterProvider(nil), nil)(t.Context(), toolsearch.SearchEvent{Tool: "tool_search"})
+	otel.Observe(otel.WithTracerProvider(nil), otel.WithMeterProvider(nil), nil)(t.Context(), &toolsearch.SearchEvent{Tool: "tool_search"})
 	assert.Len(t, tel.spans.GetSpans(), 1)
 	assert.NotEmpty(t, tel.instruments(t))
 }
@@ -182,9 +182,9 @@ func TestConcurrentEvents(t *testing.T) {
 			defer wait.Done()
 			for j := range 50 {
 				name := fmt.Sprintf("tool_%d", i*j)
-				observe(context.Background(), toolsearch.SearchEvent{Tool: "tool_search", Matches: []string{name}})
-				observe(context.Background(), toolsearch.LoadEvent{Loaded: []string{name}, Refused: []string{name}})
-				observe(context.Background(), toolsearch.FailureEvent{Part: "Source", Err: errBroken})
+				observe(context.Background(), &toolsearch.SearchEvent{Tool: "tool_search", Matches: []string{name}})
+				observe(context.Background(), &toolsearch.LoadEvent{Loaded: []string{name}, Refused: []string{name}})
+				observe(context.Background(), &toolsearch.FailureEvent{Part: "Source", Err: errBroken})
 			}
 		}()
 	}

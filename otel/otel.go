@@ -137,16 +137,16 @@ func Observe(options ...Option) func(ctx context.Context, e toolsearch.Event) {
 	spans, meters := newSpans(s), newInstruments(s)
 	return func(ctx context.Context, e toolsearch.Event) {
 		switch e := e.(type) {
-		case toolsearch.SearchEvent:
+		case *toolsearch.SearchEvent:
 			noteFound(ctx, e)
 			meters.search(spans.search(ctx, e), e) // an exemplar of a metric leads to the span
-		case toolsearch.LoadEvent:
+		case *toolsearch.LoadEvent:
 			spans.load(ctx, e)
 			meters.load(ctx, e)
-		case toolsearch.CatalogEvent:
+		case *toolsearch.CatalogEvent:
 			spans.catalog(ctx, e)
 			meters.catalog(ctx, e)
-		case toolsearch.FailureEvent:
+		case *toolsearch.FailureEvent:
 			spans.failure(ctx, e)
 			meters.failure(ctx, e)
 		}

@@ -58,7 +58,7 @@ func newSpans(s *settings) *spans {
 }
 
 // search makes the span of a search that has just ended. It returns the context of the span.
-func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Context {
+func (s *spans) search(ctx context.Context, e *toolsearch.SearchEvent) context.Context {
 	end := time.Now()
 	ctx, span := s.tracer.Start(ctx, "retrieval "+e.Tool,
 		trace.WithTimestamp(end.Add(-e.Duration)),
@@ -86,9 +86,9 @@ func (s *spans) search(ctx context.Context, e toolsearch.SearchEvent) context.Co
 
 // hasFailed reports whether a failure left the model without a match. A failure that the search
 // recovered from does not fail the span: the conventions leave out handled errors.
-func hasFailed(e toolsearch.SearchEvent) bool { return e.Err != nil && len(e.Matches) == 0 }
+func hasFailed(e *toolsearch.SearchEvent) bool { return e.Err != nil && len(e.Matches) == 0 }
 
-func searcherOf(e toolsearch.SearchEvent) string {
+func searcherOf(e *toolsearch.SearchEvent) string {
 	if e.Searcher == "" {
 		return "none"
 	}
@@ -97,7 +97,7 @@ func searcherOf(e toolsearch.SearchEvent) string {
 
 // documents returns the tools found in the form of the conventions: a list of identifiers and
 // scores.
-func documents(e toolsearch.SearchEvent) string {
+func documents(e *toolsearch.SearchEvent) string {
 	type document struct {
 		ID    string   `json:"id"`
 		Score *float64 `json:"score,omitempty"`
@@ -117,13 +117,13 @@ func documents(e toolsearch.SearchEvent) string {
 }
 
 // searchFailure returns the failure of a search in the form of a FailureEvent.
-func searchFailure(e toolsearch.SearchEvent) toolsearch.FailureEvent {
-	return toolsearch.FailureEvent{Part: "Index", Err: e.Err}
+func searchFailure(e *toolsearch.SearchEvent) *toolsearch.FailureEvent {
+	return &toolsearch.FailureEvent{Part: "Index", Err: e.Err}
 }
 
 // failureAttributes returns a failure's attributes for metrics and spans. The configuration
 // bounds the groups.
-func failureAttributes(e toolsearch.FailureEvent) []attribute.KeyValue {
+func failureAttributes(e *toolsearch.FailureEvent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{keyPart.String(e.Part), keyErrorType.String(errorType(e.Err))}
 	if e.Group != "" {
 		attributes = append(attributes, keyGroup.String(e.Group))
@@ -131,7 +131,7 @@ func failureAttributes(e toolsearch.FailureEvent) []attribute.KeyValue {
 	return attributes
 }
 
-func (s *spans) load(ctx context.Context, e toolsearch.LoadEvent) {
+func (s *spans) load(ctx context.Context, e *toolsearch.LoadEvent) {
 	attributes := []attribute.KeyValue{
 		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
 	}
@@ -141,16 +141,16 @@ func (s *spans) load(ctx context.Context, e toolsearch.LoadEvent) {
 	s.add(trace.SpanFromContext(ctx), "toolsearch.load", attributes...)
 }
 
-func (s *spans) catalog(ctx context.Context, e toolsearch.CatalogEvent) {
+func (s *spans) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
 	s.add(trace.SpanFromContext(ctx), "toolsearch.catalog",
 		keyTools.Int(e.Tools), keyAdded.Int(e.Added), keyRemoved.Int(e.Removed), keyGroups.StringSlice(e.Groups))
 }
 
-func (s *spans) failure(ctx context.Context, e toolsearch.FailureEvent) {
+func (s *spans) failure(ctx context.Context, e *toolsearch.FailureEvent) {
 	s.addFailure(trace.SpanFromContext(ctx), e)
 }
 
-func (s *spans) addFailure(span trace.Span, e toolsearch.FailureEvent) {
+func (s *spans) addFailure(span trace.Span, e *toolsearch.FailureEvent) {
 	attributes := failureAttributes(e)
 	if message := s.message(e.Err); message != "" {
 		attributes = append(attributes, keyMessage.String(message))

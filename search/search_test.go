@@ -319,11 +319,11 @@ func TestSearchersKeepTheContract(t *testing.T) {
 }
 
 // eventOf makes a search by the tool of a middleware. It returns the found names and the event.
-func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event toolsearch.SearchEvent, err error) {
+func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event *toolsearch.SearchEvent, err error) {
 	t.Helper()
 	config.DynamicTools = testtools.NewsTools()
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) {
-		if e, ok := e.(toolsearch.SearchEvent); ok {
+		if e, ok := e.(*toolsearch.SearchEvent); ok {
 			event = e
 		}
 	}

@@ -40,13 +40,13 @@ type chat struct {
 	session *toolsearch.Session // what the conversation has loaded
 
 	mu       sync.Mutex
-	searches []toolsearch.SearchEvent // not printed yet
+	searches []*toolsearch.SearchEvent // not printed yet
 }
 
 // onEvent is the middleware's OnEvent. It keeps a search until its result is printed, so
 // that the output does not interrupt the model's text.
 func (c *chat) onEvent(_ context.Context, e toolsearch.Event) {
-	search, ok := e.(toolsearch.SearchEvent)
+	search, ok := e.(*toolsearch.SearchEvent)
 	if !ok {
 		return
 	}
@@ -234,7 +234,7 @@ func (c *chat) showCalls(message *schema.Message) {
 }
 
 // found describes what a search found.
-func found(e toolsearch.SearchEvent) string {
+func found(e *toolsearch.SearchEvent) string {
 	names := printable(strings.Join(e.Matches, ", "))
 	switch {
 	case len(e.Matches) == 0:

@@ -95,7 +95,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		Index:        toolsearch.Retriever(r),
 		Fallback:     toolsearch.BM25, // it has the whole catalog in memory
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			event, ok := e.(toolsearch.SearchEvent)
+			event, ok := e.(*toolsearch.SearchEvent)
 			if !ok {
 				return
 			}

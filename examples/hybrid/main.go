@@ -130,7 +130,7 @@ func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServe
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index,
 		OnEvent: func(_ context.Context, event toolsearch.Event) {
-			e, ok := event.(toolsearch.SearchEvent)
+			e, ok := event.(*toolsearch.SearchEvent)
 			if !ok {
 				return
 			}

@@ -82,7 +82,7 @@ func showFile(ctx context.Context, out io.Writer, path string) error {
 		Groups: groupsOf(ctx, servers),
 		Index:  toolsearch.BM25, // it reads "filesystem: find a note" and the servers' instructions
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok { // the other servers still work
+			if failure, ok := e.(*toolsearch.FailureEvent); ok { // the other servers still work
 				fmt.Fprintln(out, failure.Err)
 			}
 		},

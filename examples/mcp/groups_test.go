@@ -131,7 +131,7 @@ func TestServerRestarts(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "note.txt"), []byte("old words"), 0o600))
 	var failures []string
 	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: groups, OnEvent: func(_ context.Context, e toolsearch.Event) {
-		if e, failed := e.(toolsearch.FailureEvent); failed {
+		if e, failed := e.(*toolsearch.FailureEvent); failed {
 			failures = append(failures, e.Group)
 		}
 	}})

@@ -112,7 +112,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		DynamicTools: tools,
 		Index:        toolsearch.Retriever(r),
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			event, ok := e.(toolsearch.SearchEvent)
+			event, ok := e.(*toolsearch.SearchEvent)
 			if !ok {
 				return
 			}

@@ -37,7 +37,7 @@ func ownToolWins(ctx context.Context, out io.Writer) error {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: []tool.BaseTool{say("create_issue", "the server"), say("list_issues", "the server")},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(toolsearch.FailureEvent); ok {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok {
 				what, _, _ := strings.Cut(failure.Err.Error(), ";") // the rest says what to do
 				fmt.Fprintln(out, "  event:", what)
 			}

@@ -159,7 +159,8 @@ func (s *Snapshot) Yields(i int) Problem {
 	if s.origins[i].place < 0 {
 		part = g.partOfTools()
 	}
-	return Problem{g.Name, part, fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)}
+	err := fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)
+	return Problem{Group: g.Name, Part: part, Tool: s.Infos[i].Name, Err: err}
 }
 
 const (
@@ -188,5 +189,5 @@ func (g *group) field(part string) string {
 
 // problem returns the problem of a field, with a line for each tool.
 func (g *group) problem(part, what string, lines []string) Problem {
-	return Problem{g.Name, part, Problems(g.field(part)+": "+what, lines)}
+	return Problem{Group: g.Name, Part: part, Err: Problems(g.field(part)+": "+what, lines)}
 }

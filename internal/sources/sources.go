@@ -227,12 +227,13 @@ func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 // Problem returns the problem of a group's Source that failed.
 func (s *Sources) Problem(group int, err error) Problem {
 	g := s.groups[group]
-	return Problem{g.Name, partSource, fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))}
+	return Problem{Group: g.Name, Part: partSource, Err: fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))}
 }
 
 // A Problem is something wrong with a part of a group.
 type Problem struct {
 	Group string // its name; "" means the Config
 	Part  string // a field of the group, or of the Config
+	Tool  string // its name; "" means none, or several
 	Err   error
 }

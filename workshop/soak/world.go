@@ -229,11 +229,11 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 	_ = e.LogValue().String()
 	var names []string
 	switch e := e.(type) {
-	case toolsearch.SearchEvent:
+	case *toolsearch.SearchEvent:
 		names = e.Matches
-	case toolsearch.LoadEvent:
+	case *toolsearch.LoadEvent:
 		names = e.Loaded
-	case toolsearch.FailureEvent:
+	case *toolsearch.FailureEvent:
 		// Protocol reports schemas that arguments cannot be checked against.
 		expected := []string{"DynamicTools", "Tools", "Protocol", "Filter", "AlwaysLoaded"}
 		if !slices.Contains(expected, e.Part) && (e.Part != "Source" || w.plan.served == nil) {
