@@ -213,12 +213,12 @@ func BenchmarkBM25(b *testing.B) {
 		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25); err != nil {
+				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, toolsearch.BM25)
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -55,20 +55,35 @@ type Catalog struct {
 	isQuick                   bool // Keyword alone searches
 }
 
-// NewCatalog compiles tools for search with an index. A nil index means Keyword. It fails on a nil
-// tool, an Info that fails or returns nil, an empty or repeated name, and a tool that implements
-// none of Eino's four interfaces for a call. The error names the tool and its position.
-func NewCatalog(ctx context.Context, tools []tool.BaseTool, index search.Indexer) (*Catalog, error) {
+// CatalogOptions configure a Catalog. They mean what they mean in a Config. The zero value of each
+// is a good default.
+type CatalogOptions struct {
+	Annotate   func(*schema.ToolInfo) Annotation // nil means the function Annotate
+	Index      Indexer                           // nil means Keyword
+	Fallback   Indexer                           // nil means none
+	MaxResults int                               // zero means DefaultMaxResults
+}
+
+// NewCatalog compiles tools for search. Nil options mean the defaults. It fails on a nil tool, an
+// Info that fails or returns nil, an empty or repeated name, and a tool that implements none of
+// Eino's four interfaces for a call. The error names the tool and its position.
+func NewCatalog(ctx context.Context, tools []tool.BaseTool, options *CatalogOptions) (*Catalog, error) {
 	infos, err := sources.Definitions(ctx, "", tools)
 	if err != nil {
 		return nil, err
 	}
-	return NewCatalogFromInfos(ctx, infos, index)
+	return NewCatalogFromInfos(ctx, infos, options)
 }
 
 // NewCatalogFromInfos is NewCatalog for definitions without their tools.
-func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, index search.Indexer) (*Catalog, error) {
-	config, err := (&Config{Index: index, Reminder: ReminderConfig{Disabled: true}}).withDefaults()
+func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options *CatalogOptions) (*Catalog, error) {
+	if options == nil {
+		options = &CatalogOptions{}
+	}
+	config, err := (&Config{
+		Annotate: options.Annotate, Index: options.Index, Fallback: options.Fallback, MaxResults: options.MaxResults,
+		Reminder: ReminderConfig{Disabled: true},
+	}).withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +182,7 @@ func takesPatterns(s search.Searcher) bool {
 }
 
 // Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at most
-// DefaultMaxResultsCap. Zero means DefaultMaxResults. A selection has no limit. Search takes at
+// DefaultMaxResultsCap. Zero means CatalogOptions.MaxResults. A selection has no limit. Search takes at
 // most DefaultSearchTimeout, unless ctx has a deadline of its own. After that it returns what was
 // found by then, with a Message. It returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {

@@ -20,7 +20,7 @@ import (
 // printMatches searches the tools of demoInfos and prints the tools that are found.
 func printMatches(index toolsearch.Indexer, queries ...string) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), index)
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), &toolsearch.CatalogOptions{Index: index})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -136,7 +136,7 @@ func ExampleLSA() {
 		{Name: "charge", Desc: "Charges a card"},
 	}
 	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index)} {
-		catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, index)
+		catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -112,7 +112,7 @@ func ExampleIndexer() {
 		return phraseSearcher(docs), nil
 	}
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), phrase)
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), &toolsearch.CatalogOptions{Index: phrase})
 	if err != nil {
 		fmt.Println(err)
 		return

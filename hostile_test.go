@@ -376,7 +376,7 @@ func (d *deadlines) Search(ctx context.Context, _ toolsearch.Query) (toolsearch.
 // deadline.
 func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 	var given deadlines
-	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil })
+	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil }})
 	require.NoError(t, err)
 	hour, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()

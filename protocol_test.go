@@ -542,7 +542,7 @@ func TestProtocolConfigs(t *testing.T) {
 // The tool of a Catalog works in a graph without an agent.
 func TestCatalogToolInAGraph(t *testing.T) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalog(ctx, testtools.NewsTools(), toolsearch.BM25)
+	catalog, err := toolsearch.NewCatalog(ctx, testtools.NewsTools(), &toolsearch.CatalogOptions{Index: toolsearch.BM25})
 	require.NoError(t, err)
 	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: append([]tool.BaseTool{catalog.Tool()}, testtools.NewsTools()...)})
 	require.NoError(t, err)

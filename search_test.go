@@ -101,7 +101,7 @@ func TestCancelledSearch(t *testing.T) {
 	one := []toolsearch.Hit{{Doc: 2}}
 	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
 		t.Helper()
-		catalog, err := toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), index)
+		catalog, err := toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index})
 		require.NoError(t, err)
 		result, err := catalog.Search(newContext(), query, 5)
 		assert.ErrorIs(t, err, context.Canceled, "%q: Search gave %+v", query, result)
@@ -469,7 +469,7 @@ func TestExplainSaysWhichDemandIsNotMet(t *testing.T) {
 		{nil, "jira: create", "10\n  +0  \"jira:\": not found\n  +10  \"create\" in name: a part of the name equals it"},
 		{nil, "+report create", "12\n  +2  \"report\" in description: the description contains it\n  +10  \"create\" in name: a part of the name equals it"},
 	} {
-		catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, tt.index)
+		catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: tt.index})
 		require.NoError(t, err)
 		e, err := catalog.Explain(t.Context(), tt.query, "github__create_issue")
 		require.NoError(t, err, "%q", tt.query)

@@ -29,16 +29,7 @@ func (c *Catalog) Annotate(info *schema.ToolInfo) search.Annotation {
 // Compile makes the catalog searchable with index. The documents have the annotations of
 // [Catalog.Annotate]. A nil index means search.Keyword.
 func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearch.Catalog, error) {
-	if index == nil {
-		index = search.Keyword
-	}
-	return toolsearch.NewCatalogFromInfos(ctx, c.Tools,
-		func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-			for i := range docs { // docs is this Indexer's own copy
-				docs[i].Annotation = c.Annotate(docs[i].Info)
-			}
-			return index(ctx, docs)
-		})
+	return toolsearch.NewCatalogFromInfos(ctx, c.Tools, &toolsearch.CatalogOptions{Annotate: c.Annotate, Index: index})
 }
 
 // searcher returns the searcher that Compile builds, and its documents.

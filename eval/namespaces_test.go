@@ -3,9 +3,11 @@ package eval
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -62,5 +64,21 @@ func TestBM25ReadsNamespaceDescriptions(t *testing.T) {
 		before, _ := without.Mean(metric)
 		after, _ := with.Mean(metric)
 		assert.GreaterOrEqual(t, 100*(after.Value-before.Value), gain, metric)
+	}
+}
+
+// A compiled catalog knows the servers that its file names, so a query may ask for one.
+func TestQueriesAskForTheServersOfAFile(t *testing.T) {
+	catalog, err := ReadCatalog(strings.NewReader(`{"server":"jira","name":"create","description":"Creates an issue"}
+{"server":"github","name":"open","description":"Opens an issue"}
+`), "tools.jsonl")
+	require.NoError(t, err)
+	compiled, err := catalog.Compile(t.Context(), search.BM25)
+	require.NoError(t, err)
+	for _, query := range []string{"+jira issue", "jira: open issue"} {
+		result, err := compiled.Search(t.Context(), query, 0)
+		require.NoError(t, err, query)
+		require.Len(t, result.Matches, 1, query)
+		assert.Equal(t, "create", result.Matches[0].Info.Name, query)
 	}
 }

@@ -231,7 +231,7 @@ func TestBM25Explains(t *testing.T) {
 			testtools.Pick(random, testtools.Words): {Type: schema.String, Desc: testtools.Pick(random, testtools.Words), Enum: []string{fmt.Sprint("value", i)}},
 		})
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, search.BM25)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: search.BM25})
 	require.NoError(t, err)
 	checkExplanations(t, catalog, infos, random)
 }
@@ -333,7 +333,7 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 		{Name: "nuts", Desc: "Sells", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&js)},
 		{Name: "fruit", Desc: "Sells"},
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, search.BM25)
+	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: search.BM25})
 	require.NoError(t, err)
 	for _, word := range []string{"innermost", "walnut", "element", "hazelnut", "pecan", "cashew", "almond", "pistachio", "nested"} {
 		result, err := catalog.Search(context.Background(), word, 5)
@@ -555,7 +555,7 @@ func ExampleBM25() {
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, []*schema.ToolInfo{
 		{Name: "mcp__github__create_issue", Desc: "Opens an issue in a repository"},
 		{Name: "mcp__jira__create_issue", Desc: "Opens a ticket in a project"},
-	}, search.BM25)
+	}, &toolsearch.CatalogOptions{Index: search.BM25})
 	if err != nil {
 		fmt.Println(err)
 		return

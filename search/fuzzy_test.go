@@ -80,7 +80,7 @@ func TestFuzzyLimits(t *testing.T) {
 		limit   int
 		want    int
 	}{{search.FuzzyOptions{}, 20, 5}, {search.FuzzyOptions{}, 3, 3}, {search.FuzzyOptions{MaxHits: 8}, 20, 8}, {search.FuzzyOptions{MaxHits: -1}, 20, 12}} {
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, tt.options.Index)
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: tt.options.Index})
 		require.NoError(t, err)
 		result, err := catalog.Search(context.Background(), "wether", tt.limit)
 		require.NoError(t, err)

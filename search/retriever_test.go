@@ -419,7 +419,7 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	require.NoError(t, err)
 	_, err = search.StoreDocuments(t.Context(), e, before, search.StoreOptions{})
 	require.NoError(t, err)
-	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], search.Retriever(e))
+	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
 	require.NoError(t, err)
 	result, err := after.Search(t.Context(), "weather of a city where", 50)
 	require.NoError(t, err)

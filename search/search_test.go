@@ -278,12 +278,12 @@ func benchmarkSearcher(b *testing.B, index search.Indexer, queries ...string) {
 		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, index); err != nil {
+				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, index)
+		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -425,10 +425,10 @@ func TestDocumentsAreTheCatalogs(t *testing.T) {
 	docs, err := search.Documents(infos, nil)
 	require.NoError(t, err)
 	var given []search.Document
-	_, err = toolsearch.NewCatalogFromInfos(t.Context(), infos, func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+	_, err = toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 		given = docs
 		return search.Keyword(ctx, docs)
-	})
+	}})
 	require.NoError(t, err)
 	assert.Equal(t, given, docs)
 }

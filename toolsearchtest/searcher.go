@@ -100,9 +100,9 @@ func newSubject(ctx context.Context, index search.Indexer) (*subject, error) {
 	for i := range docs {
 		infos[i] = docs[i].Info
 	}
-	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, func(context.Context, []search.Document) (search.Searcher, error) {
+	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: func(context.Context, []search.Document) (search.Searcher, error) {
 		return s.searcher, nil
-	}); err != nil {
+	}}); err != nil {
 		return nil, err
 	}
 	found := 0
@@ -225,10 +225,9 @@ func contractDocuments(ctx context.Context) ([]search.Document, error) {
 		}
 	}
 	var docs []search.Document
-	_, err := toolsearch.NewCatalogFromInfos(ctx, infos,
-		func(ctx context.Context, given []search.Document) (search.Searcher, error) {
-			docs = given
-			return search.Keyword(ctx, nil)
-		})
+	_, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: func(ctx context.Context, given []search.Document) (search.Searcher, error) {
+		docs = given
+		return search.Keyword(ctx, nil)
+	}})
 	return docs, err
 }

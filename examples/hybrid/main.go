@@ -99,7 +99,7 @@ func compare(ctx context.Context, out io.Writer, meaning toolsearch.Indexer) err
 	header := "\nplace of the right tool for"
 	for _, s := range searchers {
 		header += "\t" + s.name
-		catalog, err := toolsearch.NewCatalog(ctx, services.Tools(), s.index)
+		catalog, err := toolsearch.NewCatalog(ctx, services.Tools(), &toolsearch.CatalogOptions{Index: s.index})
 		if err != nil {
 			return err
 		}

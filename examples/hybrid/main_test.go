@@ -145,9 +145,9 @@ func TestRestart(t *testing.T) {
 	var answers []string
 	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
 		counter := &counting{Embedder: e}
-		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), toolsearch.EmbeddingOptions{
+		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), &toolsearch.CatalogOptions{Index: toolsearch.EmbeddingOptions{
 			Embedder: counter, Model: model, Store: search.NewFileStore(path), OnStoreError: func(err error) { assert.NoError(t, err) },
-		}.Index)
+		}.Index})
 		require.NoError(t, err)
 		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")
 		result, err := catalog.Search(t.Context(), "tell my colleagues", 5)

@@ -86,7 +86,7 @@ func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Ca
 	t.Helper()
 	r, err := e.retriever(t.Context())
 	require.NoError(t, err)
-	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, toolsearch.Retriever(r))
+	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: toolsearch.Retriever(r)})
 	require.NoError(t, err)
 	return catalog
 }

@@ -52,7 +52,7 @@ func graph(ctx context.Context, out io.Writer) error {
 // no tool.
 func newGraph(ctx context.Context, chat model.BaseChatModel) (compose.Runnable[[]*schema.Message, *schema.Message], error) {
 	tools := services.Tools()
-	catalog, err := toolsearch.NewCatalog(ctx, tools, toolsearch.BM25)
+	catalog, err := toolsearch.NewCatalog(ctx, tools, &toolsearch.CatalogOptions{Index: toolsearch.BM25})
 	if err != nil {
 		return nil, err
 	}

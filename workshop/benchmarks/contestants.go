@@ -53,10 +53,10 @@ type field struct {
 func newField(ctx context.Context, size int) (*field, error) {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
-	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(_ context.Context, docs []search.Document) (search.Searcher, error) {
+	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: func(_ context.Context, docs []search.Document) (search.Searcher, error) {
 		f.docs = docs
 		return nobody{}, nil
-	})
+	}})
 	return f, err
 }
 
@@ -73,9 +73,9 @@ func (f *field) door(ctx context.Context, s search.Searcher) (tool.InvokableTool
 	if own, ok := s.(interface{ Tool() tool.InvokableTool }); ok {
 		return own.Tool(), nil
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, func(context.Context, []search.Document) (search.Searcher, error) {
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: func(context.Context, []search.Document) (search.Searcher, error) {
 		return s, nil
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
