@@ -14,9 +14,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
-	"github.com/eino-toolsearch/toolsearch/internal/partcache"
-	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
@@ -41,12 +38,12 @@ type Catalog struct {
 	prompt   *wording.Texts
 
 	searcher    search.Searcher
-	fallback    search.Searcher    // nil means none
-	preselector search.Searcher    // for whole sentences of users
-	narrower    *search.Narrower   // it also has Keyword, for when searchers fail
-	names       func() *near.Index // for suggestions; built at the first name that is not found
+	fallback    search.Searcher          // nil means none
+	preselector search.Searcher          // for whole sentences of users
+	narrower    *search.Narrower         // it also has Keyword, for when searchers fail
+	names       func() *naming.NearIndex // for suggestions; built at the first name that is not found
 
-	restrictions partcache.Cache[search.Restricter, search.Searcher] // for requests that may not see all tools
+	restrictions docset.PartCache[search.Restricter, search.Searcher] // for requests that may not see all tools
 
 	schemas  schemacheck.Checker // of arguments, for calls that are dispatched
 	measured []atomic.Int64      // the tokens of each definition plus one; 0 means not measured yet
@@ -129,12 +126,12 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
 		}
 	}
-	c.names = sync.OnceValue(func() *near.Index {
+	c.names = sync.OnceValue(func() *naming.NearIndex {
 		names := make([]string, len(c.docs))
 		for i := range c.docs {
 			names[i] = c.docs[i].Name
 		}
-		return near.New(names)
+		return naming.NewNearIndex(names)
 	})
 	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
@@ -296,10 +293,33 @@ func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }
 
+// maxSeenTexts bounds what seenTexts remembers. At the bound, it forgets everything.
+const maxSeenTexts = 1000
+
+// seenTexts remembers texts. It is safe for concurrent use. The zero value is ready.
+type seenTexts struct {
+	mu  sync.Mutex
+	has map[string]bool
+}
+
+// isNew remembers a text, and reports whether it was not remembered before.
+func (s *seenTexts) isNew(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.has[text] {
+		return false
+	}
+	if s.has == nil || len(s.has) == maxSeenTexts {
+		s.has = make(map[string]bool)
+	}
+	s.has[text] = true
+	return true
+}
+
 // allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // reported remembers the failures of earlier runs.
-func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *recent.Set, events *eventSink) docset.Set {
+func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events *eventSink) docset.Set {
 	asking, watch := ctx, (*naming.Watch)(nil)
 	if events.listens() {
 		asking, watch = naming.NewWatch(ctx)
@@ -317,11 +337,11 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
 		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
-	if !reported.IsNew(watch.Texts()) {
+	if !reported.isNew(watch.Texts()) {
 		return allowed
 	}
 	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
-		if err := sources.Problems("Filter: no tool matches", idle); reported.IsNew(err.Error()) {
+		if err := sources.Problems("Filter: no tool matches", idle); reported.isNew(err.Error()) {
 			events.fail(ctx, PartFilter, err)
 		}
 	}

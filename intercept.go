@@ -10,7 +10,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -97,10 +96,10 @@ func (k *callable) near(name string) []string {
 			agentTools = append(agentTools, t.Name)
 		}
 	}
-	names := near.New(agentTools).Near(name, maxSuggestions, nil)
+	names := naming.NewNearIndex(agentTools).Near(name, maxSuggestions, nil)
 	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(near.Likeness(name, b), near.Likeness(name, a))
+		return cmp.Compare(naming.Likeness(name, b), naming.Likeness(name, a))
 	})
 	return names[:min(len(names), maxSuggestions)]
 }

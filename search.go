@@ -12,7 +12,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/fair"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -108,7 +107,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
 	}
-	result.Matches = fair.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
+	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	c.help(result, blank, missed)
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
 		if result.Message = wrong.Message; wrong.Key != "" {
@@ -257,7 +256,7 @@ func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match 
 	if most < 1 || most >= places || a.total <= places {
 		return a.matches
 	}
-	rule := fair.Rule[Match]{
+	rule := docset.PlaceRule[Match]{
 		Most: most, Docs: len(c.docs),
 		Doc:       func(m Match) int { return c.byName[m.Info.Name] },
 		Namespace: func(doc int) string { return c.docs[doc].Namespace },

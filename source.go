@@ -16,7 +16,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
@@ -251,7 +250,7 @@ type edition struct {
 	idle         error              // which patterns of Config.AlwaysLoaded match no tool; nil means none
 	unbounded    error              // which tools have schemas that calls are not checked against; nil means none
 
-	filters recent.Set // the lists of FilterTools so far, and what was reported of them
+	filters seenTexts // the lists of FilterTools so far, and what was reported of them
 }
 
 // compile compiles a snapshot. last is the catalog of the edition before, or an empty catalog.

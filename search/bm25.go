@@ -5,13 +5,12 @@ import (
 	"context"
 	"sync"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
-	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
+	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
 // BM25 for tools.
@@ -29,7 +28,7 @@ import (
 // A request of several sentences adds a quarter of the best sentence's sum
 // (bm25_score.go). The result is multiplied by 1 + Coverage · (share of the name's
 // terms, by idf, that the query has). Tools whose names the query spells out or begins
-// come before all others (package byname). This is BM25F: the weighted fields are added up
+// come before all others (names.go in package letters). This is BM25F: the weighted fields are added up
 // before saturation, so a word that is in both the name and the description does not count
 // as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
@@ -44,7 +43,7 @@ import (
 //	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
 //	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
 //
-// Package analysis finds the words, their stems and the values. Package near finds the terms that
+// Package analysis finds the words, their stems and the values. Package letters finds the terms that
 // an unknown word was probably meant to be. Package lexicon has the words that stand for others.
 //
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
@@ -76,7 +75,7 @@ import (
 //	numbers count as much          +18.6  +19.8
 //	request words count as much    +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
-//	without near words             +18.7  +19.8   but see near/terms.go
+//	without near words             +18.7  +19.8   but see letters/terms.go
 //	a repeated word counts once    +18.5  +19.5
 //	  or as often as it stands     +18.0  +19.0
 //	weight of the name 1           +18.7  +19.9
@@ -88,7 +87,7 @@ import (
 //
 //	identifiers are not words      +18.7  +19.8   analysis/queries.go
 //	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; analysis/terms.go
-//	slips in any query             +18.9  +20.1   near/terms.go
+//	slips in any query             +18.9  +20.1   letters/terms.go
 //	two languages                  +19.3  +20.8   bm25_words.go
 //	the thesaurus                  +19.8  +21.2   lexicon/lexicon.txt
 //	Chinese words of one meaning   +19.9  +21.2   bm25_words.go
@@ -178,9 +177,9 @@ type bm25 struct {
 	docOf    []int32    // number of a document in docs -> in all; nil means that docs is all
 
 	docs      []Document
-	heads     []byname.Heads     // by document
-	nameless  []int32            // documents with a name of stop words only
-	nearTerms func() *near.Terms // built at the first word that no tool has
+	heads     []letters.Heads       // by document
+	nameless  []int32               // documents with a name of stop words only
+	nearTerms func() *letters.Terms // built at the first word that no tool has
 	scratch   sync.Pool
 
 	namespaces *bm25Namespaces // nil means that no tool has a namespace
@@ -227,13 +226,13 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), lexicon: o.Lexicon.tables(), options: o,
-		all: all, docs: docs, docOf: docOf, heads: make([]byname.Heads, len(docs)),
+		all: all, docs: docs, docOf: docOf, heads: make([]letters.Heads, len(docs)),
 	}
 	isNameless := make([]bool, len(docs))
 	var err error
 	x.Index, err = bm25f.Build(ctx, len(docs), cmp.Or(o.K1, defaultK1), o.fields(), func(c *bm25f.Counter, doc int) {
 		d := &docs[doc]
-		x.heads[doc], isNameless[doc] = byname.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
+		x.heads[doc], isNameless[doc] = letters.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
 		addTexts(c, d)
 	})
 	if err != nil {
@@ -260,7 +259,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	}
 	x.isIdeographic = ideographs > len(x.Postings)/4
 	x.languages = analysis.FindLanguages(x.IDs, x.Terms, x.Bounds, len(docs))
-	x.nearTerms = sync.OnceValue(func() *near.Terms { return near.NewTerms(x.Terms, x.Bounds) })
+	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds) })
 	x.scratch.New = func() any {
 		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)), analyzer: analysis.New()}
 	}

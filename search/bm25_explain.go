@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
-	"github.com/eino-toolsearch/toolsearch/internal/byname"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
@@ -56,14 +56,14 @@ func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (E
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: sum * x.coverage * share,
 			Detail: fmt.Sprintf("the query has %.0f %% of the name", 100*share)})
 	}
-	if tier > byname.NotNamed {
+	if tier > letters.NotNamed {
 		e.Parts = append(e.Parts, Contribution{Field: "name", Score: tierBonus[tier], Detail: tierDetail[tier]})
 	}
 	lifts, err := s.lift(ctx, x, q)
 	if err != nil {
 		return Explanation{}, err
 	}
-	own := x.total(sum, share, byname.NotNamed)
+	own := x.total(sum, share, letters.NotNamed)
 	if lift := lifts.ofDescription(int32(doc)); lift > 0 {
 		e.Parts = append(e.Parts, Contribution{Field: "namespace", Score: lift, Detail: "the query fits the description of the namespace"})
 	}

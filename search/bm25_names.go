@@ -6,14 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
-	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// The tools that a query names, as package byname defines it. There is no index of names. A tool
+// The tools that a query names, as names.go in package letters defines it. There is no index of names. A tool
 // that a query names has all of the query's terms. So the posting lists of these terms are intersected.
 // Of the remaining tools, only those whose names may begin with the query's first letters are
 // candidates: where "get" is a stop word, the terms of "get issue" leave every tool that mentions
@@ -27,7 +26,7 @@ const maxNameTokens = 8
 // bm25Named is a tool whose name the query spells out or begins.
 type bm25Named struct {
 	doc  int32
-	tier byname.Tier
+	tier letters.Tier
 }
 
 // bm25Candidate is a tool that has all terms of a name in the query, and may have the name.
@@ -80,7 +79,7 @@ func (s *bm25Scratch) findNamed(x *bm25, text string) {
 }
 
 // readName adds a text to s.names, unless it cannot be a name.
-func (s *bm25Scratch) readName(text string) (name *byname.Query, reads bool) {
+func (s *bm25Scratch) readName(text string) (name *letters.Name, reads bool) {
 	s.names = slices.Grow(s.names, 1)[:len(s.names)+1]
 	name = &s.names[len(s.names)-1]
 	if !name.Read(text) {
@@ -91,7 +90,7 @@ func (s *bm25Scratch) readName(text string) (name *byname.Query, reads bool) {
 }
 
 // tier returns how the query names a tool.
-func (s *bm25Scratch) tier(x *bm25, doc int32) (best byname.Tier) {
+func (s *bm25Scratch) tier(x *bm25, doc int32) (best letters.Tier) {
 	at, _ := slices.BinarySearchFunc(s.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
 	for ; at < len(s.candidates) && s.candidates[at].doc == doc; at++ {
 		best = max(best, s.names[s.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
@@ -106,7 +105,7 @@ func (x *bm25) named(q Query) (named []bm25Named) {
 		if i > 0 && s.candidates[i-1].doc == may.doc {
 			continue
 		}
-		if tier := s.tier(x, may.doc); tier > byname.NotNamed {
+		if tier := s.tier(x, may.doc); tier > letters.NotNamed {
 			named = append(named, bm25Named{int32(documentAt(x.docOf, int(may.doc))), tier})
 		}
 	}
@@ -115,7 +114,7 @@ func (x *bm25) named(q Query) (named []bm25Named) {
 }
 
 // addNamed adds the tools that have all terms and may have the name.
-func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
+func (s *bm25Scratch) addNamed(x *bm25, name *letters.Name, terms []int32) {
 	if len(terms) == 0 {
 		for _, doc := range x.nameless {
 			if name.MayBe(x.heads[doc]) {
@@ -128,7 +127,7 @@ func (s *bm25Scratch) addNamed(x *bm25, name *byname.Query, terms []int32) {
 	for i, n := range terms {
 		id := s.id(x, n)
 		if id == noTerm {
-			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < near.MinPart {
+			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < letters.MinPart {
 				return
 			}
 			name.CutShort()

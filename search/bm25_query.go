@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
 )
 
 // A query as terms of the index.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"math"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
-	"github.com/eino-toolsearch/toolsearch/internal/byname"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // Adding up a query's postings:
@@ -27,7 +26,7 @@ type bm25Scratch struct {
 	cells   []bm25Cell
 	touched []int32
 	parts   []bm25Part // nil until a query has sentences
-	best    []top.Scored
+	best    []docset.Scored
 
 	// The query.
 	terms       []bm25Term      // the terms of a group are neighbours
@@ -46,7 +45,7 @@ type bm25Scratch struct {
 	wantedTerms []int32
 	having      docset.Set // documents
 	joined      []byte
-	names       []byname.Query // that the query may be or have
+	names       []letters.Name // that the query may be or have
 	lists       [][]bm25f.Posting
 	docs        []int32 // that may have a name
 	spare       []int32
@@ -79,7 +78,7 @@ func (s *bm25Scratch) search(ctx context.Context, x *bm25, q Query) (Hits, error
 	if err != nil {
 		return Hits{}, err
 	}
-	best := top.New(q.Limit, len(s.touched), s.best)
+	best := docset.NewTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	allowed := q.Allowed
 	for _, doc := range s.touched {
@@ -87,7 +86,7 @@ func (s *bm25Scratch) search(ctx context.Context, x *bm25, q Query) (Hits, error
 			continue
 		}
 		sum, share := s.sums(x, doc)
-		own := x.total(sum, share, byname.NotNamed)
+		own := x.total(sum, share, letters.NotNamed)
 		lift := lifts.at(doc, own)
 		score := own + lift
 		// Whether the query names a tool is checked only if the tool may be among the best, or
@@ -164,7 +163,7 @@ func (s *bm25Scratch) evidence(x *bm25) []float64 {
 	for _, doc := range s.touched {
 		if namespace := n.of[doc]; namespace != noNamespace {
 			sum, share := s.sums(x, doc)
-			sums[namespace] += x.total(sum, share, byname.NotNamed)
+			sums[namespace] += x.total(sum, share, letters.NotNamed)
 		}
 	}
 	return sums
@@ -257,11 +256,11 @@ const (
 	roundingError = 1e-6 // more than that of any sum with a bonus
 )
 
-var tierBonus = [...]float64{byname.NotNamed: 0, byname.Prefix: prefixBonus, byname.Exact: exactBonus}
+var tierBonus = [...]float64{letters.NotNamed: 0, letters.BeginsName: prefixBonus, letters.SpellsName: exactBonus}
 
-var tierDetail = [...]string{byname.Prefix: "the name begins with the query", byname.Exact: "the query is the name"}
+var tierDetail = [...]string{letters.BeginsName: "the name begins with the query", letters.SpellsName: "the query is the name"}
 
-func (x *bm25) total(sum, share float64, tier byname.Tier) float64 {
+func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]
 }
 

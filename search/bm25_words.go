@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
-	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
+	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
 // The terms that stand for a word of a query. A word's term in the index and the terms that may
@@ -118,7 +118,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 		word.isRead, word.synonyms, word.related = true, synonyms, similar
 		word.forms = substitutesOf(x.languages.Forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
-			if first, second, isSplit := near.Split(x.IDs, text); isSplit {
+			if first, second, isSplit := letters.Split(x.IDs, text); isSplit {
 				word.parts = [][]substitute{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
 			} else {
 				for _, part := range x.languages.Compound(text) {

@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/recent"
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
@@ -118,7 +119,7 @@ type embeddingIndex struct {
 	matrix  vectors.Matrix // a row for each distinct text
 	row     []int32        // by document; -1 means no text and so no vector
 	gate    foreign.Gate
-	recent  recent.Cache[[]float32]
+	recent  recentVectors
 }
 
 // Index is an Indexer. See Embedding.
@@ -153,7 +154,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	x := &embeddingIndex{
 		options: o, docs: docs, row: make([]int32, len(docs)),
 		gate:   make(foreign.Gate, maxEmbedderQueries),
-		recent: recent.Cache[[]float32]{Size: cmp.Or(o.QueryCache, defaultQueryCache)},
+		recent: recentVectors{size: cmp.Or(o.QueryCache, defaultQueryCache)},
 	}
 	var texts []string
 	rows := make(map[string]int32)
@@ -239,7 +240,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if vector, ok := x.recent.Get(text); ok {
+	if vector, ok := x.recent.get(text); ok {
 		return vector, nil
 	}
 	timed, cancel := foreign.WithTimeout(ctx, x.options.QueryTimeout)
@@ -256,8 +257,42 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
 			"did another model embed the tools?", len(answers[0]), x.matrix.Dimensions)
 	}
-	x.recent.Put(text, answers[0])
+	x.recent.put(text, answers[0])
 	return answers[0], nil
+}
+
+// recentVectors are the vectors of the most recent queries, up to size. A look-up walks along all of
+// them, which is cheap: they are few, and an embedder costs far more.
+type recentVectors struct {
+	size int // 0 or less means that none is kept
+
+	mu      sync.Mutex
+	entries []recentVector // least recently used first
+}
+
+type recentVector struct {
+	text   string
+	vector []float32
+}
+
+func (r *recentVectors) get(text string) (vector []float32, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.entries, func(e recentVector) bool { return e.text == text })
+	if i < 0 {
+		return nil, false
+	}
+	found := r.entries[i]
+	r.entries = append(slices.Delete(r.entries, i, i+1), found)
+	return found.vector, true
+}
+
+func (r *recentVectors) put(text string, vector []float32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries = slices.DeleteFunc(r.entries, func(e recentVector) bool { return e.text == text })
+	r.entries = append(r.entries, recentVector{text, vector})
+	r.entries = slices.Delete(r.entries, 0, max(0, len(r.entries)-max(0, r.size)))
 }
 
 // cosine returns 0 for a tool without a text.

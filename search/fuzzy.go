@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/eino-toolsearch/toolsearch/internal/fuzzy"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // Fuzzy search: for words that are misspelled, cut short, or run together. Package fuzzy scores; this
@@ -47,7 +46,7 @@ func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
 func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &fuzzyIndex{docs: docs, docOf: docsByName(docs), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0)}
 	var err error
-	x.tools, err = fuzzy.New(ctx, len(docs), cmp.Or(o.MinLikeness, near.DefaultLikeness), func(number int) (name, description string) {
+	x.tools, err = letters.NewFuzzy(ctx, len(docs), cmp.Or(o.MinLikeness, letters.DefaultLikeness), func(number int) (name, description string) {
 		return textsOf(&docs[x.docOf[number]])
 	})
 	if err != nil {
@@ -60,14 +59,14 @@ func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, err
 type fuzzyIndex struct {
 	docs    []Document
 	docOf   []int32 // tool number, in the order of names -> document
-	tools   *fuzzy.Index
+	tools   *letters.Fuzzy
 	maxHits int
 }
 
 func (x *fuzzyIndex) String() string { return "Fuzzy" }
 
 func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
-	query := fuzzy.NewQuery(q.Keywords)
+	query := letters.NewFuzzyQuery(q.Keywords)
 	if len(query.Words) == 0 {
 		return Hits{}, ctx.Err()
 	}
@@ -86,17 +85,17 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	query, tool := fuzzy.NewQuery(q.Keywords), fuzzy.NewTool(textsOf(&x.docs[doc]))
+	query, tool := letters.NewFuzzyQuery(q.Keywords), letters.NewFuzzyTool(textsOf(&x.docs[doc]))
 	if len(query.Words) == 0 {
 		return Explanation{}, ctx.Err()
 	}
 	if share := tool.NameShare(query); share > 0 {
-		return Explanation{Score: fuzzy.TierName + share, Parts: []Contribution{{query.Folded, "name", fuzzy.TierName + share,
+		return Explanation{Score: letters.FuzzyByName + share, Parts: []Contribution{{query.Folded, "name", letters.FuzzyByName + share,
 			fmt.Sprintf("the name contains it; it is %.3f of the name", share)}}}, nil
 	}
 	var e Explanation
-	if !slices.ContainsFunc(query.Words, func(w near.Word) bool { return tool.Place(&w) == "" }) {
-		e.add(Contribution{Score: fuzzy.TierWords, Detail: "the name or the description has every word"})
+	if !slices.ContainsFunc(query.Words, func(w letters.Word) bool { return tool.Place(&w) == "" }) {
+		e.add(Contribution{Score: letters.FuzzyByWords, Detail: "the name or the description has every word"})
 		for i := range query.Words {
 			part := Contribution{Term: query.Words[i].Text, Field: tool.Place(&query.Words[i]), Detail: "a word of this field"}
 			if part.Field == "name" {

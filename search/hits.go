@@ -8,15 +8,14 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // Helpers that searchers share: from numbers to documents, and from scores to hits.
 
 // hitsOf returns the items of a heap as hits, best first. The heap is used up. docOf turns
 // numbers into documents; nil means that the numbers are documents.
-func hitsOf(t *top.Heap, docOf []int32) []Hit {
-	slices.SortFunc(t.Items, top.Compare)
+func hitsOf(t *docset.Top, docOf []int32) []Hit {
+	slices.SortFunc(t.Items, docset.BestFirst)
 	hits := make([]Hit, len(t.Items))
 	for i, s := range t.Items {
 		hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
@@ -60,7 +59,7 @@ func documentAt(docOf []int32, number int) int {
 // match. docOf turns the n numbers into documents; nil means that the numbers are
 // documents.
 func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
-	best := top.New(q.Limit, n, nil)
+	best := docset.NewTop(q.Limit, n, nil)
 	total, allowed := 0, q.Allowed
 	for number := range n {
 		if number%64 == 0 && ctx.Err() != nil {

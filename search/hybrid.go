@@ -13,7 +13,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // Several searchers as one.
@@ -309,7 +308,7 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 			sums[doc] += float64(h.lift * tierBonus[n.tier])
 		}
 	}
-	best := top.New(q.Limit, len(sums), nil)
+	best := docset.NewTop(q.Limit, len(sums), nil)
 	total := 0
 	for doc, score := range sums {
 		if score > 0 { // parts of weight 0 add nothing

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/standout"
 )
 
 // The answers of the parts of a hybrid, and what they add to a tool's score.
@@ -19,11 +19,11 @@ type partHits struct {
 	partial error // a partial failure: there are hits
 	err     error
 
-	scale standout.Scale // of the best hits without the tools that the query names, whose scores may stand apart
+	scale scale // of the best hits without the tools that the query names, whose scores may stand apart
 }
 
 // adds is what the part adds to a tool that it gave this score.
-func (p *partHits) adds(score float64) float64 { return float64(p.weight * p.scale.Amount(score)) }
+func (p *partHits) adds(score float64) float64 { return float64(p.weight * p.scale.amount(score)) }
 
 // measure makes the scale.
 func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
@@ -33,7 +33,7 @@ func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
 			scores = append(scores, hit.Score)
 		}
 	}
-	p.scale = standout.Of(scores, docs)
+	p.scale = scaleOf(scores, docs)
 }
 
 // ask searches all parts at the same time. It fails if no part answers. partial says which
@@ -186,10 +186,79 @@ func (p *partHits) explain(text, name string, doc int) Contribution {
 	}
 	for i, hit := range p.hits {
 		if hit.Doc == doc {
-			among, in := p.scale.Deviations(hit.Score)
+			among, in := p.scale.deviations(hit.Score)
 			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
 				i+1, len(p.hits), hit.Score, among, in, p.weight) + detail}
 		}
 	}
 	return Contribution{Term: text, Field: name, Detail: "not among its hits" + detail}
+}
+
+// How far a score stands out among others. Scores of different searchers have different scales, but how
+// far a tool stands out can be compared. hybrid.go says why it is measured twice.
+
+// A scale is made of a searcher's best scores.
+type scale struct {
+	highest float64
+	among   spread // of the scores
+	in      spread // of the whole catalog; all tools but those with a score have 0
+}
+
+// scaleOf returns the scale of the best scores among n tools. Without scores nothing stands out.
+func scaleOf(scores []float64, n int) scale {
+	s := scale{among: spreadOf(scores, len(scores)), in: spreadOf(scores, n)}
+	for _, score := range scores {
+		s.highest = max(s.highest, score)
+	}
+	return s
+}
+
+// deviations returns how far a score is above the mean of the scores and above the mean of the
+// catalog, in standard deviations. A score above all of these counts as the highest of them.
+func (s *scale) deviations(score float64) (among, in float64) {
+	score = min(score, s.highest)
+	return s.among.standard(score), s.in.standard(score)
+}
+
+// amount returns by how much a score stands out, which is more than 0: the mean of ln(1 + e^z) for
+// the two deviations z.
+func (s *scale) amount(score float64) float64 {
+	among, in := s.deviations(score)
+	return (soft(among) + soft(in)) / 2
+}
+
+// soft is ln(1 + e^z), written so that it does not overflow.
+func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
+
+// spread is a mean and the standard deviation from it.
+type spread struct{ mean, deviation float64 }
+
+// spreadOf returns the spread of n scores. Scores that are not given are 0.
+func spreadOf(scores []float64, n int) spread {
+	if len(scores) == 0 {
+		return spread{}
+	}
+	sum, squares := 0.0, 0.0
+	for _, score := range scores {
+		sum += score
+	}
+	mean := sum / float64(n)
+	for _, score := range scores {
+		squares += float64((score - mean) * (score - mean))
+	}
+	squares += float64(float64(n-len(scores)) * float64(mean*mean))
+	s := spread{mean, math.Sqrt(squares / float64(n))}
+	if s.deviation < 1e-9*mean { // equal but for rounding
+		s.deviation = 0
+	}
+	return s
+}
+
+// standard returns how far a score is above the mean, in standard deviations. It is 0 if
+// all scores are equal.
+func (s spread) standard(score float64) float64 {
+	if s.deviation == 0 {
+		return 0
+	}
+	return (score - s.mean) / s.deviation
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/tiers"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
+	"github.com/eino-toolsearch/toolsearch/search/internal/keywords"
 )
 
 // The default keyword scorer, which is Eino's bit for bit. Package tiers scores; this file reads
@@ -20,7 +19,7 @@ import (
 type keywordIndex struct {
 	docs  []Document
 	docOf []int32 // tool number, in the order of names -> document
-	tiers *tiers.Index
+	tiers *keywords.Index
 }
 
 // Keyword is the Indexer of the default keyword scorer. The time of a query is proportional to
@@ -39,7 +38,7 @@ func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
 	x := &keywordIndex{docs: docs, docOf: docsByName(docs)}
 	var err error
-	x.tiers, err = tiers.New(ctx, len(docs), func(number int) (name, description string) {
+	x.tiers, err = keywords.New(ctx, len(docs), func(number int) (name, description string) {
 		return textsOf(&docs[x.docOf[number]])
 	})
 	return x, err
@@ -82,7 +81,7 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 		scores.Add(keyword, times)
 	}
-	best := top.New(q.Limit, len(scores.Touched), scores.Best)
+	best := docset.NewTop(q.Limit, len(scores.Touched), scores.Best)
 	total := 0
 	allowed := q.Allowed
 	for _, number := range scores.Touched {
@@ -111,17 +110,17 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 func tierOf(keyword string, doc *Document) Contribution {
 	part := Contribution{Term: keyword, Detail: "not found"}
 	if strings.Contains(strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)), keyword) {
-		part = Contribution{keyword, "description", tiers.Description, "the description contains it"}
+		part = Contribution{keyword, "description", keywords.Description, "the description contains it"}
 	}
 	if strings.Contains(strings.ToLower(doc.Name), keyword) {
-		part = Contribution{keyword, "name", tiers.Name, "the name contains it"}
+		part = Contribution{keyword, "name", keywords.Name, "the name contains it"}
 	}
 	for _, name := range naming.Parts(doc.Name) {
 		switch name = strings.ToLower(name); {
 		case name == keyword:
-			return Contribution{keyword, "name", tiers.PartEquals, "a part of the name equals it"}
+			return Contribution{keyword, "name", keywords.PartEquals, "a part of the name equals it"}
 		case strings.Contains(name, keyword):
-			part = Contribution{keyword, "name", tiers.PartContains, "a part of the name contains it"}
+			part = Contribution{keyword, "name", keywords.PartContains, "a part of the name contains it"}
 		}
 	}
 	return part

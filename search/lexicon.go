@@ -3,10 +3,10 @@ package search
 import (
 	"context"
 
-	"github.com/eino-toolsearch/toolsearch/internal/lexicon"
+	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// The public side of a company's own lexicon. Package internal/lexicon reads it and has the
+// The public side of a company's own lexicon. Package lexicon reads it and has the
 // built-in words.
 
 const (

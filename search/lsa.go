@@ -9,13 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/eino-toolsearch/toolsearch/internal/svd"
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
 // Latent semantic analysis: search by the topics of the catalog, without a model.
 //
-//	build:  BM25's index -- impacts --> matrix of tools and terms -- internal/svd --> vectors of tools, vectors of terms
+//	build:  BM25's index -- impacts --> matrix of tools and terms -- internal/vectors --> vectors of tools, vectors of terms
 //	query:  terms, as BM25 reads them -- weight · idf · the term's vector --> sum -- dot product --> every tool
 //
 // Words that stand in the same tools get similar vectors, so a query finds tools that say the
@@ -115,7 +114,7 @@ func (x *lsa) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 
 func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
 	order := termsByText(words)
-	factors, err := svd.Truncate(ctx, matrixOf(words, order), min(positive(o.Dimensions, defaultLSADimensions), maxLSADimensions))
+	factors, err := vectors.Decompose(ctx, matrixOf(words, order), min(positive(o.Dimensions, defaultLSADimensions), maxLSADimensions))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +142,7 @@ func termsByText(words *bm25) []int32 {
 }
 
 // matrixOf returns the matrix of impacts: a row for each document, a column for each term.
-func matrixOf(words *bm25, order []int32) svd.Matrix {
+func matrixOf(words *bm25, order []int32) vectors.Sparse {
 	squares := make([]float64, len(words.docs))
 	for _, term := range order {
 		for _, p := range words.List(term) {
@@ -156,12 +155,12 @@ func matrixOf(words *bm25, order []int32) svd.Matrix {
 			scale[doc] = float32(1 / math.Sqrt(math.Sqrt(square)))
 		}
 	}
-	entries := make([]svd.Entry, 0, len(words.Postings))
-	matrix := svd.Matrix{Rows: len(words.docs), Columns: make([][]svd.Entry, len(order))}
+	entries := make([]vectors.Entry, 0, len(words.Postings))
+	matrix := vectors.Sparse{Rows: len(words.docs), Columns: make([][]vectors.Entry, len(order))}
 	for i, term := range order {
 		from := len(entries)
 		for _, p := range words.List(term) {
-			entries = append(entries, svd.Entry{Row: p.Doc(), Value: p.Impact * scale[p.Doc()]})
+			entries = append(entries, vectors.Entry{Row: p.Doc(), Value: p.Impact * scale[p.Doc()]})
 		}
 		matrix.Columns[i] = entries[from:]
 	}

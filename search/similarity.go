@@ -8,9 +8,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/blocks"
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // Similarity search: how much of the query's text is in the tool's text, in order. Package blocks
@@ -60,15 +60,15 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 // Index is an Indexer. See Similarity.
 func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	o.WordBonus, o.Floor = max(cmp.Or(o.WordBonus, defaultWordBonus), 0), max(cmp.Or(o.Floor, defaultFloor), 0)
-	x := &similarityIndex{options: o, docs: docs, texts: make([]blocks.Text, len(docs))}
-	var b blocks.Builder
+	x := &similarityIndex{options: o, docs: docs, texts: make([]letters.Text, len(docs))}
+	var b letters.TextBuilder
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		x.texts[i] = b.Text(similarityTextOf(&docs[i]))
 	}
-	x.scratch.New = func() any { return new(blocks.Finder) }
+	x.scratch.New = func() any { return new(letters.BlockFinder) }
 	return x, nil
 }
 
@@ -77,7 +77,7 @@ func similarityTextOf(doc *Document) string {
 	whole := make([]string, 0, 3)
 	for _, s := range []string{doc.Name, doc.Description, doc.Hint} {
 		if s != "" {
-			whole = append(whole, naming.Cut(s, blocks.MaxText*utf8.UTFMax))
+			whole = append(whole, naming.Cut(s, letters.MaxText*utf8.UTFMax))
 		}
 	}
 	return strings.ToLower(strings.Join(whole, " "))
@@ -87,7 +87,7 @@ func similarityTextOf(doc *Document) string {
 type similarityIndex struct {
 	options SimilarityOptions // with the defaults
 	docs    []Document
-	texts   []blocks.Text
+	texts   []letters.Text
 	scratch sync.Pool
 }
 
@@ -99,7 +99,7 @@ type similarityQuery struct {
 }
 
 func newSimilarityQuery(q Query) similarityQuery {
-	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), blocks.MaxQuery)}
+	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), letters.MaxQuery)}
 	for _, word := range q.Keywords {
 		word = strings.ToLower(word)
 		s.words, s.sets = append(s.words, word), append(s.sets, naming.LetterSet(word))
@@ -108,7 +108,7 @@ func newSimilarityQuery(q Query) similarityQuery {
 }
 
 // wordsIn counts the query's words that the text contains. A word typed twice counts twice.
-func (s *similarityQuery) wordsIn(t *blocks.Text) int {
+func (s *similarityQuery) wordsIn(t *letters.Text) int {
 	n := 0
 	for i, word := range s.words {
 		if s.sets[i]&^t.LetterSet() == 0 && t.Contains(word) {
@@ -142,10 +142,10 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 		most = max(most, words[i])
 	}
-	f := x.scratch.Get().(*blocks.Finder)
+	f := x.scratch.Get().(*letters.BlockFinder)
 	defer x.scratch.Put(f)
 	f.Begin(query.text)
-	best := top.New(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
+	best := docset.NewTop(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
 	total := 0
 	for n := most; n >= 0; n-- {
 		for i := range words {
@@ -181,7 +181,7 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	query, text := newSimilarityQuery(q), &x.texts[doc]
-	f := new(blocks.Finder)
+	f := new(letters.BlockFinder)
 	f.Begin(query.text)
 	f.Load(text)
 	matched, err := f.Matched(ctx)

@@ -1,4 +1,5 @@
-// Package docset implements a set of documents as a bitmap.
+// Package docset has sets of documents, the best of many scored documents, values built for sets, and
+// the places of a result shared among namespaces.
 package docset
 
 import (

@@ -1,5 +1,5 @@
 // Package naming handles names and foreign text. It splits a tool's name into parts, folds
-// the spellings of a name, measures how near two names are, matches tools by patterns, and makes
+// the spellings of a name, finds the names like a name, matches tools by patterns, and makes
 // foreign text short and safe to show.
 package naming
 

@@ -1,4 +1,5 @@
-// Package vectors turns texts into vectors with an embedder and keeps vectors in a file.
+// Package vectors turns texts into vectors with an embedder, keeps vectors in a file, and finds the
+// singular vectors of sparse matrices.
 package vectors
 
 import "math"

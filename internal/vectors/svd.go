@@ -1,4 +1,12 @@
-// Package svd computes the largest singular values of a sparse matrix and their vectors.
+package vectors
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// The largest singular values of a sparse matrix, and their vectors.
 //
 // The method is randomized subspace iteration (Halko, Martinsson and Tropp, Finding Structure
 // with Randomness, 2011, algorithms 4.4 and 5.1, https://arxiv.org/abs/0909.4061):
@@ -15,13 +23,6 @@
 //
 // The same matrix gives the same bits on every machine: the random numbers have a fixed seed, every
 // sum has a fixed order, and conversions forbid fused multiplications.
-package svd
-
-import (
-	"context"
-	"math"
-	"slices"
-)
 
 const (
 	oversampling = 16    // directions beyond the rank; they make the last vectors within it exact
@@ -30,8 +31,8 @@ const (
 	noise        = 1e-10 // the same for eigenvalues, as a share of the largest
 )
 
-// A Matrix is sparse.
-type Matrix struct {
+// A Sparse is sparse.
+type Sparse struct {
 	Rows    int
 	Columns [][]Entry // each by ascending row
 }
@@ -50,9 +51,9 @@ type Factors struct {
 	Right []float32 // V: Rank numbers for each column of A
 }
 
-// Truncate computes the singular vectors of the rank largest singular values, or of all if there
+// Decompose computes the singular vectors of the rank largest singular values, or of all if there
 // are fewer. It fails only if ctx is done.
-func Truncate(ctx context.Context, a Matrix, rank int) (Factors, error) {
+func Decompose(ctx context.Context, a Sparse, rank int) (Factors, error) {
 	rank = max(0, min(rank, a.Rows, len(a.Columns)))
 	width := min(rank+oversampling, a.Rows, len(a.Columns))
 	x, y := newBlock(a.Rows, width), newBlock(len(a.Columns), width)
@@ -97,7 +98,7 @@ func project(row []float32, direction []float64) (sum float64) {
 const columnsBetweenChecks = 256
 
 // timesTransposed sets y = Aᵀ x.
-func (a Matrix) timesTransposed(ctx context.Context, y, x block) error {
+func (a Sparse) timesTransposed(ctx context.Context, y, x block) error {
 	for c, column := range a.Columns {
 		if c%columnsBetweenChecks == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -112,7 +113,7 @@ func (a Matrix) timesTransposed(ctx context.Context, y, x block) error {
 }
 
 // times sets x = A y.
-func (a Matrix) times(ctx context.Context, x, y block) error {
+func (a Sparse) times(ctx context.Context, x, y block) error {
 	clear(x.data)
 	for c, column := range a.Columns {
 		if c%columnsBetweenChecks == 0 && ctx.Err() != nil {
@@ -236,7 +237,7 @@ func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 				if a[p*n+q] == 0 {
 					continue
 				}
-				// The rotation that makes a[p][q] zero (Golub and Van Loan, Matrix Computations, section 8.5).
+				// The rotation that makes a[p][q] zero (Golub and Van Loan, Sparse Computations, section 8.5).
 				tau := (a[q*n+q] - a[p*n+p]) / (2 * a[p*n+q])
 				t := math.Copysign(1, tau) / (math.Abs(tau) + math.Sqrt(1+float64(tau*tau)))
 				cos := 1 / math.Sqrt(1+float64(t*t))

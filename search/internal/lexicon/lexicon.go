@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
 // The tables of a lexicon. lexicon.txt is the lexicon of every index.

@@ -1,4 +1,4 @@
-package near
+package letters
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
 // Unknown words are words of a query that no tool has. An unknown word is replaced by the

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
 // A company's own lexicon: reading and checking it. search.ParseLexicon describes its

@@ -1,42 +1,42 @@
-// Package partcache keeps values that were built for parts of a set of documents, such as searchers
-// for requests that may see only a part of a catalog:
-//
-//	part -- the parts in memory, or build --> the value for the part
-//
-// Requests for the same part share the value, and wait for whoever builds it. No lock is held
-// meanwhile.
-package partcache
+package docset
 
 import (
 	"context"
 	"slices"
 	"sync"
 
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
+
+// Values that were built for parts of a set of documents, such as searchers
+// for requests that may see only a part of a catalog:
+//
+//	part -- the parts in memory, or build --> the value for the part
+//
+// Requests for the same part share the value, and wait for whoever builds it. No lock is held
+// meanwhile.
 
 // maxParts is the number of parts that are kept. Beyond that number, the least recently used
 // part is dropped, and built again when it is asked for.
 const maxParts = 8
 
-// A Cache keeps values that were built from sources, for parts of them. A source is a pointer; a value
-// from any other source is not kept. A Cache is safe for concurrent use. Its zero value is empty.
-type Cache[Source, Value any] struct {
+// A PartCache keeps values that were built from sources, for parts of them. A source is a pointer; a value
+// from any other source is not kept. A PartCache is safe for concurrent use. Its zero value is empty.
+type PartCache[Source, Value any] struct {
 	mu    sync.Mutex
 	parts []*part[Source, Value] // least recently used first
 }
 
 // part is a part and the values that were built for it.
 type part[Source, Value any] struct {
-	docs   docset.Set
+	docs   Set
 	values []*entry[Source, Value] // one for each source
 }
 
 // entry is a value that was built or is being built.
 type entry[Source, Value any] struct {
 	from Source
-	docs docset.Set
+	docs Set
 	done chan struct{}
 
 	// Set when done.
@@ -47,7 +47,7 @@ type entry[Source, Value any] struct {
 
 // Of returns the value that build makes from a source for a part. An error is not kept: the next
 // call builds again. build must not panic.
-func (c *Cache[Source, Value]) Of(ctx context.Context, from Source, docs docset.Set, build func(ctx context.Context, from Source, docs []int) (Value, error)) (value Value, err error) {
+func (c *PartCache[Source, Value]) Of(ctx context.Context, from Source, docs Set, build func(ctx context.Context, from Source, docs []int) (Value, error)) (value Value, err error) {
 	for {
 		x, isMine := c.get(from, docs)
 		if isMine {
@@ -71,7 +71,7 @@ func (c *Cache[Source, Value]) Of(ctx context.Context, from Source, docs docset.
 }
 
 // get returns the entry of a part, and whether the caller has to build its value.
-func (c *Cache[Source, Value]) get(from Source, docs docset.Set) (x *entry[Source, Value], isMine bool) {
+func (c *PartCache[Source, Value]) get(from Source, docs Set) (x *entry[Source, Value], isMine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := slices.IndexFunc(c.parts, func(p *part[Source, Value]) bool { return slices.Equal(p.docs, docs) })
@@ -97,7 +97,7 @@ func (c *Cache[Source, Value]) get(from Source, docs docset.Set) (x *entry[Sourc
 }
 
 // forget drops a value that could not be built.
-func (c *Cache[Source, Value]) forget(x *entry[Source, Value]) {
+func (c *PartCache[Source, Value]) forget(x *entry[Source, Value]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.parts {

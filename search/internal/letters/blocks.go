@@ -1,6 +1,4 @@
-// Package blocks measures how much of a query is in a text, in order, by the blocks of letters that
-// the two share.
-package blocks
+package letters
 
 import (
 	"context"
@@ -11,7 +9,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
+// How much of a query is in a text, in order. The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
 // variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores and thresholds
 // tuned in Python are valid here:
 //
@@ -69,14 +67,14 @@ func (t *Text) LetterSet() uint64 { return t.set }
 // Contains reports whether the text contains a word.
 func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
 
-// A Builder is the working space in which texts are read. It is for one goroutine at a time.
-type Builder struct {
+// A TextBuilder is the working space in which texts are read. It is for one goroutine at a time.
+type TextBuilder struct {
 	chars  []uint64 // code point << 32 | place
 	places []uint16
 }
 
 // Text reads a lower-cased text, up to MaxText code points.
-func (b *Builder) Text(text string) Text {
+func (b *TextBuilder) Text(text string) Text {
 	t := Text{text: naming.CutRunes(text, MaxText)}
 	b.chars = b.chars[:0]
 	for _, char := range t.text {
@@ -108,9 +106,9 @@ func (b *Builder) Text(text string) Text {
 	return t
 }
 
-// A Finder finds the blocks that a query shares with each of several texts. It is for one goroutine
+// A BlockFinder finds the blocks that a query shares with each of several texts. It is for one goroutine
 // at a time.
-type Finder struct {
+type BlockFinder struct {
 	a       []rune
 	kinds   []int32 // the code points of a, numbered
 	letters []rune  // number -> code point, sorted
@@ -136,7 +134,7 @@ type run struct {
 type span struct{ alo, ahi, blo, bhi int }
 
 // Begin sets the query.
-func (f *Finder) Begin(query string) {
+func (f *BlockFinder) Begin(query string) {
 	f.a = append(f.a[:0], []rune(query)...)
 	f.letters = append(f.letters[:0], f.a...)
 	slices.Sort(f.letters)
@@ -156,7 +154,7 @@ func (f *Finder) Begin(query string) {
 
 // Load sets the text. It returns how many code points the text shares with the query, in any
 // order, which is an upper bound on the length of all blocks.
-func (f *Finder) Load(b *Text) (shared int) {
+func (f *BlockFinder) Load(b *Text) (shared int) {
 	f.b = b
 	clear(f.places)
 	next := 0
@@ -177,7 +175,7 @@ func (f *Finder) Load(b *Text) (shared int) {
 
 // Matched returns the length of all blocks. It does not depend on which side of a block is
 // searched first, so a stack replaces the recursion, which could be deep.
-func (f *Finder) Matched(ctx context.Context) (matched int, err error) {
+func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 	f.todo = append(f.todo[:0], span{0, len(f.a), 0, f.b.length})
 	for len(f.todo) > 0 {
 		s := f.todo[len(f.todo)-1]
@@ -202,7 +200,7 @@ func (f *Finder) Matched(ctx context.Context) (matched int, err error) {
 
 // longest finds the longest block within a span. Of equally long blocks it takes the first in
 // a, then the first in b.
-func (f *Finder) longest(s span) (besti, bestj, best int) {
+func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 	if rows := uint32(s.ahi - s.alo + 1); f.stamp > math.MaxUint32-rows {
 		f.stamp = 0
 		clear(f.runs)
@@ -241,11 +239,11 @@ func (f *Finder) longest(s span) (besti, bestj, best int) {
 }
 
 // Lengths returns the lengths of the query and the text, in code points.
-func (f *Finder) Lengths() (query, text int) { return len(f.a), f.b.length }
+func (f *BlockFinder) Lengths() (query, text int) { return len(f.a), f.b.length }
 
 // Ratio returns the ratio of the two texts, given the length of all blocks. It is 1 for two empty
 // texts, which are equal.
-func (f *Finder) Ratio(matched int) float64 {
+func (f *BlockFinder) Ratio(matched int) float64 {
 	if len(f.a)+f.b.length == 0 {
 		return 1
 	}

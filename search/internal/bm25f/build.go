@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
 // Building the index. There are as many workers as processors, and each worker gets a run of

@@ -1,4 +1,4 @@
-package svd
+package vectors
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 )
 
 // matrixOf returns the columns of a dense matrix without their zeros.
-func matrixOf(rows, columns int, at func(row, column int) float64) Matrix {
-	m := Matrix{Rows: rows, Columns: make([][]Entry, columns)}
+func matrixOf(rows, columns int, at func(row, column int) float64) Sparse {
+	m := Sparse{Rows: rows, Columns: make([][]Entry, columns)}
 	for c := range columns {
 		for r := range rows {
 			if v := at(r, c); v != 0 {
@@ -48,7 +48,7 @@ func waves(n, k int) []float64 {
 }
 
 // A matrix that is made of known singular values and vectors is decomposed into them.
-func TestTruncateFindsTheSingularValues(t *testing.T) {
+func TestDecomposeFindsTheSingularValues(t *testing.T) {
 	const rows, columns, rank = 120, 90, 8
 	singular := func(k int) float64 { return 10 * math.Pow(0.8, float64(k)) }
 	a := matrixOf(rows, columns, func(r, c int) (sum float64) {
@@ -57,7 +57,7 @@ func TestTruncateFindsTheSingularValues(t *testing.T) {
 		}
 		return sum
 	})
-	f, err := Truncate(t.Context(), a, rank)
+	f, err := Decompose(t.Context(), a, rank)
 	require.NoError(t, err)
 	require.Equal(t, rank, f.Rank)
 	for k := range rank {
@@ -68,9 +68,9 @@ func TestTruncateFindsTheSingularValues(t *testing.T) {
 	}
 }
 
-// A sparse random matrix has flat singular values, the hardest case. Truncate keeps nearly as much
+// A sparse random matrix has flat singular values, the hardest case. Decompose keeps nearly as much
 // as the exact decomposition, which Jacobi's method computes from the whole Gram matrix.
-func TestTruncateKeepsMostOfRandomMatrices(t *testing.T) {
+func TestDecomposeKeepsMostOfRandomMatrices(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rows, columns, rank = 150, 200, 10
 	a := matrixOf(rows, columns, func(int, int) float64 {
@@ -90,7 +90,7 @@ func TestTruncateKeepsMostOfRandomMatrices(t *testing.T) {
 	for _, v := range values[:rank] {
 		exact += v
 	}
-	f, err := Truncate(t.Context(), a, rank)
+	f, err := Decompose(t.Context(), a, rank)
 	require.NoError(t, err)
 	kept := 0.0
 	for _, v := range f.Left {
@@ -101,9 +101,9 @@ func TestTruncateKeepsMostOfRandomMatrices(t *testing.T) {
 }
 
 // A matrix of a low rank has no more directions than its rank, whatever is asked for.
-func TestTruncateOfLowRank(t *testing.T) {
+func TestDecomposeOfLowRank(t *testing.T) {
 	a := matrixOf(30, 40, func(r, c int) float64 { return float64(r%3) * float64(1+c%2) }) // of rank 1
-	f, err := Truncate(t.Context(), a, 20)
+	f, err := Decompose(t.Context(), a, 20)
 	require.NoError(t, err)
 	require.Equal(t, 20, f.Rank)
 	for r := range 30 {
@@ -121,9 +121,9 @@ func TestTruncateOfLowRank(t *testing.T) {
 }
 
 // Nothing is lost of a matrix that has no more rows than the rank.
-func TestTruncateOfFewRows(t *testing.T) {
+func TestDecomposeOfFewRows(t *testing.T) {
 	for n := 1; n <= 20; n++ {
-		f, err := Truncate(t.Context(), matrixOf(n, n, func(r, c int) float64 {
+		f, err := Decompose(t.Context(), matrixOf(n, n, func(r, c int) float64 {
 			if r == c {
 				return float64(1 + r%3)
 			}
@@ -138,39 +138,39 @@ func TestTruncateOfFewRows(t *testing.T) {
 }
 
 // Matrices without a direction have factors that are zero or empty.
-func TestTruncateOfNothing(t *testing.T) {
+func TestDecomposeOfNothing(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		a    Matrix
+		a    Sparse
 	}{
-		{"no rows", Matrix{Columns: make([][]Entry, 3)}},
-		{"no columns", Matrix{Rows: 3}},
-		{"only zeros", Matrix{Rows: 3, Columns: make([][]Entry, 3)}},
+		{"no rows", Sparse{Columns: make([][]Entry, 3)}},
+		{"no columns", Sparse{Rows: 3}},
+		{"only zeros", Sparse{Rows: 3, Columns: make([][]Entry, 3)}},
 	} {
-		f, err := Truncate(t.Context(), test.a, 2)
+		f, err := Decompose(t.Context(), test.a, 2)
 		assert.NoError(t, err, test.name)
 		for _, v := range append(f.Left, f.Right...) {
 			assert.Zero(t, v, test.name)
 		}
 	}
-	f, err := Truncate(t.Context(), matrixOf(2, 2, func(int, int) float64 { return 1 }), -1)
+	f, err := Decompose(t.Context(), matrixOf(2, 2, func(int, int) float64 { return 1 }), -1)
 	assert.NoError(t, err)
 	assert.Zero(t, f.Rank)
 }
 
 // The same matrix gives the same bits.
-func TestTruncateIsDeterministic(t *testing.T) {
+func TestDecomposeIsDeterministic(t *testing.T) {
 	a := matrixOf(50, 60, func(r, c int) float64 { return float64((r * c) % 7) })
-	one, err := Truncate(t.Context(), a, 5)
+	one, err := Decompose(t.Context(), a, 5)
 	require.NoError(t, err)
-	other, err := Truncate(t.Context(), a, 5)
+	other, err := Decompose(t.Context(), a, 5)
 	require.NoError(t, err)
 	assert.Equal(t, one, other)
 }
 
-func TestTruncateStopsWithItsContext(t *testing.T) {
+func TestDecomposeStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Truncate(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
+	_, err := Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -1,13 +1,12 @@
-// Package fair shares the places of a result: among queries, and among namespaces. A server whose
-// tools repeat every word that a user may say cannot hide all other servers.
-package fair
+package docset
 
 import (
 	"maps"
 	"slices"
-
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
+
+// The places of a result, shared among queries and among namespaces. A server whose tools repeat every
+// word that a user may say cannot hide all other servers.
 
 // Interleave merges lists rank by rank: the first item of each list, then the second of each, and so
 // on. An item whose key came before is left out, but a single list is returned as it is.
@@ -33,8 +32,8 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 	return merged
 }
 
-// A Rule says how many places of a result one namespace may have. T is an item of a result.
-type Rule[T any] struct {
+// A PlaceRule says how many places of a result one namespace may have. T is an item of a result.
+type PlaceRule[T any] struct {
 	Most      int                  // places for one namespace, at least 1
 	Docs      int                  // number of documents
 	Doc       func(item T) int     // its document
@@ -42,7 +41,7 @@ type Rule[T any] struct {
 }
 
 // IsCrowded reports whether one namespace has more places than it may.
-func (r *Rule[T]) IsCrowded(items []T) bool {
+func (r *PlaceRule[T]) IsCrowded(items []T) bool {
 	if r.Most == len(items)-1 { // the usual case, without a map
 		first := r.Namespace(r.Doc(items[0]))
 		return first != "" && !slices.ContainsFunc(items, func(item T) bool { return r.Namespace(r.Doc(item)) != first })
@@ -66,8 +65,8 @@ const maxAsks = 10
 // gives them to the best items of others. more returns the best items whose documents are open,
 // best first; it may keep the function. An item that is given a place comes after the items that
 // keep theirs. Places that no other item takes stay as they are.
-func (r *Rule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
-	chosen := docset.New(r.Docs)
+func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
+	chosen := New(r.Docs)
 	of := make(map[string]int) // places by namespace
 	free := len(items)
 	take := func(item T) bool {

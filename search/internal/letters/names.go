@@ -1,16 +1,15 @@
-// Package byname says whether a query asks for a tool by its name.
-package byname
+package letters
 
 import (
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/eino-toolsearch/toolsearch/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// Names are compared letter by letter, ignoring anything between the words. They are
+// Whether a query asks for a tool by its name. Names are compared letter by letter, ignoring anything between the words. They are
 // compared with and without the prefixes of MCP clients:
 //
 //	mcp__github__create_issue   github create issue   create issue
@@ -29,9 +28,9 @@ var headLengths = [...]int{4, 8}
 type Tier uint32
 
 const (
-	NotNamed Tier = iota // the query does not begin the name
-	Prefix               // the query begins the name
-	Exact                // the query spells out the name
+	NotNamed   Tier = iota // the query does not begin the name
+	BeginsName             // the query begins the name
+	SpellsName             // the query spells out the name
 )
 
 // variants calls yield with every spelling of a tool's name, until yield returns false.
@@ -93,9 +92,9 @@ func lowerOf(r rune, class analysis.Class) rune {
 	return unicode.ToLower(r)
 }
 
-// A Query is a query read as a name. It can be reused for the next query, and is for one goroutine
+// A Name is a query read as a name. It can be reused for the next query, and is for one goroutine
 // at a time.
-type Query struct {
+type Name struct {
 	letters []rune // of its words, lower-cased
 	heads   Heads
 	words   int
@@ -103,7 +102,7 @@ type Query struct {
 }
 
 // Read reads a text. It reports false if the text cannot be a name.
-func (n *Query) Read(text string) bool {
+func (n *Name) Read(text string) bool {
 	n.letters, n.heads, n.words, n.torn = n.letters[:0], 0, 0, false
 	hash := uint32(0)
 	for i := 0; i < len(text); {
@@ -125,26 +124,26 @@ func (n *Query) Read(text string) bool {
 }
 
 // CutShort says, after Read, that the last word of the query may be cut short.
-func (n *Query) CutShort() { n.torn = true }
+func (n *Name) CutShort() { n.torn = true }
 
 // MustEnd says, after Read, that the query does not match a name that it only begins.
-func (n *Query) MustEnd() { n.words = 0 }
+func (n *Name) MustEnd() { n.words = 0 }
 
 // MayBe reports whether any name with these heads may begin with the query's letters.
-func (n *Query) MayBe(names Heads) bool { return n.heads&^names == 0 }
+func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
 // Tier returns the best tier of a tool's names: its name, with and without the prefixes of MCP
 // clients, and its aliases.
-func (n *Query) Tier(name string, aliases []string) Tier {
+func (n *Name) Tier(name string, aliases []string) Tier {
 	best := NotNamed
 	variants(name, aliases, func(name string) bool {
 		best = max(best, n.tierOf(name))
-		return best < Exact
+		return best < SpellsName
 	})
 	return best
 }
 
-func (n *Query) tierOf(name string) Tier {
+func (n *Name) tierOf(name string) Tier {
 	letters := n.letters
 	for i, r := range name {
 		class := analysis.ClassOf(r)
@@ -154,7 +153,7 @@ func (n *Query) tierOf(name string) Tier {
 		case len(letters) > 0 && r == letters[0]:
 			letters = letters[1:]
 		case len(letters) == 0 && n.words >= minPrefixWords && (n.torn || beginsWord(name, i)):
-			return Prefix
+			return BeginsName
 		default:
 			return NotNamed
 		}
@@ -162,7 +161,7 @@ func (n *Query) tierOf(name string) Tier {
 	if len(letters) > 0 {
 		return NotNamed
 	}
-	return Exact
+	return SpellsName
 }
 
 func beginsWord(text string, i int) bool {

@@ -1,9 +1,10 @@
-// Package top selects the best of many scored tools in little space.
-package top
+package docset
 
-// A Heap keeps the best of many scored tools. It is a bounded heap with the worst kept
+// The best of many scored tools, selected in little space.
+
+// A Top keeps the best of many scored tools. It is a bounded heap with the worst kept
 // tool at its root. Of tools with equal scores, the lower number is better.
-type Heap struct {
+type Top struct {
 	Items []Scored // the kept tools, in heap order
 	limit int
 }
@@ -14,17 +15,17 @@ type Scored struct {
 	Number int32
 }
 
-// New returns a Heap that keeps at most limit of n tools. Zero or less means all. The
-// Heap reuses the space of heap, which may be nil.
-func New(limit, n int, heap []Scored) Heap {
+// NewTop returns a Top that keeps at most limit of n tools. Zero or less means all. The
+// Top reuses the space of heap, which may be nil.
+func NewTop(limit, n int, heap []Scored) Top {
 	if limit <= 0 || limit > n {
 		limit = n
 	}
-	return Heap{limit: limit, Items: heap[:0]}
+	return Top{limit: limit, Items: heap[:0]}
 }
 
-// Compare orders the better tool first.
-func Compare(a, b Scored) int {
+// BestFirst orders the better tool first.
+func BestFirst(a, b Scored) int {
 	switch {
 	case a.Score > b.Score:
 		return -1
@@ -36,19 +37,19 @@ func Compare(a, b Scored) int {
 }
 
 // Wants reports whether Add would keep the tool.
-func (t *Heap) Wants(score float64, number int32) bool {
-	return len(t.Items) < t.limit || t.limit > 0 && Compare(Scored{score, number}, t.Items[0]) < 0
+func (t *Top) Wants(score float64, number int32) bool {
+	return len(t.Items) < t.limit || t.limit > 0 && BestFirst(Scored{score, number}, t.Items[0]) < 0
 }
 
 // Add keeps the tool if it is among the best so far.
-func (t *Heap) Add(score float64, number int32) {
+func (t *Top) Add(score float64, number int32) {
 	if len(t.Items) < t.limit || t.limit > 0 && score >= t.Items[0].Score {
 		t.add(score, number)
 	}
 }
 
 // add is apart from Add so that Add is inlined: most tools of a long list are not kept.
-func (t *Heap) add(score float64, number int32) {
+func (t *Top) add(score float64, number int32) {
 	s := Scored{score, number}
 	if len(t.Items) < t.limit {
 		t.Items = append(t.Items, s)
@@ -61,10 +62,10 @@ func (t *Heap) add(score float64, number int32) {
 	}
 }
 
-func (t *Heap) up(i int) {
+func (t *Top) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if Compare(t.Items[parent], t.Items[i]) >= 0 {
+		if BestFirst(t.Items[parent], t.Items[i]) >= 0 {
 			return
 		}
 		t.Items[parent], t.Items[i] = t.Items[i], t.Items[parent]
@@ -72,11 +73,11 @@ func (t *Heap) up(i int) {
 	}
 }
 
-func (t *Heap) down(i int) {
+func (t *Top) down(i int) {
 	for {
 		worst := i
 		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(t.Items) && Compare(t.Items[child], t.Items[worst]) > 0 {
+			if child < len(t.Items) && BestFirst(t.Items[child], t.Items[worst]) > 0 {
 				worst = child
 			}
 		}

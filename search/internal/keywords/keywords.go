@@ -1,4 +1,4 @@
-// Package tiers scores tools by keywords as Eino's own tool_search does, with an index.
+// Package keywords scores tools by keywords as Eino's own tool_search does, with an index.
 //
 // The scores are those of Eino's scorer bit for bit, so a model tuned to Eino's behaves the same with
 // them. Each keyword, lower-cased, earns a tool the best of four tiers:
@@ -31,7 +31,7 @@
 // A keyword with an underscore is an exception, since it can span segments. Its longest piece
 // between underscores lies within one segment. That piece gives the candidates, and each
 // candidate's name is checked.
-package tiers
+package keywords
 
 import (
 	"context"
@@ -40,8 +40,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // The points of the tiers.
@@ -266,8 +266,8 @@ func (x *Index) eachAcrossSegments(s *Scores, keyword string, yield func(number 
 // Scores are the scores of one query, and its working space. The arrays are not cleared between
 // queries: the tick of a value tells whether an earlier query set it.
 type Scores struct {
-	Touched []int32      // the tools with a score
-	Best    []top.Scored // space that the caller may use
+	Touched []int32         // the tools with a score
+	Best    []docset.Scored // space that the caller may use
 
 	index *Index
 	first uint32 // the tick before the query's first keyword

@@ -1,4 +1,4 @@
-package partcache_test
+package docset_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/partcache"
 )
 
 func part(docs ...int) docset.Set {
@@ -21,7 +20,7 @@ func part(docs ...int) docset.Set {
 }
 
 func TestValuesAreKept(t *testing.T) {
-	var cache partcache.Cache[*string, string]
+	var cache docset.PartCache[*string, string]
 	built := 0
 	of := func(from *string, docs docset.Set) string {
 		value, err := cache.Of(context.Background(), from, docs, func(_ context.Context, from *string, docs []int) (string, error) {
@@ -47,7 +46,7 @@ func TestValuesAreKept(t *testing.T) {
 }
 
 func TestErrorsAreNotKept(t *testing.T) {
-	var cache partcache.Cache[*int, int]
+	var cache docset.PartCache[*int, int]
 	source, down := new(int), errors.New("down")
 	for _, want := range []error{down, nil} {
 		_, err := cache.Of(context.Background(), source, part(1), func(context.Context, *int, []int) (int, error) { return 1, want })
@@ -57,7 +56,7 @@ func TestErrorsAreNotKept(t *testing.T) {
 
 // A value is not kept for a source that is not a pointer, even if a later source is equal.
 func TestOtherSourcesAreNotKept(t *testing.T) {
-	var cache partcache.Cache[any, int]
+	var cache docset.PartCache[any, int]
 	built := 0
 	for range 2 {
 		_, err := cache.Of(context.Background(), []int{1}, part(1), func(context.Context, any, []int) (int, error) { built++; return 1, nil })

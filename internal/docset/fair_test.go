@@ -1,4 +1,4 @@
-package fair_test
+package docset_test
 
 import (
 	"math/rand/v2"
@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/fair"
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
 // ruleOf returns the rule for documents that are numbered in the order of their scores.
-func ruleOf(namespaces []string, most int) *fair.Rule[int] {
-	return &fair.Rule[int]{
+func ruleOf(namespaces []string, most int) *docset.PlaceRule[int] {
+	return &docset.PlaceRule[int]{
 		Most: most, Docs: len(namespaces),
 		Doc:       func(doc int) int { return doc },
 		Namespace: func(doc int) string { return namespaces[doc] },
@@ -34,9 +34,9 @@ func open(docs, limit int) func(isOpen func(doc int) bool) []int {
 
 func TestInterleave(t *testing.T) {
 	same := func(item string) string { return item }
-	assert.Equal(t, []string{"a", "x", "b", "c"}, fair.Interleave([][]string{{"a", "b", "c"}, nil, {"x", "a"}}, same))
-	assert.Equal(t, []string{"a", "a"}, fair.Interleave([][]string{{"a", "a"}}, same), "a list alone stays")
-	assert.Empty(t, fair.Interleave(nil, same))
+	assert.Equal(t, []string{"a", "x", "b", "c"}, docset.Interleave([][]string{{"a", "b", "c"}, nil, {"x", "a"}}, same))
+	assert.Equal(t, []string{"a", "a"}, docset.Interleave([][]string{{"a", "a"}}, same), "a list alone stays")
+	assert.Empty(t, docset.Interleave(nil, same))
 }
 
 func TestShare(t *testing.T) {

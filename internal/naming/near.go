@@ -1,15 +1,10 @@
-// Package near finds what a misspelled word or name was meant to be. near.go finds names like a
-// name, terms.go finds terms of an index for a word that no tool has, and words.go measures how
-// alike two words are.
-package near
+package naming
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/top"
 )
 
 // Names like a name: character trigrams propose names, and the edit distance decides.
@@ -19,20 +14,20 @@ const (
 	floor         = 0.6 // the likeness a name must have
 )
 
-// An Index finds names by the trigrams of their parts. The parts are joined by underscores and
+// An NearIndex finds names by the trigrams of their parts. The parts are joined by underscores and
 // padded at both ends, so that the beginning and the end of a name count. It never changes and
 // is safe for concurrent use.
-type Index struct {
+type NearIndex struct {
 	names    []string
 	parts    []string // joined
 	postings map[[3]byte][]int32
 }
 
-// New indexes names.
-func New(names []string) *Index {
-	x := &Index{names: names, postings: make(map[[3]byte][]int32)}
+// NewNearIndex indexes names.
+func NewNearIndex(names []string) *NearIndex {
+	x := &NearIndex{names: names, postings: make(map[[3]byte][]int32)}
 	for i, name := range names {
-		parts := naming.JoinParts(name)
+		parts := JoinParts(name)
 		x.parts = append(x.parts, parts)
 		for gram := range trigrams(parts) {
 			list := x.postings[gram]
@@ -58,8 +53,8 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 // Near returns at most limit names like text, the best first. The whole name is like the text,
 // or a run of as many of its parts as the text has. Only names whose numbers are in allowed
 // count; a nil allowed means all names.
-func (x *Index) Near(text string, limit int, allowed docset.Set) []string {
-	text = naming.JoinParts(text)
+func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
+	text = JoinParts(text)
 	if text == "" {
 		return nil
 	}
@@ -70,19 +65,19 @@ func (x *Index) Near(text string, limit int, allowed docset.Set) []string {
 		}
 	}
 	// Of names that share equally many trigrams, the shorter name has fewer others.
-	candidates := top.New(maxCandidates, len(x.names), nil)
+	candidates := docset.NewTop(maxCandidates, len(x.names), nil)
 	for i, n := range shared {
 		if n > 0 && (allowed == nil || allowed.Has(i)) {
 			candidates.Add(float64(n)-float64(len(x.parts[i]))/1024, int32(i))
 		}
 	}
-	best := top.New(limit, len(candidates.Items), nil)
+	best := docset.NewTop(limit, len(candidates.Items), nil)
 	for _, c := range candidates.Items {
 		if score := likeness(text, x.parts[c.Number]); score >= floor {
 			best.Add(score, c.Number)
 		}
 	}
-	slices.SortFunc(best.Items, top.Compare)
+	slices.SortFunc(best.Items, docset.BestFirst)
 	names := make([]string, len(best.Items))
 	for i, s := range best.Items {
 		names[i] = x.names[s.Number]
@@ -91,19 +86,19 @@ func (x *Index) Near(text string, limit int, allowed docset.Set) []string {
 }
 
 // Likeness returns 1 for equal names and 0 for names that share nothing.
-func Likeness(a, b string) float64 { return likeness(naming.JoinParts(a), naming.JoinParts(b)) }
+func Likeness(a, b string) float64 { return likeness(JoinParts(a), JoinParts(b)) }
 
 // likeness compares joined parts. It is the similarity of the text and the whole name, or of
 // the text and the most similar run of the name's parts, which counts a little less.
 func likeness(text, name string) float64 {
 	wanted := []rune(text)
-	whole := naming.Similarity(wanted, []rune(name))
+	whole := Similarity(wanted, []rune(name))
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
 	width := strings.Count(text, "_") + 1
 	best := whole
 	for i := 0; i+width <= len(parts); i++ {
 		run := strings.Join(parts[i:i+width], "_")
-		best = max(best, 0.9*naming.Similarity(wanted, []rune(run))+0.1*whole)
+		best = max(best, 0.9*Similarity(wanted, []rune(run))+0.1*whole)
 	}
 	return best
 }

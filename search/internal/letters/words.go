@@ -1,4 +1,4 @@
-package near
+package letters
 
 import (
 	"math/bits"

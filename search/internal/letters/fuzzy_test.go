@@ -1,4 +1,4 @@
-package fuzzy_test
+package letters_test
 
 import (
 	"context"
@@ -7,13 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/fuzzy"
-	"github.com/eino-toolsearch/toolsearch/internal/near"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 func TestScores(t *testing.T) {
 	names := []string{"send_message", "getWeather"}
-	x, err := fuzzy.New(t.Context(), len(names), near.DefaultLikeness, func(number int) (name, description string) {
+	x, err := letters.NewFuzzy(t.Context(), len(names), letters.DefaultLikeness, func(number int) (name, description string) {
 		return names[number], "Sends a text to a person"
 	})
 	require.NoError(t, err)
@@ -30,19 +29,19 @@ func TestScores(t *testing.T) {
 		{[]string{"wether", "forecast"}, 1, (1 - 1./7) / 2, "no part is like the second word"},
 		{[]string{"invoice"}, 0, 0, "no word is like it"},
 	} {
-		score, err := x.Scores(t.Context(), fuzzy.NewQuery(c.words))
+		score, err := x.Scores(t.Context(), letters.NewFuzzyQuery(c.words))
 		require.NoError(t, err)
 		assert.InDelta(t, c.want, score(c.tool), 1e-12, "%v: %s", c.words, c.why)
 	}
 }
 
 func TestScoresEndWithTheContext(t *testing.T) {
-	x, err := fuzzy.New(t.Context(), 1, near.DefaultLikeness, func(int) (name, description string) { return "a", "" })
+	x, err := letters.NewFuzzy(t.Context(), 1, letters.DefaultLikeness, func(int) (name, description string) { return "a", "" })
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = x.Scores(ctx, fuzzy.NewQuery([]string{"b"}))
+	_, err = x.Scores(ctx, letters.NewFuzzyQuery([]string{"b"}))
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = fuzzy.New(ctx, 1, near.DefaultLikeness, func(int) (name, description string) { return "a", "" })
+	_, err = letters.NewFuzzy(ctx, 1, letters.DefaultLikeness, func(int) (name, description string) { return "a", "" })
 	assert.ErrorIs(t, err, context.Canceled)
 }
