@@ -261,7 +261,9 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	x.languages = analysis.FindLanguages(x.IDs, x.Terms, x.Bounds, len(docs))
 	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds) })
 	x.scratch.New = func() any {
-		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)), analyzer: analysis.New()}
+		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), bm25Reader: bm25Reader{
+			taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)), analyzer: analysis.New(),
+		}}
 	}
 	return x, nil
 }

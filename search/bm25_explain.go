@@ -33,16 +33,13 @@ func (s *bm25Scratch) explain(ctx context.Context, x *bm25, q Query, doc int) (E
 	}
 	shares := x.Shares(func(c *bm25f.Counter) { addTexts(c, &x.docs[doc]) })
 	var e Explanation
-	scored := int32(noTerm) // the last group that counted
-	for _, term := range s.terms {
-		if term.group == scored {
-			continue
-		}
-		list := x.List(term.id)
-		if at, found := bm25f.Find(list, int32(doc)); found {
-			scored = term.group
-			e.Parts = append(e.Parts, x.explainTerm(term, shares, float64(float32(term.weight)*list[at].Impact), s.reason(term))...)
-		} else {
+	for _, group := range s.query.groups {
+		for _, term := range group {
+			list := x.List(term.id)
+			if at, found := bm25f.Find(list, int32(doc)); found {
+				e.Parts = append(e.Parts, x.explainTerm(term, shares, float64(float32(term.weight)*list[at].Impact), s.reason(term))...)
+				break
+			}
 			e.Parts = append(e.Parts, Contribution{Term: x.Terms[term.id], Detail: "not found" + s.reason(term)})
 		}
 	}

@@ -56,44 +56,44 @@ func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 
 // findNamed finds the tools that the text may name, either as a whole or by a word that is
 // written like a name. readText must have read the text.
-func (s *bm25Scratch) findNamed(x *bm25, text string) {
-	s.candidates, s.names = s.candidates[:0], s.names[:0]
-	if name, reads := s.readName(text); reads {
-		s.addNamed(x, name, s.texts)
+func (r *bm25Reader) findNamed(x *bm25, text string) {
+	r.candidates, r.names = r.candidates[:0], r.names[:0]
+	if name, reads := r.readName(text); reads {
+		r.addNamed(x, name, r.texts)
 	}
-	tokens, found := 0, len(s.candidates)
+	tokens, found := 0, len(r.candidates)
 	for token := range strings.FieldsSeq(text) {
 		if tokens == maxNameTokens || len(token) == len(text) || !strings.Contains(strings.Trim(token, "_"), "_") {
 			continue
 		}
-		if name, reads := s.readName(token); reads {
+		if name, reads := r.readName(token); reads {
 			tokens++
 			name.MustEnd() // a prefix is not enough here
-			s.spare = s.analyzer.Append(s.spare[:0], token)
-			s.addNamed(x, name, s.spare)
+			r.spare = r.analyzer.Append(r.spare[:0], token)
+			r.addNamed(x, name, r.spare)
 		}
 	}
-	if len(s.candidates) > found {
-		slices.SortFunc(s.candidates, func(a, b bm25Candidate) int { return int(a.doc - b.doc) })
+	if len(r.candidates) > found {
+		slices.SortFunc(r.candidates, func(a, b bm25Candidate) int { return int(a.doc - b.doc) })
 	}
 }
 
 // readName adds a text to s.names, unless it cannot be a name.
-func (s *bm25Scratch) readName(text string) (name *letters.Name, reads bool) {
-	s.names = slices.Grow(s.names, 1)[:len(s.names)+1]
-	name = &s.names[len(s.names)-1]
+func (r *bm25Reader) readName(text string) (name *letters.Name, reads bool) {
+	r.names = slices.Grow(r.names, 1)[:len(r.names)+1]
+	name = &r.names[len(r.names)-1]
 	if !name.Read(text) {
-		s.names = s.names[:len(s.names)-1]
+		r.names = r.names[:len(r.names)-1]
 		return nil, false
 	}
 	return name, true
 }
 
 // tier returns how the query names a tool.
-func (s *bm25Scratch) tier(x *bm25, doc int32) (best letters.Tier) {
-	at, _ := slices.BinarySearchFunc(s.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
-	for ; at < len(s.candidates) && s.candidates[at].doc == doc; at++ {
-		best = max(best, s.names[s.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
+func (r *bm25Reader) tier(x *bm25, doc int32) (best letters.Tier) {
+	at, _ := slices.BinarySearchFunc(r.candidates, doc, func(n bm25Candidate, doc int32) int { return int(n.doc - doc) })
+	for ; at < len(r.candidates) && r.candidates[at].doc == doc; at++ {
+		best = max(best, r.names[r.candidates[at].name].Tier(x.docs[doc].Name, x.docs[doc].Aliases))
 	}
 	return best
 }
@@ -114,49 +114,49 @@ func (x *bm25) named(q Query) (named []bm25Named) {
 }
 
 // addNamed adds the tools that have all terms and may have the name.
-func (s *bm25Scratch) addNamed(x *bm25, name *letters.Name, terms []int32) {
+func (r *bm25Reader) addNamed(x *bm25, name *letters.Name, terms []int32) {
 	if len(terms) == 0 {
 		for _, doc := range x.nameless {
 			if name.MayBe(x.heads[doc]) {
-				s.candidates = append(s.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
+				r.candidates = append(r.candidates, bm25Candidate{doc, int32(len(r.names) - 1)})
 			}
 		}
 		return
 	}
-	s.lists = s.lists[:0]
+	r.lists = r.lists[:0]
 	for i, n := range terms {
-		id := s.id(x, n)
+		id := r.id(x, n)
 		if id == noTerm {
-			if i < len(terms)-1 || utf8.RuneCountInString(s.analyzer.Terms[n]) < letters.MinPart {
+			if i < len(terms)-1 || utf8.RuneCountInString(r.analyzer.Terms[n]) < letters.MinPart {
 				return
 			}
 			name.CutShort()
 			continue
 		}
-		s.lists = append(s.lists, x.List(id))
+		r.lists = append(r.lists, x.List(id))
 	}
-	if len(s.lists) == 0 {
+	if len(r.lists) == 0 {
 		return
 	}
-	slices.SortFunc(s.lists, func(a, b []bm25f.Posting) int { return cmp.Compare(len(a), len(b)) })
-	s.having = s.having.Sized(len(x.docs))
-	docs := s.docs[:0]
-	for _, p := range s.lists[0] {
+	slices.SortFunc(r.lists, func(a, b []bm25f.Posting) int { return cmp.Compare(len(a), len(b)) })
+	r.having = r.having.Sized(len(x.docs))
+	docs := r.docs[:0]
+	for _, p := range r.lists[0] {
 		if name.MayBe(x.heads[p.Doc()]) {
 			docs = append(docs, p.Doc())
 		}
 	}
-	for _, list := range s.lists[1:] {
-		docs = s.intersect(docs, list)
+	for _, list := range r.lists[1:] {
+		docs = r.intersect(docs, list)
 	}
 	for _, doc := range docs {
-		s.candidates = append(s.candidates, bm25Candidate{doc, int32(len(s.names) - 1)})
+		r.candidates = append(r.candidates, bm25Candidate{doc, int32(len(r.names) - 1)})
 	}
-	s.docs = docs
+	r.docs = docs
 }
 
 // intersect keeps the documents that are in the list, in their order.
-func (s *bm25Scratch) intersect(docs []int32, list []bm25f.Posting) []int32 {
+func (r *bm25Reader) intersect(docs []int32, list []bm25f.Posting) []int32 {
 	kept := docs[:0]
 	if len(docs) < len(list)/16 {
 		for _, doc := range docs {
@@ -166,12 +166,12 @@ func (s *bm25Scratch) intersect(docs []int32, list []bm25f.Posting) []int32 {
 		}
 		return kept
 	}
-	clear(s.having)
+	clear(r.having)
 	for _, doc := range docs {
-		s.having[doc/64] |= 1 << (doc % 64)
+		r.having[doc/64] |= 1 << (doc % 64)
 	}
 	for _, p := range list {
-		if doc := p.Doc(); s.having.Has(int(doc)) {
+		if doc := p.Doc(); r.having.Has(int(doc)) {
 			kept = append(kept, doc)
 		}
 	}

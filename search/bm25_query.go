@@ -1,22 +1,59 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// A query as terms of the index.
+// A query as terms of the index. A reader makes the query of a text, and knows no scores:
+//
+//	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
+//
+// A group is a word of the query, or a word of it in another form: the term of the word, and the
+// terms that stand for it. Of the terms of a group, only the first that a tool has counts. What scores
+// (bm25_score.go), LSA and explanations read the same query.
+//
+//	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
 // noTerm stands for a term that no tool has.
 const noTerm = analysis.NoTerm
 
+// A bm25Query is a query that was read. It is valid until the reader reads another.
+type bm25Query struct {
+	index     *bm25f.Index
+	groups    []bm25Group
+	sentences [][]bm25Group // the groups of each sentence; empty for a single sentence
+}
+
+// A bm25Group is the terms that a word of the query stands for, the first of which counts.
+type bm25Group []bm25Term
+
+// String returns the groups, each as its terms with their weights and why they are there.
+func (q *bm25Query) String() string {
+	groups := make([]string, len(q.groups))
+	for i, group := range q.groups {
+		terms := make([]string, len(group))
+		for i, term := range group {
+			terms[i] = fmt.Sprintf("%s:%.3g", q.index.Terms[term.id], term.weight)
+			if term.reason != asked {
+				terms[i] += " " + reasonName[term.reason]
+			}
+		}
+		groups[i] = strings.Join(terms, " | ")
+	}
+	return strings.Join(groups, ", ")
+}
+
 type bm25Term struct {
 	id     int32
-	group  int32 // only the first term of a group that a tool has counts
+	group  int32 // the place of its group in the query
 	weight float64
 	from   int32 // the word that it stands for, in the analyzer's numbers; noTerm means no single word
 	reason bm25Reason
@@ -37,6 +74,11 @@ const (
 	inflected
 )
 
+var reasonName = [...]string{
+	synonymous: "synonymous", related: "related", misspelled: "misspelled", divided: "divided",
+	joined: "joined", translated: "translated", inflected: "inflected",
+}
+
 var reasonDetail = [...]string{
 	synonymous: "a synonym of",
 	related:    "in the thesaurus for",
@@ -47,22 +89,53 @@ var reasonDetail = [...]string{
 	inflected:  "another form of",
 }
 
-// maxRememberedWords is how many words of earlier queries a scratch remembers.
+// bm25Reader reads queries, one at a time. It remembers the words of earlier queries.
+type bm25Reader struct {
+	query bm25Query
+
+	analyzer    *analysis.Analyzer
+	words       []bm25Word      // the analyzer's number -> what is remembered
+	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
+	counts      []bm25Counted   // the analyzer's number -> how often the query has it
+	texts       []int32         // the query, in the analyzer's numbers
+	outside     []int32         // the part of texts that is not in a value
+	ends        []int           // of the sentences in texts
+	terms       []bm25Term      // the terms of a group are neighbours
+	groups      int32           // how many were begun
+	inSentences []bm25Group     // of all sentences
+	taken       docset.Set      // terms of the query
+	wanted      docset.Set      // terms that the query asks for itself
+	wantedTerms []int32
+	joined      []byte
+	spare       []int32
+	meanings    []bm25Meaning // by group
+	meaningAt   []int32       // term -> 1 + the place in meanings where it has most weight; nil until a query has meanings
+	meant       int32         // groups of meanings
+
+	// What the query names (bm25_names.go).
+	candidates []bm25Candidate // tools that it may name, by document
+	names      []letters.Name  // that the query may be or have
+	lists      [][]bm25f.Posting
+	docs       []int32 // that may have a name
+	having     docset.Set
+}
+
+// maxRememberedWords is how many words of earlier queries a reader remembers.
 const maxRememberedWords = 1 << 14
 
 // read turns a query into terms.
-func (s *bm25Scratch) read(x *bm25, q Query) {
-	s.forget()
+func (r *bm25Reader) read(x *bm25, q Query) {
+	r.forget()
 	text := q.text()
-	s.readText(x, text)
-	s.weigh(x)
-	s.findNamed(x, text)
+	r.readText(x, text)
+	r.weigh(x)
+	r.findNamed(x, text)
 }
 
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
-func (s *bm25Scratch) forget() {
-	if s.analyzer.Remembered() > maxRememberedWords {
-		s.analyzer, s.words, s.meaningsOf, s.counts = analysis.New(), nil, nil, nil
+func (r *bm25Reader) forget() {
+	if r.analyzer.Remembered() > maxRememberedWords {
+		r.analyzer, r.words, r.meaningsOf, r.counts = analysis.New(), nil, nil, nil
 	}
 }
 
@@ -95,55 +168,55 @@ func (x *bm25) holdingWord(word string) docset.Set {
 }
 
 // readText cuts a text into terms. It counts all terms, and the terms outside values.
-func (s *bm25Scratch) readText(x *bm25, text string) {
-	if s.cut(x, text, s.appendWords); len(s.texts) == 0 {
-		s.cut(x, text, s.analyzer.Append) // the text is identifiers only
+func (r *bm25Reader) readText(x *bm25, text string) {
+	if r.cut(x, text, r.appendWords); len(r.texts) == 0 {
+		r.cut(x, text, r.analyzer.Append) // the text is identifiers only
 	}
-	if more := len(s.analyzer.Terms) - len(s.counts); more > 0 {
-		s.counts = append(s.counts, make([]bm25Counted, more)...)
+	if more := len(r.analyzer.Terms) - len(r.counts); more > 0 {
+		r.counts = append(r.counts, make([]bm25Counted, more)...)
 	}
-	for _, n := range s.texts {
-		s.counts[n].all++
+	for _, n := range r.texts {
+		r.counts[n].all++
 	}
-	for _, n := range s.outside {
-		s.counts[n].outside++
+	for _, n := range r.outside {
+		r.counts[n].outside++
 	}
-	for _, w := range s.analyzer.Wholes {
-		s.counts[w.Term].all++
-		s.counts[w.Term].outside++
+	for _, w := range r.analyzer.Wholes {
+		r.counts[w.Term].all++
+		r.counts[w.Term].outside++
 	}
 }
 
 // cut sets texts, outside and ends.
-func (s *bm25Scratch) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
-	s.texts, s.outside, s.ends = s.texts[:0], s.outside[:0], s.ends[:0]
-	s.analyzer.Wholes, s.meanings, s.meant = s.analyzer.Wholes[:0], s.meanings[:0], 0
+func (r *bm25Reader) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
+	r.texts, r.outside, r.ends = r.texts[:0], r.outside[:0], r.ends[:0]
+	r.analyzer.Wholes, r.meanings, r.meant = r.analyzer.Wholes[:0], r.meanings[:0], 0
 	for i := 0; i < len(text); {
 		start, end := analysis.NextValue(text, i)
 		for i < start {
 			stop := min(start, analysis.SentenceEnd(text, i))
-			from := len(s.texts)
-			s.texts = appendTerms(s.texts, text[i:stop])
-			s.outside = append(s.outside, s.texts[from:]...)
-			s.readChinese(x, text[i:stop], 1)
-			if i = stop; i < start && len(s.ends) < maxSentences-1 {
-				s.ends = append(s.ends, len(s.texts))
+			from := len(r.texts)
+			r.texts = appendTerms(r.texts, text[i:stop])
+			r.outside = append(r.outside, r.texts[from:]...)
+			r.readChinese(x, text[i:stop], 1)
+			if i = stop; i < start && len(r.ends) < maxSentences-1 {
+				r.ends = append(r.ends, len(r.texts))
 			}
 		}
-		s.texts = appendTerms(s.texts, text[start:end])
-		s.readChinese(x, text[start:end], valueWeight)
+		r.texts = appendTerms(r.texts, text[start:end])
+		r.readChinese(x, text[start:end], valueWeight)
 		i = end
 	}
-	s.ends = append(s.ends, len(s.texts))
+	r.ends = append(r.ends, len(r.texts))
 	// Neighbouring words of a query are joined anyway, hyphen or not.
-	s.analyzer.Wholes = slices.DeleteFunc(s.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
+	r.analyzer.Wholes = slices.DeleteFunc(r.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
 }
 
 // appendWords adds the terms of a text without its identifiers.
-func (s *bm25Scratch) appendWords(terms []int32, text string) []int32 {
+func (r *bm25Reader) appendWords(terms []int32, text string) []int32 {
 	for i := 0; i < len(text); {
 		start, end := analysis.NextIdentifier(text, i)
-		terms = s.analyzer.Append(terms, text[i:start])
+		terms = r.analyzer.Append(terms, text[i:start])
 		i = end
 	}
 	return terms
@@ -165,130 +238,194 @@ var repeatWeights = func() (weights [16]float64) {
 	return weights
 }()
 
-func (s *bm25Scratch) weightOf(n int32) float64 {
-	weight, count := 1.0, s.counts[n]
+func (r *bm25Reader) weightOf(n int32) float64 {
+	weight, count := 1.0, r.counts[n]
 	switch {
 	case int(count.all) < len(repeatWeights):
 		weight = repeatWeights[count.all]
 	default:
 		weight = math.Pow(float64(count.all), repeatPower)
 	}
-	if count.outside == 0 && len(s.outside) > 0 {
+	if count.outside == 0 && len(r.outside) > 0 {
 		weight *= valueWeight
 	}
-	return weight * s.words[n].weight
+	return weight * r.words[n].weight
 }
 
 // weigh gives every term of the query its weight, and adds the terms that stand for it.
-func (s *bm25Scratch) weigh(x *bm25) {
-	s.terms = s.terms[:0]
-	unknown, wholes, partsEnd := 0, s.analyzer.Wholes, 0
+func (r *bm25Reader) weigh(x *bm25) {
+	r.terms, r.groups = r.terms[:0], 0
+	unknown, wholes, partsEnd := 0, r.analyzer.Wholes, 0
 	if x.lexicon.HasOwnMeanings() {
-		s.readOwn(x)
+		r.readOwn(x)
 	}
-	for _, n := range s.texts {
-		s.want(s.id(x, n))
+	for _, n := range r.texts {
+		r.want(r.id(x, n))
 	}
-	for _, w := range s.analyzer.Wholes {
-		s.want(s.id(x, w.Term))
+	for _, w := range r.analyzer.Wholes {
+		r.want(r.id(x, w.Term))
 	}
-	for _, m := range s.meanings {
-		s.want(m.term.id)
+	for _, m := range r.meanings {
+		r.want(m.term.id)
 	}
-	hasWords := slices.ContainsFunc(s.texts, s.isWord)
-	for group, n := range s.texts {
-		if hasWords && analysis.IsSingleLetter(s.analyzer.Terms[n]) {
+	hasWords := slices.ContainsFunc(r.texts, r.isWord)
+	for i, n := range r.texts {
+		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
 			continue
 		}
-		from := int32(len(s.terms))
-		weight := s.weightOf(n)
+		from := int32(len(r.terms))
+		weight := r.weightOf(n)
 		// If a tool has a whole, its parts count less.
-		for ; len(wholes) > 0 && wholes[0].From <= group; wholes = wholes[1:] {
-			if s.addWhole(x, wholes[0].Term, group) {
+		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
+			if r.addWhole(x, wholes[0].Term) {
 				partsEnd = wholes[0].To
 			}
 		}
-		if group < partsEnd {
+		group := r.newGroup()
+		if i < partsEnd {
 			weight *= partWeight
 		}
-		if id := s.id(x, n); id != noTerm {
-			s.addTerm(bm25Term{id: id, group: int32(group), weight: weight})
+		if id := r.id(x, n); id != noTerm {
+			r.addTerm(bm25Term{id: id, group: group, weight: weight})
 		}
-		word := s.word(x, n)
-		s.addSubstitutes(word.forms, n, weight, group)
-		s.addSubstitutes(word.synonyms, n, 1, group)
-		isSplit, isValue := false, s.counts[n].outside == 0 && len(s.outside) > 0
+		word := r.word(x, n)
+		r.addSubstitutes(word.forms, n, weight, group)
+		r.addSubstitutes(word.synonyms, n, 1, group)
+		isSplit, isValue := false, r.counts[n].outside == 0 && len(r.outside) > 0
 		if word.id == noTerm && len(word.forms) == 0 && !isValue && unknown < maxNearWords {
 			unknown++
-			isSplit = s.addNear(x, n, weight, group)
+			isSplit = r.addNear(x, n, weight, group)
 		}
-		if len(s.texts) <= maxRelatedQuery && !isSplit {
-			s.addSubstitutes(word.related, n, weight, group)
+		if len(r.texts) <= maxRelatedQuery && !isSplit {
+			r.addSubstitutes(word.related, n, weight, group)
 		}
-		if to := int32(len(s.terms)); to > from {
-			s.counts[n].span = bm25Span{from, to}
+		if to := int32(len(r.terms)); to > from {
+			r.counts[n].span = bm25Span{from, to}
 		}
 	}
 	for _, w := range wholes { // of stop words only
-		s.addWhole(x, w.Term, w.From)
+		r.addWhole(x, w.Term)
 	}
-	s.addMeanings(x, (analysis.MaxParts+2)*len(s.texts)+1) // after the group of a whole of stop words at the end
-	s.readSentences()
-	for i := 1; i < len(s.texts); i++ {
-		if script := s.words[s.texts[i]].script; script == paired || script != s.words[s.texts[i-1]].script {
+	r.addMeanings(x)
+	for i := 1; i < len(r.texts); i++ {
+		if script := r.words[r.texts[i]].script; script == paired || script != r.words[r.texts[i-1]].script {
 			continue
 		}
-		s.joined = append(append(s.joined[:0], s.analyzer.Terms[s.texts[i-1]]...), s.analyzer.Terms[s.texts[i]]...)
-		id, known := x.IDs[string(s.joined)]
-		if last := len(s.joined) - 1; !known && s.joined[last] == 'e' { // see split
-			id, known = x.IDs[string(s.joined[:last])]
+		r.joined = append(append(r.joined[:0], r.analyzer.Terms[r.texts[i-1]]...), r.analyzer.Terms[r.texts[i]]...)
+		id, known := x.IDs[string(r.joined)]
+		if last := len(r.joined) - 1; !known && r.joined[last] == 'e' { // see split
+			id, known = x.IDs[string(r.joined[:last])]
 		}
 		if known {
-			s.addTerm(bm25Term{id: id, group: int32(analysis.MaxParts*len(s.texts) + i), weight: joinedWeight, from: noTerm, reason: joined})
+			r.addTerm(bm25Term{id: id, group: r.newGroup(), weight: joinedWeight, from: noTerm, reason: joined})
 		}
 	}
-	for _, n := range s.texts {
-		s.counts[n] = bm25Counted{}
+	r.readGroups(x)
+	r.readSentences()
+	for _, n := range r.texts {
+		r.counts[n] = bm25Counted{}
 	}
-	for _, w := range s.analyzer.Wholes {
-		s.counts[w.Term] = bm25Counted{}
+	for _, w := range r.analyzer.Wholes {
+		r.counts[w.Term] = bm25Counted{}
 	}
-	for _, term := range s.terms {
-		s.taken.Remove(int(term.id))
+	for _, term := range r.terms {
+		r.taken.Remove(int(term.id))
 	}
-	for _, id := range s.wantedTerms {
-		s.wanted.Remove(int(id))
+	for _, id := range r.wantedTerms {
+		r.wanted.Remove(int(id))
 	}
-	s.wantedTerms = s.wantedTerms[:0]
+	r.wantedTerms = r.wantedTerms[:0]
 }
 
-// addWhole adds a whole and its synonyms at a place in the query. It reports whether a tool has
-// the whole.
-func (s *bm25Scratch) addWhole(x *bm25, n int32, at int) bool {
-	word, group := s.word(x, n), (analysis.MaxParts+1)*len(s.texts)+at
-	if word.id != noTerm {
-		s.addTerm(bm25Term{id: word.id, group: int32(group), weight: s.weightOf(n)})
+// readGroups makes the groups of the query from its terms, and gives them the numbers of their places.
+func (r *bm25Reader) readGroups(x *bm25) {
+	r.query.index, r.query.groups = x.Index, r.query.groups[:0]
+	for from := 0; from < len(r.terms); {
+		to, group := from, r.terms[from].group
+		for ; to < len(r.terms) && r.terms[to].group == group; to++ {
+			r.terms[to].group = int32(len(r.query.groups))
+		}
+		r.query.groups = append(r.query.groups, r.terms[from:to:to])
+		from = to
 	}
-	s.addSubstitutes(word.synonyms, n, 1, group)
+}
+
+// newGroup returns the number of a new group.
+func (r *bm25Reader) newGroup() int32 {
+	r.groups++
+	return r.groups
+}
+
+// addWhole adds a whole and its synonyms as a group. It reports whether a tool has
+// the whole.
+func (r *bm25Reader) addWhole(x *bm25, n int32) bool {
+	word, group := r.word(x, n), r.newGroup()
+	if word.id != noTerm {
+		r.addTerm(bm25Term{id: word.id, group: group, weight: r.weightOf(n)})
+	}
+	r.addSubstitutes(word.synonyms, n, 1, group)
 	return word.id != noTerm
 }
 
 // isWord reports whether a term is neither a number nor a single letter.
-func (s *bm25Scratch) isWord(n int32) bool {
-	term := s.analyzer.Terms[n]
+func (r *bm25Reader) isWord(n int32) bool {
+	term := r.analyzer.Terms[n]
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
 // want notes that the query itself asks for a term. The term then stands for no other word.
-func (s *bm25Scratch) want(id int32) {
-	if id != noTerm && s.wanted.Add(int(id)) {
-		s.wantedTerms = append(s.wantedTerms, id)
+func (r *bm25Reader) want(id int32) {
+	if id != noTerm && r.wanted.Add(int(id)) {
+		r.wantedTerms = append(r.wantedTerms, id)
 	}
 }
 
 // addTerm adds a term to the query, unless the query has it already.
-func (s *bm25Scratch) addTerm(term bm25Term) {
-	if s.taken.Add(int(term.id)) {
-		s.terms = append(s.terms, term)
+func (r *bm25Reader) addTerm(term bm25Term) {
+	if r.taken.Add(int(term.id)) {
+		r.terms = append(r.terms, term)
+	}
+}
+
+// bm25Span is where the terms of a word are in the terms of the query. They are the word
+// itself and the terms that stand for it.
+type bm25Span struct{ from, to int32 }
+
+// readSentences sets the groups of each sentence, those of each word once.
+func (r *bm25Reader) readSentences() {
+	r.query.sentences, r.inSentences = r.query.sentences[:0], r.inSentences[:0]
+	if len(r.ends) == 1 {
+		return
+	}
+	start := 0
+	for i, end := range r.ends {
+		from := len(r.inSentences)
+		for _, n := range r.texts[start:end] {
+			if span := r.counts[n].span; span.to > span.from && r.counts[n].sentence != int32(i)+1 {
+				r.counts[n].sentence = int32(i) + 1
+				r.addSpan(span, from)
+			}
+		}
+		for _, m := range r.meanings {
+			if m.sentence == int32(i) && m.span.to > m.span.from {
+				r.addSpan(m.span, from)
+			}
+		}
+		if start = end; len(r.inSentences) > from {
+			r.query.sentences = append(r.query.sentences, r.inSentences[from:])
+		}
+	}
+	if len(r.query.sentences) == 1 {
+		r.query.sentences = r.query.sentences[:0]
+	}
+}
+
+// addSpan adds the groups of a word to those of a sentence, which begin at from. Several meanings of a
+// word may be of one group.
+func (r *bm25Reader) addSpan(span bm25Span, from int) {
+	for _, term := range r.terms[span.from:span.to] {
+		if last := len(r.inSentences) - 1; last < from || r.inSentences[last][0].group != term.group {
+			r.inSentences = append(r.inSentences, r.query.groups[term.group])
+		}
 	}
 }

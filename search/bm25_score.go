@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
@@ -28,30 +27,7 @@ type bm25Scratch struct {
 	parts   []bm25Part // nil until a query has sentences
 	best    []docset.Scored
 
-	// The query.
-	terms       []bm25Term      // the terms of a group are neighbours
-	sentences   [][]bm25Span    // of the words of each sentence; empty for a single sentence
-	candidates  []bm25Candidate // tools that it may name, by document
-	analyzer    *analysis.Analyzer
-	words       []bm25Word      // the analyzer's number -> what is remembered
-	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
-	counts      []bm25Counted   // the analyzer's number -> how often the query has it
-	texts       []int32         // the query, in the analyzer's numbers
-	outside     []int32         // the part of texts that is not in a value
-	ends        []int           // of the sentences in texts
-	spans       []bm25Span
-	taken       docset.Set // terms of the query
-	wanted      docset.Set // terms that the query asks for itself
-	wantedTerms []int32
-	having      docset.Set // documents
-	joined      []byte
-	names       []letters.Name // that the query may be or have
-	lists       [][]bm25f.Posting
-	docs        []int32 // that may have a name
-	spare       []int32
-	meanings    []bm25Meaning // by group
-	meaningAt   []int32       // term -> 1 + the place in meanings where it has most weight; nil until a query has meanings
-	meant       int32         // groups of meanings
+	bm25Reader
 }
 
 // take returns a scratch. A search puts it back at its end, not in a defer: what a panic leaves
@@ -109,16 +85,16 @@ func (s *bm25Scratch) score(ctx context.Context, x *bm25, q Query) error {
 		return err
 	}
 	s.read(x, q)
-	terms := s.terms
-	s.begin((1+len(s.sentences))*len(terms) + 1)
-	for i, term := range terms {
-		if i == 0 || term.group != terms[i-1].group {
-			s.tick++
-		}
+	query := &s.query
+	s.begin((1+len(query.sentences))*len(query.groups) + 1)
+	for _, group := range query.groups {
+		s.tick++
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.add(x.List(term.id), float32(term.weight), x.IDF[term.id])
+		for _, term := range group {
+			s.add(x.List(term.id), float32(term.weight), x.IDF[term.id])
+		}
 	}
 	if err := s.addSentences(ctx, x); err != nil {
 		return err
@@ -274,39 +250,6 @@ const (
 	maxSentences   = 8 // further sentences are part of the last
 )
 
-// bm25Span is where the terms of a word are in the terms of the query. They are the word
-// itself and the terms that stand for it.
-type bm25Span struct{ from, to int32 }
-
-// readSentences sets the words of each sentence, each word once.
-func (s *bm25Scratch) readSentences() {
-	s.sentences, s.spans = s.sentences[:0], s.spans[:0]
-	if len(s.ends) == 1 {
-		return
-	}
-	start := 0
-	for i, end := range s.ends {
-		from := len(s.spans)
-		for _, n := range s.texts[start:end] {
-			if span := s.counts[n].span; span.to > span.from && s.counts[n].sentence != int32(i)+1 {
-				s.counts[n].sentence = int32(i) + 1
-				s.spans = append(s.spans, span)
-			}
-		}
-		for _, m := range s.meanings {
-			if m.sentence == int32(i) && m.span.to > m.span.from {
-				s.spans = append(s.spans, m.span)
-			}
-		}
-		if start = end; len(s.spans) > from {
-			s.sentences = append(s.sentences, s.spans[from:])
-		}
-	}
-	if len(s.sentences) == 1 {
-		s.sentences = s.sentences[:0]
-	}
-}
-
 // bm25Part is a tool's score by the sentences of a query.
 type bm25Part struct {
 	tick      uint32 // the group that last scored the tool
@@ -314,10 +257,10 @@ type bm25Part struct {
 }
 
 func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
-	if len(s.sentences) > 0 && s.parts == nil {
+	if len(s.query.sentences) > 0 && s.parts == nil {
 		s.parts = make([]bm25Part, len(s.cells))
 	}
-	for _, sentence := range s.sentences {
+	for _, sentence := range s.query.sentences {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -328,20 +271,17 @@ func (s *bm25Scratch) addSentences(ctx context.Context, x *bm25) error {
 
 // inSentence is what the best sentence adds to a tool's score.
 func (s *bm25Scratch) inSentence(doc int32) float64 {
-	if len(s.sentences) == 0 || s.parts[doc].tick <= s.first {
+	if len(s.query.sentences) == 0 || s.parts[doc].tick <= s.first {
 		return 0
 	}
 	return sentenceWeight * float64(s.parts[doc].best)
 }
 
-func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Span) {
-	start, group := s.tick, int32(noTerm)
-	for _, span := range sentence {
-		for _, term := range s.terms[span.from:span.to] {
-			if term.group != group {
-				group = term.group
-				s.tick++
-			}
+func (s *bm25Scratch) addSentence(x *bm25, sentence []bm25Group) {
+	start := s.tick
+	for _, group := range sentence {
+		s.tick++
+		for _, term := range group {
 			weight := float32(term.weight)
 			for _, p := range x.List(term.id) {
 				part := &s.parts[p.Doc()]

@@ -74,9 +74,9 @@ type substitute struct {
 }
 
 // id returns the term of the index for a word of the query, or noTerm if no tool has it.
-func (s *bm25Scratch) id(x *bm25, n int32) int32 {
-	for at := len(s.words); at <= int(n); at++ {
-		term := s.analyzer.Terms[at]
+func (r *bm25Reader) id(x *bm25, n int32) int32 {
+	for at := len(r.words); at <= int(n); at++ {
+		term := r.analyzer.Terms[at]
 		id, known := x.IDs[term]
 		if !known {
 			id = noTerm
@@ -91,22 +91,22 @@ func (s *bm25Scratch) id(x *bm25, n int32) int32 {
 		case analysis.IsRequestWord(term):
 			word.weight = requestWeight
 		}
-		s.words = append(s.words, word)
+		r.words = append(r.words, word)
 	}
-	return s.words[n].id
+	return r.words[n].id
 }
 
 // word returns what is remembered of a word. It is valid until another word is looked up.
-func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
-	if s.id(x, n); !s.words[n].isRead {
-		text := s.analyzer.Terms[n]
+func (r *bm25Reader) word(x *bm25, n int32) *bm25Word {
+	if r.id(x, n); !r.words[n].isRead {
+		text := r.analyzer.Terms[n]
 		var synonyms, similar []substitute
 		for _, other := range x.lexicon.Synonyms()[text] {
 			if id, known := x.IDs[other.Term]; known {
 				synonyms = append(synonyms, substitute{id, other.Weight, synonymous, int32(other.Line)})
 			}
 		}
-		synonyms = s.appendChinese(synonyms, x, text)
+		synonyms = r.appendChinese(synonyms, x, text)
 		// Words that many tools have say little and take the most time.
 		most := max(maxRelatedTools, len(x.docs)/16)
 		for _, other := range x.lexicon.Thesaurus()[text] {
@@ -114,7 +114,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 				similar = append(similar, substitute{id, other.Weight, related, int32(other.Line)})
 			}
 		}
-		word := &s.words[n]
+		word := &r.words[n]
 		word.isRead, word.synonyms, word.related = true, synonyms, similar
 		word.forms = substitutesOf(x.languages.Forms(text), inflectedWeight, inflected)
 		if word.id == noTerm && len(word.forms) == 0 {
@@ -127,7 +127,7 @@ func (s *bm25Scratch) word(x *bm25, n int32) *bm25Word {
 			}
 		}
 	}
-	return &s.words[n]
+	return &r.words[n]
 }
 
 func substitutesOf(terms []int32, weight float64, reason bm25Reason) []substitute {
@@ -139,21 +139,24 @@ func substitutesOf(terms []int32, weight float64, reason bm25Reason) []substitut
 }
 
 // addSubstitutes adds the terms that stand for a word, except those that the query asks for.
-func (s *bm25Scratch) addSubstitutes(terms []substitute, n int32, weight float64, group int) {
+func (r *bm25Reader) addSubstitutes(terms []substitute, n int32, weight float64, group int32) {
 	for _, other := range terms {
-		if !s.wanted.Has(int(other.id)) {
-			s.addTerm(bm25Term{id: other.id, group: int32(group), weight: weight * other.weight, from: n, reason: other.reason, line: other.line})
+		if !r.wanted.Has(int(other.id)) {
+			r.addTerm(bm25Term{id: other.id, group: group, weight: weight * other.weight, from: n, reason: other.reason, line: other.line})
 		}
 	}
 }
 
 // addNear adds the terms that an unknown word was probably meant to be. If the word is several
 // words written as one, all of them count. A word of the lexicon is not misspelled.
-func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSplit bool) {
-	word, text := &s.words[n], s.analyzer.Terms[n]
+func (r *bm25Reader) addNear(x *bm25, n int32, weight float64, group int32) (isSplit bool) {
+	word, text := &r.words[n], r.analyzer.Terms[n]
 	if len(word.parts) > 0 {
 		for i, part := range word.parts {
-			s.addSubstitutes(part, n, weight, i*len(s.texts)+group)
+			if i > 0 {
+				group = r.newGroup()
+			}
+			r.addSubstitutes(part, n, weight, group)
 		}
 		return true
 	}
@@ -161,13 +164,13 @@ func (s *bm25Scratch) addNear(x *bm25, n int32, weight float64, group int) (isSp
 		return false
 	}
 	at := 0
-	if len(s.texts) <= maxShortQuery {
+	if len(r.texts) <= maxShortQuery {
 		at = 1
 	}
 	if !word.isNear[at] {
 		word.isNear[at], word.near[at] = true, substitutesOf(x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
 	}
-	s.addSubstitutes(word.near[at], n, weight, group)
+	r.addSubstitutes(word.near[at], n, weight, group)
 	return false
 }
 
@@ -215,7 +218,7 @@ type bm25Meaning struct {
 }
 
 // readChinese adds the meanings of the Chinese words of a text, which is a part of a sentence.
-func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
+func (r *bm25Reader) readChinese(x *bm25, text string, weight float64) {
 	if !x.hasLatin && !x.hasIdeographs {
 		return
 	}
@@ -234,7 +237,7 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 		for at := 0; at < len(run); {
 			length, number := words.Cut(run[at:])
 			if number != noTerm && words.English[number] != "" && !words.AsksForAmount(run, at, before) {
-				s.addMeaningsOf(x, run[at:at+length], noTerm, number, weight, len(s.ends))
+				r.addMeaningsOf(x, run[at:at+length], noTerm, number, weight, len(r.ends))
 				before = number
 			}
 			at += length
@@ -244,44 +247,44 @@ func (s *bm25Scratch) readChinese(x *bm25, text string, weight float64) {
 }
 
 // readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
-func (s *bm25Scratch) readOwn(x *bm25) {
+func (r *bm25Reader) readOwn(x *bm25) {
 	read := func(n int32, sentence int) {
-		if number, known := x.lexicon.Meanings().Numbers[s.analyzer.Terms[n]]; known && s.words[n].script == alphabetic {
-			s.addMeaningsOf(x, s.analyzer.Terms[n], n, number, s.weightOf(n), sentence)
+		if number, known := x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
+			r.addMeaningsOf(x, r.analyzer.Terms[n], n, number, r.weightOf(n), sentence)
 		}
 	}
 	sentence := 0
-	for i, n := range s.texts {
-		for i >= s.ends[sentence] {
+	for i, n := range r.texts {
+		for i >= r.ends[sentence] {
 			sentence++
 		}
-		s.id(x, n)
+		r.id(x, n)
 		read(n, sentence)
 	}
-	for _, w := range s.analyzer.Wholes {
-		s.id(x, w.Term)
-		read(w.Term, len(s.ends)-1)
+	for _, w := range r.analyzer.Wholes {
+		r.id(x, w.Term)
+		read(w.Term, len(r.ends)-1)
 	}
 }
 
 // addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon. n is the
 // word's number in the analyzer, or noTerm if the word is Chinese.
-func (s *bm25Scratch) addMeaningsOf(x *bm25, word string, n, number int32, weight float64, sentence int) {
-	if s.meaningsOf == nil {
-		s.meaningsOf = make([]*bm25Meanings, len(x.lexicon.Meanings().English))
+func (r *bm25Reader) addMeaningsOf(x *bm25, word string, n, number int32, weight float64, sentence int) {
+	if r.meaningsOf == nil {
+		r.meaningsOf = make([]*bm25Meanings, len(x.lexicon.Meanings().English))
 	}
-	meanings := s.meaningsOf[number]
+	meanings := r.meaningsOf[number]
 	if meanings == nil {
-		meanings = s.readMeanings(x, word, n, number)
-		s.meaningsOf[number] = meanings
+		meanings = r.readMeanings(x, word, n, number)
+		r.meaningsOf[number] = meanings
 	}
 	for _, m := range meanings.terms {
-		s.meanings = append(s.meanings, bm25Meaning{
-			term:     bm25Term{id: m.id, group: s.meant + m.group, weight: weight * m.weight, from: m.from, reason: m.reason, line: m.line},
+		r.meanings = append(r.meanings, bm25Meaning{
+			term:     bm25Term{id: m.id, group: r.meant + m.group, weight: weight * m.weight, from: m.from, reason: m.reason, line: m.line},
 			sentence: int32(sentence),
 		})
 	}
-	s.meant += int32(meanings.groups)
+	r.meant += int32(meanings.groups)
 }
 
 // bm25Meanings are the terms of the index that a Chinese word means. Each is in one of the
@@ -291,13 +294,13 @@ type bm25Meanings struct {
 	groups int
 }
 
-func (s *bm25Scratch) readMeanings(x *bm25, word string, n, number int32) *bm25Meanings {
+func (r *bm25Reader) readMeanings(x *bm25, word string, n, number int32) *bm25Meanings {
 	of := new(bm25Meanings)
 	isChinese, from, weight := n == noTerm, n, 1.0
 	if isChinese {
-		from = s.analyzer.Number(word, analysis.Ideograph)
+		from = r.analyzer.Number(word, analysis.Ideograph)
 	}
-	if isChinese && x.hasIdeographs && s.holdsAll(x, word) || !isChinese && s.id(x, n) != noTerm {
+	if isChinese && x.hasIdeographs && r.holdsAll(x, word) || !isChinese && r.id(x, n) != noTerm {
 		weight = bilingualWeight
 	}
 	words, rank := x.lexicon.Meanings(), 0
@@ -305,32 +308,32 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, n, number int32) *bm25M
 		if rank == len(meaningWeights) {
 			break
 		}
-		s.spare = s.spare[:0]
+		r.spare = r.spare[:0]
 		for part := range strings.SplitSeq(meaning, " ") {
-			if n := s.analyzer.Number(part, analysis.Lower); n != noTerm {
-				s.spare = append(s.spare, n)
+			if n := r.analyzer.Number(part, analysis.Lower); n != noTerm {
+				r.spare = append(r.spare, n)
 			}
 		}
 		if of.groups == 0 {
-			of.groups = min(len(s.spare), maxMeaningGroups)
+			of.groups = min(len(r.spare), maxMeaningGroups)
 		}
-		for i, n := range s.spare {
-			id := s.id(x, n)
+		for i, n := range r.spare {
+			id := r.id(x, n)
 			if id == noTerm {
 				continue
 			}
 			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from, reason: translated, line: int32(words.Lines[number])}
-			if analysis.IsRequestWord(s.analyzer.Terms[n]) {
+			if analysis.IsRequestWord(r.analyzer.Terms[n]) {
 				term.weight *= requestWeight
 			}
 			// The last word of a meaning names the thing, so meanings are aligned at their ends.
-			term.group = int32(max(0, i-len(s.spare)+of.groups))
+			term.group = int32(max(0, i-len(r.spare)+of.groups))
 			of.terms = append(of.terms, term)
 		}
 		rank++
 	}
 	if isChinese && x.isIdeographic {
-		s.appendSameMeaning(of, x, words.English[number], bm25Term{weight: weight * sameMeaning, from: from, reason: synonymous, line: int32(words.Lines[number])})
+		r.appendSameMeaning(of, x, words.English[number], bm25Term{weight: weight * sameMeaning, from: from, reason: synonymous, line: int32(words.Lines[number])})
 	}
 	slices.SortFunc(of.terms, func(a, b bm25Term) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
@@ -340,21 +343,21 @@ func (s *bm25Scratch) readMeanings(x *bm25, word string, n, number int32) *bm25M
 
 // appendSameMeaning adds the Chinese words with the same best meaning. Such a word counts as it does
 // where it is asked for: by its pairs, and by each of its characters.
-func (s *bm25Scratch) appendSameMeaning(of *bm25Meanings, x *bm25, english string, like bm25Term) {
+func (r *bm25Reader) appendSameMeaning(of *bm25Meanings, x *bm25, english string, like bm25Term) {
 	best, _, _ := strings.Cut(english, "; ")
 	if strings.Contains(best, " ") {
 		return
 	}
-	n := s.analyzer.Number(best, analysis.Lower)
+	n := r.analyzer.Number(best, analysis.Lower)
 	if n == noTerm {
 		return
 	}
-	for _, other := range s.appendChinese(nil, x, s.analyzer.Terms[n]) {
+	for _, other := range r.appendChinese(nil, x, r.analyzer.Terms[n]) {
 		term := like
 		term.id, term.weight = other.id, like.weight*other.weight
 		of.terms = append(of.terms, term)
-		for _, r := range x.Terms[other.id] {
-			if id, known := x.IDs[string(r)]; known && id != other.id {
+		for _, char := range x.Terms[other.id] {
+			if id, known := x.IDs[string(char)]; known && id != other.id {
 				term.id, term.group = id, term.group+1
 				of.terms = append(of.terms, term)
 			}
@@ -364,53 +367,55 @@ func (s *bm25Scratch) appendSameMeaning(of *bm25Meanings, x *bm25, english strin
 }
 
 // holdsAll reports whether the index has all terms of a Chinese word.
-func (s *bm25Scratch) holdsAll(x *bm25, word string) bool {
-	s.spare = s.analyzer.AppendIdeographs(s.spare[:0], word)
-	return !slices.ContainsFunc(s.spare, func(n int32) bool { return s.id(x, n) == noTerm })
+func (r *bm25Reader) holdsAll(x *bm25, word string) bool {
+	r.spare = r.analyzer.AppendIdeographs(r.spare[:0], word)
+	return !slices.ContainsFunc(r.spare, func(n int32) bool { return r.id(x, n) == noTerm })
 }
 
 // addMeanings adds the meanings to the terms of the query, in the order of their groups. A term that
 // several words mean is added at the first place where it has the most weight.
-func (s *bm25Scratch) addMeanings(x *bm25, firstGroup int) {
-	if len(s.meanings) > 0 && s.meaningAt == nil {
-		s.meaningAt = make([]int32, len(x.Terms))
+func (r *bm25Reader) addMeanings(x *bm25) {
+	first := r.groups + 1
+	r.groups += r.meant
+	if len(r.meanings) > 0 && r.meaningAt == nil {
+		r.meaningAt = make([]int32, len(x.Terms))
 	}
-	for i := range s.meanings {
-		term := &s.meanings[i].term
-		if at := s.meaningAt[term.id]; at == 0 || term.weight > s.meanings[at-1].term.weight {
-			s.meaningAt[term.id] = int32(i) + 1
+	for i := range r.meanings {
+		term := &r.meanings[i].term
+		if at := r.meaningAt[term.id]; at == 0 || term.weight > r.meanings[at-1].term.weight {
+			r.meaningAt[term.id] = int32(i) + 1
 		}
 	}
-	for i := range s.meanings {
-		m := &s.meanings[i]
-		if s.meaningAt[m.term.id] != int32(i)+1 {
+	for i := range r.meanings {
+		m := &r.meanings[i]
+		if r.meaningAt[m.term.id] != int32(i)+1 {
 			continue
 		}
-		m.span.from = int32(len(s.terms))
-		m.term.group += int32(firstGroup)
-		s.addTerm(m.term)
-		m.span.to = int32(len(s.terms))
+		m.span.from = int32(len(r.terms))
+		m.term.group += first
+		r.addTerm(m.term)
+		m.span.to = int32(len(r.terms))
 	}
-	for i := range s.meanings {
-		s.meaningAt[s.meanings[i].term.id] = 0
+	for i := range r.meanings {
+		r.meaningAt[r.meanings[i].term.id] = 0
 	}
 }
 
 // appendChinese adds the terms of the index that are the Chinese words for an English word.
-func (s *bm25Scratch) appendChinese(terms []substitute, x *bm25, word string) []substitute {
+func (r *bm25Reader) appendChinese(terms []substitute, x *bm25, word string) []substitute {
 	if !x.hasIdeographs || word[0] >= utf8.RuneSelf {
 		return terms
 	}
 	found, weight := 0, chineseWeight
 	for _, of := range x.lexicon.Chinese()[word] {
 		chinese := of.Term
-		if !s.holdsAll(x, chinese) {
+		if !r.holdsAll(x, chinese) {
 			continue
 		}
-		for _, part := range s.spare {
+		for _, part := range r.spare {
 			// A word of several characters counts by its pairs.
-			if term := s.analyzer.Terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
-				terms = append(terms, substitute{s.id(x, part), weight, translated, int32(of.Line)})
+			if term := r.analyzer.Terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
+				terms = append(terms, substitute{r.id(x, part), weight, translated, int32(of.Line)})
 			}
 		}
 		if found++; found == maxChinese {

@@ -182,11 +182,13 @@ func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
 	s := x.words.take()
 	s.read(x.words, q)
 	sum := make([]float32, x.tools.Dimensions)
-	for _, t := range s.terms {
-		weight := float32(t.weight) * x.words.IDF[t.id]
-		terms = append(terms, lsaTerm{t.id, weight})
-		for i, v := range x.terms.Row(int(t.id)) {
-			sum[i] += float32(weight * v)
+	for _, group := range s.query.groups {
+		for _, t := range group {
+			weight := float32(t.weight) * x.words.IDF[t.id]
+			terms = append(terms, lsaTerm{t.id, weight})
+			for i, v := range x.terms.Row(int(t.id)) {
+				sum[i] += float32(weight * v)
+			}
 		}
 	}
 	x.words.scratch.Put(s)

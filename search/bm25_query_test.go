@@ -1,0 +1,52 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// How BM25 reads a query: its groups of terms, with weights and reasons.
+func TestReadQuery(t *testing.T) {
+	x, err := BM25Options{}.index(t.Context(), []Document{
+		{Name: "create_issue", Description: "Opens a ticket in a repository"},
+		{Name: "read_web_page", Description: "The text of a page"},
+		{Name: "MongoDB_find", Description: "Finds the weather in a database"},
+	})
+	require.NoError(t, err)
+	s := x.take()
+	for _, tt := range []struct{ text, want string }{
+		{"create issue", "creat:1, issu:1 | ticket:0.2 related"},
+		{"issue of the issue", "issu:1.23 | ticket:0.246 related"},
+		{"webpage", "web:1 divided, page:1 divided"},
+		{"wether", "weather:0.5 misspelled"},
+		{"MongoDB", "mongodb:1, mongo:0.5, db:0.5 | databas:0.6 synonymous"},
+		{"find a 'ticket'", "find:1 | read:0.4 synonymous, ticket:0.65 | issu:0.13 related"},
+		{"查询天气", "weather:1 translated"},
+		{"of the", ""},
+	} {
+		s.read(x, ParseQuery(tt.text))
+		assert.Equal(t, tt.want, s.query.String(), tt.text)
+	}
+}
+
+// The groups of each sentence, for requests of several.
+func TestReadSentences(t *testing.T) {
+	x, err := BM25Options{}.index(t.Context(), []Document{{Name: "walnut_pecan"}, {Name: "cashew"}})
+	require.NoError(t, err)
+	s := x.take()
+	for text, want := range map[string][]int{
+		"walnut pecan":              nil, // a single sentence
+		"walnut pecan. cashew":      {2, 1},
+		"walnut walnut? Pecan nuts": {1, 1},
+		"walnut. And then?":         nil, // only one has terms
+	} {
+		s.read(x, ParseQuery(text))
+		var lengths []int
+		for _, sentence := range s.query.sentences {
+			lengths = append(lengths, len(sentence))
+		}
+		assert.Equal(t, want, lengths, text)
+	}
+}
