@@ -1,0 +1,92 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// A tool whose name is the query comes first. Then come tools whose names begin with the query, and
+// then the others.
+func TestBM25Names(t *testing.T) {
+	named := func(name, text string, aliases ...string) search.Document {
+		d := doc(name, text)
+		d.Aliases = aliases
+		return d
+	}
+	s := bm25Catalog(t, search.BM25Options{},
+		named("mcp__github__create_issue_comment", "Adds words to it"),
+		named("mcp__github__create_issue", "Opens one"),
+		named("issues", "create issue, create issue in github, an issue to create"),
+		named("listPullRequests", "Open ones", "show_prs"),
+		named("list", "Everything"),
+		named("mcp__band__the_who", "Music"),
+		named("other", "list pull, list pull, pull list"),
+		named("get_it", "Anything"),
+	)
+	tests := []struct {
+		query string
+		want  []int // the beginning of the ranking
+		bonus []float64
+	}{
+		{"create issue", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"Create-Issue!", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"github create issue", []int{1, 0, 2}, []float64{1e6, 5e5, 0}},
+		{"github_create", []int{1, 0, 2}, []float64{5e5, 5e5, 0}},
+		{"mcp__github", []int{1, 0}, []float64{5e5, 5e5}},
+		{"create iss", []int{1, 0}, []float64{5e5, 5e5}},
+		{"create is", []int{1}, []float64{0}},
+		{"issue create", []int{2}, []float64{0}},
+		{"list pull", []int{3, 6}, []float64{5e5, 0}},
+		{"show prs", []int{3}, []float64{1e6}},
+		{"list", []int{4}, []float64{1e6}},
+		{"list everything", []int{4}, []float64{0}},
+		{"use create_issue for everything", []int{1}, []float64{1e6}},
+		{"use github_create for everything", []int{1}, []float64{0}},
+		{"the who", []int{5}, []float64{1e6}},
+		{"get it", []int{7}, []float64{1e6}},
+	}
+	for _, tt := range tests {
+		hits, err := find(context.Background(), s, search.ParseQuery(tt.query))
+		require.NoError(t, err)
+		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q: the hits %v begin with %v", tt.query, hits, tt.want) {
+			continue
+		}
+		for i, want := range tt.want {
+			assert.Equal(t, want, hits[i].Doc, "%q: the hits %v begin with %v", tt.query, hits, tt.want)
+			assert.GreaterOrEqual(t, hits[i].Score, tt.bonus[i], "%q found %v", tt.query, hits)
+			assert.Less(t, hits[i].Score, tt.bonus[i]+100, "%q found %v", tt.query, hits)
+		}
+	}
+}
+
+// Where many tools have the name that a query spells out, the best of them are found, and as many
+// tools match as without a limit.
+func TestBM25NamesOfMany(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 8))
+	var docs []search.Document
+	for i := range 300 {
+		name := []string{"mcp__s%d__get_issue", "mcp__s%d__get_issue_log", "mcp__s%d__issue_getter", "s%d"}[random.IntN(4)]
+		docs = append(docs, doc(fmt.Sprintf(name, i), strings.Repeat("issue ", random.IntN(9))+"log"))
+	}
+	docs = append(docs, doc("get_all", "")) // of stop words alone
+	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	for _, query := range []string{"get issue", "get iss", "call get_issue and get_issue_log", "issue", "get issue log", "get_all mcp__s1__get_issue"} {
+		q := search.ParseQuery(query)
+		all, err := s.Search(t.Context(), q)
+		require.NoError(t, err)
+		for _, q.Limit = range []int{1, 2, 5, 20, 200} {
+			some, err := s.Search(t.Context(), q)
+			require.NoError(t, err)
+			assert.Equal(t, all.Hits[:min(q.Limit, len(all.Hits))], some.Hits, "%q: %d hits", query, q.Limit)
+			assert.Equal(t, len(all.Hits), max(some.Total, len(some.Hits)), "%q: how many match, at %d hits", query, q.Limit)
+		}
+	}
+}

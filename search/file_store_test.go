@@ -1,0 +1,325 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+func storeEntry(n int) (key string, vector []float32) {
+	sum := sha256.Sum256(fmt.Append(nil, n))
+	return hex.EncodeToString(sum[:]), []float32{float32(n), 0.25, -1}
+}
+
+func saveEntries(t *testing.T, s *search.FileStore, entries ...int) {
+	t.Helper()
+	var keys []string
+	var vectors [][]float32
+	for _, n := range entries {
+		key, vector := storeEntry(n)
+		keys, vectors = append(keys, key), append(vectors, vector)
+	}
+	require.NoError(t, s.Save(context.Background(), keys, vectors))
+}
+
+// entriesIn returns which of the first entries a new store over the file has. It checks that these
+// entries are right.
+func entriesIn(t *testing.T, path string, first int) (found []int) {
+	t.Helper()
+	var keys []string
+	for n := range first {
+		key, _ := storeEntry(n)
+		keys = append(keys, key)
+	}
+	vectors, err := search.NewFileStore(path).Load(context.Background(), keys)
+	require.NoError(t, err)
+	require.Len(t, vectors, first)
+	for n, v := range vectors {
+		if v == nil {
+			continue
+		}
+		_, want := storeEntry(n)
+		require.Equal(t, want, v, "entry %d", n)
+		found = append(found, n)
+	}
+	return found
+}
+
+// A file of three records may be cut off or changed anywhere. Exactly the records before the damage
+// are found, and the next save makes the file whole again.
+func TestFileStoreDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	saveEntries(t, search.NewFileStore(path), 0, 1, 2)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	record := len(whole) / 3
+	check := func(damaged []byte, what string, want ...int) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		if got := entriesIn(t, path, 4); len(want) > 0 {
+			require.Equal(t, want, got, "%s", what)
+		} else {
+			require.Empty(t, got, "%s", what)
+		}
+		saveEntries(t, search.NewFileStore(path), 3)
+		require.Equal(t, append(want, 3), entriesIn(t, path, 4), "%s: after one was saved", what)
+		data, _ := os.ReadFile(path)
+		require.Equal(t, (len(want)+1)*record, len(data), "%s: bytes after one was saved", what)
+	}
+	for size := range len(whole) {
+		check(whole[:size], fmt.Sprint("cut at ", size), []int{0, 1, 2}[:size/record]...)
+	}
+	for i := range whole {
+		damaged := bytes.Clone(whole)
+		damaged[i] ^= 0x10
+		check(damaged, fmt.Sprint("changed at ", i), []int{0, 1, 2}[:i/record]...)
+	}
+	for i := range record + 1 {
+		check(slices.Insert(bytes.Clone(whole), i, []byte("tsv1 junk")...), fmt.Sprint("junk at ", i), []int{0, 1, 2}[:i/record]...)
+	}
+	check(append(bytes.Clone(whole), "tsv1 junk"...), "junk at the end", 0, 1, 2)
+	check(bytes.Repeat([]byte("something else\n"), 50), "another file")
+}
+
+// The same vectors in the same order make the same bytes. To save them again adds no bytes.
+func TestFileStoreBytes(t *testing.T) {
+	var files [][]byte
+	for range 2 {
+		path := filepath.Join(t.TempDir(), "vectors")
+		s := search.NewFileStore(path)
+		saveEntries(t, s, 0, 1)
+		saveEntries(t, search.NewFileStore(path), 2)
+		saveEntries(t, s, 1, 2, 0)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		files = append(files, data)
+	}
+	assert.Equal(t, files[0], files[1], "two files of the same vectors")
+	assert.Equal(t, 3*(4+32+4+3*4+4), len(files[0]), "bytes")
+}
+
+// The file stays within its bound, and the newest vectors stay in it.
+func TestFileStoreBound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	s := search.NewFileStore(path)
+	const record = 4 + 32 + 4 + 3*4 + 4
+	s.MaxBytes = 10 * record
+	for n := range 100 {
+		saveEntries(t, s, n)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.LessOrEqual(t, info.Size(), s.MaxBytes, "bytes after %d were saved", n+1)
+		found := entriesIn(t, path, n+1)
+		require.Contains(t, found, n, "after %d were saved", n+1)
+		require.GreaterOrEqual(t, len(found), min(n+1, 5), "after %d were saved, the file has %v", n+1, found)
+	}
+	files, _ := os.ReadDir(filepath.Dir(path))
+	assert.Len(t, files, 1)
+	keys, vectors := make([]string, 20), make([][]float32, 20)
+	for n := range keys {
+		keys[n], vectors[n] = storeEntry(1000 + n)
+	}
+	err := s.Save(context.Background(), keys, vectors)
+	assert.Error(t, err, "20 records in a file for 10")
+}
+
+// A store keeps everything that is saved, even if several goroutines use it at the same time.
+func TestFileStoreConcurrent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	saveConcurrently(t, path, func(s *search.FileStore) *search.FileStore { return s })
+	assert.Len(t, entriesIn(t, path, 120), 120)
+}
+
+// Several stores may share a file, as several processes do. A store may lose what another store saves
+// at the same time. The entries that are there are right, and the file is whole.
+func TestFileStoreShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	saveConcurrently(t, path, func(*search.FileStore) *search.FileStore { return search.NewFileStore(path) })
+	found := entriesIn(t, path, 120)
+	assert.NotEmpty(t, found)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, len(found)*(4+32+4+3*4+4), len(data), "bytes")
+	files, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, files, 1)
+}
+
+func saveConcurrently(t *testing.T, path string, storeOf func(*search.FileStore) *search.FileStore) {
+	t.Helper()
+	var wait sync.WaitGroup
+	shared := search.NewFileStore(path)
+	for worker := range 6 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			s := storeOf(shared)
+			for n := range 20 {
+				key, vector := storeEntry(worker*20 + n)
+				assert.NoError(t, s.Save(context.Background(), []string{key}, [][]float32{vector}))
+				got, err := s.Load(context.Background(), []string{key})
+				assert.NoError(t, err)
+				assert.Equal(t, [][]float32{vector}, got)
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+// At any moment the file is whole. It has the state before a save or after the save.
+func TestFileStoreIsAlwaysWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	s := search.NewFileStore(path)
+	saveEntries(t, s, 0)
+	saved := make(chan struct{})
+	go func() {
+		defer close(saved)
+		for n := range 150 {
+			key, vector := storeEntry(n)
+			assert.NoError(t, s.Save(context.Background(), []string{key}, [][]float32{vector}))
+		}
+	}()
+	before := 1
+	for done := false; !done; {
+		select {
+		case <-saved:
+			done = true
+		default:
+		}
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Zero(t, len(data)%(4+32+4+3*4+4), "bytes after the last whole record")
+		found := entriesIn(t, path, 150)
+		require.GreaterOrEqual(t, len(found), before)
+		before = len(found)
+	}
+	assert.Equal(t, 150, before)
+}
+
+// largeEntry is an entry of 64 KiB.
+func largeEntry(n int) (key string, vector []float32) {
+	key, _ = storeEntry(n)
+	vector = make([]float32, 16<<10)
+	vector[0] = float32(n)
+	return key, vector
+}
+
+// A large file is not written at every Save. A crash loses at most an eighth of the file. After Flush
+// it loses nothing.
+func TestFileStoreFlush(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	s := search.NewFileStore(path)
+	var keys []string
+	writes, size := 0, int64(0)
+	for n := range 200 {
+		key, vector := largeEntry(n)
+		keys = append(keys, key)
+		require.NoError(t, s.Save(context.Background(), []string{key}, [][]float32{vector}))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		if info.Size() != size {
+			writes, size = writes+1, info.Size()
+		}
+		require.GreaterOrEqual(t, size, int64(n+1)*(64<<10)*7/8, "bytes of the file after %d were saved", n+1)
+	}
+	assert.Less(t, writes, 60, "how often the file was written")
+	require.NoError(t, s.Flush())
+	vectors, err := search.NewFileStore(path).Load(context.Background(), keys)
+	require.NoError(t, err)
+	for n := range keys {
+		_, want := largeEntry(n)
+		require.Equal(t, want, vectors[n], "entry %d", n)
+	}
+	again, err := s.Load(context.Background(), keys[:1])
+	require.NoError(t, err)
+	assert.Equal(t, vectors[:1], again, "a vector that is loaded after Flush")
+	require.NoError(t, s.Flush())
+	require.NoError(t, search.NewFileStore(filepath.Join(t.TempDir(), "none")).Flush())
+}
+
+// A store reads no more of a file than its bound. It removes the temporary file of a killed process
+// and leaves a file that another process is writing.
+func TestFileStoreLeftovers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	saveEntries(t, search.NewFileStore(path), 0, 1, 2, 3)
+	s := search.NewFileStore(path)
+	s.MaxBytes = 2 * (4 + 32 + 4 + 3*4 + 4)
+	var keys []string
+	for n := range 4 {
+		key, _ := storeEntry(n)
+		keys = append(keys, key)
+	}
+	vectors, err := s.Load(context.Background(), keys)
+	require.NoError(t, err)
+	assert.NotNil(t, vectors[1])
+	assert.Nil(t, vectors[2])
+
+	killed, writing, others := path+".123.tmp", path+".456.tmp", filepath.Join(filepath.Dir(path), "other.789.tmp")
+	for _, name := range []string{killed, writing, others} {
+		require.NoError(t, os.WriteFile(name, []byte("torn"), 0o600))
+	}
+	longAgo := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(killed, longAgo, longAgo))
+	require.NoError(t, os.Chtimes(others, longAgo, longAgo))
+	saveEntries(t, search.NewFileStore(path), 5)
+	assert.NoFileExists(t, killed)
+	assert.FileExists(t, writing)
+	assert.FileExists(t, others)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// A store behind a symbolic link writes to the file that the link names, and the link stays.
+func TestFileStoreLink(t *testing.T) {
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "vectors"), filepath.Join(folder, "link")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	key := strings.Repeat("0f", 32)
+	store := search.NewFileStore(link)
+	require.NoError(t, store.Save(t.Context(), []string{key}, [][]float32{{1, 2}}))
+	require.NoError(t, store.Flush())
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink, "the link stays")
+	vectors, err := search.NewFileStore(file).Load(t.Context(), []string{key})
+	require.NoError(t, err)
+	assert.Equal(t, [][]float32{{1, 2}}, vectors)
+}
+
+func TestFileStoreMistakes(t *testing.T) {
+	folder := t.TempDir()
+	key, vector := storeEntry(0)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	saveEntries(t, search.NewFileStore(filepath.Join(folder, "there")), 1)
+	tests := []struct {
+		name string
+		err  error
+	}{
+		{"a folder", search.NewFileStore(folder).Save(context.Background(), []string{key}, [][]float32{vector})},
+		{"a short key", search.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
+		{"a key with a letter that is not hexadecimal", search.NewFileStore(filepath.Join(folder, "b")).Save(context.Background(), []string{key[1:] + "x"}, [][]float32{vector})},
+		{"a nil vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
+		{"fewer vectors than keys", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
+		{"a cancelled context", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
+	}
+	for _, test := range tests {
+		assert.Error(t, test.err, "%s", test.name)
+	}
+}
