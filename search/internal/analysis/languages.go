@@ -27,8 +27,8 @@ import (
 //	without        8       18      20       14
 //	with          25       20      20       20
 
-// MaxParts is how many parts of a compound count.
-const MaxParts = 3
+// maxParts is how many parts of a compound count.
+const maxParts = 3
 
 const (
 	minFunctionWords  = 3
@@ -132,7 +132,7 @@ func (f *Languages) Forms(word string) (terms []int32) {
 	return terms
 }
 
-// Compound returns the parts of a word, at most MaxParts. A part is given by the terms that are
+// Compound returns the parts of a word, at most maxParts. A part is given by the terms that are
 // forms of it.
 func (f *Languages) Compound(word string) (parts [][]int32) {
 	if !IsOfLetters(word) {
@@ -145,7 +145,7 @@ func (f *Languages) Compound(word string) (parts [][]int32) {
 			return f.separable(nil, language.stems(), word)
 		default:
 			parts = f.compound(nil, language.stems(), word)
-			return parts[:min(len(parts), MaxParts)]
+			return parts[:min(len(parts), maxParts)]
 		}
 	}
 	return nil
