@@ -352,7 +352,7 @@ func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Docu
 // returns nil if s is not a Restricter. What a request may not see must not affect its rankings
 // either, as the frequency of a word in hidden tools would.
 func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (Searcher, error) {
-	from, ok := s.(Restricter)
+	from, ok := s.(search.Restricter)
 	switch {
 	case !ok:
 		return nil, nil
@@ -362,7 +362,7 @@ func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (
 	return c.restrictions.Of(ctx, from, docs, restrict)
 }
 
-func restrict(ctx context.Context, from Restricter, docs []int) (Searcher, error) {
+func restrict(ctx context.Context, from search.Restricter, docs []int) (Searcher, error) {
 	s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
 	if err == nil && foreign.IsNil(s) {
 		err = errors.New("there is no Searcher")

@@ -24,6 +24,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -290,8 +291,8 @@ func TestPreselectFails(t *testing.T) {
 
 type failingSearcher struct{}
 
-func (failingSearcher) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
-	return toolsearch.Hits{}, errMower
+func (failingSearcher) Search(context.Context, search.Query) (search.Hits, error) {
+	return search.Hits{}, errMower
 }
 
 // Events log neither queries nor the texts of errors, because a query may quote a user and an

@@ -58,7 +58,7 @@ func ExampleBM25_namespace() {
 
 // A weight says how much a field counts. A field with a negative weight is not searched.
 func ExampleBM25Options() {
-	printMatches(toolsearch.BM25Options{Description: toolsearch.Field{Weight: -1}}.Index, "channel", "message")
+	printMatches(toolsearch.BM25Options{Description: search.Field{Weight: -1}}.Index, "channel", "message")
 	// Output:
 	// channel -> nothing
 	// message -> mcp__slack__send_message

@@ -15,6 +15,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -101,7 +102,7 @@ func ExampleCatalog_Explain() {
 }
 
 func ExampleParseQuery() {
-	q := toolsearch.ParseQuery("  +github create   issue ")
+	q := search.ParseQuery("  +github create   issue ")
 	fmt.Printf("%q must match %q: %s\n", q.Keywords, q.Required, q)
 	// Output: ["github" "create" "issue"] must match ["github"]: +github create issue
 }
@@ -128,14 +129,14 @@ func ExampleIndexer() {
 
 type phraseSearcher []toolsearch.Document
 
-func (s phraseSearcher) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
-	var found toolsearch.Hits
+func (s phraseSearcher) Search(ctx context.Context, q search.Query) (search.Hits, error) {
+	var found search.Hits
 	for i, doc := range s {
 		if q.Text == "" || !strings.Contains(doc.Description, q.Text) || !q.Allows(i) {
 			continue
 		}
 		if found.Total++; q.Limit == 0 || len(found.Hits) < q.Limit {
-			found.Hits = append(found.Hits, toolsearch.Hit{Doc: i, Score: 1})
+			found.Hits = append(found.Hits, search.Hit{Doc: i, Score: 1})
 		}
 	}
 	return found, ctx.Err()

@@ -35,19 +35,19 @@ import (
 // anyOrder is a searcher that ranks by numbers.
 type anyOrder struct{ scores []float64 }
 
-func (s anyOrder) Search(_ context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
-	var hits []toolsearch.Hit
+func (s anyOrder) Search(_ context.Context, q search.Query) (search.Hits, error) {
+	var hits []search.Hit
 	for doc, score := range s.scores {
 		if score > 0 && q.Allows(doc) {
-			hits = append(hits, toolsearch.Hit{Doc: doc, Score: score})
+			hits = append(hits, search.Hit{Doc: doc, Score: score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b toolsearch.Hit) int { return int(b.Score - a.Score) })
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(b.Score - a.Score) })
 	total := len(hits)
 	if q.Limit > 0 {
 		hits = hits[:min(len(hits), q.Limit)]
 	}
-	return toolsearch.Hits{Hits: hits, Total: total}, nil
+	return search.Hits{Hits: hits, Total: total}, nil
 }
 
 func TestFairnessBound(t *testing.T) {
@@ -157,7 +157,7 @@ func TestFairnessBoundOfSearchers(t *testing.T) {
 				}
 				searcher, err := index(t.Context(), docs)
 				require.NoError(t, err)
-				query := toolsearch.ParseQuery(word() + " " + word())
+				query := search.ParseQuery(word() + " " + word())
 				hits, err := searcher.Search(t.Context(), query)
 				require.NoError(t, err)
 				var ranking []int

@@ -22,6 +22,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -317,9 +318,9 @@ func testWireBudget[M adk.MessageType](t *testing.T, w way) {
 // slowSearcher takes until its context ends.
 type slowSearcher struct{}
 
-func (slowSearcher) Search(ctx context.Context, _ toolsearch.Query) (toolsearch.Hits, error) {
+func (slowSearcher) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
 	<-ctx.Done()
-	return toolsearch.Hits{}, ctx.Err()
+	return search.Hits{}, ctx.Err()
 }
 
 // The searches of one message end together, when their time is up. The model is told and the run
@@ -365,11 +366,11 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 // deadlines is a searcher that notes when its searches must end.
 type deadlines []time.Duration
 
-func (d *deadlines) Search(ctx context.Context, _ toolsearch.Query) (toolsearch.Hits, error) {
+func (d *deadlines) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
 	if end, limited := ctx.Deadline(); limited {
 		*d = append(*d, time.Until(end).Round(time.Minute))
 	}
-	return toolsearch.Hits{}, nil
+	return search.Hits{}, nil
 }
 
 // A catalog without a middleware gives its searches the default's time, unless their context has a

@@ -18,6 +18,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These tests search as users who may see different parts of a catalog. TestPairs compares what the
@@ -71,10 +72,10 @@ func (r *restrictable) Index(context.Context, []toolsearch.Document) (toolsearch
 // who may see all. The searchers of eight parts are kept.
 func TestRestrictedSearchersAreKept(t *testing.T) {
 	var built []string
-	index := &restrictable{Canned: testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: 1}}}}
+	index := &restrictable{Canned: testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: 1}}}}
 	index.restrict = func(_ context.Context, docs []int) (toolsearch.Searcher, error) {
 		built = append(built, fmt.Sprint(docs))
-		return testtools.Canned{Hits: []toolsearch.Hit{{Doc: docs[len(docs)-1], Score: 1}}}, nil
+		return testtools.Canned{Hits: []search.Hit{{Doc: docs[len(docs)-1], Score: 1}}}, nil
 	}
 	tools := searchTool(t, toolsearch.Config{
 		DynamicTools: testtools.EchoTools("a: A", "b: B", "c: C", "d: D"), Index: index.Index, Fallback: index.Index, Filter: byUser,
@@ -96,7 +97,7 @@ func TestRestrictedSearchersAreKept(t *testing.T) {
 // search. Hits outside of what the user may see are dropped.
 func TestBadRestricters(t *testing.T) {
 	down := errors.New("down")
-	one := []toolsearch.Hit{{Doc: 2, Score: 1}, {Doc: 0, Score: 1}}
+	one := []search.Hit{{Doc: 2, Score: 1}, {Doc: 0, Score: 1}}
 	for _, tt := range []struct {
 		name     string
 		restrict func() (toolsearch.Searcher, error)
@@ -137,7 +138,7 @@ func TestRestrictAtOnce(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		return testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: 1}}}, nil
+		return testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: 1}}}, nil
 	}
 	tools := searchTool(t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Index: index.Index, Filter: byUser})
 	const query = `{"query":"zzz"}`

@@ -10,8 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The menu: every searcher, and the contract for a searcher of your own. All of it is in package
-// search. This file spares a program the second import.
+// The menu: every searcher, with its options. All of it is in package search. This file spares a
+// program the second import.
 
 // The searchers are for Config.Index and Config.Fallback. Package search describes their
 // options.
@@ -55,7 +55,6 @@ func Retriever(r retriever.Retriever) Indexer { return search.Retriever(r) }
 // The options of searchers. Their method Index is an Indexer.
 type (
 	BM25Options       = search.BM25Options
-	Field             = search.Field // of BM25Options
 	RegexpOptions     = search.RegexpOptions
 	FuzzyOptions      = search.FuzzyOptions
 	SimilarityOptions = search.SimilarityOptions
@@ -65,29 +64,15 @@ type (
 	RetrieverOptions  = search.RetrieverOptions
 )
 
-// The contract of searchers.
+// What Config is made of. The rest of the contract for a searcher of your own is in package search.
 type (
-	Document     = search.Document
-	Parameter    = search.Parameter
-	Annotation   = search.Annotation
-	Query        = search.Query
-	Hit          = search.Hit
-	Searcher     = search.Searcher
-	Indexer      = search.Indexer
-	Hits         = search.Hits
-	QueryError   = search.QueryError
-	QueryReader  = search.QueryReader
-	Restricter   = search.Restricter
-	Rebuilder    = search.Rebuilder
-	Explainer    = search.Explainer
-	Explanation  = search.Explanation
-	Contribution = search.Contribution
+	Document   = search.Document
+	Annotation = search.Annotation
+	Searcher   = search.Searcher
+	Indexer    = search.Indexer
 )
 
 // Annotate derives an Annotation from a tool's definition: from what eino-ext's official MCP
 // adapter knows of a tool, or from a name such as mcp__server__tool. It is the default of
 // Config.Annotate. See search.Annotate.
 func Annotate(info *schema.ToolInfo) Annotation { return search.Annotate(info) }
-
-// ParseQuery reads a keyword query. See search.ParseQuery.
-func ParseQuery(text string) Query { return search.ParseQuery(text) }

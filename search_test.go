@@ -98,7 +98,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestCancelledSearch(t *testing.T) {
-	one := []toolsearch.Hit{{Doc: 2}}
+	one := []search.Hit{{Doc: 2}}
 	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
 		t.Helper()
 		catalog, err := toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index})
@@ -152,9 +152,9 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 // its contract does no harm. Document 0 is get_weather, and document 2 is send_mail.
 func TestBadSearchers(t *testing.T) {
 	down, alsoDown := errors.New("down"), errors.New("also down")
-	hits := func(docs ...int) (list []toolsearch.Hit) {
+	hits := func(docs ...int) (list []search.Hit) {
 		for _, doc := range docs {
-			list = append(list, toolsearch.Hit{Doc: doc, Score: 1})
+			list = append(list, search.Hit{Doc: doc, Score: 1})
 		}
 		return list
 	}
@@ -177,7 +177,7 @@ func TestBadSearchers(t *testing.T) {
 		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
 		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 3, nil},
-		{"scores that are not finite", testtools.Canned{Hits: []toolsearch.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
+		{"scores that are not finite", testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -492,7 +492,7 @@ func FuzzParseQuery(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		q := toolsearch.ParseQuery(text)
+		q := search.ParseQuery(text)
 		if len(q.Text) > queryBytes || !strings.Contains(text, "+") && !strings.Contains(text, q.Text) {
 			t.Errorf("Text has %d bytes, and is too long or is not a piece of what was typed", len(q.Text))
 		}
@@ -514,7 +514,7 @@ func FuzzParseQuery(f *testing.F) {
 		if len(typed) > queryBytes {
 			return
 		}
-		again := toolsearch.ParseQuery(typed)
+		again := search.ParseQuery(typed)
 		if !slices.Equal(again.Keywords, q.Keywords) || !slices.Equal(sortedSet(again.Required), sortedSet(q.Required)) {
 			t.Errorf("%q parses to %q, %q; want %q, %q", typed, again.Keywords, again.Required, q.Keywords, q.Required)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -204,8 +205,8 @@ func onlyFinding(name string) toolsearch.Indexer {
 
 type finding int
 
-func (f finding) Search(context.Context, toolsearch.Query) (toolsearch.Hits, error) {
-	return toolsearch.Hits{Hits: []toolsearch.Hit{{Doc: int(f), Score: 1}}, Total: 1}, nil
+func (f finding) Search(context.Context, search.Query) (search.Hits, error) {
+	return search.Hits{Hits: []search.Hit{{Doc: int(f), Score: 1}}, Total: 1}, nil
 }
 
 // WithSession(ctx, nil) ends the session of an outer context. Another session replaces it.

@@ -30,6 +30,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/otel"
+	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -79,9 +80,9 @@ type brittle struct{ toolsearch.Searcher }
 
 var errBroken = errors.New("the engine is broken")
 
-func (b brittle) Search(ctx context.Context, q toolsearch.Query) (toolsearch.Hits, error) {
+func (b brittle) Search(ctx context.Context, q search.Query) (search.Hits, error) {
 	if slices.Contains(q.Keywords, "broken") {
-		return toolsearch.Hits{}, fmt.Errorf("search %q: %w", q.Text, errBroken)
+		return search.Hits{}, fmt.Errorf("search %q: %w", q.Text, errBroken)
 	}
 	return b.Searcher.Search(ctx, q)
 }
