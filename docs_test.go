@@ -314,7 +314,6 @@ var importRules = map[string]string{
 	"internal/cost":       ". search leaves", // for programs
 	"workshop/...":        "...",             // nobody imports it
 	"lock":                "search leaves",
-	"planexecutor":        "", // for agents with or without this library
 	"otel/...":            ". otel/...",
 	"toolsearchtest":      ". search eval",
 	"eval":                ". search leaves",
