@@ -497,7 +497,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 	var asked atomic.Int32
 	middleware := newMiddleware[M](t, toolsearch.Config{
 		DynamicTools: testtools.EchoTools("clock: The time"),
-		Source: func(ctx context.Context) ([]tool.BaseTool, error) {
+		Groups: []toolsearch.Group{{Source: func(ctx context.Context) ([]tool.BaseTool, error) {
 			edition := asked.Add(1) % editions
 			var specs []string
 			for user := range users {
@@ -506,11 +506,11 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 				}
 			}
 			return testtools.EchoTools(specs...), nil
-		},
+		}}},
 		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
 			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock"
 		},
-		AlwaysLoaded: []string{"clock"}, MaxLoaded: 2, Preselect: 1, SendEvents: true,
+		AlwaysLoaded: []string{"clock"}, Limits: toolsearch.Limits{MaxLoaded: 2}, Preselect: 1, SendEvents: true,
 		OnEvent: onFailure(func(err error) { assert.Fail(t, "a failure event", "%v", err) }),
 	})
 	var group sync.WaitGroup

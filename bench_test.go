@@ -176,7 +176,7 @@ func BenchmarkMaxLoaded(b *testing.B) {
 	history := encoded[*schema.Message](manySearches(500, names)...)
 	var states [2]func()
 	for i, limit := range []int{0, 300} {
-		middleware := newMiddleware[*schema.Message](b, toolsearch.Config{DynamicTools: tools, MaxLoaded: limit})
+		middleware := newMiddleware[*schema.Message](b, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: limit}})
 		state := &adk.ChatModelAgentState{Messages: history}
 		states[i] = func() {
 			_, next, err := middleware.BeforeModelRewriteState(ctx, state, nil)

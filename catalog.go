@@ -105,7 +105,7 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 		measured:      make([]atomic.Int64, len(infos)),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
-		maxResultsCap: config.MaxResultsCap,
+		maxResultsCap: config.Limits.MaxResultsCap,
 	}
 	// Parameters are the costliest part of a document, and the default searcher does not read
 	// them.

@@ -30,17 +30,17 @@ const (
 	DefaultToolName = toolSearchName
 	// DefaultMaxResults is the default of Config.MaxResults.
 	DefaultMaxResults = 5
-	// DefaultMaxResultsCap is the default of Config.MaxResultsCap.
+	// DefaultMaxResultsCap is the default of Limits.MaxResultsCap.
 	DefaultMaxResultsCap = 50
 
-	// DefaultSearchTimeout is the default of Config.SearchTimeout.
+	// DefaultSearchTimeout is the default of Limits.SearchTimeout.
 	DefaultSearchTimeout = 5 * time.Second
-	// DefaultMaxAnswerTokens is the default of Config.MaxAnswerTokens.
+	// DefaultMaxAnswerTokens is the default of Limits.MaxAnswerTokens.
 	DefaultMaxAnswerTokens = 8_000
-	// DefaultSourceTimeout is the default of Config.SourceTimeout.
+	// DefaultSourceTimeout is the default of Limits.SourceTimeout.
 	DefaultSourceTimeout = 30 * time.Second
 
-	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or MaxLoaded if that is less.
+	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or Limits.MaxLoaded if that is less.
 	PreselectAuto = -1
 	// DefaultPreselect is the number of tools of PreselectAuto. A user's request describes its tools
 	// worse than a search does, and may need several. Of the tools needed, BM25 has 37, 62, 67 and 73%
@@ -51,51 +51,23 @@ const (
 	defaultRankedCap = 10 // of ProtocolRanked
 )
 
-// Config configures the middleware. It needs tools, from DynamicTools, Groups or Source. The zero
-// value of every other field is a good default. New copies what it needs. The functions may be
-// called concurrently.
+// Config configures the middleware. Begin with three fields: DynamicTools (or Groups, for the tools
+// of servers), Index (BM25 finds the right tool far more often than the default), and Protocol (whose zero
+// is Eino's, and dear under a prompt cache). The zero value of every other field is a good default. New
+// copies what it needs. Functions may be called concurrently.
 type Config struct {
 	// WHAT THERE IS
 
-	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is
-	// required unless there are Groups or a Source. The middleware gives the tools to the agent.
-	// If the agent has another tool of the same name, the dynamic tool is left out, wherever the
-	// other tool comes from, and a FailureEvent says so.
+	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is required
+	// unless there are Groups. The middleware gives the tools to the agent as they are. A FailureEvent
+	// says if providers refuse a definition. A tool is left out, and a FailureEvent says so, if the
+	// agent has another tool of the same name.
 	DynamicTools []tool.BaseTool
 
 	// Groups are dynamic tools, grouped by their origin, such as a group for each MCP server. New
-	// fails if two tools of DynamicTools and the groups' Tools have the same name. A tool of a Source
-	// yields to these, and to a tool of an earlier group's Source: it is left out, and a FailureEvent
-	// says so. Config.Source counts as the first group. Nil means no groups.
+	// fails if two tools of DynamicTools and the groups' Tools have the same name. A Source's tool
+	// yields to these, and to that of an earlier group's Source. Nil means no groups.
 	Groups []Group
-
-	// Source adds tools that may change. It is asked at the start of every run and when a run
-	// is resumed. A run keeps the answer to its end. An answer with the same definitions, in
-	// any order, needs no new index. If Source fails, or its answer is empty or cannot be used,
-	// the last good answer stays and a FailureEvent says so. Before the first good answer, the
-	// Source adds no tools. Source should not depend on the user; use Filter for that. Nil means
-	// no Source.
-	Source func(ctx context.Context) ([]tool.BaseTool, error)
-
-	// SourceTimeout bounds how long a run waits for Source and the Sources of all groups to answer,
-	// and then for the index of changed answers. After that the last good answers stay, and a
-	// FailureEvent says so. A run waits at most 200 ms for a Source that already has a good answer. If
-	// the Source takes longer, its last good answer stays for this run, and a later run takes the late
-	// answer; a FailureEvent reports the first late answer. Either way the Source's context ends after
-	// SourceTimeout, not with the run, and a Source that took too long is not asked again until
-	// SourceTimeout has passed or its answer has arrived. Only one run waits for a new index. Other
-	// runs that start meanwhile go on with the last good catalog, or wait if a Source has no good
-	// answer yet. Zero means DefaultSourceTimeout.
-	SourceTimeout time.Duration
-
-	// StrictTools makes New fail if providers refuse the definition of one of DynamicTools or of a
-	// group's Tools: for its name, an array without items, a type that JSON Schema does not have, the
-	// name of a parameter (Anthropic takes letters, digits, "_", "." and "-"), or a schema that is not
-	// of an object or has anyOf, oneOf, allOf or not at its top. Once such a tool is loaded, a
-	// provider refuses every request. False means that New keeps DynamicTools as they are. A tool of a
-	// group or of a Source is then mended, left out for its name or a schema of more than 512 KiB, or
-	// kept with its parameter's name. In each case a FailureEvent says so.
-	StrictTools bool
 
 	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil
 	// means the function Annotate.
@@ -104,28 +76,27 @@ type Config struct {
 	// WHO MAY SEE IT
 
 	// Filter reports whether the user of a request may have a tool. It is asked about every dynamic
-	// tool at the start of each run and when a run is resumed. A tool that does not pass is not in the
-	// catalog of that run: it is not announced, found, suggested or callable, even if it was loaded
-	// before. If Filter panics, the tool does not pass. The Document's Parameters may be missing. Its
-	// Info is shared and must not be changed. FilterTools makes a Filter from lists, and package lock
-	// makes one from approved definitions. Nil means that every tool passes.
+	// tool when a run starts or is resumed. A tool that does not pass is not announced, found,
+	// suggested or callable in that run, even if it was loaded before. If Filter panics, the tool does
+	// not pass. The Document's Parameters may be missing; its Info must not be changed. FilterTools
+	// makes a Filter from lists, and package lock from approved definitions. Nil means that every tool
+	// passes.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED
 
-	// Protocol says which meta-tools the model sees and how they answer, or how the model
-	// searches by itself. ProtocolFor returns the native protocol of a model. Zero means
-	// ProtocolToolSearch.
+	// Protocol says which meta-tools the model sees and how they answer, or how the model searches
+	// by itself. ProtocolFor returns the native protocol of a model. Zero means ProtocolToolSearch.
 	Protocol Protocol
 
-	// UseModelToolSearch is what Eino's own package calls ProtocolNativeDeferred. Only some model
-	// adapters take deferred tools. With any other adapter the model has no catalog. True requires
-	// that Protocol is zero or ProtocolNativeDeferred. False means that Protocol decides.
+	// UseModelToolSearch is what Eino's own package calls ProtocolNativeDeferred. With a model adapter
+	// that does not take deferred tools, the model has no catalog. True requires that Protocol is zero
+	// or ProtocolNativeDeferred. False means that Protocol decides.
 	UseModelToolSearch bool
 
-	// Index builds the searcher. Nil means the protocol's searcher: Keyword for
-	// ProtocolToolSearch and the native protocols, Regexp for ProtocolRegexp and
-	// ProtocolSearchAdd, Similarity for ProtocolRanked, and BM25 for ProtocolDispatch.
+	// Index builds the searcher. Nil means the protocol's searcher: Keyword for ProtocolToolSearch
+	// and the native protocols, Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for
+	// ProtocolRanked, and BM25 for ProtocolDispatch.
 	Index Indexer
 
 	// Fallback builds a second searcher. It is asked if the searcher of Index finds nothing or
@@ -134,70 +105,34 @@ type Config struct {
 	Fallback Indexer
 
 	// MaxResults is the number of tools that a search returns if the model does not ask for a
-	// number. A pattern of ProtocolRegexp or ProtocolSearchAdd returns up to MaxResultsCap,
+	// number. A pattern of ProtocolRegexp or ProtocolSearchAdd returns up to Limits.MaxResultsCap,
 	// since it says which tools are wanted. Zero means DefaultMaxResults.
 	MaxResults int
 
-	// MaxResultsCap is the largest number of tools that the model may ask for. It does not limit
-	// a selection by name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or
-	// MaxResults if that is more.
-	MaxResultsCap int
-
-	// MaxPerNamespace is the largest number of places in a result that the tools of one namespace take
-	// while tools of other namespaces match. So a server whose tools repeat every word that a user may
-	// say cannot hide all other servers. Tools without a namespace have no limit. The places of
-	// Preselect are shared in the same way. Zero means one place fewer than the result has, but no
-	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no
-	// limit.
-	MaxPerNamespace int
-
-	// SearchTimeout bounds the time that the searches of one message of the model take together. After
-	// that the model gets what was found by then, and is told to ask for less. It also bounds
-	// Preselect. With Keyword alone there is no bound, since it is quick. Zero means
-	// DefaultSearchTimeout.
-	SearchTimeout time.Duration
-
-	// MaxAnswerTokens is the largest size of an answer of a meta-tool, in tokens of 4 bytes. An
-	// answer stays in the history for good. It says how many tools did not fit; they are not
-	// loaded. A definition in an answer is shortened to fit; native protocols send definitions whole,
-	// so the best match alone may be larger than this, and an answer does not say what is left out.
-	// Zero means DefaultMaxAnswerTokens.
-	MaxAnswerTokens int
-
 	// WHAT IS SHOWN WHEN
 
-	// AlwaysLoaded are patterns of dynamic tools that the model sees from the first call on and
-	// that are never hidden: "get_weather", "get_*", "github:*" for a namespace, "*:list_*" for
-	// names in any namespace, "tag:human" for a tag. An asterisk stands for any text. These tools
-	// can still be found, and do not count towards MaxLoaded. A pattern without a matching tool
-	// is ignored, since a server may lack the tool today, and a FailureEvent says so. Nil means
-	// none.
+	// AlwaysLoaded are patterns of dynamic tools that are never hidden: "get_weather", "get_*",
+	// "github:*" for a namespace, "*:list_*" for names in any namespace, "tag:human" for a tag. An
+	// asterisk stands for any text. These tools can still be found, and do not count towards
+	// Limits.MaxLoaded. A FailureEvent reports a pattern without a matching tool. Nil means none.
 	AlwaysLoaded []string
 
-	// DeferFrom is the smallest number of dynamic tools that are hidden. With fewer tools, and
-	// no more than MaxLoaded, the model sees all of them, without a meta-tool or a reminder.
-	// Tools that a Filter drops do not count. Zero means that tools are always hidden.
+	// DeferFrom is the smallest number of dynamic tools that are hidden. With fewer tools, and no
+	// more than Limits.MaxLoaded, the model sees them all, without a meta-tool or a reminder. Tools that
+	// Filter drops do not count. Zero means that tools are always hidden.
 	DeferFrom int
 
-	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least
-	// recently found or called are hidden again, except those whose call is under way. A search
-	// brings them back. A model that searches natively keeps what it found. Zero means no limit.
-	MaxLoaded int
-
-	// Preselect is the number of tools that are loaded before the model answers: the best tools for
-	// the user's last message. It is for models that fail to search. Index ranks the tools, or BM25 if
-	// Index is nil or reads patterns. With an embedder, an Index of Hybrid(BM25, Embedding(e)) finds
-	// the most. If the searcher fails, no tool is loaded and a FailureEvent says so. ProtocolDispatch
-	// does not show loaded tools, so it shows none of these. PreselectAuto means a good number. Zero
-	// means none.
+	// Preselect is the number of tools that are loaded before the model answers: the best for the
+	// user's last message, for models that fail to search. Index ranks them, or BM25 if Index is nil or
+	// reads patterns. A FailureEvent says if the searcher fails. ProtocolDispatch shows none of these
+	// tools. PreselectAuto means a good number. Zero means none.
 	Preselect int
 
 	// Unloaded says what happens to a call of a tool that is not loaded. Zero means
 	// UnloadedLoadAndRun.
 	Unloaded UnloadedPolicy
 
-	// Unknown says what happens to a call of a name that no tool has. Zero means
-	// UnknownExplain.
+	// Unknown says what happens to a call of a name that no tool has. Zero means UnknownExplain.
 	Unknown UnknownPolicy
 
 	// ToolErrors says what happens to an error of a dynamic tool. Zero means ToolErrorsFail.
@@ -205,69 +140,118 @@ type Config struct {
 
 	// HOW IT IS SAID
 
-	// ToolName is the name of the search tool. Two middlewares in one agent need different names. A
-	// name is at most 64 letters, digits, "_" and "-". A name other than the default is also the
-	// prefix of the protocol's other tools, whose names have the same limit. "" means DefaultToolName,
-	// or search_tools for ProtocolSearchAdd.
+	// ToolName is the name of the search tool: at most 64 letters, digits, "_" and "-". Two middlewares
+	// in one agent need different names. A name other than the default is also the prefix of the
+	// protocol's other tools, whose names are as limited. "" means DefaultToolName, or search_tools
+	// for ProtocolSearchAdd.
 	ToolName string
 
 	// Reminder configures the message that lists the hidden tools. Zero means that it lists all
-	// names, before the first message that is not a system message. Under ProtocolRegexp zero
-	// means no such message, as in Eino v0.8.
+	// names, before the first message that is not a system message; under ProtocolRegexp, no message,
+	// as in Eino v0.8.
 	Reminder ReminderConfig
 
 	// Language is the language of the texts that the model reads. Zero means English.
 	Language Language
 
-	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such
-	// as "description" and "no-match". Placeholders in braces are filled in as in the original.
-	// New fails on a key that is not a heading. Nil means the library's own texts. The form of
-	// results stays, such as the keys of their JSON and the "invalid regex pattern:" of
-	// ProtocolSearchAdd, and so does {problem}, which parsers and tools write.
+	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such as
+	// "description" and "no-match". Placeholders in braces are filled in as in the original. New
+	// fails on a key that is not a heading. Nil means the library's own texts.
 	Texts map[string]string
 
-	// WHAT YOU ARE TOLD
+	// WHAT IS BOUNDED, AND WHAT YOU ARE TOLD
 
-	// OnEvent is called after every search by the model, after tools were loaded, hidden again
-	// or refused, after the catalog changed, and after a failure that did not end the run. It is
-	// called on the goroutine of the event. Nil means that nobody listens.
+	// Limits bounds sizes and times. Zero means the default of each limit.
+	Limits Limits
+
+	// OnEvent is called after every search by the model, every change of the loaded tools, every call
+	// that was refused, every change of the catalog, and every failure that did not end the run, on
+	// the goroutine of the event. Nil means that nobody listens.
 	OnEvent func(ctx context.Context, e Event)
 
-	// SendEvents sends the same events to the agent's caller, in the same order: as the
-	// Output.CustomizedOutput of agent events without a MessageOutput. False means that none are
-	// sent.
+	// SendEvents sends the same events to the agent's caller: as the Output.CustomizedOutput of agent
+	// events without a MessageOutput. False means that none are sent.
 	SendEvents bool
+}
+
+// Limits are bounds that few programs change.
+type Limits struct {
+	// MaxResultsCap is the largest number of tools that the model may ask for. It does not limit a
+	// selection by name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or
+	// Config.MaxResults if that is more.
+	MaxResultsCap int
+
+	// MaxPerNamespace is the largest number of places in a result that the tools of one namespace
+	// take while tools of other namespaces match. So a server whose tools repeat every word that a
+	// user may say cannot hide all other servers. Tools without a namespace have no limit. The places
+	// of Preselect are shared in the same way. Zero means one place fewer than the result has, but no
+	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no
+	// limit.
+	MaxPerNamespace int
+
+	// MaxAnswerTokens is the largest size of an answer of a meta-tool, in tokens of 4 bytes. An
+	// answer stays in the history for good. It says how many tools did not fit; they are not loaded.
+	// A definition in an answer is shortened to fit; native protocols send definitions whole, so the
+	// best match alone may be larger than this, and an answer does not say what is left out. Zero
+	// means DefaultMaxAnswerTokens.
+	MaxAnswerTokens int
+
+	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least
+	// recently found or called are hidden again, except those whose call is under way. A search
+	// brings them back. A model that searches natively keeps what it found. Zero means no limit.
+	MaxLoaded int
+
+	// SearchTimeout bounds the time that the searches of one message of the model take together.
+	// After that the model gets what was found by then, and is told to ask for less. It also bounds
+	// Preselect. With Keyword alone there is no bound, since it is quick. Zero means
+	// DefaultSearchTimeout.
+	SearchTimeout time.Duration
+
+	// SourceTimeout bounds how long a run waits for the Sources of all groups to answer, and then for
+	// the index of changed answers. After that the last good answers stay, and a FailureEvent says
+	// so. A run waits at most 200 ms for a Source that already has a good answer. If the Source takes
+	// longer, its last good answer stays for this run, and a later run takes the late answer; a
+	// FailureEvent reports the first late answer. Either way the Source's context ends after
+	// SourceTimeout, not with the run, and a Source that took too long is not asked again until
+	// SourceTimeout has passed or its answer has arrived. Only one run waits for a new index. Other
+	// runs that start meanwhile go on with the last good catalog, or wait if a Source has no good
+	// answer yet. Zero means DefaultSourceTimeout.
+	SourceTimeout time.Duration
 }
 
 // A Group is the tools of one server, team or skill.
 type Group struct {
-	// Name is the namespace of all tools of the group, whatever Annotate says. It is required and at
-	// most 128 bytes long. It has no colon, angle bracket, invisible character, or space at either
-	// end. No other group has the same name; names that differ only in case, or in "-" for "_", are
-	// the same.
+	// Name is the namespace of all tools of the group, whatever Annotate says. It is at most 128 bytes
+	// long. It has no colon, angle bracket, invisible character, or space at either end. No other group
+	// has the same name; names that differ only in case, or in "-" for "_", are the same. "" means
+	// that Annotate says the namespace of each tool; several groups may be without a name.
 	Name string
 
 	// Description says what the group is for, such as the instructions of an MCP server. Its first 2
 	// KiB are read. The reminder shows it, and the groups share the space there fairly. BM25 finds the
-	// group's tools by it. A changed description needs a new middleware. "" means none.
-	// ReminderConfig.Namespaces replaces it in the reminder.
+	// group's tools by it. A changed description needs a new middleware. ReminderConfig.Namespaces
+	// replaces it in the reminder. "" means none; a group without a Name has none.
 	Description string
 
 	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for
-	// its name, and a FailureEvent says so. Nil means none.
+	// its name or a schema of more than 512 KiB, or kept with the name of a parameter that Anthropic
+	// refuses. In each case a FailureEvent says so. Nil means none.
 	Tools []tool.BaseTool
 
-	// Source adds tools that may change, as Config.Source does. The Sources of all groups are
-	// asked at the same time. A run waits for each at most Config.SourceTimeout, and at most
-	// 200 ms if it has a good answer already. If a Source fails or is late, its last good answer
-	// stays, and the other groups are not affected. Nil means no Source.
+	// Source adds tools that may change. The Sources of all groups are asked at the same time, at the
+	// start of every run and when a run is resumed. A run keeps the answers to its end. An answer with
+	// the same definitions, in any order, needs no new index. If Source fails or is late (see
+	// Limits.SourceTimeout), or its answer is empty or cannot be used, the last good answer stays, the
+	// other groups are not affected, and a FailureEvent says so. Before its first good answer, a Source
+	// adds no tools. A tool that providers refuse is treated like one of Tools. Source should not
+	// depend on the user; use Config.Filter for that. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do
 	// Annotate, Filter, AlwaysLoaded, events and stored histories. A server still gets its own name
-	// for the tool. Prefix is for servers whose tools' names clash. In the prefix, "_" replaces what
-	// providers refuse in a name. A name of more than 64 characters, which providers refuse, is cut
-	// and ends in a hash of the whole name. False means that the names stay as they are.
+	// for the tool. Prefix is for servers whose tools' names clash, and needs a Name. In the prefix,
+	// "_" replaces what providers refuse in a name. A name of more than 64 characters, which providers
+	// refuse, is cut and ends in a hash of the whole name. False means that the names stay as they are.
 	Prefix bool
 }
 
@@ -383,19 +367,20 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.Annotate == nil {
 		filled.Annotate = search.Annotate
 	}
-	filled.SearchTimeout = cmp.Or(filled.SearchTimeout, DefaultSearchTimeout)
-	filled.MaxAnswerTokens = cmp.Or(filled.MaxAnswerTokens, DefaultMaxAnswerTokens)
-	filled.SourceTimeout = cmp.Or(filled.SourceTimeout, DefaultSourceTimeout)
+	limits := &filled.Limits
+	limits.SearchTimeout = cmp.Or(limits.SearchTimeout, DefaultSearchTimeout)
+	limits.MaxAnswerTokens = cmp.Or(limits.MaxAnswerTokens, DefaultMaxAnswerTokens)
+	limits.SourceTimeout = cmp.Or(limits.SourceTimeout, DefaultSourceTimeout)
 	if filled.MaxResults == 0 {
 		filled.MaxResults = DefaultMaxResults
-		if filled.MaxResultsCap > 0 {
-			filled.MaxResults = min(filled.MaxResults, filled.MaxResultsCap)
+		if limits.MaxResultsCap > 0 {
+			filled.MaxResults = min(filled.MaxResults, limits.MaxResultsCap)
 		}
 	}
-	if filled.MaxResultsCap == 0 {
-		filled.MaxResultsCap = max(DefaultMaxResultsCap, filled.MaxResults)
+	if limits.MaxResultsCap == 0 {
+		limits.MaxResultsCap = max(DefaultMaxResultsCap, filled.MaxResults)
 		if filled.Protocol == ProtocolRanked {
-			filled.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
+			limits.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
 		}
 	}
 	if filled.Protocol == ProtocolRegexp && filled.Reminder.Position == ReminderDefault {
@@ -403,8 +388,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	}
 	if filled.Preselect == PreselectAuto {
 		filled.Preselect = DefaultPreselect
-		if filled.MaxLoaded > 0 {
-			filled.Preselect = min(filled.Preselect, filled.MaxLoaded)
+		if limits.MaxLoaded > 0 {
+			filled.Preselect = min(filled.Preselect, limits.MaxLoaded)
 		}
 	}
 	names := filled.Protocol.names(filled.ToolName)
@@ -413,16 +398,16 @@ func (config *Config) withDefaults() (*Config, error) {
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
 	case slices.ContainsFunc(names.all, func(name string) bool { return !schemacheck.IsValidName(name) }):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters", filled.ToolName, filled.Protocol)
-	case filled.MaxResults < 0 || filled.MaxResultsCap < 0:
-		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, filled.MaxResultsCap)
-	case filled.MaxResults > filled.MaxResultsCap:
-		return nil, fmt.Errorf("toolsearch: MaxResults %d exceeds MaxResultsCap %d", filled.MaxResults, filled.MaxResultsCap)
-	case filled.DeferFrom < 0 || filled.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
+	case filled.MaxResults < 0 || limits.MaxResultsCap < 0:
+		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, limits.MaxResultsCap)
+	case filled.MaxResults > limits.MaxResultsCap:
+		return nil, fmt.Errorf("toolsearch: MaxResults %d exceeds MaxResultsCap %d", filled.MaxResults, limits.MaxResultsCap)
+	case filled.DeferFrom < 0 || limits.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
 		return nil, fmt.Errorf("toolsearch: DeferFrom %d, MaxLoaded %d, Preselect %d and Reminder.MaxTokens %d must not be negative",
-			filled.DeferFrom, filled.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
-	case filled.SourceTimeout < 0 || filled.SearchTimeout < 0 || filled.MaxAnswerTokens < 0:
+			filled.DeferFrom, limits.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
+	case limits.SourceTimeout < 0 || limits.SearchTimeout < 0 || limits.MaxAnswerTokens < 0:
 		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
-			filled.SourceTimeout, filled.SearchTimeout, filled.MaxAnswerTokens)
+			limits.SourceTimeout, limits.SearchTimeout, limits.MaxAnswerTokens)
 	case filled.Reminder.Position < ReminderDefault || filled.Reminder.Position > ReminderInstruction:
 		return nil, fmt.Errorf("toolsearch: unknown ReminderPosition %d", filled.Reminder.Position)
 	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
@@ -450,15 +435,15 @@ func checkedGroups(groups []Group) ([]Group, error) {
 			return nil, fmt.Errorf("toolsearch: Groups[%d], %q: %s", i, naming.Cut(g.Name, naming.MaxBytes), fmt.Sprintf(what, args...))
 		}
 		switch {
-		case g.Name == "":
-			return fail("no Name; set the name of the server, team or skill")
+		case g.Name == "" && (g.Prefix || g.Description != ""):
+			return fail("Prefix and Description need a Name; set the name of the server, team or skill")
 		case len(g.Name) > naming.MaxBytes:
 			return fail("its Name has %d bytes; shorten it to %d", len(g.Name), naming.MaxBytes)
 		case naming.Safe(g.Name) != g.Name || !utf8.ValidString(g.Name) || strings.Contains(g.Name, ":"):
 			return fail("its Name has a colon, an angle bracket, a character that is not visible, or a space at either end; remove it")
 		}
 		folded := naming.Fold(g.Name)
-		if first, taken := names[folded]; taken {
+		if first, taken := names[folded]; taken && g.Name != "" {
 			return fail("Groups[%d], %q, has the same Name; rename one of them, or merge the two", first, groups[first].Name)
 		}
 		names[folded] = i
@@ -507,10 +492,10 @@ func (config *Config) fallback() search.Indexer {
 // perNamespace returns MaxPerNamespace with its default. Keyword search keeps Eino's order, so
 // it has no limit.
 func (config *Config) perNamespace() int {
-	if config.MaxPerNamespace == 0 && config.index() == nil {
+	if config.Limits.MaxPerNamespace == 0 && config.index() == nil {
 		return -1
 	}
-	return config.MaxPerNamespace
+	return config.Limits.MaxPerNamespace
 }
 
 //go:embed prompt/en.md
@@ -525,7 +510,7 @@ func (config *Config) prompt() (*wording.Texts, error) {
 	source := wording.Source{
 		Markdown: englishTexts, Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
 		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
-			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.MaxResultsCap)},
+			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.Limits.MaxResultsCap)},
 	}
 	if config.Language == Chinese {
 		source.Markdown = chineseTexts

@@ -38,7 +38,7 @@ var dropInTable = []program{
 		name: "60 results", dynamic: numberedTools(60), turns: []turn{searching(`{"query":"does","max_results":60}`)},
 		eino:   []string{"call 2 sees 61 tools: tool_search tool_000 tool_001 …", `reads tool tool_search: {"matches":["tool_000",…`},
 		here:   []string{"call 2 sees 51 tools: tool_search tool_000 tool_001 …", `reads tool tool_search: {"matches":["tool_000",…`},
-		reason: "everything that a model asks for is bounded", setting: "`MaxResultsCap: 60`", set: func(c *toolsearch.Config) { c.MaxResultsCap = 60 },
+		reason: "everything that a model asks for is bounded", setting: "`Limits: toolsearch.Limits{MaxResultsCap: 60}`", set: func(c *toolsearch.Config) { c.Limits.MaxResultsCap = 60 },
 	},
 	{name: "names in camel case and in Chinese", dynamic: testtools.EchoTools("NotebookEdit: Edits", "查询_天气: 天气", "HTTPServer: Serves"),
 		turns: []turn{searching(`{"query":"notebook"}`), searching(`{"query":"天气"}`), searching(`{"query":"http server"}`)}},

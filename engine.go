@@ -46,7 +46,7 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
 	}
-	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.MaxAnswerTokens}
+	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.Limits.MaxAnswerTokens}
 	tools := h.metaTools(config.Protocol)
 	for _, t := range tools {
 		e.metas = append(e.metas, t)
@@ -162,7 +162,7 @@ func (e *engine) hidesNone(r *run) bool {
 			counted--
 		}
 	}
-	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.MaxLoaded == 0 || counted <= e.config.MaxLoaded)
+	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 
 // yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that

@@ -71,7 +71,7 @@ type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
 	Removed  int           // number of tools whose names are gone
-	Groups   []string      // names of the groups that changed; Config.Source has no name
+	Groups   []string      // names of the groups that changed; a Group may have none
 	Duration time.Duration // of compiling and indexing
 
 	Tokens     int // estimated size of all definitions: what showing every tool would add to a request

@@ -64,7 +64,7 @@ func testSendEvents[M adk.MessageType](t *testing.T, w way) {
 		{"a tool found twice", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
 			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}, ToolsChanged: true}}},
 		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}}},
-		{"evicted", toolsearch.Config{MaxLoaded: 1}, []turn{selecting("get_weather"), selecting("send_mail")},
+		{"evicted", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, []turn{selecting("get_weather"), selecting("send_mail")},
 			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}, ToolsChanged: true}}},
 		{"refused", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})},
 			[]*toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
@@ -220,10 +220,10 @@ func TestPreselect(t *testing.T) {
 		{"the last message is the model's", toolsearch.Config{Preselect: 1},
 			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
 		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
-		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
 		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, asking("weather, and issues of my project"), nil,
 			[]string{"get_weather mcp__github__list_issues mcp__github__create_issue"}},
-		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto, MaxLoaded: 1}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto, Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
 		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
 		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
 	} {
@@ -263,7 +263,7 @@ func TestPreselectAuto(t *testing.T) {
 	for most, want := range map[int]int{0: toolsearch.DefaultPreselect, 7: 7, 30: toolsearch.DefaultPreselect} {
 		playAll(t, []conversation{{
 			name: fmt.Sprintf("MaxLoaded %d", most), dynamic: testtools.EchoTools(many...),
-			config: toolsearch.Config{Preselect: toolsearch.PreselectAuto, MaxLoaded: most},
+			config: toolsearch.Config{Preselect: toolsearch.PreselectAuto, Limits: toolsearch.Limits{MaxLoaded: most}},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Tools, 1+want, "tool_search and the best tools")
 			},
@@ -428,15 +428,15 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			"search tool_search mail [send_mail][]index", "load [send_mail][][]", "load [get_weather][][]",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
-		{name: "a tool hidden again", config: toolsearch.Config{MaxLoaded: 1}, turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
+		{name: "a tool hidden again", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
 			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][]",
 			"search tool_search select:get_weather [get_weather][]", "load [get_weather][send_mail][]",
 		}},
-		{name: "a source answers for the first time", config: toolsearch.Config{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}, turns: []turn{selecting("fax")},
+		{name: "a source answers for the first time", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}}}, turns: []turn{selecting("fax")},
 			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][]"}},
-		{name: "a source fails", config: toolsearch.Config{Source: down}, turns: []turn{selecting("send_mail")},
+		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
 			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][]"}},
-		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Source: sourceOf("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
+		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source"}},
 		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
 	} {
@@ -506,7 +506,7 @@ func TestFailureEvents(t *testing.T) {
 	var failures []*toolsearch.FailureEvent
 	config := toolsearch.Config{
 		DynamicTools: testtools.NewsTools(),
-		Source:       func(context.Context) ([]tool.BaseTool, error) { return nil, errMower },
+		Groups:       []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }}},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if failure, is := e.(*toolsearch.FailureEvent); is {
 				failures = append(failures, failure)
@@ -514,7 +514,7 @@ func TestFailureEvents(t *testing.T) {
 		},
 	}
 	checkSaw(t, "the model", converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config))), "tool_search")
-	config.Source = sourceOf("clock: Lies")
+	config.Groups = []toolsearch.Group{{Source: sourceOf("clock: Lies")}}
 	agent := with(newMiddleware[*schema.Message](t, config))
 	agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
 	checkSaw(t, "the model", converse(context.Background(), t, way{}, agent, calling("clock")), "clock tool_search", "clock tool_search")

@@ -186,7 +186,7 @@ func ExampleFilterTools() {
 func ExampleConfig_source() {
 	served := demoTools()[:2]
 	source := func(context.Context) ([]tool.BaseTool, error) { return served, nil }
-	config := toolsearch.Config{Source: source}
+	config := toolsearch.Config{Groups: []toolsearch.Group{{Source: source}}}
 	find := toolsearchtest.CallTool("tool_search", `{"query":"slack"}`)
 	showRun(context.Background(), config, "Tell the team", find)
 	served = demoTools()

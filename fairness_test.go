@@ -72,13 +72,13 @@ func TestFairnessBound(t *testing.T) {
 			scores = append(scores, float64(random.IntN(1000)*(namespaces+1-n)))
 		}
 		config := toolsearch.Config{
-			DynamicTools: testtools.EchoTools(specs...), MaxResults: places, MaxPerNamespace: most,
+			DynamicTools: testtools.EchoTools(specs...), MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: most},
 			Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
 				return anyOrder{scores}, nil
 			},
 		}
 		if most == places {
-			config.MaxPerNamespace = -1
+			config.Limits.MaxPerNamespace = -1
 		}
 		var ranking []int
 		for doc, score := range scores {
@@ -101,7 +101,7 @@ func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []
 	t.Helper()
 	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(fmt.Sprintf(`{"query":%q}`, query)))
 	require.NoError(t, o.err)
-	places, most := config.MaxResults, config.MaxPerNamespace
+	places, most := config.MaxResults, config.Limits.MaxPerNamespace
 	if most < 0 {
 		most = places
 	}
@@ -148,7 +148,7 @@ func TestFairnessBoundOfSearchers(t *testing.T) {
 					specs = append(specs, fmt.Sprintf("s%d__%s_%s_%d: %s %s %s", n, word(), word(), i, word(), word(), word()))
 				}
 				places := 1 + random.IntN(10)
-				config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Index: index, MaxResults: places, MaxPerNamespace: 1 + random.IntN(places)}
+				config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Index: index, MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: 1 + random.IntN(places)}}
 				var docs []toolsearch.Document
 				for i, dynamic := range config.DynamicTools {
 					info := mustInfo(t, dynamic)
@@ -278,7 +278,7 @@ func foundOf(t *testing.T, catalog *eval.Catalog, queries []eval.Query, most int
 		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
 	}
 	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{
-		DynamicTools: tools, Index: toolsearch.BM25, MaxPerNamespace: most, Reminder: toolsearch.ReminderConfig{Disabled: true}})
+		DynamicTools: tools, Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: most}, Reminder: toolsearch.ReminderConfig{Disabled: true}})
 	ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	search := runCtx.Tools[0].(tool.InvokableTool)

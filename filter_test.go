@@ -123,7 +123,7 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 			withHistory, more := i&4 != 0, i&8 != 0
 			if more { // these settings ask the filter in other places
 				config.AlwaysLoaded = []string{"tag:none", "list_stocks", "secret_mail", "*:send_*"}
-				config.MaxLoaded, config.Preselect = 3, 2
+				config.Limits.MaxLoaded, config.Preselect = 3, 2
 				config.Reminder = toolsearch.ReminderConfig{MaxTokens: 60, Describe: true, Position: toolsearch.ReminderInstruction}
 			}
 			name := fmt.Sprintf("%s: Unloaded %d, Unknown %d, history %v, more %v", p.name, config.Unloaded, config.Unknown, withHistory, more)
@@ -348,7 +348,7 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 	} {
 		s, told := &server{}, []string(nil)
 		s.serveTools(testtools.NewsTools()...)
-		middleware := newMiddleware[M](t, toolsearch.Config{Source: s.source, Filter: tt.filter, OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
+		middleware := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter, OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
 		run := func(catalogs int) {
 			t.Helper()
 			o := converse(context.Background(), t, w, with(middleware))

@@ -227,7 +227,8 @@ func TestNewChecksGroups(t *testing.T) {
 		config toolsearch.Config
 		want   []string
 	}{
-		{"no name", toolsearch.Config{Groups: group("a", "")}, []string{"Groups[1]", "no Name; set"}},
+		{"a prefix without a name", toolsearch.Config{Groups: prefixed(group("a", ""))}, []string{"Groups[1]", "need a Name; set"}},
+		{"a description without a name", toolsearch.Config{Groups: []toolsearch.Group{{Description: "Mail"}}}, []string{"Groups[0]", "need a Name; set"}},
 		{"a name twice", toolsearch.Config{Groups: group("My-Server", "x", "my_server")}, []string{`Groups[2], "my_server"`, `Groups[0], "My-Server"`, "rename"}},
 		{"a long name", toolsearch.Config{Groups: group(strings.Repeat("n", 129))}, []string{"129 bytes", "shorten it to 128"}},
 		{"a control character", toolsearch.Config{Groups: group("a\nb")}, []string{`"a\nb"`, "not visible"}},
@@ -240,7 +241,6 @@ func TestNewChecksGroups(t *testing.T) {
 		{"a tool of DynamicTools", toolsearch.Config{DynamicTools: fileTools(), Groups: clashing()[:1]}, []string{`group "a": tool 0`, "of DynamicTools", "Prefix"}},
 		{"a meta-tool's name", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: testtools.EchoTools("tool_search: Mine")}}}, []string{`group "a": tool 0`, `"tool_search"`}},
 		{"a nil tool", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: []tool.BaseTool{nil}}}}, []string{`group "a": tool 0`, "nil"}},
-		{"a refused tool", toolsearch.Config{StrictTools: true, Groups: []toolsearch.Group{{Name: "a", Tools: testtools.EchoTools("a b: Does")}}}, []string{`Tools of group "a": providers refuse`}},
 	} {
 		for where, err := range buildAll(t, &tt.config) {
 			checkMessage(t, tt.name+", "+where, err, tt.want)

@@ -44,21 +44,21 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		config toolsearch.Config
 		query  string
 	}{
-		{"keyword", toolsearch.Config{MaxPerNamespace: 4}, "mail"},
-		{"keyword, two words", toolsearch.Config{MaxPerNamespace: 4}, "send mail"},
+		{"keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
+		{"keyword, two words", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "send mail"},
 		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, "send an e-mail"},
 		{"regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, "mail"},
 		{"search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "mail"},
 		{"ranked", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, "send mail"},
 		{"dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, "send mail"},
-		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, MaxPerNamespace: 4}, "maill"},
+		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "maill"},
 		{"search_add, misspelled", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "maill"},
-		{"native", toolsearch.Config{UseModelToolSearch: true, MaxPerNamespace: 4}, "mail"},
+		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
 	} {
 		if testing.Short() && tt.name != "BM25" {
 			continue // the race detector runs with -short: only BM25 indexes in several goroutines
 		}
-		tt.config.Source = flood
+		tt.config.Groups = []toolsearch.Group{{Source: flood}}
 		tt.config.Reminder.Disabled = true
 		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]
 		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, tt.config)),
@@ -91,7 +91,7 @@ func TestFloodDoesNotFillThePreselection(t *testing.T) {
 func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool, error), text string) []string {
 	t.Helper()
 	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("done"))
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Source: source, Preselect: 3, MaxPerNamespace: 2}))
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: source}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}}))
 	config.Model = scripted
 	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{{Role: toolsearchtest.User, Text: text}})
 	require.NoError(t, err)
@@ -223,8 +223,8 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 	}
 	for _, p := range protocols {
 		config := p.config
-		config.DynamicTools, config.MaxAnswerTokens = tools, tokens
-		config.MaxResults, config.MaxResultsCap = 50, 300
+		config.DynamicTools, config.Limits.MaxAnswerTokens = tools, tokens
+		config.MaxResults, config.Limits.MaxResultsCap = 50, 300
 		selection := `"select:` + strings.Join(names[:150], ",") + `"`
 		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool"}`),
@@ -284,7 +284,7 @@ func testWireBudget[M adk.MessageType](t *testing.T, w way) {
 	list := strings.Join(names, `","`)
 	for _, p := range protocols {
 		config := p.config
-		config.DynamicTools, config.MaxAnswerTokens, config.MaxResultsCap = tools, budget/4, 300
+		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
 		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
 			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
 			toolsearchtest.CallTool(p.search, `{"query":"select:tool_199`+brackets[:50]+`","regex_pattern":"tool_199"}`),
@@ -337,7 +337,7 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 	var ended []error
 	var mu sync.Mutex
 	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(), SearchTimeout: 20 * time.Millisecond,
+		DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{SearchTimeout: 20 * time.Millisecond},
 		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return slowSearcher{}, nil },
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if search, ok := e.(*toolsearch.SearchEvent); ok {

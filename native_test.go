@@ -174,7 +174,7 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 			assert.Equal(t, name+" ran with {}", o.result(t, id), id)
 		}
 	}
-	config := toolsearch.Config{UseModelToolSearch: true, MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse}
+	config := toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse}
 	playAll(t, []conversation{{name: "deferred", config: config, turns: turns, check: check}})
 
 	config.UseModelToolSearch, config.Protocol = false, toolsearch.ProtocolNativeReferences
@@ -260,7 +260,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 		if agentic && dialect == toolsearch.ProtocolNativeReferences {
 			continue
 		}
-		config := toolsearch.Config{Protocol: dialect, MaxLoaded: 1}
+		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
 		o := play[M](t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
 		var saw []string
 		for _, r := range o.requests {
@@ -274,7 +274,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 // MaxLoaded counts a tool of the ordinary list even if the model searches for it again.
 func TestNativeSearchForTheOrdinary(t *testing.T) {
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-		config := toolsearch.Config{Protocol: dialect, MaxLoaded: 1}
+		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
 		o := play[*schema.Message](t, conversation{config: config, turns: []turn{
 			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
 		}}, way{})

@@ -185,10 +185,10 @@ func (p *pair) configure(config toolsearch.Config) toolsearch.Config {
 	config.Unloaded = toolsearch.UnloadedPolicy(choose(2))
 	config.Unknown = toolsearch.UnknownPolicy(choose(2))
 	config.ToolErrors = toolsearch.ToolErrorsPolicy(choose(2))
-	config.MaxPerNamespace = []int{0, 1, 2, -1}[choose(4)]
+	config.Limits.MaxPerNamespace = []int{0, 1, 2, -1}[choose(4)]
 	config.Reminder.MaxTokens = []int{0, 30}[choose(2)]
 	config.Reminder.Describe = choose(2) == 0
-	config.MaxLoaded = []int{0, 3}[choose(2)]
+	config.Limits.MaxLoaded = []int{0, 3}[choose(2)]
 	config.AlwaysLoaded = [][]string{nil, {"*:get_*"}}[choose(2)]
 	config.DeferFrom = []int{0, 6}[choose(2)]
 	return config

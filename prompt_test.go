@@ -132,7 +132,7 @@ func TestTexts(t *testing.T) {
 		row("a description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
 		row("an empty text", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
 		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
-		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, MaxResultsCap: 7},
+		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, Limits: toolsearch.Limits{MaxResultsCap: 7}},
 			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
 		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "queries": "What else?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
 			_, parameters := descriptionOf(t, o, "tool_search")
@@ -174,7 +174,7 @@ func TestTexts(t *testing.T) {
 // New copies the map of texts, so a program may change it afterwards.
 func TestTextsOfACopy(t *testing.T) {
 	texts := map[string]string{"no-match": "Nothing."}
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Source: sourceOf("fax: Faxes"), Texts: texts})
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes")}}, Texts: texts})
 	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
 	o := converse(context.Background(), t, way{}, with(middleware), searching(`{"query":"zzz"}`), toolsearchtest.Say("done"))
 	require.NoError(t, o.err)

@@ -158,22 +158,22 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 	}
 	w.config = toolsearch.Config{
 		DynamicTools: testtools.EchoTools("fixed_one: Does", "fixed_two: Does", "always_there: Does"),
-		Source: func(context.Context) ([]tool.BaseTool, error) {
+		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
 			var specs []string
 			for name, description := range w.served { // in random order
 				specs = append(specs, name+": "+description)
 			}
 			return testtools.EchoTools(specs...), nil
-		},
+		}}},
 		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return !w.forbidden[doc.Name] },
 		AlwaysLoaded: []string{"always_*"},
-		MaxLoaded:    []int{0, 1, 2, 3}[seed%4],
+		Limits:       toolsearch.Limits{MaxLoaded: []int{0, 1, 2, 3}[seed%4]},
 		Unloaded:     toolsearch.UnloadedPolicy(seed / 4 % 2),
 		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[seed/8%2],
 		OnEvent:      onFailure(func(err error) { assert.Fail(t, "a failure event", "%v", err) }),
 	}
 	w.middleware = newMiddleware[M](t, w.config)
-	w.ref = reference{maxLoaded: w.config.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}
+	w.ref = reference{maxLoaded: w.config.Limits.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}
 	return w
 }
 

@@ -59,7 +59,9 @@ func listOfTools(c *Catalog, announced []int, config *Config, frame int) string 
 		list.Tools[i] = wording.Tool{Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription}
 	}
 	for i := range config.Groups {
-		list.Groups[config.Groups[i].Name] = true
+		if name := config.Groups[i].Name; name != "" {
+			list.Groups[name] = true
+		}
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {
 		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - frame

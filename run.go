@@ -99,7 +99,7 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	case r.scope.isQuick:
 		return ctx, func() {}
 	}
-	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.SearchTimeout))
+	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))
 }
 
 // tokensOf estimates the tokens of a definition in a list.

@@ -413,21 +413,21 @@ func TestMaxPerNamespace(t *testing.T) {
 		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
 		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
 		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
-		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, MaxResultsCap: 5}, "evil__send|post", 4, 1},
-		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, MaxPerNamespace: 4}, "sendd", 4, 1},
-		{"one", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 1}, "evil send", 1, 3},
-		{"two", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil send", 2, 2},
-		{"two of Keyword", toolsearch.Config{MaxPerNamespace: 2}, "_send", 2, 3},
-		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 2}, "evil", 5, 0},
-		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 5}, "evil send", 5, 0},
-		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: 50}, "evil send", 5, 0},
-		{"no limit", toolsearch.Config{Index: toolsearch.BM25, MaxPerNamespace: -1}, "evil send", 5, 0},
+		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
+		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
+		{"one", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 1}}, "evil send", 1, 3},
+		{"two", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil send", 2, 2},
+		{"two of Keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
+		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil", 5, 0},
+		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 5}}, "evil send", 5, 0},
+		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 50}}, "evil send", 5, 0},
+		{"no limit", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: -1}}, "evil send", 5, 0},
 	} {
 		for _, sourced := range []bool{false, true} {
 			config := tt.config
 			config.Reminder.Disabled = true
 			if tools := testtools.EchoTools(specs...); sourced {
-				config.Source = func(context.Context) ([]tool.BaseTool, error) { return tools, nil }
+				config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}}
 			} else {
 				config.DynamicTools = tools
 			}

@@ -172,9 +172,9 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 		{"tools that are added again come last", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"}, []string{"get_weather", "send_mail"}},
-		{"evicted tools leave the session", toolsearch.Config{MaxLoaded: 1}, nil, []turn{selecting("send_mail"), selecting("get_weather")},
+		{"evicted tools leave the session", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, nil, []turn{selecting("send_mail"), selecting("get_weather")},
 			[]string{"tool_search", "tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
-		{"evicted tools of an earlier run leave the session", toolsearch.Config{MaxLoaded: 1}, []string{"send_mail"}, []turn{selecting("get_weather")},
+		{"evicted tools of an earlier run leave the session", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, []string{"send_mail"}, []turn{selecting("get_weather")},
 			[]string{"tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
 		{"tools that are always loaded are not in the session", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil, []turn{selecting("get_weather,send_mail")},
 			[]string{"tool_search get_weather get_forecast", "tool_search get_weather get_forecast send_mail"}, []string{"send_mail"}},
@@ -575,7 +575,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 // A session with more names than MaxLoaded shows the same tools at each call.
 func TestSessionBeyondMaxLoaded(t *testing.T) {
 	ctx := toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), MaxLoaded: 2}))
+	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{MaxLoaded: 2}}))
 	o := converse(ctx, t, way{}, config, searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`))
 	require.NoError(t, o.err)
 	for i, saw := range o.saw() {

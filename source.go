@@ -29,7 +29,7 @@ import (
 //
 // Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang,
 // or ignore its context too. So a build runs on a goroutine of its own, one at a time, and no lock is
-// held meanwhile. The run that began it waits for it, but no longer than Config.SourceTimeout. Other runs
+// held meanwhile. The run that began it waits for it, but no longer than Limits.SourceTimeout. Other runs
 // go on with the current edition, or wait as well if it has no tools of a Source that has answered.
 
 // editions keeps the current edition.
@@ -37,7 +37,7 @@ type editions struct {
 	config  *Config
 	events  *eventSink
 	defers  bool    // the mode takes deferred definitions
-	groups  []Group // DynamicTools and Source are the first
+	groups  []Group // DynamicTools are the first
 	sources *sources.Sources
 
 	mu         sync.Mutex // guards the fields below; held for moments
@@ -53,15 +53,15 @@ type building struct {
 }
 
 func newEditions(ctx context.Context, config *Config, events *eventSink, defers bool) (*editions, error) {
-	own := Group{Tools: config.DynamicTools, Source: config.Source}
+	own := Group{Tools: config.DynamicTools}
 	e := &editions{config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups)}
 	given := make([]sources.Group, len(e.groups))
 	for i := range e.groups {
 		g := &e.groups[i]
-		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, Named: g.named}
+		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, Named: g.named, AsGiven: i == 0}
 	}
 	names := config.Protocol.names(config.ToolName)
-	rules := sources.Rules{Timeout: config.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has, Strict: config.StrictTools}
+	rules := sources.Rules{Timeout: config.Limits.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has}
 	var problems []sources.Problem
 	var err error
 	if e.sources, problems, err = sources.New(ctx, given, rules); err != nil {
@@ -136,7 +136,7 @@ func (e *editions) update(ctx context.Context) (errs []error) {
 			errs = b.errs
 		case <-ctx.Done():
 			return nil
-		case <-time.After(e.config.SourceTimeout):
+		case <-time.After(e.config.Limits.SourceTimeout):
 			errs = make([]error, len(e.groups))
 			for _, i := range change.Groups {
 				errs[i] = e.late()
@@ -150,7 +150,9 @@ func (e *editions) update(ctx context.Context) (errs []error) {
 	return errs
 }
 
-func (e *editions) late() error { return fmt.Errorf("no index within %v", e.config.SourceTimeout) }
+func (e *editions) late() error {
+	return fmt.Errorf("no index within %v", e.config.Limits.SourceTimeout)
+}
 
 // build makes a change current: as a whole, or that of each group by itself if that fails, so that a
 // group whose tools cannot be compiled costs the others nothing.
@@ -172,7 +174,7 @@ func (e *editions) build(ctx context.Context, change *sources.Change, b *buildin
 
 // advance compiles the current snapshot with a change, and makes the edition current.
 func (e *editions) advance(ctx context.Context, change *sources.Change) error {
-	limited, cancel := context.WithTimeout(ctx, e.config.SourceTimeout)
+	limited, cancel := context.WithTimeout(ctx, e.config.Limits.SourceTimeout)
 	defer cancel()
 	start := time.Now()
 	// A guard, since Annotate and Index read text from remote servers. No lock, since only builds set

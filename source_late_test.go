@@ -29,7 +29,7 @@ func testStalledIndex(t *testing.T) {
 	s := &server{}
 	s.serve("send_mail: Sends")
 	config := s.config()
-	config.SourceTimeout = 300 * time.Millisecond
+	config.Limits.SourceTimeout = 300 * time.Millisecond
 	stalled, release := make(chan struct{}, 10), make(chan struct{})
 	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "list_stocks" }) {
@@ -65,12 +65,12 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 		release := make(chan struct{})
 		waits := func() { <-release }
 		config := toolsearch.Config{
-			Source: func(context.Context) ([]tool.BaseTool, error) {
+			Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
 				if name == "the source" {
 					waits()
 				}
 				return testtools.NewsTools(), nil
-			},
+			}}},
 			Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
 				if name == "the index" && len(docs) > 0 {
 					waits()
@@ -99,14 +99,14 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 func TestLateAnswerIsNotTheLast(t *testing.T) {
 	late, asked := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) {
+	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
 		if calls.Add(1) == 1 {
 			close(asked)
 			<-late
 			return testtools.EchoTools("old_tool: Old"), nil
 		}
 		return testtools.EchoTools("new_tool: New"), nil
-	}})
+	}}}})
 	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
 	first := converseBeside(context.Background(), t, way{}, with(middleware))
 	<-asked
@@ -141,7 +141,7 @@ func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
 
 func testGroupHangs(t *testing.T) {
 	s := newServers("a", "b")
-	s.config.SourceTimeout = time.Second
+	s.config.Limits.SourceTimeout = time.Second
 	hangs, release := make(chan bool, 1), make(chan struct{})
 	hangs <- true
 	source := s.config.Groups[1].Source
@@ -236,7 +236,7 @@ func TestAnswerAfterSourceTimeout(t *testing.T) {
 
 func testAnswerAfterSourceTimeout(t *testing.T) {
 	s := newServers("a", "b")
-	s.config.SourceTimeout = time.Second
+	s.config.Limits.SourceTimeout = time.Second
 	gate := make(chan struct{})
 	var calls atomic.Int32
 	source := s.config.Groups[1].Source

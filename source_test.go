@@ -65,7 +65,7 @@ func (s *server) index(ctx context.Context, docs []toolsearch.Document) (toolsea
 func (s *server) config() toolsearch.Config {
 	return toolsearch.Config{
 		DynamicTools: testtools.EchoTools("get_weather: Current weather of a city"),
-		Source:       s.source, Index: s.index,
+		Groups:       []toolsearch.Group{{Source: s.source}}, Index: s.index,
 		OnEvent: onFailure(func(err error) { s.errs = append(s.errs, err.Error()) }),
 	}
 }
@@ -88,7 +88,7 @@ func TestSourceEmbedsWhatChanged(t *testing.T) {
 		e := &countingEmbedder{}
 		s := &server{}
 		c := config(toolsearch.Embedding(e))
-		c.Source = s.source
+		c.Groups = []toolsearch.Group{{Source: s.source}}
 		middleware := newMiddleware[*schema.Message](t, c)
 		specs := make([]string, 100)
 		for i := range specs {
@@ -531,7 +531,7 @@ func BenchmarkUnchangedSource(b *testing.B) {
 	for name, others := range map[string]int{"same tools": 1, "new tools": 2} {
 		b.Run(name, func(b *testing.B) {
 			i := 0
-			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answers[i%others], nil }})
+			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answers[i%others], nil }}}})
 			require.NoError(b, err)
 			run := func() {
 				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
@@ -551,9 +551,9 @@ func BenchmarkUnchangedSource(b *testing.B) {
 func TestSourceYieldsToTheAgentsTools(t *testing.T) {
 	var told atomic.Int32
 	sourced := toolsearch.Config{
-		Source: func(context.Context) ([]tool.BaseTool, error) {
+		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
 			return testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
-		},
+		}}},
 		OnEvent: onFailure(func(err error) {
 			if strings.Contains(err.Error(), `"clock"`) {
 				told.Add(1)

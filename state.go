@@ -25,7 +25,7 @@ import (
 // loaded returns the loaded tools before a model call or at the end of a run, in the order of their
 // first loading: tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
-	limit := r.config.MaxLoaded
+	limit := r.config.Limits.MaxLoaded
 	s := conversation.NewLoadSet(len(r.scope.docs))
 	if limit > 0 {
 		s = conversation.NewEvictableSet(len(r.scope.docs))
@@ -64,7 +64,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	r.replay(t, s, 0, listed)
 	r.mode.show(r, t, given, s)
 	r.restrict(s, 0, nil)
-	if r.config.MaxLoaded > 0 {
+	if r.config.Limits.MaxLoaded > 0 {
 		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) || r.isAlways(doc) })
 	}
 	return s
@@ -148,7 +148,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if question == "" {
 		return nil, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, r.config.SearchTimeout)
+	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
 	docs, err := r.scope.preselect(limited, question, r.config.Preselect)
 	if err != nil && ctx.Err() == nil {

@@ -92,7 +92,7 @@ func TestAlwaysLoaded(t *testing.T) {
 		row("a search that finds them changes nothing", []string{"ask_human"}, toolsearch.Config{},
 			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather", "get_weather", "get_weather"),
-		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, toolsearch.Config{MaxLoaded: 1},
+		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
 			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"),
 			"", "", "get_weather", "mcp__github__list_issues"),
@@ -196,7 +196,7 @@ func TestDeferFrom(t *testing.T) {
 			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone,
 		},
 		{
-			name: "a smaller MaxLoaded keeps the tools hidden", config: toolsearch.Config{DeferFrom: 6, MaxLoaded: 4},
+			name: "a smaller MaxLoaded keeps the tools hidden", config: toolsearch.Config{DeferFrom: 6, Limits: toolsearch.Limits{MaxLoaded: 4}},
 			turns: []turn{selecting("send_mail")}, saw: []string{"tool_search", "tool_search send_mail"},
 		},
 		{
@@ -213,7 +213,7 @@ func TestDeferFrom(t *testing.T) {
 
 func TestMaxLoaded(t *testing.T) {
 	const none = "tool_search"
-	max2 := toolsearch.Config{MaxLoaded: 2}
+	max2 := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}}
 	found := func(id string, names ...string) []message {
 		return []message{
 			{Role: toolsearchtest.Assistant, Calls: []call{called(id, "tool_search", `{"query":"x"}`)}},
@@ -249,7 +249,7 @@ func TestMaxLoaded(t *testing.T) {
 			saw:   []string{none, none + " get_weather send_mail", none + " get_weather list_stocks"},
 		},
 		{
-			name: "a refused call does not count as a use", config: toolsearch.Config{MaxLoaded: 1, Unloaded: toolsearch.UnloadedRefuse},
+			name: "a refused call does not count as a use", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")},
 			saw:   []string{none, none + " get_weather", none + " send_mail", none + " send_mail", none + " send_mail"},
 		},
@@ -269,7 +269,7 @@ func TestMaxLoaded(t *testing.T) {
 		},
 		{
 			name:   "a dispatched call counts as a use",
-			config: toolsearch.Config{MaxLoaded: 2, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
+			config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatchTo("get_weather"), selecting("list_stocks"),
 				dispatchTo("get_weather"), dispatchTo("send_mail")},
 			check: func(t *testing.T, o outcome) {
@@ -308,7 +308,7 @@ func testManySearches[M adk.MessageType](t *testing.T) {
 	for _, tl := range tools {
 		names = append(names, mustInfo(t, tl).Name)
 	}
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools, MaxLoaded: 300})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: 300}})
 	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](manySearches(500, names)...)}
 	for range 2 {
 		_, next, err := middleware.BeforeModelRewriteState(t.Context(), state, nil)
@@ -329,7 +329,7 @@ func TestPendingCallsAreNotEvicted(t *testing.T) {
 }
 
 func testPendingCalls[M adk.MessageType](t *testing.T) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), MaxLoaded: 2})
+	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{MaxLoaded: 2}})
 	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](
 		message{Role: toolsearchtest.User, Text: "What is new?"},
 		message{Role: toolsearchtest.Assistant, Calls: []call{called("c", "tool_search", `{}`)}},
@@ -365,7 +365,7 @@ func TestMaxLoadedAcrossResume(t *testing.T) {
 
 func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) {
 	store := &memoryStore{}
-	config := toolsearch.Config{MaxLoaded: 1, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
+	config := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	first := interrupted[M](t, store, streaming, config,
 		selecting("delete_all"),
 		toolsearchtest.CallTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
@@ -609,7 +609,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	got := run(func(config *toolsearch.Config) {
 		clear(config.DynamicTools)
 		*config = toolsearch.Config{
-			UseModelToolSearch: true, MaxResults: 1, MaxResultsCap: 1, ToolName: "other", Language: toolsearch.Chinese,
+			UseModelToolSearch: true, MaxResults: 1, Limits: toolsearch.Limits{MaxResultsCap: 1}, ToolName: "other", Language: toolsearch.Chinese,
 			Unloaded: toolsearch.UnloadedRefuse, Unknown: toolsearch.UnknownFail, Reminder: toolsearch.ReminderConfig{Disabled: true},
 		}
 	})

@@ -79,7 +79,7 @@ func TestProtocolDispatch(t *testing.T) {
 		{
 			name: "the tool list is the same in every round, whatever the model calls",
 			config: dispatch(func(c *toolsearch.Config) {
-				c.AlwaysLoaded, c.MaxLoaded = []string{"send_*"}, 1
+				c.AlwaysLoaded, c.Limits.MaxLoaded = []string{"send_*"}, 1
 			}),
 			static: testtools.EchoTools("clock: The time"),
 			turns: []turn{

@@ -241,7 +241,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "of many tools the first are shown", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, MaxAnswerTokens: 1000}, dynamic: testtools.EchoTools(many...),
+			name: "of many tools the first are shown", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Limits: toolsearch.Limits{MaxAnswerTokens: 1000}}, dynamic: testtools.EchoTools(many...),
 			turns: []turn{calling("show_all_tools")},
 			check: func(t *testing.T, o outcome) {
 				var all struct {

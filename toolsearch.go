@@ -30,9 +30,9 @@
 //     [ProtocolFor] for a model that searches by itself, and [ProtocolDispatch], whose tool
 //     list never changes, for any other. Without a cache the default is as cheap.
 //     "toolsearch cost" computes it for your catalog.
-//   - Config.Groups for the tools of several servers, Config.Source for tools that change,
-//     Config.Filter for who may see which tool, Config.AlwaysLoaded, MaxLoaded and Preselect
-//     for which tools are visible when.
+//   - Config.Groups for the tools of several servers, Group.Source for tools that change,
+//     Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
+//     Limits.MaxLoaded for which tools are visible when.
 //   - A [Session] to share loaded tools between the agents of a run, and to carry them from
 //     run to run if you do not keep the messages of tools.
 //   - Config.OnEvent to watch and log what happens.
@@ -105,8 +105,8 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if err != nil {
 		return nil, err
 	}
-	if len(config.DynamicTools) == 0 && len(config.Groups) == 0 && config.Source == nil {
-		return nil, errors.New("toolsearch: no DynamicTools, no Groups and no Source")
+	if len(config.DynamicTools) == 0 && len(config.Groups) == 0 {
+		return nil, errors.New("toolsearch: no DynamicTools and no Groups")
 	}
 	return newMiddleware[M](ctx, config)
 }

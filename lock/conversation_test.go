@@ -124,7 +124,7 @@ func testChangedTool[M adk.MessageType](t *testing.T, streaming bool) {
 	s.serve("send_mail: Sends an e-mail", stocks)
 	var blocked []string
 	l, path := opened(t, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }}, s.documents(t)...)
-	middleware, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{Source: s.source, Filter: l.Filter})
+	middleware, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter})
 	require.NoError(t, err)
 	c := &chat[M]{middleware: middleware, streaming: streaming}
 	find := toolsearchtest.CallTool("tool_search", `{"query":"select:send_mail"}`)
@@ -174,7 +174,7 @@ func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
 			s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
 			l, _ := opened(t, nil, s.documents(t)...)
 			s.serve("send_mail: Sends an e-mail, and more", "list_stocks: Prices of shares")
-			middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Source: s.source, Filter: l.Filter, Protocol: protocol, AlwaysLoaded: []string{"*"}})
+			middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, Protocol: protocol, AlwaysLoaded: []string{"*"}})
 			require.NoError(t, err)
 			c := &chat[*schema.Message]{middleware: middleware}
 			shown := c.say(t, toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":"Rome"}}`), toolsearchtest.CallTool("send_mail", `{"city":"Rome"}`))
@@ -199,7 +199,7 @@ func TestAMendedDefinitionIsApproved(t *testing.T) {
 	} {
 		l, _ := opened(t, nil, document(t, "", "send_mail", "Sends an e-mail", raw))
 		s := &server{tools: []tool.BaseTool{&testtools.EchoTool{PlainTool: testtools.PlainTool{Of: document(t, "", "send_mail", "Sends an e-mail", tt.parameters).Info}}}}
-		middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Source: s.source, Filter: l.Filter, AlwaysLoaded: []string{"*"}})
+		middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, AlwaysLoaded: []string{"*"}})
 		require.NoError(t, err)
 		c := &chat[*schema.Message]{middleware: middleware}
 		assert.Equal(t, tt.passes, slices.Contains(c.say(t)[0].ToolNames(), "send_mail"), tt.parameters)

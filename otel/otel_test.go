@@ -100,9 +100,9 @@ func searching(query string) toolsearchtest.Turn {
 func converse[M adk.MessageType](t *testing.T, tel *telemetry, options ...otel.Option) {
 	t.Helper()
 	middleware, err := toolsearch.NewTyped[M](context.Background(), &toolsearch.Config{
-		Source:    func(context.Context) ([]tool.BaseTool, error) { return testtools.NewsTools(), nil },
-		Index:     brittleIndex,
-		MaxLoaded: 2,
+		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return testtools.NewsTools(), nil }}},
+		Index:  brittleIndex,
+		Limits: toolsearch.Limits{MaxLoaded: 2},
 		// No tool of the catalog matches it, and an event says so.
 		AlwaysLoaded: []string{"no_such_tool"},
 		OnEvent:      otel.Observe(tel.options(options...)...),

@@ -100,7 +100,7 @@ type Replayed struct {
 	Changes  int // how often the tools differ from those of the previous request
 }
 
-// Replay plays a conversation over tools with a configuration, whose DynamicTools and Source are
+// Replay plays a conversation over tools with a configuration, whose DynamicTools and Groups are
 // replaced. wire is WireMessages or WireChat. A configuration whose DeferFrom is above the number
 // of tools shows them all. Every tool answers with a filler text. Requests are what the model got,
 // byte for byte the same in every replay. Arguments that a tool's schema does not allow get the
@@ -122,7 +122,7 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded, atOnce: c.AtOnce,
 		answers: make(map[string]string), tried: make([]int, len(c.Steps)),
 	}
-	config.DynamicTools, config.Source, config.OnEvent = nil, nil, nil
+	config.DynamicTools, config.Groups, config.OnEvent = nil, nil, nil
 	known := make(map[string]*schema.ToolInfo, len(tools))
 	for _, info := range tools {
 		config.DynamicTools = append(config.DynamicTools, &standIn{info, m.answers})

@@ -173,7 +173,7 @@ const (
 
 // partOfTools returns the field that the group's fixed tools are from.
 func (g *group) partOfTools() string {
-	if g.Name == "" {
+	if g.AsGiven {
 		return "DynamicTools"
 	}
 	return "Tools"

@@ -24,10 +24,11 @@ import (
 
 // A Group is tools of one origin.
 type Group struct {
-	Name   string                                  // "" means the Config's own tools: DynamicTools and Source
-	Tools  []tool.BaseTool                         // that do not change
-	Source Source                                  // nil means none
-	Named  func(*schema.ToolInfo) *schema.ToolInfo // returns a definition with the name that the model sees
+	Name    string                                  // "" means none
+	Tools   []tool.BaseTool                         // that do not change
+	Source  Source                                  // nil means none
+	Named   func(*schema.ToolInfo) *schema.ToolInfo // returns a definition with the name that the model sees
+	AsGiven bool                                    // Tools are Config.DynamicTools, which stay as they are
 }
 
 // A Source returns tools that may change.
@@ -38,7 +39,6 @@ type Rules struct {
 	Timeout        time.Duration          // of a Source
 	MaxDescription int                    // bytes of a description that a Source may send
 	IsMeta         func(name string) bool // reports whether a meta-tool has a name
-	Strict         bool                   // New fails on a tool that providers refuse
 }
 
 // Sources are the groups, and what their Sources answered. It is safe for concurrent use.
@@ -84,9 +84,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		}
 		switch kept, good, refused := mended(g.Tools, g.fixed); {
 		case len(refused) == 0:
-		case rules.Strict:
-			return nil, nil, g.problem(g.partOfTools(), "providers refuse", refused).Err
-		case g.Name == "":
+		case g.AsGiven:
 			problems = append(problems, g.problem(g.partOfTools(), "providers refuse", refused))
 		default:
 			problems = append(problems, g.problem(g.partOfTools(), leftOut, refused))
@@ -232,7 +230,7 @@ func (s *Sources) Problem(group int, err error) Problem {
 
 // A Problem is something wrong with a part of a group.
 type Problem struct {
-	Group string // its name; "" means the Config
+	Group string // its name; "" means none
 	Part  string // a field of the group, or of the Config
 	Tool  string // its name; "" means none, or several
 	Err   error

@@ -40,7 +40,7 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 		"`Reminder.Describe: true`":              {Reminder: toolsearch.ReminderConfig{Describe: true}},
 		"`Reminder.Disabled: true`":              {Reminder: toolsearch.ReminderConfig{Disabled: true}},
 		"`MaxResults: 3`":                        {MaxResults: 3},
-		"`MaxLoaded: 2`":                         {MaxLoaded: 2},
+		"`Limits.MaxLoaded: 2`":                  {Limits: toolsearch.Limits{MaxLoaded: 2}},
 		"`Preselect: 3`":                         {Preselect: 3},
 		"`AlwaysLoaded: []string{\"github:*\"}`": {AlwaysLoaded: []string{"github:*"}},
 	} {

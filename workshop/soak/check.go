@@ -22,7 +22,7 @@ import (
 // maxAnswer bounds the text of a search tool's answer, in bytes. The smallest answer may exceed
 // the smallest budget, since it has a message.
 func (p *plan) maxAnswer() int {
-	return max(4*cmp.Or(p.config.MaxAnswerTokens, toolsearch.DefaultMaxAnswerTokens), leastAnswer)
+	return max(4*cmp.Or(p.config.Limits.MaxAnswerTokens, toolsearch.DefaultMaxAnswerTokens), leastAnswer)
 }
 
 // leastAnswer bounds an answer without tools, with names that were not found, in bytes.
@@ -266,14 +266,14 @@ func (c *seenCall[M]) checkReach(rec *recorder) {
 			kind = unloadedAgain
 		}
 		for _, name := range before.reach {
-			if c.plan.config.MaxLoaded == 0 && !rec.removes && !slices.Contains(reach, name) {
+			if c.plan.config.Limits.MaxLoaded == 0 && !rec.removes && !slices.Contains(reach, name) {
 				rec.fault(kind, "%.200q", name)
 			}
 		}
 	}
 	rec.resumed = false
 	loads := c.protocol == toolsearch.ProtocolToolSearch || c.protocol == toolsearch.ProtocolRegexp
-	if !loads || c.plan.config.MaxLoaded > 0 || rec.removes || c.plan.config.DeferFrom > 0 {
+	if !loads || c.plan.config.Limits.MaxLoaded > 0 || rec.removes || c.plan.config.DeferFrom > 0 {
 		return
 	}
 	for _, p := range parts {

@@ -32,7 +32,7 @@ var knownFaults = []knownFault{
 	{
 		"with MaxLoaded, which tools stay and in what order depends on what is gone from the history, and a tool that the replay evicts and loads again moves to the end",
 		[]string{changesState, changesOrder},
-		func(p *plan) bool { return p.config.MaxLoaded > 0 },
+		func(p *plan) bool { return p.config.Limits.MaxLoaded > 0 },
 	}, {
 		"the ordinary list of a native protocol loses its order when a later middleware takes the native results away", []string{changesOrder},
 		func(p *plan) bool {

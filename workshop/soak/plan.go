@@ -245,14 +245,14 @@ func (p *plan) addSettings(random *rand.Rand) {
 	}
 	c.Unloaded = toolsearch.UnloadedPolicy(random.IntN(2))
 	c.Unknown = toolsearch.UnknownPolicy(maybe(3, 1))
-	c.MaxLoaded = maybe(3, 1, 2, 5)
+	c.Limits.MaxLoaded = maybe(3, 1, 2, 5)
 	c.Preselect = maybe(4, 1, 3)
 	c.DeferFrom = maybe(4, 5, 10, 100)
 	c.MaxResults = maybe(4, 1, 3, 50)
-	c.MaxPerNamespace = maybe(4, -1, 1, 2)
+	c.Limits.MaxPerNamespace = maybe(4, -1, 1, 2)
 	c.Language = toolsearch.Language(maybe(4, 1))
 	c.SendEvents = chance(random, 4)
-	c.MaxAnswerTokens = maybe(5, 20, 200, 2000)
+	c.Limits.MaxAnswerTokens = maybe(5, 20, 200, 2000)
 	c.Reminder = toolsearch.ReminderConfig{
 		Disabled: chance(random, 8), MaxTokens: maybe(4, 10, 60, 400), Describe: chance(random, 4),
 		Position: toolsearch.ReminderPosition(random.IntN(3)),
@@ -392,11 +392,11 @@ func (p *plan) String() string {
 	add(p.runner, "Runner")
 	add(p.config.Unloaded != 0, "UnloadedRefuse")
 	add(p.config.Unknown != 0, "UnknownFail")
-	add(p.config.MaxLoaded > 0, "MaxLoaded %d", p.config.MaxLoaded)
+	add(p.config.Limits.MaxLoaded > 0, "MaxLoaded %d", p.config.Limits.MaxLoaded)
 	add(p.config.Preselect > 0, "Preselect %d", p.config.Preselect)
 	add(p.config.DeferFrom > 0, "DeferFrom %d", p.config.DeferFrom)
-	add(p.config.MaxPerNamespace != 0, "MaxPerNamespace %d", p.config.MaxPerNamespace)
-	add(p.config.MaxAnswerTokens > 0, "MaxAnswerTokens %d", p.config.MaxAnswerTokens)
+	add(p.config.Limits.MaxPerNamespace != 0, "MaxPerNamespace %d", p.config.Limits.MaxPerNamespace)
+	add(p.config.Limits.MaxAnswerTokens > 0, "MaxAnswerTokens %d", p.config.Limits.MaxAnswerTokens)
 	add(p.config.AlwaysLoaded != nil, "AlwaysLoaded %.200q", p.config.AlwaysLoaded)
 	add(true, "reminder %+v", p.config.Reminder)
 	add(p.index != "", "Index %s", p.index)
