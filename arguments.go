@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func readDispatch(arguments string) dispatch {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && len(exact.Arguments) > 0 && exact.Arguments[0] == '{' {
+	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && bytes.HasPrefix(exact.Arguments, []byte("{")) {
 		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments)}
 	}
 	value, ok := modeljson.Read(arguments)

@@ -319,7 +319,9 @@ func (s *seenTexts) isNew(text string) bool {
 // allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // reported remembers the failures of earlier runs.
-func (c *Catalog) allowed(ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events *eventSink) docset.Set {
+func (c *Catalog) allowed(
+	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events *eventSink,
+) docset.Set {
 	asking, watch := ctx, (*naming.Watch)(nil)
 	if events.listens() {
 		asking, watch = naming.NewWatch(ctx)

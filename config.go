@@ -350,7 +350,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	case filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolNativeServer:
 		return nil, fmt.Errorf("toolsearch: unknown Protocol %d", filled.Protocol)
 	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch && filled.Protocol != ProtocolNativeDeferred:
-		return nil, fmt.Errorf("toolsearch: UseModelToolSearch means %v, but Protocol is %v; set Protocol alone", ProtocolNativeDeferred, filled.Protocol)
+		return nil, fmt.Errorf("toolsearch: UseModelToolSearch means %v, but Protocol is %v; set Protocol alone",
+			ProtocolNativeDeferred, filled.Protocol)
 	case filled.UseModelToolSearch:
 		filled.Protocol = ProtocolNativeDeferred
 	}
@@ -397,7 +398,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	case !schemacheck.IsValidName(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
 	case slices.ContainsFunc(names.all, func(name string) bool { return !schemacheck.IsValidName(name) }):
-		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters", filled.ToolName, filled.Protocol)
+		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters",
+			filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || limits.MaxResultsCap < 0:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, limits.MaxResultsCap)
 	case filled.MaxResults > limits.MaxResultsCap:
@@ -450,7 +452,8 @@ func checkedGroups(groups []Group) ([]Group, error) {
 		if g.Prefix {
 			prefix := naming.PrefixOf(g.Name)
 			if len(prefix) == 0 || len(prefix) > maxPrefixLetters {
-				return fail("for Prefix, a Name needs 1 to %d letters and digits from a to z, _ and -; this one has %d; rename it", maxPrefixLetters, len(prefix))
+				return fail("for Prefix, a Name needs 1 to %d letters and digits from a to z, _ and -; this one has %d; rename it",
+					maxPrefixLetters, len(prefix))
 			}
 			if first, taken := prefixes[prefix]; taken {
 				return fail("Groups[%d], %q, has the same prefix, %s__; rename one of them", first, groups[first].Name, prefix)
@@ -458,7 +461,8 @@ func checkedGroups(groups []Group) ([]Group, error) {
 			prefixes[prefix] = i
 		}
 		g.Tools = slices.Clone(g.Tools)
-		g.Description = naming.Cut(strings.Join(strings.Fields(naming.OneLine(g.Description, wording.MaxDescriptionBytes)), " "), wording.MaxDescriptionBytes)
+		words := strings.Fields(naming.OneLine(g.Description, wording.MaxDescriptionBytes))
+		g.Description = naming.Cut(strings.Join(words, " "), wording.MaxDescriptionBytes)
 	}
 	return groups, nil
 }

@@ -36,7 +36,8 @@ type engine struct {
 // newEngine compiles the catalog and makes the meta-tools. wordless is the codec's.
 func newEngine(ctx context.Context, config *Config, events *eventSink, wordless bool) (*engine, error) {
 	if wordless && config.Protocol == ProtocolNativeReferences {
-		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; agentic adapters take ProtocolNativeDeferred")
+		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; " +
+			"agentic adapters take ProtocolNativeDeferred")
 	}
 	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
 	prompt, err := config.prompt()
@@ -381,7 +382,8 @@ func (e *engine) explainer(ctx context.Context, toolName string) sources.Explain
 		return nil
 	}
 	return func(ctx context.Context, err error) string {
-		e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)})
+		failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)
+		e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: failure})
 		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
 		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
 	}

@@ -167,7 +167,9 @@ type convertedResult struct {
 
 // convert asks for the form of every result of a loader. The results themselves change with
 // takeConverted.
-func (t *transcript) convert(isLoader func(name string) bool, form func(result resultView, call *callView) (converted resultView, changed bool)) {
+func (t *transcript) convert(
+	isLoader func(name string) bool, form func(result resultView, call *callView) (converted resultView, changed bool),
+) {
 	for i := range t.answers {
 		a := &t.answers[i]
 		result := t.result(a)

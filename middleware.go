@@ -6,7 +6,6 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
@@ -47,7 +46,9 @@ func sendEvent[M adk.MessageType](ctx context.Context, e Event) {
 
 // BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may see. It
 // fails if the agent already has a tool with the name of a meta-tool.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, runCtx, nil
 	}
@@ -67,7 +68,9 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 // BeforeModelRewriteState works out what the model sees in this call. It fails if a later
 // middleware gave the agent a tool with the name of a meta-tool, which BeforeAgent could not
 // see.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, state, nil
 	}
@@ -90,7 +93,9 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 
 // AfterModelRewriteState replaces the model's calls that cannot be run as they are, before any
 // tool runs.
-func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) AfterModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil || len(state.Messages) == 0 {
 		return ctx, state, nil
 	}
@@ -177,47 +182,43 @@ func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) so
 }
 
 // WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
-func (m *middleware[M]) WrapInvokableToolCall(ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	explain := m.explainer(ctx, call)
-	if explain == nil {
-		return endpoint, nil
+func (m *middleware[M]) WrapInvokableToolCall(
+	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
+) (adk.InvokableToolCallEndpoint, error) {
+	if explain := m.explainer(ctx, call); explain != nil {
+		return sources.Explained(explain, sources.TextResult, endpoint), nil
 	}
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		return sources.CallTool(ctx, explain, sources.TextResult, func() (string, error) { return endpoint(ctx, arguments, opts...) })
-	}, nil
+	return endpoint, nil
 }
 
 // WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
-func (m *middleware[M]) WrapStreamableToolCall(ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
-	explain := m.explainer(ctx, call)
-	if explain == nil {
-		return endpoint, nil
+func (m *middleware[M]) WrapStreamableToolCall(
+	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
+) (adk.StreamableToolCallEndpoint, error) {
+	if explain := m.explainer(ctx, call); explain != nil {
+		return sources.ExplainedStream(explain, sources.TextResult, endpoint), nil
 	}
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		return sources.StreamTool(ctx, explain, sources.TextResult, func() (*schema.StreamReader[string], error) { return endpoint(ctx, arguments, opts...) })
-	}, nil
+	return endpoint, nil
 }
 
 // WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
-func (m *middleware[M]) WrapEnhancedInvokableToolCall(ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	explain := m.explainer(ctx, call)
-	if explain == nil {
-		return endpoint, nil
+func (m *middleware[M]) WrapEnhancedInvokableToolCall(
+	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
+) (adk.EnhancedInvokableToolCallEndpoint, error) {
+	if explain := m.explainer(ctx, call); explain != nil {
+		return sources.Explained(explain, sources.EnhancedResult, endpoint), nil
 	}
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		return sources.CallTool(ctx, explain, sources.EnhancedResult, func() (*schema.ToolResult, error) { return endpoint(ctx, argument, opts...) })
-	}, nil
+	return endpoint, nil
 }
 
 // WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
-func (m *middleware[M]) WrapEnhancedStreamableToolCall(ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	explain := m.explainer(ctx, call)
-	if explain == nil {
-		return endpoint, nil
+func (m *middleware[M]) WrapEnhancedStreamableToolCall(
+	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
+) (adk.EnhancedStreamableToolCallEndpoint, error) {
+	if explain := m.explainer(ctx, call); explain != nil {
+		return sources.ExplainedStream(explain, sources.EnhancedResult, endpoint), nil
 	}
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		return sources.StreamTool(ctx, explain, sources.EnhancedResult, func() (*schema.StreamReader[*schema.ToolResult], error) { return endpoint(ctx, argument, opts...) })
-	}, nil
+	return endpoint, nil
 }
 
 // read reads messages in one walk: their views, their rounds and their landmarks. names are the

@@ -126,13 +126,14 @@ func (f *converter) isOthers(result resultView, call *callView) bool {
 	if !result.native || name == "" {
 		return false
 	}
-	return name == f.otherSearch || slices.Contains(f.run.names.agents, name) && !slices.ContainsFunc(result.found, func(t *schema.ToolInfo) bool {
+	isOurs := func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}
-		_, ours := f.run.scope.byName[t.Name]
-		return ours
-	})
+		_, dynamic := f.run.scope.byName[t.Name]
+		return dynamic
+	}
+	return name == f.otherSearch || slices.Contains(f.run.names.agents, name) && !slices.ContainsFunc(result.found, isOurs)
 }
 
 // fresh returns a native result with the loaded tools of the result whose definitions the

@@ -39,9 +39,9 @@ func remember(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []
 		if t == nil || t.Name != r.names.search {
 			continue
 		}
-		if noted := conversation.MarkRemembered(t, names); noted != t {
+		if marked := conversation.MarkRemembered(t, names); marked != t {
 			tools = slices.Clone(tools)
-			tools[i] = noted
+			tools[i] = marked
 		}
 		break
 	}

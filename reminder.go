@@ -27,7 +27,8 @@ type reminder struct {
 
 // newReminder returns the reminder that announces the tools. Without tools its text is "".
 func newReminder(c *Catalog, announced []int, config *Config) reminder {
-	rem := reminder{tool: config.ToolName, block: wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}, position: config.Reminder.Position}
+	block := wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
+	rem := reminder{tool: config.ToolName, block: block, position: config.Reminder.Position}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
@@ -56,7 +57,9 @@ func listOfTools(c *Catalog, announced []int, config *Config, frame int) string 
 	}
 	for i, doc := range announced {
 		d := &c.docs[doc]
-		list.Tools[i] = wording.Tool{Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription}
+		list.Tools[i] = wording.Tool{
+			Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription,
+		}
 	}
 	for i := range config.Groups {
 		if name := config.Groups[i].Name; name != "" {

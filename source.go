@@ -200,7 +200,7 @@ func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 	return err
 }
 
-// publish makes an edition current, and notes what runs report of it.
+// publish makes an edition current, and keeps what runs will report of it.
 func (e *editions) publish(next *edition, took time.Duration) {
 	before := e.last
 	events := []Event{e.changeOf(before, next, took)}

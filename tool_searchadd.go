@@ -69,8 +69,8 @@ func (h *host) searchOnlyTool() *metaTool {
 
 func (h *host) showAllTool() *metaTool {
 	// Nil would make Eino leave out the schema, which some providers require.
-	parameters := map[string]*schema.ParameterInfo{}
-	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", parameters, func(ctx context.Context, _ string) (string, error) {
+	none := map[string]*schema.ParameterInfo{}
+	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, func(ctx context.Context, _ string) (string, error) {
 		r, err := h.run(ctx)
 		if err != nil {
 			return "", err

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
@@ -40,24 +41,41 @@ func isControl(err error) bool {
 	return errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
 }
 
-// CallTool calls a tool. resultOf makes a result of the text for an error. A panic counts as an error.
-func CallTool[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (T, error)) (T, error) {
-	result, err := foreign.Guard(call)
-	if text, ok := explain.text(ctx, err); ok {
-		return resultOf(text), nil
+// An Endpoint calls a tool.
+type Endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
+
+// Explained returns an endpoint whose errors are results. resultOf makes a result of a text. A panic
+// counts as an error.
+func Explained[A, R any](explain Explainer, resultOf func(text string) R, call Endpoint[A, R]) Endpoint[A, R] {
+	return func(ctx context.Context, argument A, opts ...tool.Option) (R, error) {
+		result, err := foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })
+		if text, ok := explain.text(ctx, err); ok {
+			return resultOf(text), nil
+		}
+		return result, err
 	}
-	return result, err
 }
 
-// StreamTool is CallTool for a tool whose result is a stream. The text for an error in the middle of the
-// stream is the last chunk, on a line of its own.
-func StreamTool[T any](ctx context.Context, explain Explainer, resultOf func(text string) T, call func() (*schema.StreamReader[T], error)) (*schema.StreamReader[T], error) {
-	alone := func(text string) *schema.StreamReader[T] { return schema.StreamReaderFromArray([]T{resultOf(text)}) }
-	stream, err := CallTool(ctx, explain, alone, call)
-	if err != nil || stream == nil {
-		return stream, err
+// ExplainedStream is Explained for a tool whose result is a stream. The text for an error in the middle of
+// the stream is the last chunk, on a line of its own.
+func ExplainedStream[A, R any](
+	explain Explainer, resultOf func(text string) R, call Endpoint[A, *schema.StreamReader[R]],
+) Endpoint[A, *schema.StreamReader[R]] {
+	alone := func(text string) *schema.StreamReader[R] { return schema.StreamReaderFromArray([]R{resultOf(text)}) }
+	call = Explained(explain, alone, call)
+	return func(ctx context.Context, argument A, opts ...tool.Option) (*schema.StreamReader[R], error) {
+		stream, err := call(ctx, argument, opts...)
+		if err != nil || stream == nil {
+			return stream, err
+		}
+		return explainedChunks(ctx, explain, resultOf, stream), nil
 	}
-	reader, writer := schema.Pipe[T](1)
+}
+
+func explainedChunks[R any](
+	ctx context.Context, explain Explainer, resultOf func(text string) R, stream *schema.StreamReader[R],
+) *schema.StreamReader[R] {
+	reader, writer := schema.Pipe[R](1)
 	go func() {
 		defer stream.Close()
 		defer writer.Close()
@@ -77,7 +95,7 @@ func StreamTool[T any](ctx context.Context, explain Explainer, resultOf func(tex
 			before = "\n"
 		}
 	}()
-	return reader, nil
+	return reader
 }
 
 // TextResult makes a result of a text.
