@@ -90,7 +90,10 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 // newCatalog compiles infos for search as the configuration says. groups are the infos' groups; nil
 // means none. last is the catalog before, of the same configuration, or an empty catalog.
 func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
-	prompt, err := config.prompt()
+	prompt, err := last.prompt, error(nil)
+	if prompt == nil {
+		prompt, err = config.prompt()
+	}
 	if err != nil {
 		return nil, err
 	}

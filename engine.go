@@ -40,13 +40,11 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 			"agentic adapters take ProtocolNativeDeferred")
 	}
 	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
-	prompt, err := config.prompt()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
 	}
+	prompt := e.editions.last.catalog.prompt
 	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.Limits.MaxAnswerTokens}
 	tools := h.metaTools(config.Protocol)
 	for _, t := range tools {
