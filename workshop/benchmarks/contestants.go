@@ -10,8 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// A Contestant is a searcher that is measured. A new contestant is a new line in Contestants
-// and in the colors of plot.go.
+// A Contestant is a searcher that is measured. A new contestant is a new line in Contestants.
 type Contestant struct {
 	Name     string
 	Index    search.Indexer

@@ -3,7 +3,7 @@
 // queries and of building an index, the memory per tool, and how often the right tool is
 // found.
 //
-//	go run ./cmd/report                        # measures, writes BENCHMARKS.md and the plots
+//	go run ./cmd/report                        # measures, writes BENCHMARKS.md
 //	go test -run '^$' -bench 'Query/tools=1000$/'
 //
 // It is a separate module, since only the benchmarks need bleve.
@@ -13,5 +13,5 @@
 //	eino.go, bleve.go, usual.go   the searchers of others, as Indexers
 //	measure.go     times, allocations and bytes -> Results
 //	quality.go     recall and ranks over questions whose tools are known -> Results
-//	markdown.go, plot.go          Results -> BENCHMARKS.md and SVG, the same bytes every time
+//	markdown.go    Results -> BENCHMARKS.md, the same bytes every time
 package benchmarks

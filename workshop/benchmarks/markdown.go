@@ -9,17 +9,12 @@ import (
 	"time"
 )
 
-// Markdown writes results as BENCHMARKS.md. The same results give the same bytes. latency and
-// recall are the paths of the plots, relative to that file.
-func Markdown(r *Results, latency, recall string) []byte {
+// Markdown writes results as BENCHMARKS.md. The same results give the same bytes.
+func Markdown(r *Results) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Benchmarks
 
 <!-- Written by "go run ./cmd/report" in workshop/benchmarks/; edit markdown.go there instead. -->
-
-![Time of a query by number of tools](%s)
-
-![Recall at 5 by searcher](%s)
 
 ## How it was measured
 
@@ -37,13 +32,12 @@ text in one field. Of all set-ups tried, this was the fastest and found the most
 `+"`bleve, fields`"+` has separate fields for name, description and parameters. `+"`Regexp`"+` gets patterns
 made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
-To measure again, which takes a few minutes and rewrites this file and the plots:
+To measure again, which takes a few minutes and rewrites this file:
 
 `+"```sh\ncd workshop/benchmarks\ngo run ./cmd/report                 # -sizes 100,1000 for a short report\n"+
-		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", latency, recall, environment(r.Environment), Baseline)
+		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", environment(r.Environment), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
-	writeCosts(&b, r.Costs)
 	return b.Bytes()
 }
 
@@ -139,28 +133,6 @@ func writeSpeed(b *bytes.Buffer, r *Results) {
 	}
 	fmt.Fprint(b, "\n## Memory\n\nHeap bytes per tool, without the tools' own definitions:\n")
 	g.table(b, "bytes", func(s, _ Speed) string { return grouped(s.Bytes) })
-	writeDuel(b, g)
-}
-
-// writeDuel compares BM25 with bleve, which BM25 would replace.
-func writeDuel(b *bytes.Buffer, g grid) {
-	ours, theirs := g.cells["BM25"], g.cells["bleve"]
-	if ours == nil || theirs == nil {
-		return
-	}
-	fmt.Fprint(b, "\n## BM25 beside bleve\n\nWhat bleve takes, as a multiple of BM25:\n\n| tools | query | slowest query | allocations | build | memory |\n|--:|--:|--:|--:|--:|--:|\n")
-	for _, size := range g.sizes {
-		o, t := ours[size], theirs[size]
-		over := func(theirs, ours float64) string {
-			if ours == 0 {
-				return "–"
-			}
-			return ratio(theirs/ours) + "×"
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", grouped(float64(size)),
-			over(float64(t.Query), float64(o.Query)), over(float64(t.Slowest), float64(o.Slowest)),
-			over(t.Allocs, o.Allocs), over(float64(t.Build), float64(o.Build)), over(t.Bytes, o.Bytes))
-	}
 }
 
 func writeQuality(b *bytes.Buffer, list []Quality) {

@@ -24,7 +24,6 @@ type Results struct {
 	Prepare     []Prepare
 	Speed       []Speed
 	Quality     []Quality
-	Costs       []Cost
 }
 
 // Environment is what the numbers depend on besides the code.

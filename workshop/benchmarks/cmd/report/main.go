@@ -1,13 +1,13 @@
-// Command report measures the searchers and writes BENCHMARKS.md, two plots and results.json.
-// With -from results.json it writes the other files again without measuring, or with -costs measures
-// only what conversations cost, which is the same on every machine.
+// Command report measures the searchers and writes BENCHMARKS.md and results.json. With
+// -from results.json it writes BENCHMARKS.md again without measuring.
 //
-//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json [-costs]]
+//	go run ./cmd/report [-sizes 100,1000,10000,100000] [-root ..] [-from results.json]
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,8 +22,6 @@ import (
 // Paths of the written files, from the root of the repository.
 const (
 	document = "BENCHMARKS.md"
-	latency  = "docs/img/latency.svg"
-	recall   = "docs/img/recall.svg"
 	numbers  = "workshop/benchmarks/results.json"
 )
 
@@ -31,17 +29,16 @@ func main() {
 	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
 	root := flag.String("root", "../..", "folder of the repository, where the files are written")
 	from := flag.String("from", "", "results.json of an earlier run: write its files without measuring")
-	costs := flag.Bool("costs", false, "with -from, measure what conversations cost")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *sizes, *root, *from, *costs); err != nil {
+	if err := run(ctx, *sizes, *root, *from); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, sizes, root, from string, costs bool) error {
+func run(ctx context.Context, sizes, root, from string) error {
 	results := &benchmarks.Results{}
 	if from != "" {
 		text, err := os.ReadFile(from)
@@ -51,11 +48,6 @@ func run(ctx context.Context, sizes, root, from string, costs bool) error {
 		if err := json.Unmarshal(text, results); err != nil {
 			return fmt.Errorf("%s: %w", from, err)
 		}
-		if costs {
-			if err := measureCosts(ctx, results); err != nil {
-				return err
-			}
-		}
 	} else if err := measure(ctx, sizes, root, results); err != nil {
 		return err
 	}
@@ -63,29 +55,12 @@ func run(ctx context.Context, sizes, root, from string, costs bool) error {
 	if err != nil {
 		return err
 	}
-	for path, text := range map[string][]byte{
-		numbers:  append(text, '\n'),
-		document: benchmarks.Markdown(results, latency, recall),
-		latency:  benchmarks.LatencyPlot(results),
-		recall:   benchmarks.RecallPlot(results),
-	} {
-		path = filepath.Join(root, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		os.WriteFile(filepath.Join(root, filepath.FromSlash(numbers)), append(text, '\n'), 0o666),
+		os.WriteFile(filepath.Join(root, document), benchmarks.Markdown(results), 0o666))
 }
 
 func progress(what string) { fmt.Fprintln(os.Stderr, what) }
-
-func measureCosts(ctx context.Context, results *benchmarks.Results) (err error) {
-	results.Costs, err = benchmarks.MeasureCosts(ctx, progress)
-	return err
-}
 
 func measure(ctx context.Context, sizes, root string, results *benchmarks.Results) error {
 	results.Environment = benchmarks.ThisEnvironment()
@@ -104,8 +79,6 @@ func measure(ctx context.Context, sizes, root string, results *benchmarks.Result
 	}
 	results.Environment.Load[1] = benchmarks.LoadAverage()
 	var err error
-	if results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress); err != nil {
-		return err
-	}
-	return measureCosts(ctx, results)
+	results.Quality, err = benchmarks.MeasureQuality(ctx, root, benchmarks.PublicDir(root), progress)
+	return err
 }
