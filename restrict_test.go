@@ -21,8 +21,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// These tests search as users who may see different parts of a catalog. TestPairs compares what the
-// model gets; these tests say which searcher is asked.
+// These tests search as users who may see different parts of a catalog. TestFilteredToolsLeaveNoTrace
+// compares what the model gets; these tests say which searcher is asked.
 
 // searchTool returns tool_search of a middleware. Each call of the tool is a run of its own.
 func searchTool(t *testing.T, config toolsearch.Config) tool.InvokableTool {

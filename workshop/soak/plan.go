@@ -110,7 +110,7 @@ var protocols = []toolsearch.Protocol{
 
 var indexers = map[string]toolsearch.Indexer{
 	"keyword": toolsearch.Keyword, "regexp": toolsearch.Regexp, "fuzzy": toolsearch.Fuzzy, "similarity": toolsearch.Similarity,
-	"bm25": toolsearch.BM25, "hybrid": toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy),
+	"bm25": toolsearch.BM25, "hybrid": toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy, toolsearch.Keyword),
 	"topics": toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA),
 }
 
