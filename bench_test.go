@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
@@ -147,7 +146,7 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: []*schema.ToolInfo{mustInfo(b, runCtx.Tools[0])}}
+				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: []*schema.ToolInfo{testtools.MustInfo(b, runCtx.Tools[0])}}
 				if _, state, err = middleware.BeforeModelRewriteState(ctx, state, nil); err != nil {
 					b.Fatal(err)
 				}
@@ -162,49 +161,6 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 		b.Run(fmt.Sprintf("tools=%d/ours", size), run(ours))
 		b.Run(fmt.Sprintf("tools=%d/eino", size), run(theirs))
 	}
-}
-
-// BenchmarkMaxLoaded is the work before a model call after 500 searches that found 1,000 tools, with
-// and without a limit of 300 loaded tools. The ratio is of the two in turn.
-func BenchmarkMaxLoaded(b *testing.B) {
-	ctx := context.Background()
-	infos := testtools.BenchCatalog(1002)
-	tools, names := make([]tool.BaseTool, len(infos)), make([]string, len(infos))
-	for i, info := range infos {
-		tools[i], names[i] = &testtools.PlainTool{Of: info}, info.Name
-	}
-	history := encoded[*schema.Message](manySearches(500, names)...)
-	var states [2]func()
-	for i, limit := range []int{0, 300} {
-		middleware := newMiddleware[*schema.Message](b, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: limit}})
-		state := &adk.ChatModelAgentState{Messages: history}
-		states[i] = func() {
-			_, next, err := middleware.BeforeModelRewriteState(ctx, state, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			state = next
-		}
-		states[i]() // the first model call loads the tools
-	}
-	var took [2]time.Duration
-	for b.Loop() {
-		for i, run := range states {
-			start := time.Now()
-			run()
-			took[i] += time.Since(start)
-		}
-	}
-	b.ReportMetric(float64(took[0].Microseconds())/float64(b.N), "unlimited-µs")
-	b.ReportMetric(float64(took[1].Microseconds())/float64(b.N), "limited-µs")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
-}
-
-func mustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
-	t.Helper()
-	info, err := tl.Info(context.Background())
-	require.NoError(t, err)
-	return info
 }
 
 func BenchmarkBM25(b *testing.B) {

@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -114,4 +118,43 @@ func planWith(ctx context.Context, executor adk.Agent) (adk.Agent, error) {
 		return nil, err
 	}
 	return planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
+}
+
+// toolCalling is a model for agents that bind tools themselves.
+type toolCalling struct {
+	*toolsearchtest.Model[*schema.Message]
+}
+
+func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+// Without handlers, newExecutor's agent is Eino's own executor to its model.
+func TestExecutorIsEinos(t *testing.T) {
+	requests := func(makeExecutor func(model.ToolCallingChatModel, adk.ToolsConfig) (adk.Agent, error)) []toolsearchtest.Request {
+		scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
+		tools := adk.ToolsConfig{}
+		tools.Tools = testtools.NewsTools()
+		executor, err := makeExecutor(toolCalling{scripted}, tools)
+		require.NoError(t, err)
+		agent, err := planWith(t.Context(), executor)
+		require.NoError(t, err)
+		events := agent.Run(t.Context(), &adk.AgentInput{Messages: []adk.Message{schema.UserMessage("What is new?")}})
+		for event, ok := events.Next(); ok; event, ok = events.Next() {
+			require.NoError(t, event.Err)
+		}
+		seen := scripted.Requests()
+		for _, r := range seen {
+			for i := range r.Messages {
+				r.Messages[i].Extra = nil // Eino's random ids
+			}
+		}
+		return seen
+	}
+	eino := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
+		return planexecute.NewExecutor(t.Context(), &planexecute.ExecutorConfig{Model: chat, ToolsConfig: tools})
+	})
+	ours := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
+		return newExecutor(t.Context(), chat, tools)
+	})
+	require.Len(t, ours, 3)
+	assert.Equal(t, eino, ours)
 }

@@ -16,9 +16,6 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/retriever"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +25,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // These tests search by a Catalog or by tool_search. They test the bounds of a search, searchers
@@ -39,7 +35,11 @@ import (
 func TestBounds(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
 	ctx := context.Background()
-	catalog := numberedCatalog(t, 1000)
+	numbered := make([]string, 1000)
+	for i := range numbered {
+		numbered[i] = fmt.Sprintf("n%d", i)
+	}
+	catalog := catalogOf(t, numbered...)
 	words := strings.Repeat("x", 63) + " " // 64 words are 4 KiB
 	for name, text := range map[string]string{
 		"many words":       strings.Repeat("n7 ", 1<<20/3),
@@ -91,9 +91,10 @@ func TestBounds(t *testing.T) {
 		require.NoError(t, err)
 		text, err := catalog.Tool().InvokableRun(ctx, string(arguments))
 		require.NoError(t, err)
-		a := answerOf(t, text)
-		assert.NotEmpty(t, a.Matches, "1000 queries with max_results %d", limit)
-		assert.LessOrEqual(t, len(a.Matches), most, "1000 queries with max_results %d", limit)
+		var answer struct{ Matches []string }
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		assert.NotEmpty(t, answer.Matches, "1000 queries with max_results %d", limit)
+		assert.LessOrEqual(t, len(answer.Matches), most, "1000 queries with max_results %d", limit)
 	}
 }
 
@@ -130,74 +131,6 @@ func TestCancelledSearch(t *testing.T) {
 	})
 }
 
-// eventOf makes one search and returns its answer and event.
-func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (answer, *toolsearch.SearchEvent, error) {
-	t.Helper()
-	var events []*toolsearch.SearchEvent
-	config.DynamicTools = testtools.NewsTools()
-	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
-	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
-	require.Len(t, events, 1)
-	assert.Equal(t, len(events[0].Matches) > 0, events[0].Tokens > 0, "tokens of what was found")
-	events[0].Duration, events[0].Tokens = 0, 0 // no test asserts a time
-	if err != nil {
-		return answer{}, events[0], err
-	}
-	return answerOf(t, text), events[0], nil
-}
-
-// A searcher that fails makes the search worse and does not end the run. A searcher that breaks
-// its contract does no harm. Document 0 is get_weather, and document 2 is send_mail.
-func TestBadSearchers(t *testing.T) {
-	down, alsoDown := errors.New("down"), errors.New("also down")
-	hits := func(docs ...int) (list []search.Hit) {
-		for _, doc := range docs {
-			list = append(list, search.Hit{Doc: doc, Score: 1})
-		}
-		return list
-	}
-	tests := []struct {
-		name            string
-		index, fallback testtools.Canned
-		want            []string
-		total           int
-		err             error
-	}{
-		{"fails", testtools.Canned{Err: down}, testtools.Canned{Err: down}, []string{"send_mail"}, 1, down},
-		{"fails with hits", testtools.Canned{Hits: hits(1), Err: down}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, down},
-		{"fails, and the fallback fails too", testtools.Canned{Err: down}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
-		{"finds nothing", testtools.Canned{}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
-		{"finds nothing, and the fallback fails", testtools.Canned{}, testtools.Canned{Err: down}, []string{}, 0, down},
-		{"fails in part", testtools.Canned{Hits: hits(0), Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, down},
-		{"fails in part and finds nothing", testtools.Canned{Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, down},
-		{"fails in part and finds nothing, and the fallback finds nothing", testtools.Canned{Partial: down}, testtools.Canned{}, []string{}, 0, down},
-		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
-		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
-		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
-		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 3, nil},
-		{"scores that are not finite", testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			config := toolsearch.Config{Index: tt.index.Index, Fallback: tt.fallback.Index}
-			if tt.name == "fails" {
-				config.Fallback = nil
-			}
-			a, e, err := eventOf(t, context.Background(), config, `{"query":"mail","max_results":2}`)
-			assert.NoError(t, err)
-			assert.Equal(t, tt.want, a.Matches)
-			if len(a.Matches) == 0 {
-				assert.NotEmpty(t, a.Message, "the help of an answer without a match")
-			}
-			// assert.Equal takes two errors with the same text for equal.
-			assert.True(t, e.Err == tt.err, "the event's error is %v itself, not %v", tt.err, e.Err)
-			assert.Equal(t, tt.total, e.Total, "the event's total")
-		})
-	}
-}
-
 func TestBadIndexers(t *testing.T) {
 	down := errors.New("down")
 	for name, index := range map[string]toolsearch.Indexer{
@@ -221,84 +154,6 @@ func TestBadIndexers(t *testing.T) {
 	}
 }
 
-func TestSearchEvents(t *testing.T) {
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	type event = toolsearch.SearchEvent
-	for _, tt := range []struct {
-		ctx       context.Context
-		arguments string
-		want      event
-	}{
-		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"}, Scores: []float64{10}, Total: 2, Searcher: "index"}},
-		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether", Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Scores: []float64{0}, Total: 1}},
-		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"}, Scores: []float64{10, 10}, Total: 2, Searcher: "index"}},
-		{nil, `{"query":"zzz"}`, event{Query: "zzz", Matches: []string{}}},
-		{cancelled, `{"query":"mail"}`, event{Query: "mail", Err: context.Canceled}},
-	} {
-		if tt.ctx == nil {
-			tt.ctx = context.Background()
-		}
-		_, got, _ := eventOf(t, tt.ctx, toolsearch.Config{ToolName: "find"}, tt.arguments)
-		tt.want.Tool = "find"
-		assert.Equal(t, &tt.want, got, tt.arguments)
-	}
-}
-
-// A searcher that panics is treated like a searcher that fails.
-func TestPanickingSearcher(t *testing.T) {
-	config := toolsearch.Config{Index: testtools.Canned{During: func() { panic("down") }}.Index}
-	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
-	assert.NoError(t, err)
-	assert.Contains(t, a.Matches, "send_mail", "the keyword search answers")
-	assert.ErrorContains(t, e.Err, "down", "the event has the failure")
-}
-
-// A name can be selected in the form in which the reminder shows it. The search that a refusal
-// advises loads the tool. Both hold whatever characters the name has.
-func TestSelectWhatIsShown(t *testing.T) {
-	ctx := context.Background()
-	names := []string{
-		"plain", "a,b", "semi;colon", "日本、語", "`tick`", "[br]", `q"uote`, "zero\u200bwidth", "rtl\u202ex",
-		"tag<b>x</b>", "nul\x00x", "new\nline", " blanks ", strings.Repeat("long_", 25),
-	}
-	var tools []tool.BaseTool
-	for _, name := range names {
-		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Odd"}}})
-	}
-	for _, name := range names {
-		config := toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse}
-		var shown, advised string
-		scripted := toolsearchtest.NewModel[*schema.Message](
-			toolsearchtest.CallTool(name, "{}"),
-			turn{Decide: func(r request) turn {
-				for i, line := range strings.Split(r.Messages[0].Text, "\n")[2:] {
-					if i < len(names) && names[i] == name {
-						shown = line
-					}
-				}
-				// answerOf may call FailNow, which must not be called on a goroutine of the agent.
-				var a answer
-				assert.NoError(t, json.Unmarshal([]byte(r.Messages[len(r.Messages)-1].Text), &a), "%q", name)
-				assert.NotNil(t, a.Matches, "%q", name)
-				_, rest, _ := strings.Cut(a.Message, "{")
-				advised = "{" + rest[:strings.LastIndexByte(rest, '}')+1]
-				return searching(advised)
-			}},
-			toolsearchtest.Say("done"))
-		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, config)}})
-		_, err := runAgent(ctx, agent, way{}, question)
-		require.NoError(t, err, "%q", name)
-		require.Len(t, scripted.Requests(), 3, "%q", name)
-		assert.Contains(t, scripted.Requests()[2].ToolNames(), name, "after the advised search %s", advised)
-		catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-		require.NoError(t, err)
-		result, err := catalog.Search(ctx, "select:"+shown, 0)
-		require.NoError(t, err, "%q, shown as %q", name, shown)
-		assert.Equal(t, []string{name}, testtools.MatchNames(result), "shown as %q", shown)
-	}
-}
-
 // A selection that is too long is cut between two names, not within a name.
 func TestSelectionIsNotTorn(t *testing.T) {
 	catalog := catalogOf(t, "get_weather")
@@ -307,22 +162,6 @@ func TestSelectionIsNotTorn(t *testing.T) {
 	assert.Len(t, result.Matches, 1)
 	assert.Empty(t, result.NotFound)
 	assert.Empty(t, result.Message)
-}
-
-// No text mentions the list of names when the model does not see it.
-func TestUnlisted(t *testing.T) {
-	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		o := play[*schema.Message](t, conversation{
-			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
-			turns:  []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`)},
-		}, way{})
-		text := o.last().Tools[0].Desc
-		for _, m := range o.last().Messages {
-			text += m.Text
-		}
-		assert.NotContains(t, text, "deferred", "the texts mention the list of names")
-		assert.NotContains(t, text, "列表中取", "the texts mention the list of names")
-	}
 }
 
 func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
@@ -334,124 +173,6 @@ func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
 	require.NoError(t, err)
 	return catalog
-}
-
-// When the engine is down, the model gets what the fallback or the keyword search finds.
-func TestRetrieverFailureDegrades(t *testing.T) {
-	down := errors.New("no route to engine")
-	broken := toolsearch.Retriever(brokenEngine{down})
-	inEngine := func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		e := &demoEngine{}
-		if _, err := search.StoreDocuments(ctx, e, docs, search.StoreOptions{}); err != nil {
-			return nil, err
-		}
-		return toolsearch.Retriever(e)(ctx, docs)
-	}
-	for _, tt := range []struct {
-		what            string
-		index, fallback toolsearch.Indexer
-		query           string
-		found           string
-		failed          bool
-	}{
-		{"keyword search answers", broken, nil, "weather", "get_weather get_forecast", true},
-		{"the fallback answers", broken, toolsearch.Fuzzy, "wether", "get_weather", true},
-		{"both are down", broken, broken, "weather", "get_weather get_forecast", true},
-		{"the fallback is down", inEngine, broken, "shares", "list_stocks", false},
-		{"the fallback of an engine that finds nothing is down", inEngine, broken, "nothing", "", true},
-		{"nothing is down", inEngine, nil, "+slack message", "mcp__slack__send_message", false},
-	} {
-		reason := down
-		if !tt.failed {
-			reason = nil
-		}
-		config := toolsearch.Config{Index: tt.index, Fallback: tt.fallback}
-		t.Run(tt.what, func(t *testing.T) {
-			inAllWays(t,
-				func(t *testing.T, w way) { degrades[*schema.Message](t, w, config, tt.query, tt.found, reason) },
-				func(t *testing.T, w way) { degrades[*schema.AgenticMessage](t, w, config, tt.query, tt.found, reason) })
-		})
-	}
-}
-
-func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
-	var events []*toolsearch.SearchEvent
-	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
-	o := play[M](t, conversation{config: config, turns: []turn{searching(`{"query":"` + query + `"}`)}}, w)
-	require.NoError(t, o.err)
-	require.Len(t, events, 1)
-	assert.Equal(t, found, strings.Join(events[0].Matches, " "))
-	if reason == nil {
-		assert.NoError(t, events[0].Err)
-	} else {
-		assert.ErrorIs(t, events[0].Err, reason)
-	}
-	assert.Equal(t, append([]string{"tool_search"}, strings.Fields(found)...), o.last().ToolNames(), "what the model saw")
-}
-
-// brokenEngine is a retriever that fails.
-type brokenEngine struct{ err error }
-
-func (e brokenEngine) Retrieve(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
-	return nil, e.err
-}
-
-// A namespace gets at most MaxPerNamespace places of a result while other namespaces match. The
-// same holds for tools from DynamicTools and from Source.
-func TestMaxPerNamespace(t *testing.T) {
-	specs := []string{"office__send: Sends mail", "post__send: Sends a letter", "pigeon__send: Sends a note", "send: Sends"}
-	for i := range 20 {
-		specs = append(specs, fmt.Sprintf("evil__send_send_%02d: send, send, send", i))
-	}
-	for _, tt := range []struct {
-		name   string
-		config toolsearch.Config
-		query  string
-		evil   int // tools of evil among the five found
-		others int // tools of other namespaces
-	}{
-		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
-		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
-		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
-		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
-		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
-		{"one", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 1}}, "evil send", 1, 3},
-		{"two", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil send", 2, 2},
-		{"two of Keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
-		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil", 5, 0},
-		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 5}}, "evil send", 5, 0},
-		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 50}}, "evil send", 5, 0},
-		{"no limit", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: -1}}, "evil send", 5, 0},
-	} {
-		for _, sourced := range []bool{false, true} {
-			config := tt.config
-			config.Reminder.Disabled = true
-			if tools := testtools.EchoTools(specs...); sourced {
-				config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}}
-			} else {
-				config.DynamicTools = tools
-			}
-			var event *toolsearch.SearchEvent
-			config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { event = e })
-			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
-				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
-			require.NoError(t, o.err, tt.name)
-			evil, others := 0, 0
-			for _, name := range event.Matches {
-				switch namespace, _, found := strings.Cut(name, "__"); {
-				case namespace == "evil":
-					evil++
-				case found:
-					others++
-				}
-			}
-			assert.Len(t, event.Matches, 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Len(t, sortedSet(event.Matches), 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Equal(t, tt.evil, evil, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Equal(t, tt.others, others, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Greater(t, event.Total, 5, "%s, sourced: %t", tt.name, sourced)
-		}
-	}
 }
 
 // Explain says which demand of a query a tool does not meet, whichever searcher the catalog has.

@@ -256,3 +256,11 @@ func (c Canned) Search(context.Context, search.Query) (search.Hits, error) {
 func (c Canned) Index(context.Context, []search.Document) (search.Searcher, error) {
 	return c, nil
 }
+
+// MustInfo returns a tool's definition.
+func MustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
+	t.Helper()
+	info, err := tl.Info(context.Background())
+	require.NoError(t, err)
+	return info
+}

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"bytes"
@@ -329,10 +329,10 @@ func checkDocumentedKeys(t *testing.T, event string) {
 	t.Helper()
 	var values map[string]any
 	require.NoError(t, json.Unmarshal([]byte(event), &values))
-	page, err := os.ReadFile("docs/operating.md")
+	page, err := os.ReadFile("../../docs/operating.md")
 	require.NoError(t, err)
 	_, row, found := strings.Cut(string(page), fmt.Sprintf("\n| `%s` | ", values["event"]))
-	require.True(t, found, "docs/operating.md has the keys of the event %q", values["event"])
+	require.True(t, found, "../../docs/operating.md has the keys of the event %q", values["event"])
 	row, _, _ = strings.Cut(row, " |\n")
 	delete(values, "event")
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(values)), strings.Split(strings.ReplaceAll(row, "`", ""), ", "))

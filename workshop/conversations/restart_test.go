@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/prebuilt/deep"
+	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
 	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -215,7 +216,13 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
 			process := func(replans []turn, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
 				scripted := toolsearchtest.NewModel[*schema.Message](turns...)
-				executor, err := newExecutor(context.Background(), scripted, adk.ToolsConfig{}, careful[*schema.Message](t))
+				executor, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
+					Name: "executor", Description: "an executor agent", Model: scripted, OutputKey: planexecute.ExecutedStepSessionKey,
+					Handlers: []adk.ChatModelAgentMiddleware{careful[*schema.Message](t)},
+					GenModelInput: func(context.Context, string, *adk.AgentInput) ([]adk.Message, error) {
+						return []adk.Message{schema.UserMessage("Take the next step.")}, nil
+					},
+				})
 				require.NoError(t, err)
 				return planOf(t, executor, `{"steps":["Look up the weather","Tidy up","Mail it"]}`, replans...), scripted
 			}

@@ -1,14 +1,8 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,186 +11,14 @@ import (
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// A program moves over from Eino's package by a change of the import path. The constructors and
-// the fields of Config therefore have the names and types of Eino's.
-func TestConfigLiteralsOfEinoCompileUnchanged(t *testing.T) {
-	ctx, tools := context.Background(), testtools.NewsTools()
-	for i, build := range []func() (adk.ChatModelAgentMiddleware, error){
-		func() (adk.ChatModelAgentMiddleware, error) {
-			return oracle.New(ctx, &oracle.Config{DynamicTools: tools, UseModelToolSearch: true})
-		},
-		func() (adk.ChatModelAgentMiddleware, error) {
-			return toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools, UseModelToolSearch: true})
-		},
-		func() (adk.ChatModelAgentMiddleware, error) {
-			return toolsearch.NewTyped[*schema.Message](ctx, &toolsearch.Config{DynamicTools: tools})
-		},
-	} {
-		middleware, err := build()
-		assert.NoError(t, err, "%d", i)
-		assert.NotNil(t, middleware, "%d", i)
-	}
-
-	// A field that a later release of Eino adds fails here.
-	theirs, ours := reflect.TypeFor[oracle.Config](), reflect.TypeFor[toolsearch.Config]()
-	for i := range theirs.NumField() {
-		want := theirs.Field(i)
-		got, _ := ours.FieldByName(want.Name)
-		assert.True(t, got.Type == want.Type, "the field %s has Eino's type %s, not %v", want.Name, want.Type, got.Type)
-	}
-}
-
-// buildAll calls the constructors for both message types and returns their errors. A panic fails
-// the test.
-func buildAll(t *testing.T, config *toolsearch.Config) map[string]error {
-	t.Helper()
-	ctx, failures := context.Background(), map[string]error{}
-	build := func(name string, construct func() (any, error)) {
-		assert.NotPanics(t, func() {
-			middleware, err := construct()
-			assert.Equal(t, err != nil, middleware == nil, "%s returns either a middleware or an error, not %v and %v", name, middleware, err)
-			failures[name] = err
-		}, name)
-	}
-	build("New", func() (any, error) { return toolsearch.New(ctx, config) })
-	build("NewTyped, message", func() (any, error) { return toolsearch.NewTyped[*schema.Message](ctx, config) })
-	build("NewTyped, agentic", func() (any, error) { return toolsearch.NewTyped[*schema.AgenticMessage](ctx, config) })
-	return failures
-}
-
-// checkMessage checks that the text of an error has each of the wanted parts.
-func checkMessage(t *testing.T, where string, err error, want []string) {
-	t.Helper()
-	for _, part := range append(want, "toolsearch: ") {
-		assert.ErrorContains(t, err, part, where)
-	}
-}
-
-// None of these tools can be used. Each has another reason.
-type (
-	unwellTool  struct{ testtools.PlainTool } // Info fails
-	voidTool    struct{ testtools.PlainTool } // Info returns nil
-	explodeTool struct{ testtools.PlainTool } // Info panics
-	hollowTool  struct{ tool.InvokableTool }
-	funcTool    func() string // a nil function in an interface that is not nil
-	otherTool   struct{ testtools.InfoOnly }
-)
-
-var errUnwell = errors.New("the server is down")
-
-func (*unwellTool) Info(context.Context) (*schema.ToolInfo, error)  { return nil, errUnwell }
-func (*voidTool) Info(context.Context) (*schema.ToolInfo, error)    { return nil, nil }
-func (*explodeTool) Info(context.Context) (*schema.ToolInfo, error) { panic("no connection") }
-
-func (f funcTool) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: f()}, nil
-}
-
-func (f funcTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return f(), nil
-}
-
-// InvokableRun has the name of tool.InvokableTool's method, but another signature.
-func (otherTool) InvokableRun(context.Context, []byte) (string, error) { return "", nil }
-
-func TestNewNamesTheToolThatIsWrong(t *testing.T) {
-	bare := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
-	for _, tt := range []struct {
-		name     string
-		tool     tool.BaseTool // is tool 2 of the catalog
-		toolName string
-		want     []string
-		wraps    error
-	}{
-		{name: "nil", tool: nil, want: []string{"is nil"}},
-		{name: "a nil pointer", tool: (*testtools.EchoTool)(nil), want: []string{"is nil", "*testtools.EchoTool"}},
-		{name: "a nil function", tool: funcTool(nil), want: []string{"is nil", "toolsearch_test.funcTool"}},
-		{name: "nothing inside", tool: hollowTool{}, want: []string{"toolsearch_test.hollowTool"}},
-		{name: "Info fails", tool: &unwellTool{}, want: []string{"*toolsearch_test.unwellTool", "Info", errUnwell.Error()}, wraps: errUnwell},
-		{name: "Info returns nil", tool: &voidTool{}, want: []string{"*toolsearch_test.voidTool", "Info", "nil"}},
-		{name: "Info panics", tool: &explodeTool{}, want: []string{"*toolsearch_test.explodeTool", "Info", "no connection"}},
-		{name: "no name", tool: testtools.EchoTools(": Nameless")[0], want: []string{"name", "*testtools.EchoTool"}},
-		{name: "a name twice", tool: testtools.EchoTools("send_mail: Sends again")[0], want: []string{`"send_mail"`, "tool 1"}},
-		{name: "the search tool's name", tool: testtools.EchoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
-		{name: "the search tool's other name", tool: testtools.EchoTools("find: Mine")[0], toolName: "find", want: []string{`"find"`, "ToolName"}},
-		{name: "no way to call it", tool: bare, want: []string{`"cut_grass"`, "testtools.InfoOnly", "invokable"}},
-		{name: "no way to call it that Eino knows", tool: otherTool{bare}, want: []string{`"cut_grass"`, "toolsearch_test.otherTool", "invokable"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tools := append(testtools.EchoTools("get_weather: Weather", "send_mail: Sends"), tt.tool)
-			for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools, ToolName: tt.toolName}) {
-				checkMessage(t, where, err, append(tt.want, "tool 2"))
-				if tt.wraps != nil {
-					assert.ErrorIs(t, err, tt.wraps, where)
-				}
-			}
-		})
-	}
-}
-
-func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
-	long := strings.Repeat("x", 64)
-	for _, tt := range []struct {
-		name   string
-		config *toolsearch.Config // its DynamicTools are set below
-		want   []string           // nil means that the config is good
-	}{
-		{"no config", nil, []string{"config"}},
-		{"the zero config", &toolsearch.Config{}, nil},
-		{"a negative default", &toolsearch.Config{MaxResults: -1}, []string{"MaxResults", "-1"}},
-		{"a negative ceiling", &toolsearch.Config{Limits: toolsearch.Limits{MaxResultsCap: -7}}, []string{"MaxResultsCap", "-7"}},
-		{"a default above the ceiling", &toolsearch.Config{MaxResults: 9, Limits: toolsearch.Limits{MaxResultsCap: 8}}, []string{"MaxResults 9", "MaxResultsCap 8"}},
-		{"a default at the ceiling", &toolsearch.Config{MaxResults: 8, Limits: toolsearch.Limits{MaxResultsCap: 8}}, nil},
-		{"a default above the usual ceiling", &toolsearch.Config{MaxResults: 80}, nil},
-		{"a ceiling below the usual default", &toolsearch.Config{Limits: toolsearch.Limits{MaxResultsCap: 1}}, nil},
-		{"a blank in the tool name", &toolsearch.Config{ToolName: "tool search"}, []string{"ToolName", `"tool search"`}},
-		{"a dot in the tool name", &toolsearch.Config{ToolName: "tool.search"}, []string{"ToolName", `"tool.search"`}},
-		{"markup in the tool name", &toolsearch.Config{ToolName: `a"><b`}, []string{"ToolName", `"a\"><b"`}},
-		{"a line break at the end of the tool name", &toolsearch.Config{ToolName: "find\n"}, []string{"ToolName", `"find\n"`}},
-		{"letters beyond ASCII in the tool name", &toolsearch.Config{ToolName: "搜索"}, []string{"ToolName", `"搜索"`}},
-		{"a tool name that is too long", &toolsearch.Config{ToolName: long + "x"}, []string{"ToolName", "64"}},
-		{"the longest tool name", &toolsearch.Config{ToolName: long}, nil},
-		{"a tool name that is too long as a prefix", &toolsearch.Config{ToolName: long, Protocol: toolsearch.ProtocolSearchAdd}, []string{"ToolName", "search_add", "64"}},
-		{"the longest tool name as a prefix", &toolsearch.Config{ToolName: long[:64-len("_show_all_tools")], Protocol: toolsearch.ProtocolSearchAdd}, nil},
-		{"a tool name too long by one as a prefix", &toolsearch.Config{ToolName: long[:64-len("_call_tool")+1], Protocol: toolsearch.ProtocolDispatch}, []string{"ToolName", "dispatch"}},
-		{"every kind of character in the tool name", &toolsearch.Config{ToolName: "Find_tools-2"}, nil},
-		{"a tool name that resembles the name of a dynamic tool", &toolsearch.Config{ToolName: "send-mail"}, nil},
-		{"a negative UnloadedPolicy", &toolsearch.Config{Unloaded: -1}, []string{"UnloadedPolicy", "-1"}},
-		{"an unknown UnloadedPolicy", &toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse + 1}, []string{"UnloadedPolicy", "2"}},
-		{"a negative UnknownPolicy", &toolsearch.Config{Unknown: -1}, []string{"UnknownPolicy", "-1"}},
-		{"a negative ToolErrorsPolicy", &toolsearch.Config{ToolErrors: -1}, []string{"ToolErrorsPolicy", "-1"}},
-		{"an unknown ToolErrorsPolicy", &toolsearch.Config{ToolErrors: toolsearch.ToolErrorsExplain + 1}, []string{"ToolErrorsPolicy", "2"}},
-		{"an unknown UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
-		{"a negative Language", &toolsearch.Config{Language: -1}, []string{"Language", "-1"}},
-		{"an unknown Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.config != nil {
-				tt.config.DynamicTools = testtools.NewsTools()
-			}
-			for where, err := range buildAll(t, tt.config) {
-				if tt.want != nil {
-					checkMessage(t, where, err, tt.want)
-				} else {
-					assert.NoError(t, err, where)
-				}
-			}
-		})
-	}
-	for _, tools := range [][]tool.BaseTool{nil, {}} {
-		for where, err := range buildAll(t, &toolsearch.Config{DynamicTools: tools}) {
-			checkMessage(t, where, err, []string{"DynamicTools"})
-		}
-	}
-}
+// Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse.
 
 func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 	var specs, names []string
@@ -245,7 +67,7 @@ func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
 	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	require.Greater(t, len(runCtx.Tools), 1)
-	assert.Equal(t, "get_weather", mustInfo(t, runCtx.Tools[1]).Name)
+	assert.Equal(t, "get_weather", testtools.MustInfo(t, runCtx.Tools[1]).Name)
 }
 
 // addingMiddleware gives an agent tools, as other middlewares do.
@@ -258,6 +80,21 @@ func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatM
 	next := *runCtx
 	next.Tools = append(slices.Clone(runCtx.Tools), a.tools...)
 	return ctx, &next, nil
+}
+
+// wrongTool is a tool without a definition.
+type wrongTool func() (*schema.ToolInfo, error)
+
+func (w wrongTool) Info(context.Context) (*schema.ToolInfo, error) { return w() }
+
+type hollowTool struct{ tool.InvokableTool }
+
+// checkMessage checks that the text of an error has each of the wanted parts.
+func checkMessage(t *testing.T, where string, err error, want []string) {
+	t.Helper()
+	for _, part := range append(want, "toolsearch: ") {
+		assert.ErrorContains(t, err, part, where)
+	}
 }
 
 // clash is a row of a table of agents that cannot have the middleware.
@@ -283,10 +120,13 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 		{name: "two native middlewares", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
 		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
 		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)}, want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
-		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "toolsearch_test.hollowTool"}},
-		{name: "Info fails", added: []tool.BaseTool{clock[0], &unwellTool{}}, want: []string{"tool 1", "*toolsearch_test.unwellTool", "Info", errUnwell.Error()}},
-		{name: "Info returns nil", added: []tool.BaseTool{clock[0], &voidTool{}}, want: []string{"tool 1", "*toolsearch_test.voidTool", "Info", "nil"}},
-		{name: "Info panics", added: []tool.BaseTool{clock[0], &explodeTool{}}, want: []string{"tool 1", "*toolsearch_test.explodeTool", "Info", "no connection"}},
+		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "conversations_test.hollowTool"}},
+		{name: "Info fails", added: []tool.BaseTool{clock[0], wrongTool(func() (*schema.ToolInfo, error) { return nil, errMower })},
+			want: []string{"tool 1", "conversations_test.wrongTool", "Info", errMower.Error()}},
+		{name: "Info returns nil", added: []tool.BaseTool{clock[0], wrongTool(func() (*schema.ToolInfo, error) { return nil, nil })},
+			want: []string{"tool 1", "conversations_test.wrongTool", "Info", "nil"}},
+		{name: "Info panics", added: []tool.BaseTool{clock[0], wrongTool(func() (*schema.ToolInfo, error) { panic("no connection") })},
+			want: []string{"tool 1", "conversations_test.wrongTool", "Info", "no connection"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inAllWays(t,
@@ -507,26 +347,4 @@ func TestOddParameters(t *testing.T) {
 	if assert.Len(t, told, 2, "the failure events") {
 		assert.ErrorContains(t, told[1], `a parameter has the name "xxx`)
 	}
-}
-
-var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
-
-// The doc comment of every field says what its zero value means.
-func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	require.NoError(t, err)
-	fields := 0
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok || !slices.Contains([]string{"Config", "Limits", "Group", "ReminderConfig"}, spec.Name.Name) {
-			return true
-		}
-		for _, field := range spec.Type.(*ast.StructType).Fields.List {
-			fields++
-			text := strings.Join(strings.Fields(field.Doc.Text()), " ")
-			assert.Regexp(t, saysZero, text, "%s.%s does not say what zero means", spec.Name.Name, field.Names[0])
-		}
-		return false
-	})
-	assert.Equal(t, 22+6+5+5, fields, "fields found")
 }

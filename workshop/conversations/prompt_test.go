@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -34,8 +34,8 @@ func headings(t *testing.T, file string) (keys []string, preface string) {
 
 // Every text can be replaced, alone and with all others, in both languages.
 func TestEveryTextCanBeReplaced(t *testing.T) {
-	english, _ := headings(t, "prompt/en.md")
-	chinese, _ := headings(t, "prompt/zh.md")
+	english, _ := headings(t, "../../prompt/en.md")
+	chinese, _ := headings(t, "../../prompt/zh.md")
 	require.GreaterOrEqual(t, len(english), 50)
 	assert.Equal(t, english, chinese, "the headings of the two files, in order")
 	all := map[string]string{}
@@ -54,9 +54,9 @@ func TestEveryTextCanBeReplaced(t *testing.T) {
 
 // A key without a heading is an error of New that names the key.
 func TestUnknownTexts(t *testing.T) {
-	_, preface := headings(t, "prompt/en.md")
+	_, preface := headings(t, "../../prompt/en.md")
 	require.NotEmpty(t, preface)
-	_, prefaceOfChinese := headings(t, "prompt/zh.md")
+	_, prefaceOfChinese := headings(t, "../../prompt/zh.md")
 	require.NotEmpty(t, prefaceOfChinese)
 	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description", "ranked no-match-unlisted", preface, prefaceOfChinese} {
 		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -203,54 +203,6 @@ func TestLongPrefixedNames(t *testing.T) {
 	}
 	assert.Equal(t, []string{"server__" + (long + "1")[:47] + "_3067ab0b"}, got[:1])
 	assert.Equal(t, got[:3], names("b", long+"2", long+"1")[:3], "the same names in another order")
-}
-
-// What New says about groups.
-func TestNewChecksGroups(t *testing.T) {
-	group := func(names ...string) (groups []toolsearch.Group) {
-		for _, name := range names {
-			groups = append(groups, toolsearch.Group{Name: name, Tools: testtools.EchoTools(fmt.Sprintf("tool%d: Does", len(groups)))})
-		}
-		return groups
-	}
-	prefixed := func(groups []toolsearch.Group) []toolsearch.Group {
-		for i := range groups {
-			groups[i].Prefix = true
-		}
-		return groups
-	}
-	clashing := func() []toolsearch.Group {
-		return []toolsearch.Group{{Name: "a", Tools: fileTools()}, {Name: "b", Tools: fileTools()}}
-	}
-	for _, tt := range []struct {
-		name   string
-		config toolsearch.Config
-		want   []string
-	}{
-		{"a prefix without a name", toolsearch.Config{Groups: prefixed(group("a", ""))}, []string{"Groups[1]", "need a Name; set"}},
-		{"a description without a name", toolsearch.Config{Groups: []toolsearch.Group{{Description: "Mail"}}}, []string{"Groups[0]", "need a Name; set"}},
-		{"a name twice", toolsearch.Config{Groups: group("My-Server", "x", "my_server")}, []string{`Groups[2], "my_server"`, `Groups[0], "My-Server"`, "rename"}},
-		{"a long name", toolsearch.Config{Groups: group(strings.Repeat("n", 129))}, []string{"129 bytes", "shorten it to 128"}},
-		{"a control character", toolsearch.Config{Groups: group("a\nb")}, []string{`"a\nb"`, "not visible"}},
-		{"a colon", toolsearch.Config{Groups: group("a:b")}, []string{"colon"}},
-		{"half a character", toolsearch.Config{Groups: group("a\xff")}, []string{"not visible"}},
-		{"a prefix without letters", toolsearch.Config{Groups: prefixed(group("文件"))}, []string{"Prefix", "this one has 0"}},
-		{"a long prefix", toolsearch.Config{Groups: prefixed(group(strings.Repeat("n", 33)))}, []string{"Prefix", "this one has 33"}},
-		{"a prefix twice", toolsearch.Config{Groups: prefixed(group("a.b", "a b"))}, []string{"the same prefix, a_b__", "rename"}},
-		{"a tool of two groups", toolsearch.Config{Groups: clashing()}, []string{`group "b": tool 0: duplicate name "read_file", tool 0 of Tools of group "a"`, "Prefix"}},
-		{"a tool of DynamicTools", toolsearch.Config{DynamicTools: fileTools(), Groups: clashing()[:1]}, []string{`group "a": tool 0`, "of DynamicTools", "Prefix"}},
-		{"a meta-tool's name", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: testtools.EchoTools("tool_search: Mine")}}}, []string{`group "a": tool 0`, `"tool_search"`}},
-		{"a nil tool", toolsearch.Config{Groups: []toolsearch.Group{{Name: "a", Tools: []tool.BaseTool{nil}}}}, []string{`group "a": tool 0`, "nil"}},
-	} {
-		for where, err := range buildAll(t, &tt.config) {
-			checkMessage(t, tt.name+", "+where, err, tt.want)
-		}
-	}
-	groups := clashing()
-	groups[0].Prefix = true
-	for where, err := range buildAll(t, &toolsearch.Config{Groups: groups}) {
-		assert.NoError(t, err, where)
-	}
 }
 
 // servers are groups whose Sources can be set, in an agent.

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -375,7 +375,7 @@ func TestPromptsSayTheSame(t *testing.T) {
 		}
 		return found
 	}
-	english, chinese := sections("prompt/en.md"), sections("prompt/zh.md")
+	english, chinese := sections("../../prompt/en.md"), sections("../../prompt/zh.md")
 	assert.Equal(t, english, chinese, "the placeholders under each heading")
 	assert.GreaterOrEqual(t, len(english), 50, "the number of texts")
 }

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -151,7 +151,7 @@ func TestFairnessBoundOfSearchers(t *testing.T) {
 				config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Index: index, MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: 1 + random.IntN(places)}}
 				var docs []toolsearch.Document
 				for i, dynamic := range config.DynamicTools {
-					info := mustInfo(t, dynamic)
+					info := testtools.MustInfo(t, dynamic)
 					docs = append(docs, search.DocumentOf(info, toolsearch.Annotate))
 					docs[i].Parameters = search.ParametersOf(info)
 				}
@@ -228,14 +228,14 @@ func hostileTools(n int, text func(i int) (name, description string)) []*schema.
 //	go test -run '^TestAttacks$' -update .
 func TestAttacks(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
-	catalog, err := eval.LoadCatalog("testdata/ranking/tools.jsonl")
+	catalog, err := eval.LoadCatalog("../../testdata/ranking/tools.jsonl")
 	require.NoError(t, err)
 	for _, service := range services.Tools() {
 		info, err := service.Info(t.Context())
 		require.NoError(t, err)
 		catalog.Tools = append(catalog.Tools, info)
 	}
-	queries, err := eval.LoadQueries("testdata/ranking/queries.jsonl")
+	queries, err := eval.LoadQueries("../../testdata/ranking/queries.jsonl")
 	require.NoError(t, err)
 	frequent := frequentWords(catalog)
 
@@ -255,15 +255,15 @@ func TestAttacks(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %d %% |\n", first)
 	}
-	const begin, end = "<!-- attacks: go test -run TestAttacks -update . -->\n", "<!-- end of attacks -->"
-	page, err := os.ReadFile("docs/security.md")
+	const begin, end = "<!-- attacks: go test -run TestAttacks -update ./workshop/conversations -->\n", "<!-- end of attacks -->"
+	page, err := os.ReadFile("../../docs/security.md")
 	require.NoError(t, err)
 	head, rest, found := strings.Cut(string(page), begin)
-	require.True(t, found, "docs/security.md has no place for the table")
+	require.True(t, found, "../../docs/security.md has no place for the table")
 	old, tail, found := strings.Cut(rest, end)
 	require.True(t, found, "the table in docs/security.md has no end")
 	if *update {
-		require.NoError(t, os.WriteFile("docs/security.md", []byte(head+begin+table.String()+end+tail), 0o666))
+		require.NoError(t, os.WriteFile("../../docs/security.md", []byte(head+begin+table.String()+end+tail), 0o666))
 		return
 	}
 	assert.Equal(t, table.String(), old, "the table in docs/security.md")
@@ -320,4 +320,62 @@ func frequentWords(catalog *eval.Catalog) []string {
 		return strings.Compare(a, b)
 	})
 	return words
+}
+
+// A namespace gets at most MaxPerNamespace places of a result while other namespaces match. The
+// same holds for tools from DynamicTools and from Source.
+func TestMaxPerNamespace(t *testing.T) {
+	specs := []string{"office__send: Sends mail", "post__send: Sends a letter", "pigeon__send: Sends a note", "send: Sends"}
+	for i := range 20 {
+		specs = append(specs, fmt.Sprintf("evil__send_send_%02d: send, send, send", i))
+	}
+	for _, tt := range []struct {
+		name   string
+		config toolsearch.Config
+		query  string
+		evil   int // tools of evil among the five found
+		others int // tools of other namespaces
+	}{
+		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
+		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
+		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
+		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
+		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
+		{"one", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 1}}, "evil send", 1, 3},
+		{"two", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil send", 2, 2},
+		{"two of Keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
+		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil", 5, 0},
+		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 5}}, "evil send", 5, 0},
+		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 50}}, "evil send", 5, 0},
+		{"no limit", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: -1}}, "evil send", 5, 0},
+	} {
+		for _, sourced := range []bool{false, true} {
+			config := tt.config
+			config.Reminder.Disabled = true
+			if tools := testtools.EchoTools(specs...); sourced {
+				config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}}
+			} else {
+				config.DynamicTools = tools
+			}
+			var event *toolsearch.SearchEvent
+			config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { event = e })
+			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
+				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
+			require.NoError(t, o.err, tt.name)
+			evil, others := 0, 0
+			for _, name := range event.Matches {
+				switch namespace, _, found := strings.Cut(name, "__"); {
+				case namespace == "evil":
+					evil++
+				case found:
+					others++
+				}
+			}
+			assert.Len(t, event.Matches, 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Len(t, sortedSet(event.Matches), 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Equal(t, tt.evil, evil, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Equal(t, tt.others, others, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
+			assert.Greater(t, event.Total, 5, "%s, sourced: %t", tt.name, sourced)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -444,62 +444,6 @@ func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.
 func replan(step string) turn { return toolsearchtest.CallTool("plan", `{"steps":["`+step+`"]}`) }
 
 var respond = toolsearchtest.CallTool("respond", `{"response":"Done."}`)
-
-// Without handlers, newExecutor's agent is Eino's own executor to its model.
-func TestExecutorIsEinos(t *testing.T) {
-	requests := func(makeExecutor func(model.ToolCallingChatModel, adk.ToolsConfig) (adk.Agent, error)) []toolsearchtest.Request {
-		scripted := toolsearchtest.NewModel[*schema.Message](calling("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
-		tools := adk.ToolsConfig{}
-		tools.Tools = testtools.NewsTools()
-		executor, err := makeExecutor(toolCalling{scripted}, tools)
-		require.NoError(t, err)
-		agent, err := planWith(t.Context(), executor)
-		require.NoError(t, err)
-		_, err = runAgent(t.Context(), adk.TypedAgent[*schema.Message](agent), way{}, question)
-		require.NoError(t, err)
-		seen := scripted.Requests()
-		for _, r := range seen {
-			for i := range r.Messages {
-				r.Messages[i].Extra = nil // Eino's random ids
-			}
-		}
-		return seen
-	}
-	eino := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
-		return planexecute.NewExecutor(t.Context(), &planexecute.ExecutorConfig{Model: chat, ToolsConfig: tools})
-	})
-	ours := requests(func(chat model.ToolCallingChatModel, tools adk.ToolsConfig) (adk.Agent, error) {
-		return newExecutor(t.Context(), chat, tools)
-	})
-	require.Len(t, ours, 3)
-	assert.Equal(t, eino, ours)
-}
-
-// The steps of a plan share a session. Each step starts with a new history.
-func TestSessionOfPlanExecute(t *testing.T) {
-	inMessageWays(t, func(t *testing.T, w way) {
-		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			scripted := toolsearchtest.NewModel[*schema.Message](
-				selecting("get_weather,send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the first step
-				calling("send_mail"), toolsearchtest.Say("Sent.")) // the second step
-			executor, err := newExecutor(ctx, scripted, adk.ToolsConfig{}, over[*schema.Message](t, testtools.NewsTools()...))
-			require.NoError(t, err)
-			agent := planOf(t, executor, `{"steps":["Look up the weather","Mail it"]}`, replan("Mail it"), respond)
-			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
-			const both = "tool_search get_weather send_mail"
-			second := both
-			if what("x") == "" {
-				second = "tool_search send_mail" // the call loads only its tool
-			}
-			o := outcome{scripted.Requests(), nil, err}
-			checkSaw(t, "the executor", o, "tool_search", both, both, "tool_search"+what(" get_weather send_mail"), second)
-			require.Len(t, o.requests, 5)
-			text := fmt.Sprint(o.requests[3].Messages)
-			assert.Contains(t, text, "which is: \nMail it", "the messages of the second step")
-			assert.NotContains(t, text, "select:", "the messages of the second step")
-		}, "get_weather", "send_mail")
-	})
-}
 
 // Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
 // with -race.

@@ -1,8 +1,11 @@
-package toolsearch_test
+// Package conversations_test plays conversations through real agents, in every way that an agent can be run.
+// The tests of the root package need no agent.
+package conversations_test
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -267,4 +270,10 @@ func onFailure(told func(err error)) func(context.Context, toolsearch.Event) {
 			told(failure.Err)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func sortedSet(words []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(words)))
 }

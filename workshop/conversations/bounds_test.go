@@ -1,4 +1,4 @@
-package toolsearch_test
+package conversations_test
 
 import (
 	"context"
@@ -435,7 +435,7 @@ func FuzzArguments(f *testing.F) {
 	tools := append(testtools.NewsTools(), testtools.EchoTools(`a: A`, `b]"c\: <b> & more`, "日历_创建: 新建", "select: Selects", "b\x01d\u202e: Bad")...)
 	known := map[string]bool{}
 	for _, t := range tools {
-		known[mustInfo(f, t).Name] = true
+		known[testtools.MustInfo(f, t).Name] = true
 	}
 	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
 	require.NoError(f, err)

@@ -1,0 +1,340 @@
+package conversations_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+)
+
+func TestConversations(t *testing.T) {
+	playAll(t, []conversation{
+		{
+			name:  "a found tool is shown from the next call on and can be called",
+			turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
+			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
+			check: func(t *testing.T, o outcome) {
+				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
+			},
+		},
+		{
+			name:   "static tools come first and stay, loaded tools are appended in their order",
+			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
+			turns:  []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"select:get_weather,list_stocks"}`)},
+			saw: []string{
+				"clock calculator tool_search",
+				"clock calculator tool_search send_mail",
+				"clock calculator tool_search send_mail get_weather list_stocks",
+			},
+		},
+		{
+			name:  "finding a tool again changes nothing",
+			turns: []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"mail"}`), searching(`{"query":"select:send_mail,send_mail"}`)},
+			saw:   []string{"tool_search", "tool_search send_mail", "tool_search send_mail", "tool_search send_mail"},
+		},
+		{
+			name: "parallel searches load in the order of the calls",
+			turns: []turn{toolsearchtest.CallTools(
+				call{Name: "tool_search", Arguments: `{"query":"select:list_stocks"}`},
+				call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
+			saw: []string{"tool_search", "tool_search list_stocks get_weather"},
+		},
+		{
+			name:  "the reminder comes before the first message that is not a system message",
+			turns: []turn{searching(`{"query":"mail"}`)},
+			history: []message{
+				{Role: toolsearchtest.System, Text: "Be brief."},
+				{Role: toolsearchtest.User, Text: "Hello"},
+				{Role: toolsearchtest.Assistant, Text: "Hello!"},
+			},
+			check: func(t *testing.T, o outcome) {
+				for i, r := range o.requests {
+					assert.Equal(t, newsReminder, r.Messages[1].Text, "call %d: message 1", i)
+				}
+			},
+		},
+		{
+			name:   "without a reminder the model sees none",
+			config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}},
+			turns:  []turn{searching(`{"query":"mail","max_results":1}`)},
+			saw:    []string{"tool_search", "tool_search send_mail"},
+			check: func(t *testing.T, o outcome) {
+				assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
+			},
+		},
+		{
+			name:  "a hidden tool that is called runs and stays loaded",
+			turns: []turn{toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.CallTool("get_weather", `{}`)},
+			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
+			check: func(t *testing.T, o outcome) {
+				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_1"))
+			},
+		},
+		{
+			name:   "under UnloadedRefuse a hidden tool that is called does not run",
+			config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+			turns: []turn{
+				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
+				searching(`{"query":"select:get_weather"}`),
+				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
+			},
+			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
+			check: func(t *testing.T, o outcome) {
+				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "the search that the refusal advises")
+				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_3"))
+				checkCallAsMade(t, o, called("call_1", "get_weather", `{"city":"Rome"}`))
+			},
+		},
+		{
+			name: "a call of an unknown name is answered with near names, and the calls beside it run",
+			turns: []turn{toolsearchtest.CallTools(
+				call{Name: "get_wether", Arguments: `{"city":"Rome"}`},
+				call{Name: "clok", Arguments: `{}`},
+				call{Name: "clock", Arguments: `{}`},
+				call{Name: "send_mail", Arguments: `{}`},
+				call{Name: "", Arguments: ``},
+				call{Name: "utterly_different", Arguments: `not json`})},
+			static: testtools.EchoTools("clock: The time"),
+			saw:    []string{"clock tool_search", "clock tool_search send_mail"},
+			check: func(t *testing.T, o outcome) {
+				for id, near := range map[string]string{"call_1": "get_weather", "call_2": "clock"} {
+					got := answerOf(t, o.result(t, id))
+					require.NotEmpty(t, got.Suggestions, id)
+					assert.Equal(t, near, got.Suggestions[0], "%s: the first suggestion", id)
+				}
+				for _, id := range []string{"call_5", "call_6"} {
+					got := answerOf(t, o.result(t, id))
+					assert.NotEmpty(t, got.Message, "%s: the help", id)
+					assert.Empty(t, got.Matches, id)
+				}
+				assert.Equal(t, "clock ran with {}", o.result(t, "call_3"))
+				checkCallAsMade(t, o, called("call_1", "get_wether", `{"city":"Rome"}`))
+				checkCallAsMade(t, o, called("call_6", "utterly_different", "not json"))
+			},
+		},
+		{
+			name: "the caller's events show the call as the model made it, and its answer",
+			turns: []turn{
+				toolsearchtest.CallTool("get_wether", `{"city":"Rome"}`),
+			},
+			check: func(t *testing.T, o outcome) {
+				require.Len(t, o.events, 3, "the events are the call, the answer and the end")
+				require.NotEmpty(t, o.events[0].Calls)
+				assert.Equal(t, called("call_1", "get_wether", `{"city":"Rome"}`), o.events[0].Calls[0])
+				assert.Equal(t, "call_1", o.events[1].CallID)
+				suggestions := answerOf(t, o.events[1].Text).Suggestions
+				require.NotEmpty(t, suggestions)
+				assert.Equal(t, "get_weather", suggestions[0])
+			},
+		},
+		{
+			name:   "the tool has another name, and the texts are Chinese",
+			config: toolsearch.Config{ToolName: "find-tools", Language: toolsearch.Chinese},
+			turns:  []turn{toolsearchtest.CallTool("find-tools", `{"query":"mail","max_results":1}`), toolsearchtest.CallTool("find-tools", `{}`)},
+			saw:    []string{"find-tools", "find-tools send_mail", "find-tools send_mail"},
+			check: func(t *testing.T, o outcome) {
+				first := o.requests[0]
+				reminder, description := first.Messages[0].Text, first.Tools[0].Desc
+				assert.True(t, strings.HasPrefix(reminder, `<available-deferred-tools tool="find-tools">`), "reminder %q", reminder)
+				assert.Contains(t, reminder, "加载")
+				assert.Contains(t, description, "find-tools")
+				assert.Contains(t, description, "关键词")
+				assert.Contains(t, o.result(t, "call_2"), "查询")
+			},
+		},
+	})
+}
+
+const newsReminder = `<available-deferred-tools>
+Load these with tool_search before use:
+get_weather
+get_forecast
+send_mail
+list_stocks
+mcp__slack__send_message
+</available-deferred-tools>`
+
+var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// onTheWire returns the call as the model sees it again: as the model made it, but for what
+// providers refuse.
+func onTheWire(c call) call {
+	var object map[string]any
+	if !utf8.ValidString(c.Arguments) || json.Unmarshal([]byte(c.Arguments), &object) != nil || object == nil {
+		c.Arguments = "{}"
+	}
+	c.Name = oddRune.ReplaceAllString(c.Name, "_")
+	c.Name = cmp.Or(c.Name[:min(len(c.Name), 64)], "unknown")
+	return c
+}
+
+// checkCallAsMade checks that the model sees its own call, and a result of the tool it called.
+func checkCallAsMade(t *testing.T, o outcome, want call) {
+	t.Helper()
+	want = onTheWire(want)
+	made, answered := false, false
+	for _, m := range o.last().Messages {
+		made = made || slices.Contains(m.Calls, want)
+		answered = answered || m.Role == toolsearchtest.Tool && m.CallID == want.ID && m.ToolName == want.Name
+	}
+	assert.True(t, made, "the model does not see its call %v", want)
+	assert.True(t, answered, "the model does not see a result of the tool it called: %v", want)
+}
+
+// answer is the JSON that tool_search returns.
+type answer struct {
+	Matches     []string `json:"matches"`
+	NotFound    []string `json:"not_found"`
+	Suggestions []string `json:"suggestions"`
+	Message     string   `json:"message"`
+}
+
+func answerOf(t *testing.T, text string) answer {
+	t.Helper()
+	var a answer
+	require.NoError(t, json.Unmarshal([]byte(text), &a), "not an answer of tool_search: %q", text)
+	assert.NotNil(t, a.Matches, "matches is missing or null in %s", text)
+	return a
+}
+
+// A model gets a result that says what to do, whatever arguments it writes, and the run goes on.
+func TestModelMistakes(t *testing.T) {
+	help := func(t *testing.T, a answer) {
+		t.Helper()
+		assert.Empty(t, a.Matches)
+		assert.Contains(t, a.Message, "query", "the message says how to write a query")
+	}
+	finds := func(names ...string) func(*testing.T, answer) {
+		return func(t *testing.T, a answer) {
+			t.Helper()
+			assert.Equal(t, names, a.Matches)
+		}
+	}
+	count := func(want int) func(*testing.T, answer) {
+		return func(t *testing.T, a answer) {
+			t.Helper()
+			assert.Len(t, a.Matches, want)
+		}
+	}
+	tests := []struct {
+		arguments string
+		check     func(*testing.T, answer)
+	}{
+		{``, help},
+		{`  `, help},
+		{`{`, help},
+		{`{}`, help},
+		{`[]`, help},
+		{`null`, help},
+		{`{"query":""}`, help},
+		{`{"query":" \n"}`, help},
+		{`{"query":null}`, help},
+		{`{"query":"+"}`, help},
+		{`{"query":"select:"}`, help},
+		{`{"query":"select: , ,"}`, help},
+		{`{"query":{"text":"mail"}}`, help},
+		{`{"query":"mail"`, help},
+		{`{'query':'mail'}`, help},
+		{`{"query":["mail"}`, help},
+		{`{"query":7}`, count(0)},
+		{`{"query":["send_mail","stocks"]}`, finds("send_mail", "list_stocks")},
+		{`{"query":["select:send_mail","stocks"]}`, finds("send_mail", "list_stocks")},
+		{`{"query":["stocks",["mail"],null,7]}`, finds("list_stocks")},
+		{`{"queries":["stocks"]}`, finds("list_stocks")},
+		{`{"query":"stocks","queries":["mail"]}`, finds("list_stocks", "send_mail")},
+		{`{"query":"stocks","queries":["select:send_mail","stocks",""]}`, finds("list_stocks", "send_mail")},
+		{`{"query":"","queries":["mail","stocks"],"max_results":5}`, finds("send_mail", "list_stocks")},
+		{`{"query":"stocks","queries":"mail"}`, finds("list_stocks", "send_mail")},
+		{`{"query":"stocks","queries":[]}`, finds("list_stocks")},
+		{`{"query":"stocks","queries":{"text":"mail"}}`, finds("list_stocks")},
+		{`{"queries":{"text":"mail"}}`, help},
+		{`{"query":"stocks","queries":[` + strings.Repeat(`"zzz",`, 8000) + `"mail"]}`, finds("list_stocks")},
+		{`{"query":"[\"stocks\",\"mail\"]"}`, finds("list_stocks", "send_mail")}, // the list as the text that the schema asks for
+		{`{"query":" [\"stocks\"] ","max_results":1}`, finds("list_stocks")},
+		{`{"query":"[stocks]"}`, count(0)},
+		{`"stocks"`, finds("list_stocks")},
+		{`stocks`, finds("list_stocks")},
+		{`["stocks"]`, finds("list_stocks")},
+		{"```json\n{\"query\":\"stocks\"}\n```", finds("list_stocks")},
+		{"```{\"query\":\"stocks\"}```", finds("list_stocks")},
+		{"```\nstocks\n```", finds("list_stocks")},
+		{`Sure: {"query":"stocks"}.`, finds("list_stocks")},
+		{`"{\"query\":\"stocks\"}"`, finds("list_stocks")},
+		{`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, finds("list_stocks")},
+		{`{"query":"send","max_results":1}`, count(1)},
+		{`{"query":"send","limit":1}`, count(1)},
+		{`{"query":"send","namespace":"slack"}`, count(1)},
+		{`{"query":"send","server":"Slack"}`, count(1)},
+		{`{"query":"send","namespace":"no such"}`, count(0)},
+		{`{"query":"send","max_results":"1"}`, count(1)},
+		{`{"query":"send","max_results":"5"}`, count(2)},
+		{`{"query":"send","max_results":2.0}`, count(2)},
+		{`{"query":"send","max_results":1.5}`, count(1)},
+		{`{"query":"send","max_results":-1}`, count(2)},
+		{`{"query":"send","max_results":0}`, count(2)},
+		{`{"query":"send","max_results":null}`, count(2)},
+		{`{"query":"send","max_results":"many"}`, count(2)},
+		{`{"query":"send","max_results":9223372036854775808}`, count(2)},
+		{`{"query":"send","max_results":1e999}`, count(2)},
+		{`{"query":"send","max_results":-1e999}`, count(2)},
+		{`{"query":"send","max_results":[1]}`, count(2)},
+		{`{"query":"send","unknown":true}`, count(2)},
+		{"\ufeff" + `{"query":"stocks"}`, finds("list_stocks")},
+		{`{"query":"SELECT : 'send_mail' ，\"LIST-STOCKS\"、 [get_weather]"}`, finds("send_mail", "list_stocks", "get_weather")},
+		{`{"query":"select:send_mail list_stocks"}`, finds("send_mail", "list_stocks")},
+		{`{"query":"select:Get Weather"}`, finds("get_weather")},
+		{`{"query":"` + strings.Repeat("stocks ", 150_000) + `"}`, finds("list_stocks")},
+		{`{"query":"` + strings.Repeat("x", 1<<20) + `"}`, count(0)},
+		{`{"query":"` + strings.Repeat(`\`, 1<<20) + `"}`, count(0)},
+		{strings.Repeat("[", 1<<20), help},
+		{strings.Repeat(`{"query":`, 1<<18), help},
+	}
+	var table []conversation
+	for _, tt := range tests {
+		table = append(table, conversation{
+			name:  strings.Map(func(r rune) rune { return r }, tt.arguments[:min(len(tt.arguments), 40)]),
+			turns: []turn{searching(tt.arguments)},
+			check: func(t *testing.T, o outcome) { tt.check(t, answerOf(t, o.result(t, "call_1"))) },
+		})
+	}
+	playAll(t, table)
+}
+
+func TestNotFound(t *testing.T) {
+	tests := []struct {
+		query string
+		want  answer
+	}{
+		{"select:get_wether", answer{NotFound: []string{"get_wether"}, Suggestions: []string{"get_weather"}}},
+		{"select:send_mail,get_wether", answer{Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Suggestions: []string{"get_weather"}}},
+		{"select:send_mial", answer{NotFound: []string{"send_mial"}, Suggestions: []string{"send_mail"}}},
+		{"wether", answer{Suggestions: []string{"get_weather"}}},
+		{"select:zzz", answer{NotFound: []string{"zzz"}}},
+		{"zzz", answer{}},
+	}
+	var table []conversation
+	for _, tt := range tests {
+		table = append(table, conversation{
+			name:  tt.query,
+			turns: []turn{searching(`{"query":"` + tt.query + `"}`)},
+			check: func(t *testing.T, o outcome) {
+				got := answerOf(t, o.result(t, "call_1"))
+				assert.Equal(t, append([]string{}, tt.want.Matches...), got.Matches) // append makes nil an empty list
+				assert.Equal(t, tt.want.NotFound, got.NotFound)
+				assert.Equal(t, tt.want.Suggestions, got.Suggestions)
+				assert.NotEmpty(t, got.Message, "the help")
+			},
+		})
+	}
+	playAll(t, table)
+}

@@ -1,0 +1,217 @@
+package conversations_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The kinds of tools, each called in the ways it can be called.
+
+// These are tools of every kind. Each kind has its own type, because callbacks report the name
+// of the type.
+type (
+	counted struct {
+		info  *schema.ToolInfo
+		infos *atomic.Int32 // calls of Info
+	}
+	invokeTool               struct{ counted }
+	streamTool               struct{ counted }
+	enhancedInvokeTool       struct{ counted }
+	enhancedStreamTool       struct{ counted }
+	invokeStreamTool         struct{ invokeTool }
+	enhancedBothTool         struct{ enhancedInvokeTool }
+	invokeEnhancedStreamTool struct{ invokeTool }
+	enhancedInvokeStreamTool struct{ enhancedInvokeTool }
+	typedTool                struct{ invokeTool } // names its type itself
+	reportingTool            struct{ counted }    // calls the callbacks itself
+	silentTool               struct{ streamTool } // says that it calls the callbacks itself, and does not
+
+	textStream   = *schema.StreamReader[string]
+	resultStream = *schema.StreamReader[*schema.ToolResult]
+)
+
+func (c counted) Info(context.Context) (*schema.ToolInfo, error) {
+	c.infos.Add(1)
+	return c.info, nil
+}
+
+func streamed(arguments string) (textStream, error) {
+	return schema.StreamReaderFromArray([]string{"streamed ", "with ", arguments}), nil
+}
+
+func enhanced(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
+}
+
+func enhancedStreamed(arguments string) (resultStream, error) {
+	return schema.StreamReaderFromArray([]*schema.ToolResult{enhanced("enhanced, streamed "), enhanced("with " + arguments)}), nil
+}
+
+func (invokeTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+	return "invoked with " + arguments, nil
+}
+
+func (enhancedInvokeTool) InvokableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+	return enhanced("enhanced, invoked with " + argument.Text), nil
+}
+
+func (streamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (invokeStreamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (enhancedInvokeStreamTool) StreamableRun(_ context.Context, arguments string, _ ...tool.Option) (textStream, error) {
+	return streamed(arguments)
+}
+
+func (enhancedStreamTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (enhancedBothTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (invokeEnhancedStreamTool) StreamableRun(_ context.Context, argument *schema.ToolArgument, _ ...tool.Option) (resultStream, error) {
+	return enhancedStreamed(argument.Text)
+}
+
+func (typedTool) GetType() string              { return "Weatherman" }
+func (reportingTool) GetType() string          { return "Reporter" }
+func (reportingTool) IsCallbacksEnabled() bool { return true }
+func (*silentTool) IsCallbacksEnabled() bool   { return true }
+
+func (reportingTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	callbacks.OnEnd(callbacks.OnStart(ctx, "its own start"), "its own end")
+	return "reported " + arguments, nil
+}
+
+// trace records what another middleware and the callbacks see of calls of get_weather.
+type trace[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	lines []string
+}
+
+func (tr *trace[M]) note(hook, name string, what any) {
+	if name == "get_weather" {
+		tr.lines = append(tr.lines, fmt.Sprint(hook, " ", name, " ", what))
+	}
+}
+
+func (tr *trace[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, tc *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+	tr.note("invokable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapStreamableToolCall(_ context.Context, next adk.StreamableToolCallEndpoint, tc *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
+	tr.note("streamable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapEnhancedInvokableToolCall(_ context.Context, next adk.EnhancedInvokableToolCallEndpoint, tc *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
+	tr.note("enhanced invokable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) WrapEnhancedStreamableToolCall(_ context.Context, next adk.EnhancedStreamableToolCallEndpoint, tc *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
+	tr.note("enhanced streamable", tc.Name, tc.CallID)
+	return next, nil
+}
+
+func (tr *trace[M]) context() context.Context {
+	return callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
+		OnStartFn(noting[M, callbacks.CallbackInput](tr, "start")).
+		OnEndFn(noting[M, callbacks.CallbackOutput](tr, "end")).
+		OnEndWithStreamOutputFn(noting[M, *schema.StreamReader[callbacks.CallbackOutput]](tr, "end")).Build())
+}
+
+func noting[M adk.MessageType, V any](tr *trace[M], when string) func(context.Context, *callbacks.RunInfo, V) context.Context {
+	return func(ctx context.Context, info *callbacks.RunInfo, value V) context.Context {
+		if s, ok := any(value).(interface{ Close() }); ok {
+			s.Close()
+		}
+		if info.Component == components.ComponentOfTool {
+			tr.note(when, info.Name, fmt.Sprintf("%s %T", info.Type, value))
+		}
+		return ctx
+	}
+}
+
+// Every kind of tool works the same as a dynamic tool and without the library.
+func TestEveryKindOfTool(t *testing.T) {
+	for _, tt := range []struct {
+		typeName string // what the callbacks report; "" means that they are not called
+		tool     func(c counted) tool.BaseTool
+	}{
+		{"invokeTool", func(c counted) tool.BaseTool { return &invokeTool{c} }},
+		{"streamTool", func(c counted) tool.BaseTool { return &streamTool{c} }},
+		{"enhancedInvokeTool", func(c counted) tool.BaseTool { return &enhancedInvokeTool{c} }},
+		{"enhancedStreamTool", func(c counted) tool.BaseTool { return &enhancedStreamTool{c} }},
+		{"invokeStreamTool", func(c counted) tool.BaseTool { return &invokeStreamTool{invokeTool{c}} }},
+		{"enhancedBothTool", func(c counted) tool.BaseTool { return &enhancedBothTool{enhancedInvokeTool{c}} }},
+		{"invokeEnhancedStreamTool", func(c counted) tool.BaseTool { return invokeEnhancedStreamTool{invokeTool{c}} }},
+		{"enhancedInvokeStreamTool", func(c counted) tool.BaseTool { return enhancedInvokeStreamTool{enhancedInvokeTool{c}} }},
+		{"Weatherman", func(c counted) tool.BaseTool { return &typedTool{invokeTool{c}} }},
+		{"Reporter", func(c counted) tool.BaseTool { return &reportingTool{c} }},
+		{"", func(c counted) tool.BaseTool { return &silentTool{streamTool{c}} }},
+	} {
+		t.Run(tt.typeName, func(t *testing.T) {
+			inAllWays(t,
+				func(t *testing.T, w way) { testKind[*schema.Message](t, w, tt.typeName, tt.tool) },
+				func(t *testing.T, w way) { testKind[*schema.AgenticMessage](t, w, tt.typeName, tt.tool) })
+		})
+	}
+}
+
+// testKind compares a dynamic tool with the same tool as a static tool of an agent without the
+// middleware: what the model gets, what the caller gets, and what callbacks and another
+// middleware see.
+func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool func(counted) tool.BaseTool) {
+	const id, arguments = "the_call", `{"city":"Rome"}`
+	callIt := toolsearchtest.CallTools(called(id, "get_weather", arguments))
+	infos := new(atomic.Int32)
+	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, infos})
+
+	plain, traced := new(trace[M]), new(trace[M])
+	config := with[M](plain)
+	config.ToolsConfig = toolsConfig(weather)
+	want := converse(plain.context(), t, w, config, callIt)
+	infos.Store(0)
+	got := converse(traced.context(), t, w, with(over[M](t, append(testtools.NewsTools()[1:], weather)...), traced),
+		selecting("get_weather"), callIt, selecting("send_mail"))
+
+	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
+	result := got.result(t, id)
+	assert.Equal(t, want.result(t, id), result, "what the model got")
+	assert.True(t, strings.HasSuffix(result, arguments), "the result %q ends with the arguments", result)
+	require.Greater(t, len(got.events), 3, "events")
+	require.Greater(t, len(want.events), 1, "events without the library")
+	event, plainEvent := got.events[3], want.events[1]
+	assert.Equal(t, plainEvent.Text, event.Text, "the text that the caller got")
+	assert.Equal(t, id, event.CallID, "the call ID that the caller got")
+	assert.Equal(t, plainEvent.ToolName, event.ToolName, "the tool name that the caller got")
+	assert.Equal(t, plain.lines, traced.lines, "the trace")
+	// Two empty traces would be equal too.
+	require.NotEmpty(t, plain.lines)
+	hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
+	started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
+	assert.True(t, hooked, "the trace without the library begins with a hook: %q", plain.lines)
+	assert.Equal(t, typeName != "", started == 1, "the trace without the library has one start of %q: %q", typeName, plain.lines)
+	assert.Equal(t, int32(1), infos.Load(), "calls of the tool's Info, all by New")
+}
