@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -43,20 +44,14 @@ import (
 //	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
 //	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
 //
-// Package analysis finds the words, their stems and the values. Package letters finds the terms that
-// an unknown word was probably meant to be. Package lexicon has the words that stand for others.
-//
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
-// The numbers were tuned on eight public catalogs with questions (two of one vendor's
-// servers with many siblings, plugin one-liners, user-contributed functions, noisy API
-// docs, long multi-step tasks in English and in Chinese), 8,072 queries in all. One number
-// was changed at a time, and a change was kept if it helped on most catalogs. The baseline
-// is BM25 as it is usually shipped (k1 1.2, b 0.75, name and description alike, Chinese
-// by character, no stop words, no stemming, no parameters). The table shows the mean gain
-// over it in points of recall at 5 and of MRR, first for everything, then with one thing
-// left out or changed:
+// The numbers were tuned on eight public catalogs with 8,072 questions. One number was changed at a
+// time, and a change was kept if it helped on most catalogs. The baseline is BM25 as it is usually
+// shipped (k1 1.2, b 0.75, name and description alike, Chinese by character, no stop words, no
+// stemming, no parameters). The table shows the mean gain over it in points of recall at 5 and of MRR,
+// first for everything, then with one thing left out or changed:
 //
 //	all of it                      +18.7  +19.8
 //	without parameters             +12.9  +12.6
@@ -75,30 +70,15 @@ import (
 //	numbers count as much          +18.6  +19.8
 //	request words count as much    +18.5  +19.8
 //	without the best sentence      +18.6  +19.6
-//	without near words             +18.7  +19.8   but see letters/terms.go
 //	a repeated word counts once    +18.5  +19.5
 //	  or as often as it stands     +18.0  +19.0
 //	weight of the name 1           +18.7  +19.9
 //	  4                            +18.6  +19.7
 //
-// Later parts, each with the gain of everything up to it. The eight sets have few of the
-// problems that these parts solve. The files of the parts, here and in internal/, say what
-// the parts gain elsewhere:
-//
-//	identifiers are not words      +18.7  +19.8   analysis/queries.go
-//	words count whole              +18.9  +20.1   "MongoDB" ~ "mongodb"; analysis/terms.go
-//	slips in any query             +18.9  +20.1   letters/terms.go
-//	two languages                  +19.3  +20.8   bm25_words.go
-//	the thesaurus                  +19.8  +21.2   lexicon/lexicon.txt
-//	Chinese words of one meaning   +19.9  +21.2   bm25_words.go
-//	descriptions of namespaces                    bm25_namespaces.go; the sets have none
-//
-// By set, recall at 5 and MRR without and with the later parts, with the difference and its 95 %
-// interval (bootstrap over the questions). Languages other than English and
-// Chinese change none of these sets. The table leaves out Chinese words of one meaning, which
-// change only ultratool_zh, by +0.2 [-0.2, +0.5] and +0.3 [-0.1, +0.7], and evidence from
-// other tools of a namespace, which changes stabletoolbench by +0.9 and -0.1 and mcpbench by +0.8
-// and +0.4 (bm25_namespaces.go).
+// Identifiers that are not words (analysis/queries.go), wholes (analysis/terms.go), slips in any query
+// (letters/terms.go), two languages (bm25_words.go) and the thesaurus came later, and lift the gain to
+// +19.8 and +21.2. By set, recall at 5 and MRR without and with them, and the difference with its 95 %
+// interval (bootstrap over the questions):
 //
 //	azure_mcp            96.8  97.9  +1.0 [ +0.1,  +1.9]   89.0  90.2  +1.3 [ +0.6,  +2.0]
 //	azure_mcp_xl         96.5  97.0  +0.5 [ -0.3,  +1.3]   86.5  87.1  +0.6 [ -0.1,  +1.4]
@@ -108,29 +88,16 @@ import (
 //	stabletoolbench      73.8  73.6  -0.3 [ -0.8,  +0.3]   80.2  80.1  -0.1 [ -0.8,  +0.6]
 //	ultratool_en         76.0  76.4  +0.4 [ -0.1,  +0.9]   79.4  79.3  -0.1 [ -0.4,  +0.2]
 //	ultratool_zh         76.8  79.4  +2.7 [ +1.6,  +3.7]   80.0  85.0  +5.1 [ +3.7,  +6.3]
-//	mean                 81.4  82.6  +1.2                  77.1  78.4  +1.4
 //	mcpbench (at 10)     50.5  52.4  +1.8 [ +1.0,  +2.9]   73.1  73.5  +0.5 [ -0.3,  +1.6]
 //	Chinese over English  2.7  74.5 +71.8 [+69.7, +73.8]    2.4  77.6 +75.2 [+73.0, +77.1]
 //	English over Chinese 72.4  74.9  +2.5 [ +1.7,  +3.5]   75.1  78.4  +3.3 [ +2.1,  +4.4]
 //
-// The thesaurus is for short queries. With it, recall at 5 of plugin one-liners gains 2.5
-// points, and no set loses more than 0.1; in requests of more than 20 terms, it would cost the
-// tasks over MCP servers 1.2 of recall at 10. A weight of 0.3 instead of 0.2 adds 0.1.
+// The thesaurus is for short queries: in requests of more than 20 terms, it would cost mcpbench 1.2.
 //
-// These changes were dropped, because they helped nowhere or on only one set. The numbers
-// compare each with the version that it was tried on.
-//
-//   - powers of idf: 0.8: -0.0 +0.1, 1.5: -0.4 -0.6
-//   - K1 below 0.8 or above 1.3: up to -0.7 -0.9
-//   - pairs of neighbours as terms (proximity): of names -0.3 -0.4; of descriptions too
-//     -0.1 +0.2, and -0.6 of recall and -1 of MRR on the long English tasks
-//   - full weight for only the 8 or 12 weightiest words of a request: -2.4 -2.6, -1.7 -1.9
-//   - the share of the query that a tool has, to the power of 0.2 or 0.5: -0.1 -0.0,
-//     -0.2 -0.1
-//   - the first sentence of a description twice: -0.2 -0.0
-//   - evidence for a server in queries of every length: bm25_namespaces.go has what is left of it
-//   - names without their server: +0.0 -0.2
-//   - words cut short in queries of any length: -0.0 -0.1, because names are taken for words
+// Tried and dropped, since they helped nowhere or on only one set: powers of idf, K1 below 0.8 or above
+// 1.3, pairs of neighbours as terms, full weight for only the weightiest words of a request, a power of
+// the share of the query that a tool has, the first sentence of a description twice, names without
+// their server, and words cut short in queries of any length.
 
 const (
 	defaultK1       = 1.0
@@ -176,28 +143,24 @@ type bm25 struct {
 	all      []Document // that the Indexer was given
 	docOf    []int32    // number of a document in docs -> in all; nil means that docs is all
 
-	docs      []Document
-	heads     []letters.Heads       // by document
-	nameless  []int32               // documents with a name of stop words only
-	nearTerms func() *letters.Terms // built at the first word that no tool has
-	scratch   sync.Pool
-
+	docs       []Document
+	heads      []letters.Heads       // by document
+	isNameless []bool                // by document: whether it has a name of stop words only
+	nearTerms  func() *letters.Terms // built at the first word that no tool has
+	scratch    sync.Pool
 	namespaces *bm25Namespaces // nil means that no tool has a namespace
-
-	hasLatin, hasIdeographs bool // whether there are such terms
-	isIdeographic           bool // whether a quarter of the postings are of ideographs
-	languages               *analysis.Languages
+	ideographs int             // how many postings are of ideographs
+	languages  *analysis.Languages
 }
 
 func (x *bm25) String() string { return "BM25" }
 
+// isIdeographic reports whether a quarter of the postings are of ideographs.
+func (x *bm25) isIdeographic() bool { return x.ideographs > len(x.Postings)/4 }
+
 // Index is an Indexer. See BM25.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
-	x, err := o.index(ctx, docs)
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
+	return asSearcher(o.index(ctx, docs))
 }
 
 func (o BM25Options) index(ctx context.Context, docs []Document) (*bm25, error) {
@@ -207,11 +170,7 @@ func (o BM25Options) index(ctx context.Context, docs []Document) (*bm25, error) 
 // Restrict implements Restricter. It builds an index of the documents, since every impact
 // depends on the frequencies and mean lengths in the whole index.
 func (x *bm25) Restrict(ctx context.Context, docs []int) (Searcher, error) {
-	part, err := x.options.restricted(ctx, x.all, docs)
-	if err != nil {
-		return nil, err
-	}
-	return part, nil
+	return asSearcher(x.options.restricted(ctx, x.all, docs))
 }
 
 // restricted returns the index of some of the documents, which keep their numbers.
@@ -226,43 +185,31 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), lexicon: o.Lexicon.tables(), options: o,
-		all: all, docs: docs, docOf: docOf, heads: make([]letters.Heads, len(docs)),
+		all: all, docs: docs, docOf: docOf, heads: make([]letters.Heads, len(docs)), isNameless: make([]bool, len(docs)),
 	}
-	isNameless := make([]bool, len(docs))
 	var err error
 	x.Index, err = bm25f.Build(ctx, len(docs), cmp.Or(o.K1, defaultK1), o.fields(), func(c *bm25f.Counter, doc int) {
 		d := &docs[doc]
-		x.heads[doc], isNameless[doc] = letters.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
+		x.heads[doc], x.isNameless[doc] = letters.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
 		addTexts(c, d)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for doc, is := range isNameless {
-		if is {
-			x.nameless = append(x.nameless, int32(doc))
-		}
-	}
-	x.namespaces, err = newNamespaces(docs, func(docs []Document) (summer, error) { return o.within(ctx, docs, docs, nil) })
-	if err != nil {
+	if x.namespaces, err = o.namespaces(ctx, docs); err != nil {
 		return nil, err
 	}
-	ideographs := 0
 	for id, term := range x.Terms {
-		switch class, _ := analysis.ClassAt(term, 0); class {
-		case analysis.Lower:
-			x.hasLatin = true
-		case analysis.Ideograph:
-			x.hasIdeographs = true
-			ideographs += len(x.List(int32(id)))
+		if class, _ := analysis.ClassAt(term, 0); class == analysis.Ideograph {
+			x.ideographs += len(x.List(int32(id)))
 		}
 	}
-	x.isIdeographic = ideographs > len(x.Postings)/4
 	x.languages = analysis.FindLanguages(x.IDs, x.Terms, x.Bounds, len(docs))
 	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds) })
 	x.scratch.New = func() any {
-		return &bm25Scratch{cells: make([]bm25Cell, len(docs)), bm25Reader: bm25Reader{
-			taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)), analyzer: analysis.New(),
+		return &bm25Scratch{sums: bm25Sums{cells: make([]bm25Cell, len(docs))}, bm25Reader: bm25Reader{
+			x: x, query: bm25Query{index: x.Index}, analyzer: analysis.New(),
+			taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)),
 		}}
 	}
 	return x, nil
@@ -337,4 +284,29 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 	for _, tag := range doc.Tags {
 		c.Add(fieldHint, tag)
 	}
+}
+
+func (x *bm25) documents() []Document { return x.docs }
+
+func (x *bm25) holdsWords() bool {
+	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
+}
+
+func (x *bm25) holdingWord(word string) (all docset.Set) {
+	x.with(func(s *bm25Scratch) {
+		s.forget()
+		for _, n := range s.analyzer.Append(nil, word) {
+			having := docset.New(len(x.docs))
+			if id := s.word(n).id; id != noTerm {
+				for _, p := range x.List(id) {
+					having.Add(int(p.Doc()))
+				}
+			}
+			if all == nil {
+				all = having
+			}
+			all.Intersect(having)
+		}
+	})
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // What a tool gets for its namespace: for a description that fits the query, and for other tools that
@@ -61,26 +62,21 @@ const (
 type bm25Namespaces struct {
 	of           []int32   // by tool: its namespace, or noNamespace
 	tools        [][]int32 // by namespace
-	descriptions summer    // a document for each namespace with a description; nil if there are none
+	descriptions *bm25     // a document for each namespace with a description; nil if there are none
 	described    []int32   // by document of descriptions: its namespace
 }
 
 const noNamespace = -1
 
-// summer is an index that adds up what a query's terms score in its documents.
-type summer interface {
-	eachSum(ctx context.Context, q Query, f func(doc int32, sum float64)) error
-}
-
 // maxNamespaceBytes is how much of a description is read.
 const maxNamespaceBytes = 2 << 10
 
-// newNamespaces returns the namespaces of the documents, with an index of their descriptions that is
-// built by index. It returns nil if no document has a namespace.
-func newNamespaces(docs []Document, index func(docs []Document) (summer, error)) (*bm25Namespaces, error) {
-	n, numbers := &bm25Namespaces{of: make([]int32, len(docs))}, make(map[string]int32)
+// namespaces returns the namespaces of the documents, with an index of their descriptions. It returns
+// nil if no document has a namespace.
+func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Namespaces, err error) {
+	n = &bm25Namespaces{of: make([]int32, len(docs))}
+	numbers, isDescribed := make(map[string]int32), make([]bool, len(docs))
 	var descriptions []Document
-	isDescribed := make(map[int32]bool)
 	for i := range docs {
 		doc := &docs[i]
 		if doc.Namespace == "" {
@@ -101,9 +97,8 @@ func newNamespaces(docs []Document, index func(docs []Document) (summer, error))
 	if len(n.tools) == 0 {
 		return nil, nil
 	}
-	var err error
 	if len(descriptions) > 0 {
-		n.descriptions, err = index(descriptions)
+		n.descriptions, err = o.index(ctx, descriptions)
 	}
 	return n, err
 }
@@ -115,43 +110,70 @@ type lifts struct {
 	sums          []float64 // of the scores of its tools; nil if they are not evidence
 }
 
-// ofDescription returns what a tool gets for the description of its namespace.
-func (l *lifts) ofDescription(tool int32) float64 {
-	if l.byDescription == nil || l.of[tool] == noNamespace {
-		return 0
+// of returns what a tool with that score gets for the description of its namespace, and for the scores
+// of the namespace's other tools.
+func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) {
+	if l.bm25Namespaces == nil || l.bm25Namespaces.of[tool] == noNamespace {
+		return 0, 0
 	}
-	return l.byDescription[l.of[tool]]
+	namespace := l.bm25Namespaces.of[tool]
+	if l.byDescription != nil {
+		ofDescription = l.byDescription[namespace]
+	}
+	if others := len(l.tools[namespace]) - 1; l.sums != nil && score > 0 && others > 0 {
+		ofOthers = evidenceShare * max(0, l.sums[namespace]-score) / float64(others)
+	}
+	return ofDescription, ofOthers
 }
 
-// ofOthers returns what a tool with that score gets for the scores of the other tools of its
-// namespace.
-func (l *lifts) ofOthers(tool int32, score float64) float64 {
-	if l.sums == nil || l.of[tool] == noNamespace || score <= 0 {
-		return 0
+// lift returns what tools get for their namespaces. It touches the tools of a namespace whose
+// description fits the query.
+func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
+	n := s.x.namespaces
+	l = lifts{bm25Namespaces: n}
+	if n == nil {
+		return l, nil
 	}
-	namespace := l.of[tool]
-	others := len(l.tools[namespace]) - 1
-	if others == 0 {
-		return 0
+	if len(n.tools) > 1 && s.isLong() {
+		l.sums = make([]float64, len(n.tools))
+		for _, doc := range s.sums.touched {
+			if namespace := n.of[doc]; namespace != noNamespace {
+				sum, share := s.sum(doc)
+				l.sums[namespace] += s.x.total(sum, share, letters.NotNamed)
+			}
+		}
 	}
-	return evidenceShare * max(0, l.sums[namespace]-score) / float64(others)
-}
-
-func (l *lifts) at(tool int32, score float64) float64 {
-	return l.ofDescription(tool) + l.ofOthers(tool, score)
-}
-
-// lifts scores the descriptions of the namespaces. sums are the sums of the scores of each
-// namespace's tools, or nil.
-func (n *bm25Namespaces) lifts(ctx context.Context, q Query, sums []float64) (lifts, error) {
-	l := lifts{bm25Namespaces: n, sums: sums}
-	if n == nil || n.descriptions == nil {
+	if n.descriptions == nil {
 		return l, nil
 	}
 	l.byDescription = make([]float64, len(n.tools))
-	err := n.descriptions.eachSum(ctx, q, func(description int32, sum float64) {
-		namespace := n.described[description]
-		l.byDescription[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
+	n.descriptions.with(func(of *bm25Scratch) {
+		err = of.score(ctx, q)
+		for _, description := range of.sums.touched {
+			sum, _ := of.sum(description)
+			namespace := n.described[description]
+			l.byDescription[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
+			if sum > 0 {
+				for _, doc := range n.tools[namespace] {
+					s.sums.touch(doc, lifted)
+				}
+			}
+		}
 	})
 	return l, err
+}
+
+// isLong reports whether the query has more than evidenceLength words. Two Chinese characters count as
+// a word, and pairs of characters do not count.
+func (s *bm25Scratch) isLong() bool {
+	halves := 0
+	for _, n := range s.texts {
+		switch s.words[n].script {
+		case alphabetic:
+			halves += 2
+		case ideographic:
+			halves++
+		}
+	}
+	return halves > 2*evidenceLength
 }

@@ -29,35 +29,50 @@ const noTerm = analysis.NoTerm
 type bm25Query struct {
 	index     *bm25f.Index
 	groups    []bm25Group
-	sentences [][]bm25Group // the groups of each sentence; empty for a single sentence
+	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
 }
 
 // A bm25Group is the terms that a word of the query stands for, the first of which counts.
-type bm25Group []bm25Term
+type bm25Group struct {
+	word  string // that the other terms stand for; "" means no single word
+	terms []bm25Term
+}
+
+// A bm25Term is a term of the index that is a word of a query, or may stand for one.
+type bm25Term struct {
+	id     int32
+	weight float64
+	reason bm25Reason
+	line   int // of the company's own lexicon, or 0
+}
 
 // String returns the groups, each as its terms with their weights and why they are there.
 func (q *bm25Query) String() string {
 	groups := make([]string, len(q.groups))
 	for i, group := range q.groups {
-		terms := make([]string, len(group))
-		for i, term := range group {
-			terms[i] = fmt.Sprintf("%s:%.3g", q.index.Terms[term.id], term.weight)
-			if term.reason != asked {
-				terms[i] += " " + reasonName[term.reason]
-			}
+		terms := make([]string, len(group.terms))
+		for i, term := range group.terms {
+			terms[i] = strings.TrimSpace(fmt.Sprintf("%s:%.3g %s", q.index.Terms[term.id], term.weight, reasons[term.reason].name))
 		}
 		groups[i] = strings.Join(terms, " | ")
 	}
 	return strings.Join(groups, ", ")
 }
 
-type bm25Term struct {
-	id     int32
-	group  int32 // the place of its group in the query
-	weight float64
-	from   int32 // the word that it stands for, in the analyzer's numbers; noTerm means no single word
-	reason bm25Reason
-	line   int32 // of the company's own lexicon, or 0
+// begin begins a group. A group without terms gives way to the next.
+func (q *bm25Query) begin(word string) {
+	next := q.next()
+	q.groups = slices.Grow(q.groups[:next], 1)[:next+1] // with the space of an earlier query's group
+	group := &q.groups[next]
+	group.word, group.terms = word, group.terms[:0]
+}
+
+// next returns the place of the next group.
+func (q *bm25Query) next() int {
+	if last := len(q.groups) - 1; last >= 0 && len(q.groups[last].terms) == 0 {
+		return last
+	}
+	return len(q.groups)
 }
 
 // A bm25Reason says why a term is in a query.
@@ -74,137 +89,102 @@ const (
 	inflected
 )
 
-var reasonName = [...]string{
-	synonymous: "synonymous", related: "related", misspelled: "misspelled", divided: "divided",
-	joined: "joined", translated: "translated", inflected: "inflected",
+// reasons are the names of the reasons, and what Explain says before the word.
+var reasons = [...]struct{ name, detail string }{
+	synonymous: {"synonymous", "a synonym of"},
+	related:    {"related", "in the thesaurus for"},
+	misspelled: {"misspelled", "near"},
+	divided:    {"divided", "a part of"},
+	joined:     {"joined", "two words of the query as one"},
+	translated: {"translated", "in the lexicon for"},
+	inflected:  {"inflected", "another form of"},
 }
 
-var reasonDetail = [...]string{
-	synonymous: "a synonym of",
-	related:    "in the thesaurus for",
-	misspelled: "near",
-	divided:    "a part of",
-	joined:     "two words of the query as one",
-	translated: "in the lexicon for",
-	inflected:  "another form of",
-}
-
-// bm25Reader reads queries, one at a time. It remembers the words of earlier queries.
+// bm25Reader reads queries over an index, one at a time. It remembers the words of earlier queries.
 type bm25Reader struct {
+	x     *bm25
 	query bm25Query
 
-	analyzer    *analysis.Analyzer
-	words       []bm25Word      // the analyzer's number -> what is remembered
-	meaningsOf  []*bm25Meanings // of the Chinese words, by number; nil if not yet read
-	counts      []bm25Counted   // the analyzer's number -> how often the query has it
-	texts       []int32         // the query, in the analyzer's numbers
-	outside     []int32         // the part of texts that is not in a value
-	ends        []int           // of the sentences in texts
-	terms       []bm25Term      // the terms of a group are neighbours
-	groups      int32           // how many were begun
-	inSentences []bm25Group     // of all sentences
-	taken       docset.Set      // terms of the query
-	wanted      docset.Set      // terms that the query asks for itself
-	wantedTerms []int32
-	joined      []byte
-	spare       []int32
-	meanings    []bm25Meaning // by group
-	meaningAt   []int32       // term -> 1 + the place in meanings where it has most weight; nil until a query has meanings
-	meant       int32         // groups of meanings
+	analyzer   *analysis.Analyzer
+	words      []bm25Word    // by the analyzer's number
+	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
+
+	texts    []int32       // the query, in the analyzer's numbers
+	ends     []int         // of the sentences in texts
+	outside  int           // how many of texts are not in a value
+	taken    docset.Set    // terms of the query
+	wanted   docset.Set    // terms that the query asks for itself
+	meanings []bm25Meaning // in the order of the text
+	most     []float64     // by term, its most weight among the meanings; nil until a query has meanings
+	joined   []byte
+	spare    []int32
 
 	// What the query names (bm25_names.go).
 	candidates []bm25Candidate // tools that it may name, by document
 	names      []letters.Name  // that the query may be or have
 	lists      [][]bm25f.Posting
-	docs       []int32 // that may have a name
-	having     docset.Set
 }
 
 // maxRememberedWords is how many words of earlier queries a reader remembers.
 const maxRememberedWords = 1 << 14
 
 // read turns a query into terms.
-func (r *bm25Reader) read(x *bm25, q Query) {
+func (r *bm25Reader) read(q Query) {
 	r.forget()
 	text := q.text()
-	r.readText(x, text)
-	r.weigh(x)
-	r.findNamed(x, text)
+	if r.cut(text, r.appendWords); len(r.texts) == 0 {
+		r.cut(text, r.analyzer.Append) // the text is identifiers only
+	}
+	for _, w := range r.analyzer.Wholes {
+		word := r.word(w.Term)
+		word.count++
+		word.outside++
+	}
+	r.weigh()
+	r.readSentences()
+	for _, n := range r.texts {
+		r.words[n].counted = counted{}
+	}
+	for _, w := range r.analyzer.Wholes {
+		r.words[w.Term].counted = counted{}
+	}
+	r.findNamed(text)
 }
 
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
 func (r *bm25Reader) forget() {
 	if r.analyzer.Remembered() > maxRememberedWords {
-		r.analyzer, r.words, r.meaningsOf, r.counts = analysis.New(), nil, nil, nil
+		r.analyzer, r.words, r.meaningsOf = analysis.New(), nil, nil
 	}
 }
 
-func (x *bm25) documents() []Document { return x.docs }
-
-func (x *bm25) holdsWords() bool {
-	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
-}
-
-func (x *bm25) holdingWord(word string) docset.Set {
-	s := x.take()
-	s.forget()
-	s.spare = s.analyzer.Append(s.spare[:0], word)
-	var all docset.Set
-	for _, n := range s.spare {
-		having := docset.New(len(x.docs))
-		if id := s.id(x, n); id != noTerm {
-			for _, p := range x.List(id) {
-				having.Add(int(p.Doc()))
+// cut cuts a text into sentences, values and words, and counts the words.
+func (r *bm25Reader) cut(text string, appendTerms func(terms []int32, text string) []int32) {
+	r.texts, r.ends, r.outside, r.meanings = r.texts[:0], r.ends[:0], 0, r.meanings[:0]
+	r.analyzer.Wholes = r.analyzer.Wholes[:0]
+	add := func(text string, weight float64) {
+		from := len(r.texts)
+		r.texts = appendTerms(r.texts, text)
+		for _, n := range r.texts[from:] {
+			word := r.word(n)
+			word.count++
+			if weight == 1 {
+				word.outside++
+				r.outside++
 			}
 		}
-		if all == nil {
-			all = having
-		} else {
-			all.Intersect(having)
-		}
+		r.readChinese(text, weight)
 	}
-	x.scratch.Put(s)
-	return all
-}
-
-// readText cuts a text into terms. It counts all terms, and the terms outside values.
-func (r *bm25Reader) readText(x *bm25, text string) {
-	if r.cut(x, text, r.appendWords); len(r.texts) == 0 {
-		r.cut(x, text, r.analyzer.Append) // the text is identifiers only
-	}
-	if more := len(r.analyzer.Terms) - len(r.counts); more > 0 {
-		r.counts = append(r.counts, make([]bm25Counted, more)...)
-	}
-	for _, n := range r.texts {
-		r.counts[n].all++
-	}
-	for _, n := range r.outside {
-		r.counts[n].outside++
-	}
-	for _, w := range r.analyzer.Wholes {
-		r.counts[w.Term].all++
-		r.counts[w.Term].outside++
-	}
-}
-
-// cut sets texts, outside and ends.
-func (r *bm25Reader) cut(x *bm25, text string, appendTerms func(terms []int32, text string) []int32) {
-	r.texts, r.outside, r.ends = r.texts[:0], r.outside[:0], r.ends[:0]
-	r.analyzer.Wholes, r.meanings, r.meant = r.analyzer.Wholes[:0], r.meanings[:0], 0
 	for i := 0; i < len(text); {
 		start, end := analysis.NextValue(text, i)
 		for i < start {
 			stop := min(start, analysis.SentenceEnd(text, i))
-			from := len(r.texts)
-			r.texts = appendTerms(r.texts, text[i:stop])
-			r.outside = append(r.outside, r.texts[from:]...)
-			r.readChinese(x, text[i:stop], 1)
+			add(text[i:stop], 1)
 			if i = stop; i < start && len(r.ends) < maxSentences-1 {
 				r.ends = append(r.ends, len(r.texts))
 			}
 		}
-		r.texts = appendTerms(r.texts, text[start:end])
-		r.readChinese(x, text[start:end], valueWeight)
+		add(text[start:end], valueWeight)
 		i = end
 	}
 	r.ends = append(r.ends, len(r.texts))
@@ -222,148 +202,107 @@ func (r *bm25Reader) appendWords(terms []int32, text string) []int32 {
 	return terms
 }
 
-// bm25Counted is how often a query has a term.
-type bm25Counted struct {
-	all, outside int32    // outside: not in a value
-	span         bm25Span // of its terms
-	sentence     int32    // 1 + the last sentence found to have the term
-}
-
-// repeatWeights has the weight of a term by how often a query has it. It saves most calls of
-// math.Pow.
-var repeatWeights = func() (weights [16]float64) {
-	for count := range weights {
-		weights[count] = math.Pow(float64(max(1, count)), repeatPower)
-	}
-	return weights
-}()
+// isValue reports whether a word is only in values, while other words are not.
+func (r *bm25Reader) isValue(n int32) bool { return r.words[n].outside == 0 && r.outside > 0 }
 
 func (r *bm25Reader) weightOf(n int32) float64 {
-	weight, count := 1.0, r.counts[n]
-	switch {
-	case int(count.all) < len(repeatWeights):
-		weight = repeatWeights[count.all]
-	default:
-		weight = math.Pow(float64(count.all), repeatPower)
-	}
-	if count.outside == 0 && len(r.outside) > 0 {
+	weight := math.Pow(float64(r.words[n].count), repeatPower)
+	if r.isValue(n) {
 		weight *= valueWeight
 	}
 	return weight * r.words[n].weight
 }
 
-// weigh gives every term of the query its weight, and adds the terms that stand for it.
-func (r *bm25Reader) weigh(x *bm25) {
-	r.terms, r.groups = r.terms[:0], 0
-	unknown, wholes, partsEnd := 0, r.analyzer.Wholes, 0
-	if x.lexicon.HasOwnMeanings() {
-		r.readOwn(x)
+// weigh makes the groups of the query: its words with their weights, and the terms that stand for them.
+func (r *bm25Reader) weigh() {
+	r.query.groups = r.query.groups[:0]
+	clear(r.taken)
+	clear(r.wanted)
+	if r.x.lexicon.HasOwnMeanings() {
+		r.readOwn()
 	}
 	for _, n := range r.texts {
-		r.want(r.id(x, n))
+		r.want(r.words[n].id)
 	}
 	for _, w := range r.analyzer.Wholes {
-		r.want(r.id(x, w.Term))
+		r.want(r.words[w.Term].id)
 	}
 	for _, m := range r.meanings {
-		r.want(m.term.id)
+		for _, term := range m.group.terms {
+			r.want(term.id)
+		}
 	}
+	unknown, wholes, partsEnd := 0, r.analyzer.Wholes, 0
 	hasWords := slices.ContainsFunc(r.texts, r.isWord)
 	for i, n := range r.texts {
 		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
 			continue
 		}
-		from := int32(len(r.terms))
-		weight := r.weightOf(n)
+		from, weight := r.query.next(), r.weightOf(n)
 		// If a tool has a whole, its parts count less.
 		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
-			if r.addWhole(x, wholes[0].Term) {
+			if r.addWhole(wholes[0].Term) {
 				partsEnd = wholes[0].To
 			}
 		}
-		group := r.newGroup()
 		if i < partsEnd {
 			weight *= partWeight
 		}
-		if id := r.id(x, n); id != noTerm {
-			r.addTerm(bm25Term{id: id, group: group, weight: weight})
+		word := r.substitutes(n)
+		r.query.begin(r.analyzer.Terms[n])
+		if word.id != noTerm {
+			r.addTerm(bm25Term{id: word.id, weight: weight})
 		}
-		word := r.word(x, n)
-		r.addSubstitutes(word.forms, n, weight, group)
-		r.addSubstitutes(word.synonyms, n, 1, group)
-		isSplit, isValue := false, r.counts[n].outside == 0 && len(r.outside) > 0
-		if word.id == noTerm && len(word.forms) == 0 && !isValue && unknown < maxNearWords {
+		r.addSubstitutes(word.forms, weight)
+		r.addSubstitutes(word.synonyms, 1)
+		isSplit := false
+		if word.id == noTerm && len(word.forms) == 0 && !r.isValue(n) && unknown < maxNearWords {
 			unknown++
-			isSplit = r.addNear(x, n, weight, group)
+			isSplit = r.addNear(n, weight)
 		}
 		if len(r.texts) <= maxRelatedQuery && !isSplit {
-			r.addSubstitutes(word.related, n, weight, group)
+			r.addSubstitutes(word.related, weight)
 		}
-		if to := int32(len(r.terms)); to > from {
-			r.counts[n].span = bm25Span{from, to}
+		if to := r.query.next(); to > from {
+			word.from, word.to = from, to
 		}
 	}
 	for _, w := range wholes { // of stop words only
-		r.addWhole(x, w.Term)
+		r.addWhole(w.Term)
 	}
-	r.addMeanings(x)
+	r.addMeanings()
+	r.addJoined()
+	r.query.groups = r.query.groups[:r.query.next()]
+}
+
+// addJoined adds the terms that two neighbours make up.
+func (r *bm25Reader) addJoined() {
 	for i := 1; i < len(r.texts); i++ {
-		if script := r.words[r.texts[i]].script; script == paired || script != r.words[r.texts[i-1]].script {
+		first, second := r.texts[i-1], r.texts[i]
+		if script := r.words[second].script; script == paired || script != r.words[first].script {
 			continue
 		}
-		r.joined = append(append(r.joined[:0], r.analyzer.Terms[r.texts[i-1]]...), r.analyzer.Terms[r.texts[i]]...)
-		id, known := x.IDs[string(r.joined)]
-		if last := len(r.joined) - 1; !known && r.joined[last] == 'e' { // see split
-			id, known = x.IDs[string(r.joined[:last])]
+		r.joined = append(append(r.joined[:0], r.analyzer.Terms[first]...), r.analyzer.Terms[second]...)
+		id, known := r.x.IDs[string(r.joined)]
+		if last := len(r.joined) - 1; !known && r.joined[last] == 'e' { // see letters.Split
+			id, known = r.x.IDs[string(r.joined[:last])]
 		}
 		if known {
-			r.addTerm(bm25Term{id: id, group: r.newGroup(), weight: joinedWeight, from: noTerm, reason: joined})
+			r.query.begin("")
+			r.addTerm(bm25Term{id: id, weight: joinedWeight, reason: joined})
 		}
 	}
-	r.readGroups(x)
-	r.readSentences()
-	for _, n := range r.texts {
-		r.counts[n] = bm25Counted{}
-	}
-	for _, w := range r.analyzer.Wholes {
-		r.counts[w.Term] = bm25Counted{}
-	}
-	for _, term := range r.terms {
-		r.taken.Remove(int(term.id))
-	}
-	for _, id := range r.wantedTerms {
-		r.wanted.Remove(int(id))
-	}
-	r.wantedTerms = r.wantedTerms[:0]
-}
-
-// readGroups makes the groups of the query from its terms, and gives them the numbers of their places.
-func (r *bm25Reader) readGroups(x *bm25) {
-	r.query.index, r.query.groups = x.Index, r.query.groups[:0]
-	for from := 0; from < len(r.terms); {
-		to, group := from, r.terms[from].group
-		for ; to < len(r.terms) && r.terms[to].group == group; to++ {
-			r.terms[to].group = int32(len(r.query.groups))
-		}
-		r.query.groups = append(r.query.groups, r.terms[from:to:to])
-		from = to
-	}
-}
-
-// newGroup returns the number of a new group.
-func (r *bm25Reader) newGroup() int32 {
-	r.groups++
-	return r.groups
 }
 
 // addWhole adds a whole and its synonyms as a group. It reports whether a tool has
 // the whole.
-func (r *bm25Reader) addWhole(x *bm25, n int32) bool {
-	word, group := r.word(x, n), r.newGroup()
+func (r *bm25Reader) addWhole(n int32) bool {
+	word := r.substitutes(n)
+	r.query.begin(r.analyzer.Terms[n])
 	if word.id != noTerm {
-		r.addTerm(bm25Term{id: word.id, group: group, weight: r.weightOf(n)})
+		r.addTerm(bm25Term{id: word.id, weight: r.weightOf(n)})
 	}
-	r.addSubstitutes(word.synonyms, n, 1, group)
+	r.addSubstitutes(word.synonyms, 1)
 	return word.id != noTerm
 }
 
@@ -375,57 +314,47 @@ func (r *bm25Reader) isWord(n int32) bool {
 
 // want notes that the query itself asks for a term. The term then stands for no other word.
 func (r *bm25Reader) want(id int32) {
-	if id != noTerm && r.wanted.Add(int(id)) {
-		r.wantedTerms = append(r.wantedTerms, id)
+	if id != noTerm {
+		r.wanted.Add(int(id))
 	}
 }
 
-// addTerm adds a term to the query, unless the query has it already.
+// addTerm adds a term to the last group of the query, unless the query has it already.
 func (r *bm25Reader) addTerm(term bm25Term) {
 	if r.taken.Add(int(term.id)) {
-		r.terms = append(r.terms, term)
+		last := &r.query.groups[len(r.query.groups)-1]
+		last.terms = append(last.terms, term)
 	}
 }
 
-// bm25Span is where the terms of a word are in the terms of the query. They are the word
-// itself and the terms that stand for it.
-type bm25Span struct{ from, to int32 }
-
-// readSentences sets the groups of each sentence, those of each word once.
+// readSentences sets the groups of each sentence, those of each word once, unless only one sentence
+// has groups.
 func (r *bm25Reader) readSentences() {
-	r.query.sentences, r.inSentences = r.query.sentences[:0], r.inSentences[:0]
+	r.query.sentences = r.query.sentences[:0]
 	if len(r.ends) == 1 {
 		return
 	}
 	start := 0
 	for i, end := range r.ends {
-		from := len(r.inSentences)
+		var groups []int
 		for _, n := range r.texts[start:end] {
-			if span := r.counts[n].span; span.to > span.from && r.counts[n].sentence != int32(i)+1 {
-				r.counts[n].sentence = int32(i) + 1
-				r.addSpan(span, from)
+			if word := &r.words[n]; word.sentence != i+1 {
+				word.sentence = i + 1
+				for group := word.from; group < word.to; group++ {
+					groups = append(groups, group)
+				}
 			}
 		}
 		for _, m := range r.meanings {
-			if m.sentence == int32(i) && m.span.to > m.span.from {
-				r.addSpan(m.span, from)
+			if m.sentence == i && m.at != noTerm {
+				groups = append(groups, m.at)
 			}
 		}
-		if start = end; len(r.inSentences) > from {
-			r.query.sentences = append(r.query.sentences, r.inSentences[from:])
+		if start = end; len(groups) > 0 {
+			r.query.sentences = append(r.query.sentences, groups)
 		}
 	}
 	if len(r.query.sentences) == 1 {
 		r.query.sentences = r.query.sentences[:0]
-	}
-}
-
-// addSpan adds the groups of a word to those of a sentence, which begin at from. Several meanings of a
-// word may be of one group.
-func (r *bm25Reader) addSpan(span bm25Span, from int) {
-	for _, term := range r.terms[span.from:span.to] {
-		if last := len(r.inSentences) - 1; last < from || r.inSentences[last][0].group != term.group {
-			r.inSentences = append(r.inSentences, r.query.groups[term.group])
-		}
 	}
 }

@@ -15,7 +15,7 @@ func TestReadQuery(t *testing.T) {
 		{Name: "MongoDB_find", Description: "Finds the weather in a database"},
 	})
 	require.NoError(t, err)
-	s := x.take()
+	s := x.scratch.Get().(*bm25Scratch)
 	for _, tt := range []struct{ text, want string }{
 		{"create issue", "creat:1, issu:1 | ticket:0.2 related"},
 		{"issue of the issue", "issu:1.23 | ticket:0.246 related"},
@@ -26,7 +26,7 @@ func TestReadQuery(t *testing.T) {
 		{"查询天气", "weather:1 translated"},
 		{"of the", ""},
 	} {
-		s.read(x, ParseQuery(tt.text))
+		s.read(ParseQuery(tt.text))
 		assert.Equal(t, tt.want, s.query.String(), tt.text)
 	}
 }
@@ -35,14 +35,14 @@ func TestReadQuery(t *testing.T) {
 func TestReadSentences(t *testing.T) {
 	x, err := BM25Options{}.index(t.Context(), []Document{{Name: "walnut_pecan"}, {Name: "cashew"}})
 	require.NoError(t, err)
-	s := x.take()
+	s := x.scratch.Get().(*bm25Scratch)
 	for text, want := range map[string][]int{
 		"walnut pecan":              nil, // a single sentence
 		"walnut pecan. cashew":      {2, 1},
 		"walnut walnut? Pecan nuts": {1, 1},
 		"walnut. And then?":         nil, // only one has terms
 	} {
-		s.read(x, ParseQuery(text))
+		s.read(ParseQuery(text))
 		var lengths []int
 		for _, sentence := range s.query.sentences {
 			lengths = append(lengths, len(sentence))

@@ -12,7 +12,7 @@ import (
 )
 
 // The terms that stand for a word of a query. A word's term in the index and the terms that may
-// stand for it are the same in every query, so a scratch looks them up once and remembers them:
+// stand for it are the same in every query, so a reader looks them up once and remembers them:
 //
 //	word -> its term; its other forms; what the lexicon has for it; if no tool has it, its parts or near terms
 //
@@ -31,18 +31,28 @@ const (
 	maxShortQuery = 8   // terms of a query in which an unknown word may be cut short
 )
 
-// bm25Word is what is remembered of a word.
+// bm25Word is what is remembered of a word. The terms have the weights that they have for a word of
+// weight 1.
 type bm25Word struct {
 	id       int32 // the word's term, or noTerm if no tool has it
 	script   script
-	weight   float64         // 1, or less for a number or a word that people ask with
-	isRead   bool            // whether forms, synonyms, related and parts are set
-	forms    []substitute    // the same word with other endings, in a language of the index
-	synonyms []substitute    // synonyms, and Chinese words for an English word
-	related  []substitute    // of the thesaurus
-	parts    [][]substitute  // if no tool has the word: the terms that it consists of
-	near     [2][]substitute // if no tool has the word: what it was probably meant to be; the second if it may be cut short
-	isNear   [2]bool         // whether near is set
+	weight   float64       // 1, or less for a number or a word that people ask with
+	isRead   bool          // whether forms, synonyms, related and parts are set
+	forms    []bm25Term    // the same word with other endings, in a language of the index
+	synonyms []bm25Term    // synonyms, and Chinese words for an English word
+	related  []bm25Term    // of the thesaurus
+	parts    [][]bm25Term  // if no tool has the word: the terms that it consists of
+	near     [2][]bm25Term // if no tool has the word: what it was probably meant to be; the second if it may be cut short
+	isNear   [2]bool       // whether near is set
+
+	counted // in the query that is read
+}
+
+// counted is where a query has a word.
+type counted struct {
+	count, outside int // how often; outside: not in a value
+	from, to       int // its groups
+	sentence       int // 1 + the last sentence found to have the word
 }
 
 // A script says which neighbours a word may be written together with.
@@ -65,26 +75,13 @@ func scriptOf(term string) script {
 	}
 }
 
-// A substitute is a term that may stand for a word of a query.
-type substitute struct {
-	id     int32
-	weight float64 // for a word of weight 1
-	reason bm25Reason
-	line   int32 // of the company's own lexicon, or 0
-}
-
-// id returns the term of the index for a word of the query, or noTerm if no tool has it.
-func (r *bm25Reader) id(x *bm25, n int32) int32 {
+// word returns what is remembered of a word. It is valid until a new word is looked up.
+func (r *bm25Reader) word(n int32) *bm25Word {
 	for at := len(r.words); at <= int(n); at++ {
 		term := r.analyzer.Terms[at]
-		id, known := x.IDs[term]
-		if !known {
-			id = noTerm
-		}
-		word := bm25Word{id: id, weight: 1}
-		word.script = scriptOf(term)
+		word := bm25Word{id: r.x.id(term), weight: 1, script: scriptOf(term)}
 		switch {
-		case x.languages.IsFunctionWord(id):
+		case r.x.languages.IsFunctionWord(word.id):
 			word.weight = functionWeight
 		case analysis.ClassOf(rune(term[0])) == analysis.Digit:
 			word.weight = numberWeight
@@ -93,74 +90,81 @@ func (r *bm25Reader) id(x *bm25, n int32) int32 {
 		}
 		r.words = append(r.words, word)
 	}
-	return r.words[n].id
-}
-
-// word returns what is remembered of a word. It is valid until another word is looked up.
-func (r *bm25Reader) word(x *bm25, n int32) *bm25Word {
-	if r.id(x, n); !r.words[n].isRead {
-		text := r.analyzer.Terms[n]
-		var synonyms, similar []substitute
-		for _, other := range x.lexicon.Synonyms()[text] {
-			if id, known := x.IDs[other.Term]; known {
-				synonyms = append(synonyms, substitute{id, other.Weight, synonymous, int32(other.Line)})
-			}
-		}
-		synonyms = r.appendChinese(synonyms, x, text)
-		// Words that many tools have say little and take the most time.
-		most := max(maxRelatedTools, len(x.docs)/16)
-		for _, other := range x.lexicon.Thesaurus()[text] {
-			if id, known := x.IDs[other.Term]; known && len(x.List(id)) <= most {
-				similar = append(similar, substitute{id, other.Weight, related, int32(other.Line)})
-			}
-		}
-		word := &r.words[n]
-		word.isRead, word.synonyms, word.related = true, synonyms, similar
-		word.forms = substitutesOf(x.languages.Forms(text), inflectedWeight, inflected)
-		if word.id == noTerm && len(word.forms) == 0 {
-			if first, second, isSplit := letters.Split(x.IDs, text); isSplit {
-				word.parts = [][]substitute{{{first, 1, divided, 0}}, {{second, 1, divided, 0}}}
-			} else {
-				for _, part := range x.languages.Compound(text) {
-					word.parts = append(word.parts, substitutesOf(part, compoundWeight, divided))
-				}
-			}
-		}
-	}
 	return &r.words[n]
 }
 
-func substitutesOf(terms []int32, weight float64, reason bm25Reason) []substitute {
-	var all []substitute
-	for _, id := range terms {
-		all = append(all, substitute{id, weight, reason, 0})
+// id returns the number of a term, or noTerm if no tool has it.
+func (x *bm25) id(term string) int32 {
+	if id, known := x.IDs[term]; known {
+		return id
 	}
-	return all
+	return noTerm
 }
 
-// addSubstitutes adds the terms that stand for a word, except those that the query asks for.
-func (r *bm25Reader) addSubstitutes(terms []substitute, n int32, weight float64, group int32) {
-	for _, other := range terms {
-		if !r.wanted.Has(int(other.id)) {
-			r.addTerm(bm25Term{id: other.id, group: group, weight: weight * other.weight, from: n, reason: other.reason, line: other.line})
+// substitutes returns what is remembered of a word, with the terms that may stand for it.
+func (r *bm25Reader) substitutes(n int32) *bm25Word {
+	if word := r.word(n); word.isRead {
+		return word
+	}
+	x, text := r.x, r.analyzer.Terms[n]
+	// Words that many tools have say little and take the most time.
+	similar := r.listed(x.lexicon.Thesaurus()[text], related, max(maxRelatedTools, len(x.docs)/16))
+	synonyms := append(r.listed(x.lexicon.Synonyms()[text], synonymous, len(x.docs)), r.chinese(text)...)
+	word := &r.words[n]
+	word.isRead, word.synonyms, word.related = true, synonyms, similar
+	word.forms = termsOf(x.languages.Forms(text), inflectedWeight, inflected)
+	if word.id == noTerm && len(word.forms) == 0 {
+		if first, second, isSplit := letters.Split(x.IDs, text); isSplit {
+			word.parts = [][]bm25Term{termsOf([]int32{first}, 1, divided), termsOf([]int32{second}, 1, divided)}
+		} else {
+			for _, part := range x.languages.Compound(text) {
+				word.parts = append(word.parts, termsOf(part, compoundWeight, divided))
+			}
+		}
+	}
+	return word
+}
+
+// listed returns the terms of the lexicon's words that at most that many tools have.
+func (r *bm25Reader) listed(words []lexicon.Synonym, reason bm25Reason, most int) (terms []bm25Term) {
+	for _, other := range words {
+		if id := r.x.id(other.Term); id != noTerm && len(r.x.List(id)) <= most {
+			terms = append(terms, bm25Term{id, other.Weight, reason, other.Line})
+		}
+	}
+	return terms
+}
+
+func termsOf(ids []int32, weight float64, reason bm25Reason) (terms []bm25Term) {
+	for _, id := range ids {
+		terms = append(terms, bm25Term{id: id, weight: weight, reason: reason})
+	}
+	return terms
+}
+
+// addSubstitutes adds the terms that stand for a word of that weight, except those that the query asks
+// for.
+func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
+	for _, term := range terms {
+		if !r.wanted.Has(int(term.id)) {
+			term.weight *= weight
+			r.addTerm(term)
 		}
 	}
 }
 
 // addNear adds the terms that an unknown word was probably meant to be. If the word is several
 // words written as one, all of them count. A word of the lexicon is not misspelled.
-func (r *bm25Reader) addNear(x *bm25, n int32, weight float64, group int32) (isSplit bool) {
+func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 	word, text := &r.words[n], r.analyzer.Terms[n]
 	if len(word.parts) > 0 {
-		for i, part := range word.parts {
-			if i > 0 {
-				group = r.newGroup()
-			}
-			r.addSubstitutes(part, n, weight, group)
+		for _, part := range word.parts {
+			r.query.begin(text)
+			r.addSubstitutes(part, weight)
 		}
 		return true
 	}
-	if x.lexicon.Has(text) {
+	if r.x.lexicon.Has(text) {
 		return false
 	}
 	at := 0
@@ -168,9 +172,9 @@ func (r *bm25Reader) addNear(x *bm25, n int32, weight float64, group int32) (isS
 		at = 1
 	}
 	if !word.isNear[at] {
-		word.isNear[at], word.near[at] = true, substitutesOf(x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
+		word.isNear[at], word.near[at] = true, termsOf(r.x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
 	}
-	r.addSubstitutes(word.near[at], n, weight, group)
+	r.addSubstitutes(word.near[at], weight)
 	return false
 }
 
@@ -190,12 +194,11 @@ func (r *bm25Reader) addNear(x *bm25, n int32, weight float64, group int32) (isS
 // its best meaning: 有哪些 (list) for 列出. These count by their characters as well, which adds 0.2
 // of MRR to questions in Chinese over tools in Chinese.
 //
-// The lexicon has 6,900 lines. Over English tools, questions in Chinese have a recall at 5 of
-// 74.5 %, and 2.7 % without it; the same questions in English have 76.4 %. English questions
-// over tools with only their names in English have 74.7 %, and 72.4 % without it. Where the tools
-// and the questions are Chinese but the names English, the lexicon adds 2.6 points. Tried and
-// dropped, on Chinese questions over English tools: without words of a single character -0.8, all
-// meanings count the same -1.3, two meanings -0.4, five +0.1.
+// Over English tools, questions in Chinese have a recall at 5 of 74.5 %, and 2.7 % without the
+// lexicon; the same questions in English have 76.4 %. English questions over tools with only their
+// names in English have 74.7 %, and 72.4 % without it. Tried and dropped, on Chinese questions over
+// English tools: without words of a single character -0.8, all meanings count the same -1.3, two
+// meanings -0.4, five +0.1.
 
 // meaningWeights are the weights of the meanings of a word, the best first.
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
@@ -206,51 +209,38 @@ const (
 	nextChinese      = 0.8 // of the weight of the previous Chinese word
 	maxChinese       = 4   // Chinese words for an English word
 	sameMeaning      = 0.8 // times chineseWeight for a Chinese word of the same meaning: a synonym's weight
-	minHan           = 0xe3
-	maxMeaningGroups = 4 // English words in a meaning
+	maxMeaningGroups = 4   // English words in a meaning
 )
 
-// bm25Meaning is an English term that a Chinese word of the query means.
+// bm25Meaning is an English word that a Chinese word of the query means, or the alternatives to it.
 type bm25Meaning struct {
-	term     bm25Term
-	sentence int32
-	span     bm25Span // in the terms of the query
+	group    bm25Group // for a word of weight 1
+	weight   float64
+	sentence int
+	at       int // the place of the group in the query, or noTerm
 }
 
 // readChinese adds the meanings of the Chinese words of a text, which is a part of a sentence.
-func (r *bm25Reader) readChinese(x *bm25, text string, weight float64) {
-	if !x.hasLatin && !x.hasIdeographs {
-		return
-	}
-	for i := 0; i < len(text); {
-		if text[i] < minHan { // the first byte of U+3000; Chinese characters come after it
-			i++
-			continue
-		}
-		end := analysis.HanEnd(text, i)
-		if end == i {
-			_, size := utf8.DecodeRuneInString(text[i:])
-			i += size
-			continue
-		}
-		words, run, before := x.lexicon.Meanings(), analysis.Simplify(text[i:end]), int32(noTerm)
+func (r *bm25Reader) readChinese(text string, weight float64) {
+	for run := range strings.FieldsFuncSeq(text, analysis.IsNotHan) {
+		words, before := r.x.lexicon.Meanings(), int32(noTerm)
+		run = analysis.Simplify(run)
 		for at := 0; at < len(run); {
 			length, number := words.Cut(run[at:])
 			if number != noTerm && words.English[number] != "" && !words.AsksForAmount(run, at, before) {
-				r.addMeaningsOf(x, run[at:at+length], noTerm, number, weight, len(r.ends))
+				r.addMeaningsOf(run[at:at+length], noTerm, number, weight, len(r.ends))
 				before = number
 			}
 			at += length
 		}
-		i = end
 	}
 }
 
 // readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
-func (r *bm25Reader) readOwn(x *bm25) {
+func (r *bm25Reader) readOwn() {
 	read := func(n int32, sentence int) {
-		if number, known := x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
-			r.addMeaningsOf(x, r.analyzer.Terms[n], n, number, r.weightOf(n), sentence)
+		if number, known := r.x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
+			r.addMeaningsOf(r.analyzer.Terms[n], n, number, r.weightOf(n), sentence)
 		}
 	}
 	sentence := 0
@@ -258,164 +248,160 @@ func (r *bm25Reader) readOwn(x *bm25) {
 		for i >= r.ends[sentence] {
 			sentence++
 		}
-		r.id(x, n)
 		read(n, sentence)
 	}
 	for _, w := range r.analyzer.Wholes {
-		r.id(x, w.Term)
 		read(w.Term, len(r.ends)-1)
 	}
 }
 
 // addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon. n is the
 // word's number in the analyzer, or noTerm if the word is Chinese.
-func (r *bm25Reader) addMeaningsOf(x *bm25, word string, n, number int32, weight float64, sentence int) {
+func (r *bm25Reader) addMeaningsOf(word string, n, number int32, weight float64, sentence int) {
 	if r.meaningsOf == nil {
-		r.meaningsOf = make([]*bm25Meanings, len(x.lexicon.Meanings().English))
+		r.meaningsOf = make([][]bm25Group, len(r.x.lexicon.Meanings().English))
 	}
-	meanings := r.meaningsOf[number]
-	if meanings == nil {
-		meanings = r.readMeanings(x, word, n, number)
-		r.meaningsOf[number] = meanings
+	if r.meaningsOf[number] == nil {
+		r.meaningsOf[number] = r.readMeanings(word, n, number)
 	}
-	for _, m := range meanings.terms {
-		r.meanings = append(r.meanings, bm25Meaning{
-			term:     bm25Term{id: m.id, group: r.meant + m.group, weight: weight * m.weight, from: m.from, reason: m.reason, line: m.line},
-			sentence: int32(sentence),
-		})
+	for _, group := range r.meaningsOf[number] {
+		r.meanings = append(r.meanings, bm25Meaning{group: group, weight: weight, sentence: sentence})
 	}
-	r.meant += int32(meanings.groups)
 }
 
-// bm25Meanings are the terms of the index that a Chinese word means. Each is in one of the
-// word's groups.
-type bm25Meanings struct {
-	terms  []bm25Term // by group, and in a group the best first
-	groups int
-}
-
-func (r *bm25Reader) readMeanings(x *bm25, word string, n, number int32) *bm25Meanings {
-	of := new(bm25Meanings)
-	isChinese, from, weight := n == noTerm, n, 1.0
+// readMeanings returns the terms of the index that a word means: a group for each word of its best
+// meaning.
+func (r *bm25Reader) readMeanings(word string, n, number int32) []bm25Group {
+	words, like, isChinese := r.x.lexicon.Meanings(), bm25Term{weight: 1, reason: translated}, n == noTerm
+	like.line = words.Lines[number]
 	if isChinese {
-		from = r.analyzer.Number(word, analysis.Ideograph)
+		n = r.analyzer.Number(word, analysis.Ideograph)
 	}
-	if isChinese && x.hasIdeographs && r.holdsAll(x, word) || !isChinese && r.id(x, n) != noTerm {
-		weight = bilingualWeight
+	if isChinese && r.x.ideographs > 0 && r.holdsAll(word) || !isChinese && r.word(n).id != noTerm {
+		like.weight = bilingualWeight
 	}
-	words, rank := x.lexicon.Meanings(), 0
-	for meaning := range strings.SplitSeq(words.English[number], "; ") {
-		if rank == len(meaningWeights) {
-			break
+	groups := make([]bm25Group, 0, 1) // not nil, even if it stays empty
+	add := func(at int, term bm25Term) {
+		for len(groups) <= at {
+			groups = append(groups, bm25Group{})
+			if n != noTerm {
+				groups[len(groups)-1].word = r.analyzer.Terms[n]
+			}
 		}
+		groups[at].terms = append(groups[at].terms, term)
+	}
+	meanings, size := strings.Split(words.English[number], "; "), 0
+	for rank, meaning := range meanings[:min(len(meanings), len(meaningWeights))] {
 		r.spare = r.spare[:0]
 		for part := range strings.SplitSeq(meaning, " ") {
 			if n := r.analyzer.Number(part, analysis.Lower); n != noTerm {
 				r.spare = append(r.spare, n)
 			}
 		}
-		if of.groups == 0 {
-			of.groups = min(len(r.spare), maxMeaningGroups)
+		if size == 0 {
+			size = min(len(r.spare), maxMeaningGroups)
 		}
 		for i, n := range r.spare {
-			id := r.id(x, n)
-			if id == noTerm {
+			term := like
+			if term.id = r.word(n).id; term.id == noTerm {
 				continue
 			}
-			term := bm25Term{id: id, weight: weight * meaningWeights[rank], from: from, reason: translated, line: int32(words.Lines[number])}
+			term.weight *= meaningWeights[rank]
 			if analysis.IsRequestWord(r.analyzer.Terms[n]) {
 				term.weight *= requestWeight
 			}
 			// The last word of a meaning names the thing, so meanings are aligned at their ends.
-			term.group = int32(max(0, i-len(r.spare)+of.groups))
-			of.terms = append(of.terms, term)
+			add(max(0, i-len(r.spare)+size), term)
 		}
-		rank++
 	}
-	if isChinese && x.isIdeographic {
-		r.appendSameMeaning(of, x, words.English[number], bm25Term{weight: weight * sameMeaning, from: from, reason: synonymous, line: int32(words.Lines[number])})
+	if isChinese && r.x.isIdeographic() {
+		like.weight, like.reason = like.weight*sameMeaning, synonymous
+		r.addSameMeaning(meanings[0], like, add)
 	}
-	slices.SortFunc(of.terms, func(a, b bm25Term) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
-	})
-	return of
+	for _, group := range groups {
+		slices.SortFunc(group.terms, func(a, b bm25Term) int {
+			return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
+		})
+	}
+	return groups
 }
 
-// appendSameMeaning adds the Chinese words with the same best meaning. Such a word counts as it does
+// addSameMeaning adds the Chinese words with the same best meaning. Such a word counts as it does
 // where it is asked for: by its pairs, and by each of its characters.
-func (r *bm25Reader) appendSameMeaning(of *bm25Meanings, x *bm25, english string, like bm25Term) {
-	best, _, _ := strings.Cut(english, "; ")
-	if strings.Contains(best, " ") {
+func (r *bm25Reader) addSameMeaning(meaning string, like bm25Term, add func(at int, term bm25Term)) {
+	if strings.Contains(meaning, " ") {
 		return
 	}
-	n := r.analyzer.Number(best, analysis.Lower)
+	n := r.analyzer.Number(meaning, analysis.Lower)
 	if n == noTerm {
 		return
 	}
-	for _, other := range r.appendChinese(nil, x, r.analyzer.Terms[n]) {
+	for _, other := range r.chinese(r.analyzer.Terms[n]) {
 		term := like
 		term.id, term.weight = other.id, like.weight*other.weight
-		of.terms = append(of.terms, term)
-		for _, char := range x.Terms[other.id] {
-			if id, known := x.IDs[string(char)]; known && id != other.id {
-				term.id, term.group = id, term.group+1
-				of.terms = append(of.terms, term)
+		add(0, term)
+		at := 0
+		for _, char := range r.x.Terms[other.id] {
+			if id := r.x.id(string(char)); id != noTerm && id != other.id {
+				at++
+				term.id = id
+				add(at, term)
 			}
 		}
-		of.groups = max(of.groups, int(term.group)+1)
 	}
 }
 
 // holdsAll reports whether the index has all terms of a Chinese word.
-func (r *bm25Reader) holdsAll(x *bm25, word string) bool {
+func (r *bm25Reader) holdsAll(word string) bool {
 	r.spare = r.analyzer.AppendIdeographs(r.spare[:0], word)
-	return !slices.ContainsFunc(r.spare, func(n int32) bool { return r.id(x, n) == noTerm })
+	return !slices.ContainsFunc(r.spare, func(n int32) bool { return r.word(n).id == noTerm })
 }
 
-// addMeanings adds the meanings to the terms of the query, in the order of their groups. A term that
-// several words mean is added at the first place where it has the most weight.
-func (r *bm25Reader) addMeanings(x *bm25) {
-	first := r.groups + 1
-	r.groups += r.meant
-	if len(r.meanings) > 0 && r.meaningAt == nil {
-		r.meaningAt = make([]int32, len(x.Terms))
+// addMeanings adds the groups of the meanings to the query. A term that several words mean is added at
+// the first place where it has the most weight.
+func (r *bm25Reader) addMeanings() {
+	if len(r.meanings) > 0 && r.most == nil {
+		r.most = make([]float64, len(r.x.Terms))
 	}
-	for i := range r.meanings {
-		term := &r.meanings[i].term
-		if at := r.meaningAt[term.id]; at == 0 || term.weight > r.meanings[at-1].term.weight {
-			r.meaningAt[term.id] = int32(i) + 1
+	for _, m := range r.meanings {
+		for _, term := range m.group.terms {
+			r.most[term.id] = max(r.most[term.id], m.weight*term.weight)
 		}
 	}
 	for i := range r.meanings {
 		m := &r.meanings[i]
-		if r.meaningAt[m.term.id] != int32(i)+1 {
-			continue
+		m.at = r.query.next()
+		r.query.begin(m.group.word)
+		for _, term := range m.group.terms {
+			if term.weight *= m.weight; term.weight == r.most[term.id] {
+				r.addTerm(term)
+			}
 		}
-		m.span.from = int32(len(r.terms))
-		m.term.group += first
-		r.addTerm(m.term)
-		m.span.to = int32(len(r.terms))
+		if r.query.next() == m.at {
+			m.at = noTerm
+		}
 	}
-	for i := range r.meanings {
-		r.meaningAt[r.meanings[i].term.id] = 0
+	for _, m := range r.meanings {
+		for _, term := range m.group.terms {
+			r.most[term.id] = 0
+		}
 	}
 }
 
-// appendChinese adds the terms of the index that are the Chinese words for an English word.
-func (r *bm25Reader) appendChinese(terms []substitute, x *bm25, word string) []substitute {
-	if !x.hasIdeographs || word[0] >= utf8.RuneSelf {
-		return terms
+// chinese returns the terms of the index that are the Chinese words for an English word.
+func (r *bm25Reader) chinese(word string) (terms []bm25Term) {
+	if r.x.ideographs == 0 || word[0] >= utf8.RuneSelf {
+		return nil
 	}
 	found, weight := 0, chineseWeight
-	for _, of := range x.lexicon.Chinese()[word] {
-		chinese := of.Term
-		if !r.holdsAll(x, chinese) {
+	for _, of := range r.x.lexicon.Chinese()[word] {
+		if !r.holdsAll(of.Term) {
 			continue
 		}
 		for _, part := range r.spare {
 			// A word of several characters counts by its pairs.
-			if term := r.analyzer.Terms[part]; len(term) == len(chinese) || utf8.RuneCountInString(term) > 1 {
-				terms = append(terms, substitute{r.id(x, part), weight, translated, int32(of.Line)})
+			if term := r.analyzer.Terms[part]; len(term) == len(of.Term) || utf8.RuneCountInString(term) > 1 {
+				terms = append(terms, bm25Term{r.word(part).id, weight, translated, of.Line})
 			}
 		}
 		if found++; found == maxChinese {

@@ -23,6 +23,14 @@ func hitsOf(t *docset.Top, docOf []int32) []Hit {
 	return hits
 }
 
+// asSearcher returns no Searcher, rather than a nil pointer in one, if there is an error.
+func asSearcher[S Searcher](s S, err error) (Searcher, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // pick returns the documents with these numbers, and the numbers. It fails as setOf does.
 func pick(docs []Document, numbers []int) (picked []Document, docOf []int32, err error) {
 	if _, err := setOf(docs, numbers); err != nil {

@@ -179,19 +179,19 @@ type lsaTerm struct {
 
 // read returns the query's terms and its vector, which is nil if the terms have no direction.
 func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
-	s := x.words.take()
-	s.read(x.words, q)
 	sum := make([]float32, x.tools.Dimensions)
-	for _, group := range s.query.groups {
-		for _, t := range group {
-			weight := float32(t.weight) * x.words.IDF[t.id]
-			terms = append(terms, lsaTerm{t.id, weight})
-			for i, v := range x.terms.Row(int(t.id)) {
-				sum[i] += float32(weight * v)
+	x.words.with(func(s *bm25Scratch) {
+		s.read(q)
+		for _, group := range s.query.groups {
+			for _, t := range group.terms {
+				weight := float32(t.weight) * x.words.IDF[t.id]
+				terms = append(terms, lsaTerm{t.id, weight})
+				for i, v := range x.terms.Row(int(t.id)) {
+					sum[i] += float32(weight * v)
+				}
 			}
 		}
-	}
-	x.words.scratch.Put(s)
+	})
 	return terms, vectors.Normalized(sum)
 }
 

@@ -351,17 +351,8 @@ func lookedUpClassOf(r rune) Class {
 	}
 }
 
-// HanEnd returns where the run of Chinese characters at i ends.
-func HanEnd(text string, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !isCommonHan(r) && !unicode.Is(unicode.Han, r) {
-			break
-		}
-		i += size
-	}
-	return i
-}
+// IsNotHan reports whether a character is not Chinese.
+func IsNotHan(r rune) bool { return !isCommonHan(r) && (r < 0x2e80 || !unicode.Is(unicode.Han, r)) }
 
 // isCommonHan reports whether r is in the block that holds nearly all Chinese characters in
 // use, and nothing else. It spares them the look-up.

@@ -157,7 +157,7 @@ func (l *Lexicon) readMeanings() Meanings {
 	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int), singles: make(map[pair]int32), amounts: make(map[string]bool)}, analysis.New()
 	for number, line := range l.lines("meanings") {
 		word, english, _ := strings.Cut(line, "\t")
-		isChinese := analysis.HanEnd(word, 0) == len(word)
+		isChinese := !strings.ContainsFunc(word, analysis.IsNotHan)
 		if isChinese {
 			word = analysis.Simplify(word)
 		} else {
@@ -247,7 +247,7 @@ func (l *Lexicon) readChinese() map[string][]Synonym {
 	for rank := range MaxMeanings {
 		for number, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line, "\t")
-			if words := strings.Split(english, "; "); analysis.HanEnd(word, 0) == len(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
+			if words := strings.Split(english, "; "); !strings.ContainsFunc(word, analysis.IsNotHan) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
 				stem := z.Term(words[rank])
 				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: number})
 			}

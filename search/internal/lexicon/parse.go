@@ -103,7 +103,7 @@ func tidyMeanings(line string) string {
 
 func checkMeanings(line string) error {
 	word, english, hasTab := strings.Cut(line, "\t")
-	isChinese := analysis.HanEnd(word, 0) == len(word)
+	isChinese := !strings.ContainsFunc(word, analysis.IsNotHan)
 	switch english = strings.TrimSpace(english); {
 	case !hasTab:
 		return errors.New("want a word, a tab, and what it means")
