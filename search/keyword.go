@@ -3,23 +3,74 @@ package search
 import (
 	"context"
 	"fmt"
+	"index/suffixarray"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/search/internal/keywords"
 )
 
-// The default keyword scorer, which is Eino's bit for bit. Package tiers scores; this file reads
-// queries and ranks. Tools are numbered in the order of their names, so that the tie-break compares
-// numbers. By ReadQuery's rule a tool on which a required keyword scores 0 does not match.
+// The default keyword scorer. The scores are those of Eino's own tool_search bit for bit, so a model
+// tuned to Eino's behaves the same with them. Each keyword, lower-cased, earns a tool the best of four
+// tiers:
+//
+//	10  a part of its name equals the keyword      issue   ~ create_issue
+//	 5  a part of its name contains it             iss     ~ create_issue
+//	 3  its full name contains it                  e_issue ~ create_issue
+//	 2  its description contains it                bug     ~ "Opens a bug report"
+//
+// A tool's score is the sum over the keywords. A keyword typed twice counts twice. Equal scores
+// are ordered by name. A tool with the score 0 does not match. The numbers are not derived from
+// anything. They say that a whole word of the name counts as much as five mentions in prose.
+//
+// Checking every tool for every keyword costs time proportional to the text of the whole catalog.
+// The index searches the vocabulary instead. A keyword has no white space, so it can occur only in
+//
+//	a part of a name            or, where those are cut finer,
+//	a segment of a name between underscores,
+//	a white-space field of a description,
+//
+// Even a large catalog has few distinct words of these kinds:
+//
+//	keyword -- suffix array --> words that contain it -- postings --> tools
+//
+// The text of the suffix array is the distinct words, joined by line breaks. Every word has
+// up to three posting lists, one for each place it occurs in (place* below). Tools are numbered
+// in the order of their names, so the tie-break compares numbers. The lists are walked from
+// the best tier down, and the first visit to a tool counts.
+//
+// A keyword with an underscore is an exception, since it can span segments. Its longest piece
+// between underscores lies within one segment. That piece gives the candidates, and each
+// candidate's name is checked.
 
-// keywordIndex implements Searcher. It is immutable.
+// The points of the tiers.
+const (
+	partEquals    = 10
+	partContains  = 5
+	inName        = 3
+	inDescription = 2
+)
+
+// The places where a word of the vocabulary can occur. Each has a posting list.
+const (
+	placePart        = iota // the word is a part of the name
+	placeSegment            // it is a segment of several parts
+	placeDescription        // it is a field of the description
+	places
+)
+
+// keywordIndex implements Searcher. It is immutable except for its scratches.
 type keywordIndex struct {
-	docs  []Document
-	docOf []int32 // tool number, in the order of names -> document
-	tiers *keywords.Index
+	docs     []Document
+	docOf    []int32  // tool number, in the order of names -> document
+	names    []string // tool -> lower-cased name
+	suffixes *suffixarray.Index
+	wordAt   []int32           // offset in the suffix array's text -> word
+	starts   []int32           // word -> where it starts in that text
+	lists    [][places][]int32 // word -> tools, ascending, by place
+	scratch  sync.Pool
 }
 
 // Keyword is the Indexer of the default keyword scorer. The time of a query is proportional to
@@ -28,24 +79,60 @@ type keywordIndex struct {
 //
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
-	x, err := newKeywordIndex(ctx, docs)
-	if err != nil {
-		return nil, err
+	return asSearcher(newKeywordIndex(ctx, docs))
+}
+
+func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
+	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
+	ids := make(map[string]int32)
+	var text []byte // of the suffix array: no keyword has a line break, so no hit spans two words
+	add := func(tool int, word string, place int) {
+		id, known := ids[word]
+		if !known {
+			id = int32(len(x.lists))
+			ids[word] = id
+			x.lists = append(x.lists, [places][]int32{})
+			x.starts = append(x.starts, int32(len(text)))
+			text = append(append(text, word...), '\n')
+			for range len(word) + 1 {
+				x.wordAt = append(x.wordAt, id)
+			}
+		}
+		if list := &x.lists[id][place]; len(*list) == 0 || (*list)[len(*list)-1] != int32(tool) {
+			*list = append(*list, int32(tool))
+		}
+	}
+	for tool := range x.names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name, description := textsOf(&docs[x.docOf[tool]])
+		x.names[tool] = strings.ToLower(name)
+		// Words of names may have white space, which keywords do not have: such a word may contain
+		// keywords but equals none.
+		for segment := range strings.SplitSeq(name, "_") {
+			parts := naming.Parts(segment)
+			for _, part := range parts {
+				add(tool, strings.ToLower(part), placePart)
+			}
+			if len(parts) > 1 {
+				add(tool, strings.ToLower(segment), placeSegment)
+			}
+		}
+		for word := range strings.FieldsSeq(strings.ToLower(description)) {
+			add(tool, word, placeDescription)
+		}
+	}
+	x.starts = append(x.starts, int32(len(text)))
+	x.suffixes = suffixarray.New(text)
+	x.scratch.New = func() any {
+		return &keywordScratch{x: x, cells: make([]keywordCell, len(docs)), seen: docset.New(len(x.lists))}
 	}
 	return x, nil
 }
 
-func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
-	x := &keywordIndex{docs: docs, docOf: docsByName(docs)}
-	var err error
-	x.tiers, err = keywords.New(ctx, len(docs), func(number int) (name, description string) {
-		return textsOf(&docs[x.docOf[number]])
-	})
-	return x, err
-}
-
 // ReadQuery implements QueryReader. It reads a namespace in front of the text as a keyword, as
-// Eino does.
+// Eino does. A tool on which a required keyword scores 0 does not match.
 func (x *keywordIndex) ReadQuery(text string) Query {
 	q := ParseQuery(text)
 	if len(q.Required) > 0 {
@@ -58,40 +145,170 @@ func (x *keywordIndex) documents() []Document { return x.docs }
 
 // holdingPiece implements pieceIndex. It returns the documents on which the word scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
-	set := docset.New(len(x.docs))
-	x.tiers.EachHolding(word, func(number int32) { set.Add(int(x.docOf[number])) })
+	set, s := docset.New(len(x.docs)), x.scratch.Get().(*keywordScratch)
+	s.score(word, 1)
+	for _, tool := range s.touched {
+		set.Add(int(x.docOf[tool]))
+	}
+	s.release()
 	return set
 }
 
 func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
-	scores := x.tiers.Begin(len(q.Keywords))
-	defer scores.Release()
+	s := x.scratch.Get().(*keywordScratch)
 	for i, keyword := range q.Keywords {
 		if err := ctx.Err(); err != nil {
+			s.release()
 			return Hits{}, err
 		}
-		if slices.Contains(q.Keywords[:i], keyword) {
-			continue
+		if !slices.Contains(q.Keywords[:i], keyword) {
+			s.score(keyword, count(q.Keywords, keyword))
 		}
-		times := 1
-		for _, again := range q.Keywords[i+1:] {
-			if again == keyword {
-				times++
-			}
-		}
-		scores.Add(keyword, times)
 	}
-	best := docset.NewTop(q.Limit, len(scores.Touched), scores.Best)
+	best := docset.NewTop(q.Limit, len(s.touched), s.best)
 	total := 0
 	allowed := q.Allowed
-	for _, number := range scores.Touched {
-		if allowed == nil || allowed(int(x.docOf[number])) {
+	for _, tool := range s.touched {
+		if allowed == nil || allowed(int(x.docOf[tool])) {
 			total++
-			best.Add(scores.Of(number), number)
+			best.Add(float64(s.cells[tool].score), tool)
 		}
 	}
-	scores.Best = best.Items
+	s.best = best.Items
+	s.release()
 	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+}
+
+// keywordScratch is the memory of a search. It serves one search at a time.
+type keywordScratch struct {
+	x       *keywordIndex
+	cells   []keywordCell // by tool
+	touched []int32       // the tools whose cells are not empty
+	keyword uint32        // how many keywords were scored
+	times   uint32        // how often the last was typed
+	found   []int32       // words that contain a keyword
+	seen    docset.Set    // found, as a set
+	across  []int32       // tools whose names contain a keyword with an underscore
+	best    []docset.Scored
+}
+
+// keywordCell is eight bytes. The bounds on a query keep the score far below overflow.
+type keywordCell struct {
+	mark  uint32 // the keyword that last scored this tool, from 1
+	score uint32
+}
+
+// release empties the scratch for another search.
+func (s *keywordScratch) release() {
+	for _, tool := range s.touched {
+		s.cells[tool] = keywordCell{}
+	}
+	s.touched, s.keyword = s.touched[:0], 0
+	s.x.scratch.Put(s)
+}
+
+func count(words []string, word string) (n uint32) {
+	for _, other := range words {
+		if other == word {
+			n++
+		}
+	}
+	return n
+}
+
+// score gives every tool the best tier that a keyword earns it, as many times as the keyword was typed.
+func (s *keywordScratch) score(keyword string, times uint32) {
+	s.keyword, s.times = s.keyword+1, times
+	x, keyword := s.x, strings.ToLower(keyword)
+	if strings.Contains(keyword, "_") {
+		s.findAcross(keyword)
+	}
+	if equal := s.containing(keyword); equal != noWord {
+		s.add(x.lists[equal][placePart], partEquals)
+	}
+	for _, word := range s.found {
+		s.add(x.lists[word][placePart], partContains)
+	}
+	if strings.Contains(keyword, "_") {
+		s.add(s.across, inName)
+	} else {
+		for _, word := range s.found {
+			s.add(x.lists[word][placeSegment], inName)
+		}
+	}
+	for _, word := range s.found {
+		s.add(x.lists[word][placeDescription], inDescription)
+	}
+}
+
+// add scores the tools of a list, except those the keyword has already scored. It is not
+// inlined: in a caller that keeps more in registers, the loop is slower.
+//
+//go:noinline
+func (s *keywordScratch) add(list []int32, points uint32) {
+	points *= s.times
+	cells, keyword := s.cells, s.keyword
+	for _, tool := range list {
+		c := &cells[tool]
+		switch c.mark {
+		case keyword:
+			continue
+		case 0:
+			s.touched = append(s.touched, tool)
+		}
+		*c = keywordCell{keyword, c.score + points}
+	}
+}
+
+// noWord stands for no word of the vocabulary.
+const noWord = -1
+
+// containing sets found to the words that contain a text. equal is the word that equals it, or noWord.
+func (s *keywordScratch) containing(text string) (equal int32) {
+	clear(s.seen)
+	s.found, equal = s.found[:0], noWord
+	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
+		word := s.x.wordAt[at]
+		if !s.seen.Add(int(word)) {
+			continue // a word may contain the text twice
+		}
+		s.found = append(s.found, word)
+		if int(s.x.starts[word+1]-s.x.starts[word]) == len(text)+1 {
+			equal = word
+		}
+	}
+	return equal
+}
+
+// findAcross sets across to the tools whose names contain a keyword with underscores, some of them
+// more than once. If the keyword has only underscores, every name is a candidate.
+func (s *keywordScratch) findAcross(keyword string) {
+	s.across = s.across[:0]
+	check := func(tool int32) {
+		if strings.Contains(s.x.names[tool], keyword) {
+			s.across = append(s.across, tool)
+		}
+	}
+	longest := ""
+	for piece := range strings.SplitSeq(keyword, "_") {
+		if len(piece) > len(longest) {
+			longest = piece
+		}
+	}
+	if longest == "" {
+		for tool := range s.x.names {
+			check(int32(tool))
+		}
+		return
+	}
+	s.containing(longest)
+	for _, word := range s.found {
+		for _, list := range s.x.lists[word][:placeDescription] {
+			for _, tool := range list {
+				check(tool)
+			}
+		}
+	}
 }
 
 // Explain implements Explainer. It checks the document itself, without the index.
@@ -110,17 +327,17 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 func tierOf(keyword string, doc *Document) Contribution {
 	part := Contribution{Term: keyword, Detail: "not found"}
 	if strings.Contains(strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)), keyword) {
-		part = Contribution{keyword, "description", keywords.Description, "the description contains it"}
+		part = Contribution{keyword, "description", inDescription, "the description contains it"}
 	}
 	if strings.Contains(strings.ToLower(doc.Name), keyword) {
-		part = Contribution{keyword, "name", keywords.Name, "the name contains it"}
+		part = Contribution{keyword, "name", inName, "the name contains it"}
 	}
 	for _, name := range naming.Parts(doc.Name) {
 		switch name = strings.ToLower(name); {
 		case name == keyword:
-			return Contribution{keyword, "name", keywords.PartEquals, "a part of the name equals it"}
+			return Contribution{keyword, "name", partEquals, "a part of the name equals it"}
 		case strings.Contains(name, keyword):
-			part = Contribution{keyword, "name", keywords.PartContains, "a part of the name contains it"}
+			part = Contribution{keyword, "name", partContains, "a part of the name contains it"}
 		}
 	}
 	return part
