@@ -5,14 +5,40 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// Fuzzy search: for words that are misspelled, cut short, or run together. Package fuzzy scores; this
-// file reads queries and ranks. Tools are numbered in the order of their names, which breaks ties.
+// Fuzzy search: for words that are misspelled, cut short, or run together.
+//
+// A query can match a tool in three ways. The score is the score of the best way:
+//
+//	2 + share    the name contains the query; the share is how much of the name the query
+//	             is: 8/12 for "send mes" ~ send_message, 1 for the name itself
+//	1 + share    the name or the description contains each word; the share is the part of the
+//	             words that the name contains
+//	mean         the words are like parts of the name: the mean over the words of the
+//	             likeness to the nearest part; a word that is like no part counts as 0. A
+//	             word that is written as a name counts as its parts: get_wether is two
+//
+// Similar words therefore never outrank words that the tool has, and these never outrank a
+// name that contains the query. Names and queries are folded first: lower-cased, with "_" for
+// blanks and hyphens. Names have a second spelling, with "_" between camel-case parts too.
+// letters.Word.Like is the likeness of a word to a part, from 0 to 1.
+//
+// Names and descriptions are scanned. Likeness is computed only for the distinct parts of all
+// names, of which even a large catalog has few. Tools are numbered in the order of their names,
+// which breaks ties.
 
-const defaultFuzzyHits = 5
+const (
+	fuzzyByName      = 2  // the least score of a tool whose name contains the query
+	fuzzyByWords     = 1  // the least score of a tool that contains each word
+	maxAlikeWords    = 16 // distinct words of a query, or their parts, whose likeness is computed
+	defaultFuzzyHits = 5
+)
 
 // FuzzyOptions configures Fuzzy. The zero value is a good default.
 type FuzzyOptions struct {
@@ -42,42 +68,160 @@ func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
 	return FuzzyOptions{}.Index(ctx, docs)
 }
 
+// fuzzyIndex implements Searcher. It is immutable.
+type fuzzyIndex struct {
+	docs     []Document
+	docOf    []int32 // tool number, in the order of names -> document
+	tools    []fuzzyTool
+	parts    []letters.Word // the distinct parts of all names
+	postings [][]int32      // part -> tools
+	floor    float64        // the least likeness of a word to a part
+	maxHits  int
+}
+
 // Index is an Indexer. See Fuzzy.
 func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
-	x := &fuzzyIndex{docs: docs, docOf: docsByName(docs), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0)}
-	var err error
-	x.tools, err = letters.NewFuzzy(ctx, len(docs), cmp.Or(o.MinLikeness, letters.DefaultLikeness), func(number int) (name, description string) {
-		return textsOf(&docs[x.docOf[number]])
-	})
-	if err != nil {
-		return nil, err
+	x := &fuzzyIndex{
+		docs: docs, docOf: docsByName(docs), tools: make([]fuzzyTool, len(docs)),
+		floor: cmp.Or(o.MinLikeness, letters.DefaultLikeness), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
+	}
+	ids := make(map[string]int)
+	for tool, doc := range x.docOf {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x.tools[tool] = newFuzzyTool(&docs[doc])
+		for _, part := range partsOf(docs[doc].Name) {
+			id, known := ids[part]
+			if !known {
+				id = len(x.parts)
+				ids[part] = id
+				x.parts, x.postings = append(x.parts, letters.NewWord(part)), append(x.postings, nil)
+			}
+			x.postings[id] = append(x.postings[id], int32(tool))
+		}
 	}
 	return x, nil
 }
 
-// fuzzyIndex implements Searcher. It is immutable.
-type fuzzyIndex struct {
-	docs    []Document
-	docOf   []int32 // tool number, in the order of names -> document
-	tools   *letters.Fuzzy
-	maxHits int
+// partsOf returns the folded parts of a name.
+func partsOf(name string) []string { return splitFolded(naming.JoinParts(name)) }
+
+func splitFolded(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == '_' })
+}
+
+// A fuzzyTool is the folded text of a tool.
+type fuzzyTool struct {
+	name, parts string // the name; its parts joined, "" if that is the same
+	description string
+}
+
+func newFuzzyTool(doc *Document) fuzzyTool {
+	name, description := textsOf(doc)
+	t := fuzzyTool{name: naming.Fold(name), parts: naming.JoinParts(name), description: strings.ToLower(description)}
+	if t.parts == t.name {
+		t.parts = ""
+	}
+	return t
+}
+
+// share returns how much of the name the query is, or 0 if the name does not contain it.
+func (t *fuzzyTool) share(query string) (share float64) {
+	if strings.Contains(t.name, query) {
+		share = float64(utf8.RuneCountInString(query)) / float64(utf8.RuneCountInString(t.name))
+	}
+	if strings.Contains(t.parts, query) {
+		share = max(share, float64(utf8.RuneCountInString(query))/float64(utf8.RuneCountInString(t.parts)))
+	}
+	return share
+}
+
+// place returns the field that contains a word, preferring the name to the description; "" means
+// neither.
+func (t *fuzzyTool) place(w *letters.Word) string {
+	switch {
+	case strings.Contains(t.name, w.Folded) || strings.Contains(t.parts, w.Folded):
+		return "name"
+	case strings.Contains(t.description, w.Text):
+		return "description"
+	default:
+		return ""
+	}
+}
+
+// A fuzzyQuery is a folded query: the whole text, its distinct words, and the distinct parts of its
+// words, since a word may be a whole name.
+type fuzzyQuery struct {
+	folded string
+	words  []letters.Word
+	parts  []letters.Word
+}
+
+func newFuzzyQuery(keywords []string) fuzzyQuery {
+	q := fuzzyQuery{folded: naming.Fold(strings.Join(keywords, " "))}
+	var parts []string
+	for i, word := range keywords {
+		if slices.Contains(keywords[:i], word) {
+			continue
+		}
+		q.words = append(q.words, letters.NewWord(word))
+		for _, part := range splitFolded(naming.Fold(word)) {
+			if !slices.Contains(parts, part) {
+				parts, q.parts = append(parts, part), append(q.parts, letters.NewWord(part))
+			}
+		}
+	}
+	return q
 }
 
 func (x *fuzzyIndex) String() string { return "Fuzzy" }
 
 func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
-	query := letters.NewFuzzyQuery(q.Keywords)
-	if len(query.Words) == 0 {
+	query := newFuzzyQuery(q.Keywords)
+	if len(query.words) == 0 {
 		return Hits{}, ctx.Err()
 	}
-	score, err := x.tools.Scores(ctx, query)
-	if err != nil {
-		return Hits{}, err
+	means, nearest := make([]float64, len(x.tools)), make([]float64, len(x.tools))
+	for i := range query.parts[:min(len(query.parts), maxAlikeWords)] {
+		var near []int32 // tools with a part like the word
+		for part := range x.parts {
+			if part%1024 == 0 && ctx.Err() != nil {
+				return Hits{}, ctx.Err()
+			}
+			if likeness := query.parts[i].Like(&x.parts[part], x.floor); likeness > 0 {
+				near = append(near, x.postings[part]...)
+				for _, tool := range x.postings[part] {
+					nearest[tool] = max(nearest[tool], likeness)
+				}
+			}
+		}
+		for _, tool := range near {
+			means[tool] += nearest[tool] / float64(len(query.parts))
+			nearest[tool] = 0
+		}
 	}
 	if q.Limit > 0 {
 		q.Limit = atMost(q.Limit, x.maxHits)
 	}
-	return rank(ctx, &q, x.docOf, len(x.docs), score)
+	return rank(ctx, &q, x.docOf, len(x.docs), func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) })
+}
+
+// score returns the score of the best of the three ways. mean is the score of the third way.
+func (t *fuzzyTool) score(q *fuzzyQuery, mean float64) float64 {
+	if share := t.share(q.folded); share > 0 {
+		return fuzzyByName + share
+	}
+	score := float64(fuzzyByWords)
+	for i := range q.words {
+		switch t.place(&q.words[i]) {
+		case "name":
+			score += 1 / float64(len(q.words))
+		case "":
+			return mean
+		}
+	}
+	return score
 }
 
 // Explain checks the document itself, without the postings.
@@ -85,32 +229,38 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	query, tool := letters.NewFuzzyQuery(q.Keywords), letters.NewFuzzyTool(textsOf(&x.docs[doc]))
-	if len(query.Words) == 0 {
+	query, tool := newFuzzyQuery(q.Keywords), newFuzzyTool(&x.docs[doc])
+	if len(query.words) == 0 {
 		return Explanation{}, ctx.Err()
 	}
-	if share := tool.NameShare(query); share > 0 {
-		return Explanation{Score: letters.FuzzyByName + share, Parts: []Contribution{{query.Folded, "name", letters.FuzzyByName + share,
+	if share := tool.share(query.folded); share > 0 {
+		return Explanation{Score: fuzzyByName + share, Parts: []Contribution{{query.folded, "name", fuzzyByName + share,
 			fmt.Sprintf("the name contains it; it is %.3f of the name", share)}}}, nil
 	}
 	var e Explanation
-	if !slices.ContainsFunc(query.Words, func(w letters.Word) bool { return tool.Place(&w) == "" }) {
-		e.add(Contribution{Score: letters.FuzzyByWords, Detail: "the name or the description has every word"})
-		for i := range query.Words {
-			part := Contribution{Term: query.Words[i].Text, Field: tool.Place(&query.Words[i]), Detail: "a word of this field"}
+	if !slices.ContainsFunc(query.words, func(w letters.Word) bool { return tool.place(&w) == "" }) {
+		e.add(Contribution{Score: fuzzyByWords, Detail: "the name or the description has every word"})
+		for i := range query.words {
+			part := Contribution{Term: query.words[i].Text, Field: tool.place(&query.words[i]), Detail: "a word of this field"}
 			if part.Field == "name" {
-				part.Score = 1 / float64(len(query.Words))
+				part.Score = 1 / float64(len(query.words))
 			}
 			e.add(part)
 		}
 		return e, nil
 	}
-	words := float64(len(query.Parts))
-	for i := range query.Parts {
-		word := &query.Parts[i]
-		part := Contribution{Term: word.Text, Detail: "not found"}
-		if nearest, likeness := x.tools.Nearest(word, x.docs[doc].Name); likeness > 0 {
-			part = Contribution{word.Text, "name", likeness / words, fmt.Sprintf("%.3f like %q, of %g words", likeness, nearest, words)}
+	words := float64(len(query.parts))
+	for i := range query.parts {
+		part := Contribution{Term: query.parts[i].Text, Detail: "not found"}
+		nearest, most := "", 0.0
+		for _, name := range partsOf(x.docs[doc].Name) {
+			word := letters.NewWord(name)
+			if likeness := query.parts[i].Like(&word, x.floor); likeness > most && i < maxAlikeWords {
+				nearest, most = name, likeness
+			}
+		}
+		if most > 0 {
+			part = Contribution{part.Term, "name", most / words, fmt.Sprintf("%.3f like %q, of %g words", most, nearest, words)}
 		}
 		e.add(part)
 	}

@@ -1,3 +1,6 @@
+// Package letters compares words, names and texts letter by letter. words.go measures how alike two words
+// are, and terms.go finds the terms of an index that an unknown word was probably meant to be. names.go says
+// whether a query spells out a name. blocks.go finds the blocks of letters that a text shares with a query.
 package letters
 
 import (
@@ -33,7 +36,7 @@ const (
 type Word struct {
 	Text    string // lower-cased
 	Folded  string // by naming.Fold
-	runes   []rune // nil means that the word is like nothing
+	runes   []rune // nil means that the word is too long to be like anything
 	letters uint64 // naming.LetterSet of Folded
 }
 
@@ -46,9 +49,6 @@ func NewWord(text string) Word {
 	}
 	return w
 }
-
-// LikeNothing makes the likeness of a word to every part 0.
-func (w *Word) LikeNothing() { w.runes = nil }
 
 // Like returns the likeness of a word to a part, or 0 if it is less than floor.
 func (w *Word) Like(part *Word, floor float64) float64 {
