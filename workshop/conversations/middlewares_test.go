@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/adk/prebuilt/deep"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -188,60 +187,6 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 		text := fmt.Sprint(insider.Requests()[0].Messages)
 		assert.Equal(t, !tt.shared, strings.Contains(text, "\ncut_grass\n"), "%s: whether the inner agent is reminded of a catalog of its own: %s", tt.name, text)
 	}
-}
-
-// Each of two agents that transfer to each other loads tools for itself. The messages of the
-// other agent reach it as a user's words. When its turn comes again, it still has what it loaded.
-// Eino transfers between agents of *schema.Message only.
-func TestSubAgentLoadsForItself(t *testing.T) {
-	for _, w := range allWays() {
-		if w.agentic {
-			continue
-		}
-		t.Run(w.String(), func(t *testing.T) {
-			ctx, ours := context.Background(), over[*schema.Message](t, testtools.NewsTools()...)
-			newOne := func(name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
-				scripted, config := toolsearchtest.NewModel[*schema.Message](turns...), with(ours)
-				config.Name, config.Description, config.Model = name, "Knows", scripted
-				return newAgent(t, config), scripted
-			}
-			transfer := func(to string) turn {
-				return toolsearchtest.CallTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
-			}
-			chief, chiefModel := newOne("chief", selecting("send_mail"), transfer("aide"), calling("send_mail"), transfer("aide"))
-			aide, aideModel := newOne("aide", selecting("get_weather"), transfer("chief"), toolsearchtest.Say("done"))
-			agent, err := adk.SetSubAgents(ctx, chief, []adk.Agent{aide})
-			require.NoError(t, err)
-			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
-			const start = "transfer_to_agent tool_search"
-			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", start+" send_mail", start+" send_mail")
-			checkSaw(t, "the aide", outcome{aideModel.Requests(), nil, err}, start, start+" get_weather", start+" get_weather")
-		})
-	}
-}
-
-// A deep agent and its general sub-agent each load tools for themselves. The deep preset gives
-// its handlers to the sub-agent too, so the middleware runs within itself. Both agents use the
-// same model, and its script shows whose turn it is.
-func TestDeepAgentAndItsSubAgentLoadForThemselves(t *testing.T) {
-	inAllWays(t, testDeep[*schema.Message], testDeep[*schema.AgenticMessage])
-}
-
-func testDeep[M adk.MessageType](t *testing.T, w way) {
-	scripted := toolsearchtest.NewModel[M](
-		selecting("send_mail"),
-		toolsearchtest.CallTool("task", `{"subagent_type":"general-purpose","description":"Weather?"}`),
-		selecting("get_weather"), calling("get_weather"), toolsearchtest.Say("Sunny."), // the sub-agent
-		calling("send_mail"), toolsearchtest.Say("done"))
-	agent, err := deep.NewTyped(context.Background(), &deep.TypedConfig[M]{
-		Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, testtools.NewsTools()...)).Handlers,
-	})
-	require.NoError(t, err)
-	events, err := runAgent(context.Background(), adk.TypedAgent[M](agent), w, question)
-	const start, sub = "write_todos task tool_search", "write_todos tool_search"
-	o := outcome{scripted.Requests(), events, err}
-	checkSaw(t, "the model", o, start, start+" send_mail", sub, sub+" get_weather", sub+" get_weather", start+" send_mail", start+" send_mail")
-	assert.Equal(t, "Sunny.", o.result(t, "call_2"), "the task's result")
 }
 
 // A retried model, and a model that takes over from a failed one, sees what the first attempt

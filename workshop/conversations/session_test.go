@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/adk/prebuilt/deep"
 	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
-	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -286,12 +284,6 @@ func testSessionOfAgentTool[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// An agent that is a tool can load tools for itself alone: a handler before the middleware ends the
-// sharing.
-func TestSessionOfAnAgentAsToolThatDoesNotShare(t *testing.T) {
-	inAllWays(t, testOwnSession[*schema.Message], testOwnSession[*schema.AgenticMessage])
-}
-
 // ownSession is a handler that gives each run of its agent another session. A nil session means
 // none.
 type ownSession[M adk.MessageType] struct {
@@ -301,52 +293,6 @@ type ownSession[M adk.MessageType] struct {
 
 func (h ownSession[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
 	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
-}
-
-func testOwnSession[M adk.MessageType](t *testing.T, w way) {
-	for name, own := range map[string]func() *toolsearch.Session{
-		"no session":    func() *toolsearch.Session { return nil },
-		"a new session": func() *toolsearch.Session { return toolsearch.NewSession() },
-	} {
-		insider := toolsearchtest.NewModel[M](selecting("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Sunny again."))
-		inner := with(adk.TypedChatModelAgentMiddleware[M](ownSession[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, own}), over[M](t, testtools.NewsTools()...))
-		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
-		config := with(over[M](t, testtools.NewsTools()...))
-		config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, inner))))
-		session := toolsearch.NewSession("send_mail")
-		ask := toolsearchtest.CallTool("insider", `{"request":"Weather?"}`)
-		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, ask, ask)
-		const outside = "insider tool_search send_mail"
-		checkSaw(t, name+": outside", o, outside, outside, outside)
-		checkSaw(t, name+": inside", outcome{requests: insider.Requests()}, "tool_search", "tool_search get_weather", "tool_search")
-		assert.Equal(t, []string{"send_mail"}, session.Loaded(), name)
-	}
-}
-
-// The deep agent and its tasks share a session. Each task starts with a new history.
-func TestSessionOfTheDeepAgent(t *testing.T) {
-	inAllWays(t, testSessionOfDeep[*schema.Message], testSessionOfDeep[*schema.AgenticMessage])
-}
-
-func testSessionOfDeep[M adk.MessageType](t *testing.T, w way) {
-	eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-		task := toolsearchtest.CallTool("task", `{"subagent_type":"general-purpose","description":"Weather?"}`)
-		scripted := toolsearchtest.NewModel[M](
-			selecting("send_mail"), task,
-			selecting("get_weather"), toolsearchtest.Say("Sunny."), // the sub-agent
-			task,
-			toolsearchtest.Say("Still sunny."), // the sub-agent again
-			toolsearchtest.Say("done"))
-		agent, err := deep.NewTyped(ctx, &deep.TypedConfig[M]{
-			Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(over[M](t, testtools.NewsTools()...)).Handlers,
-		})
-		require.NoError(t, err)
-		events, err := runAgent(ctx, adk.TypedAgent[M](agent), w, question)
-		const start, mailing = "write_todos task tool_search", "write_todos task tool_search send_mail"
-		sub := "write_todos tool_search" + what(" send_mail")
-		checkSaw(t, "the model", outcome{scripted.Requests(), events, err},
-			start, mailing, sub, sub+" get_weather", mailing+what(" get_weather"), sub+what(" get_weather"), mailing+what(" get_weather"))
-	}, "send_mail", "get_weather")
 }
 
 // inMessageWays runs a test in all ways of *schema.Message. Eino has some agents for this message
@@ -386,34 +332,6 @@ func TestSessionOfSubAgents(t *testing.T) {
 			checkSaw(t, "the aide", outcome{aideModel.Requests(), nil, err}, aided, aided+" get_weather")
 		}, "send_mail", "get_weather")
 	})
-}
-
-func TestSessionOfASupervisor(t *testing.T) {
-	inMessageWays(t, func(t *testing.T, w way) {
-		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), transfer("clerk"), toolsearchtest.Say("done"))
-			aide, aideModel := member(t, "aide", selecting("get_weather"), toolsearchtest.Say("Sunny."))
-			clerk, clerkModel := member(t, "clerk", toolsearchtest.Say("Filed."))
-			agent, err := supervisor.New(ctx, &supervisor.Config{Supervisor: chief, SubAgents: []adk.Agent{aide, clerk}})
-			require.NoError(t, err)
-			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
-			start := "transfer_to_agent tool_search"
-			knows := start + " send_mail" + what(" get_weather")
-			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", knows, knows)
-			aided := firstTools(t, aideModel)
-			assert.Equal(t, what("send_mail"), aided, "what the aide saw at first")
-			assert.Equal(t, strings.TrimSpace(what("send_mail")+what(" get_weather")), firstTools(t, clerkModel), "what the clerk saw")
-		}, "send_mail", "get_weather")
-	})
-}
-
-// firstTools returns the dynamic tools that a model saw in its first call.
-func firstTools(t *testing.T, scripted *toolsearchtest.Model[*schema.Message]) string {
-	t.Helper()
-	require.NotEmpty(t, scripted.Requests())
-	return strings.Join(slices.DeleteFunc(scripted.Requests()[0].ToolNames(), func(name string) bool {
-		return name == "tool_search" || name == "transfer_to_agent"
-	}), " ")
 }
 
 // toolCalling is a model for agents that bind tools themselves.
