@@ -336,7 +336,9 @@ func (r *bm25Reader) readSentences() {
 	}
 	start := 0
 	for i, end := range r.ends {
-		var groups []int
+		at := len(r.query.sentences)
+		r.query.sentences = slices.Grow(r.query.sentences, 1)[:at+1] // with the space of an earlier query's
+		groups := r.query.sentences[at][:0]
 		for _, n := range r.texts[start:end] {
 			if word := &r.words[n]; word.sentence != i+1 {
 				word.sentence = i + 1
@@ -350,8 +352,9 @@ func (r *bm25Reader) readSentences() {
 				groups = append(groups, m.at)
 			}
 		}
-		if start = end; len(groups) > 0 {
-			r.query.sentences = append(r.query.sentences, groups)
+		r.query.sentences[at] = groups
+		if start = end; len(groups) == 0 {
+			r.query.sentences = r.query.sentences[:at]
 		}
 	}
 	if len(r.query.sentences) == 1 {

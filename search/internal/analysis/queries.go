@@ -28,8 +28,8 @@ func NextValue(text string, i int) (start, end int) {
 			i += size
 			continue
 		}
-		if closing, opens := quotes[r]; opens {
-			if end := quoteEnd(text, i, i+size, closing, before); end > 0 {
+		if ClassOf(r) == NoLetter && quotes[r] != "" {
+			if end := quoteEnd(text, i, i+size, quotes[r], before); end > 0 {
 				return i, end
 			}
 		}

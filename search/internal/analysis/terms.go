@@ -31,9 +31,8 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
-	words      map[string]int32 // word as written -> number of its term; NoTerm for a stop word
-	ideographs map[uint64]int32 // the same for one or two ideographs, without reading their text
-	spare      []int32
+	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
+	spare []int32
 }
 
 // A Whole is a word that camel case, digits or the hyphen after a single letter cut into several
@@ -51,7 +50,7 @@ const NoTerm = -1
 
 // New returns an Analyzer that has met no terms.
 func New() *Analyzer {
-	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32), ideographs: make(map[uint64]int32)}
+	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32)}
 }
 
 // Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
@@ -126,25 +125,20 @@ func (z *Analyzer) appendWhole(word string, from, to int) {
 // AppendIdeographs adds the numbers of the terms of a run of ideographs to terms.
 func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
 	run = Simplify(run)
-	add := func(start, end int, key uint64) {
-		n, known := z.ideographs[key]
-		if !known {
-			n = z.Number(run[start:end], Ideograph)
-			z.ideographs[key] = n
-		}
-		if n != NoTerm {
+	add := func(term string) {
+		if n := z.Number(term, Ideograph); n != NoTerm {
 			terms = append(terms, n)
 		}
 	}
 	for i, r := range run {
-		add(i, i+utf8.RuneLen(r), uint64(r))
+		add(run[i : i+utf8.RuneLen(r)])
 	}
-	before, first := 0, rune(0)
+	before := 0
 	for i, r := range run {
 		if i > 0 {
-			add(before, i+utf8.RuneLen(r), uint64(first)<<32|uint64(r))
+			add(run[before : i+utf8.RuneLen(r)])
 		}
-		before, first = i, r
+		before = i
 	}
 	return terms
 }
@@ -311,25 +305,10 @@ var byteClasses = func() (classes [256]Class) {
 	return classes
 }()
 
-// pageClasses spares the punctuation of Chinese texts these look-ups.
-var pageClasses = func() (pages [256]*[256]Class) {
-	for _, page := range []rune{0x20, 0x30, 0xff} {
-		classes := new([256]Class)
-		for low := range classes {
-			classes[low] = lookedUpClassOf(page<<8 | rune(low))
-		}
-		pages[page] = classes
-	}
-	return pages
-}()
-
 // unicodeClassOf returns the class of a character that is not in byteClasses.
 func unicodeClassOf(r rune) Class {
 	if isCommonHan(r) {
 		return Ideograph
-	}
-	if page := pageClasses[byte(r>>8)]; page != nil && r <= 0xffff {
-		return page[byte(r)]
 	}
 	return lookedUpClassOf(r)
 }
