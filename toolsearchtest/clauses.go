@@ -17,67 +17,60 @@ import (
 
 // The checks of the contract's clauses. Each returns what breaks its clause, or nil.
 
-func checkDocument(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
-		for rank, hit := range hits {
-			if hit.Doc < 0 || hit.Doc >= len(s.docs) {
-				return fmt.Errorf("hit %d is document %d of a catalog of %d", rank+1, hit.Doc, len(s.docs))
-			}
-		}
-		return nil
-	})
+// ofHits makes a check of one that looks at the hits of each query.
+func ofHits(check func(s *subject, hits []search.Hit) error) func(context.Context, *subject) error {
+	return func(ctx context.Context, s *subject) error {
+		return s.each(ctx, func(_ search.Query, hits []search.Hit) error { return check(s, hits) })
+	}
 }
 
-func checkOnce(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
-		rankOf := make(map[int]int)
-		for rank, hit := range hits {
-			if first, seen := rankOf[hit.Doc]; seen {
-				return fmt.Errorf("document %d is hit %d and hit %d", hit.Doc, first+1, rank+1)
-			}
-			rankOf[hit.Doc] = rank
+func checkDocument(s *subject, hits []search.Hit) error {
+	for rank, hit := range hits {
+		if hit.Doc < 0 || hit.Doc >= len(s.docs) {
+			return fmt.Errorf("hit %d is document %d of a catalog of %d", rank+1, hit.Doc, len(s.docs))
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func checkBestFirst(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(_ search.Query, hits []search.Hit) error {
-		for rank, hit := range hits {
-			if math.IsNaN(hit.Score) {
-				return fmt.Errorf("the score of hit %d is not a number", rank+1)
-			}
-			if rank > 0 && hit.Score > hits[rank-1].Score {
-				return fmt.Errorf("hit %d has the score %g, hit %d after it %g", rank, hits[rank-1].Score, rank+1, hit.Score)
-			}
+func checkOnce(_ *subject, hits []search.Hit) error {
+	rankOf := make(map[int]int)
+	for rank, hit := range hits {
+		if first, seen := rankOf[hit.Doc]; seen {
+			return fmt.Errorf("document %d is hit %d and hit %d", hit.Doc, first+1, rank+1)
 		}
-		return nil
-	})
+		rankOf[hit.Doc] = rank
+	}
+	return nil
 }
 
+func checkBestFirst(_ *subject, hits []search.Hit) error {
+	for rank, hit := range hits {
+		if math.IsNaN(hit.Score) {
+			return fmt.Errorf("the score of hit %d is not a number", rank+1)
+		}
+		if rank > 0 && hit.Score > hits[rank-1].Score {
+			return fmt.Errorf("hit %d has the score %g, hit %d after it %g", rank, hits[rank-1].Score, rank+1, hit.Score)
+		}
+	}
+	return nil
+}
+
+// checkLimit allows fewer hits than the limit, since a searcher may have a tighter limit of its own,
+// but none only if a search without a limit finds none.
 func checkLimit(ctx context.Context, s *subject) error {
 	return s.each(ctx, func(q search.Query, all []search.Hit) error {
-		for _, limit := range []int{1, 2, 5, len(s.docs), len(s.docs) + 10} {
-			q.Limit = limit
-			hits, err := s.search(ctx, q)
-			if err != nil {
-				return fmt.Errorf("limit %d: %w", limit, err)
+		return s.limited(ctx, q, []int{1, 2, 5, len(s.docs), len(s.docs) + 10}, func(limit int, answer search.Hits) error {
+			hits := answer.Hits
+			switch first := all[:min(limit, len(all))]; {
+			case len(hits) > limit:
+				return fmt.Errorf("there are %d hits", len(hits))
+			case len(hits) > len(all) || len(hits) == 0 && len(all) > 0 || !slices.Equal(hits, all[:len(hits)]):
+				return fmt.Errorf("it finds %v, limit 0 begins with %v", hits, first)
 			}
-			if len(hits) > limit {
-				return fmt.Errorf("limit %d gives %d hits", limit, len(hits))
-			}
-			if !isBest(hits, all) {
-				return fmt.Errorf("limit %d gives %v, limit 0 begins with %v", limit, hits, all[:min(limit, len(all))])
-			}
-		}
-		return nil
+			return nil
+		})
 	})
-}
-
-// isBest reports whether hits are the first of all. There may be fewer than the limit, since
-// a searcher may have a tighter limit of its own, but none only if all is empty.
-func isBest(hits, all []search.Hit) bool {
-	return len(hits) <= len(all) && (len(hits) > 0 || len(all) == 0) && slices.Equal(hits, all[:len(hits)])
 }
 
 // checkSameOrder also asks a second Searcher over the same documents, to catch an index built
@@ -88,21 +81,17 @@ func checkSameOrder(ctx context.Context, s *subject) error {
 		return err
 	}
 	return s.each(ctx, func(q search.Query, want []search.Hit) error {
-		for range 3 {
-			again, err := s.search(ctx, q)
-			if err != nil {
+		for i, searcher := range []search.Searcher{s.searcher, s.searcher, s.searcher, second} {
+			again, err := searcher.Search(ctx, q)
+			switch {
+			case err != nil:
 				return err
+			case slices.Equal(again.Hits, want):
+			case i < 3:
+				return fmt.Errorf("first %v, then %v", want, again.Hits)
+			default:
+				return fmt.Errorf("%v, but %v from another Searcher over the same documents", want, again.Hits)
 			}
-			if !slices.Equal(again, want) {
-				return fmt.Errorf("first %v, then %v", want, again)
-			}
-		}
-		other, err := second.Search(ctx, q)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(other.Hits, want) {
-			return fmt.Errorf("%v, but %v from another Searcher over the same documents", want, other.Hits)
 		}
 		return nil
 	})
@@ -131,12 +120,8 @@ func checkNoMatch(ctx context.Context, s *subject) error {
 func checkConcurrent(ctx context.Context, s *subject) error {
 	var queries []search.Query
 	var answers, kept [][]search.Hit
-	var asked [][]string
 	err := s.each(ctx, func(q search.Query, hits []search.Hit) error {
-		queries = append(queries, q)
-		asked = append(asked, s.read(q.Text).Keywords)
-		answers = append(answers, hits)
-		kept = append(kept, slices.Clone(hits))
+		queries, answers, kept = append(queries, q), append(answers, hits), append(kept, slices.Clone(hits))
 		return nil
 	})
 	if err != nil {
@@ -148,8 +133,8 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 		if !slices.Equal(answers[i], kept[i]) {
 			return fmt.Errorf("query %q: its hits were changed by a later search", q)
 		}
-		if !reflect.DeepEqual(q.Keywords, asked[i]) {
-			return fmt.Errorf("query %q was changed to %q by the search for it", asked[i], q.Keywords)
+		if asked := s.read(q.Text).Keywords; !slices.Equal(q.Keywords, asked) {
+			return fmt.Errorf("query %q was changed to %q by the search for it", asked, q.Keywords)
 		}
 	}
 	const goroutines, rounds = 8, 4
@@ -161,13 +146,9 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 			defer group.Done()
 			for i := range rounds * len(queries) {
 				i = (i + g) % len(queries)
-				hits, err := s.search(ctx, queries[i])
-				if err != nil {
-					failures[g] = fmt.Errorf("query %q fails beside other searches: %w", queries[i], err)
-					return
-				}
-				if !slices.Equal(hits, kept[i]) {
-					failures[g] = fmt.Errorf("query %q finds %v alone and %v beside other searches", queries[i], kept[i], hits)
+				answer, err := s.searcher.Search(ctx, queries[i])
+				if err != nil || !slices.Equal(answer.Hits, kept[i]) {
+					failures[g] = fmt.Errorf("query %q finds %v alone and %v, error %w, beside other searches", queries[i], kept[i], answer.Hits, err)
 					return
 				}
 			}
@@ -182,9 +163,8 @@ func checkContext(ctx context.Context, s *subject) error {
 	cancel()
 	expired, cancelExpired := context.WithTimeout(ctx, -1)
 	defer cancelExpired()
-	q := s.read("create issue")
 	for _, ctx := range []context.Context{cancelled, expired} {
-		if _, err := s.searcher.Search(ctx, q); !errors.Is(err, ctx.Err()) {
+		if _, err := s.searcher.Search(ctx, s.read("create issue")); !errors.Is(err, ctx.Err()) {
 			return fmt.Errorf("searching with ctx done returns the error %v, want %w", err, ctx.Err())
 		}
 	}
@@ -222,38 +202,33 @@ func checkUnchanged(ctx context.Context, s *subject) error {
 func checkAllowed(ctx context.Context, s *subject) error {
 	allowed := func(doc int) bool { return doc%2 == 1 }
 	return s.each(ctx, func(q search.Query, all []search.Hit) error {
-		wanted := q
+		wanted, found := q, 0
 		q.Allowed = func(doc int) bool { return allowed(doc) && wanted.Allows(doc) }
-		found := 0
-		for _, limit := range []int{0, 1, 5} {
-			q.Limit = limit
-			answer, err := s.searcher.Search(ctx, q)
-			if err != nil {
-				return fmt.Errorf("limit %d, every other document allowed: %w", limit, err)
-			}
-			var docs []int
+		return s.limited(ctx, q, []int{0, 1, 5}, func(limit int, answer search.Hits) error {
+			hits := len(answer.Hits)
+			isFound := make(map[int]bool)
 			for _, hit := range answer.Hits {
-				docs = append(docs, hit.Doc)
+				isFound[hit.Doc] = true
 				if hit.Doc >= 0 && hit.Doc < len(s.docs) && !allowed(hit.Doc) {
-					return fmt.Errorf("limit %d: document %d was found and is not allowed", limit, hit.Doc)
+					return fmt.Errorf("document %d was found and is not allowed", hit.Doc)
 				}
 			}
-			switch {
-			case limit == 0:
-				for _, hit := range all {
-					if allowed(hit.Doc) && !slices.Contains(docs, hit.Doc) {
-						return fmt.Errorf("document %d is allowed and found when all documents are, but not when only every second document is", hit.Doc)
-					}
+			for i := 0; limit == 0 && i < len(all); i++ {
+				if doc := all[i].Doc; allowed(doc) && !isFound[doc] {
+					return fmt.Errorf("document %d is allowed and found when all documents are, but not when only every second document is", doc)
 				}
-				found = len(docs)
-			case found > 0 && len(docs) == 0:
-				return fmt.Errorf("limit %d finds nothing, limit 0 %d allowed documents", limit, found)
 			}
-			if answer.Total > len(docs) && answer.Total != found {
-				return fmt.Errorf("limit %d counts %d, but %d allowed documents match", limit, answer.Total, found)
+			if limit == 0 {
+				found = hits
 			}
-		}
-		return nil
+			if found > 0 && hits == 0 {
+				return fmt.Errorf("it finds nothing, limit 0 %d allowed documents", found)
+			}
+			if answer.Total > hits && answer.Total != found {
+				return fmt.Errorf("it counts %d, but %d allowed documents match", answer.Total, found)
+			}
+			return nil
+		})
 	})
 }
 
@@ -261,182 +236,161 @@ func checkAllowed(ctx context.Context, s *subject) error {
 // promises nothing.
 func checkTotal(ctx context.Context, s *subject) error {
 	counts := false
-	type counted struct{ limit, total, hits, all int }
-	var short []counted
+	var short error
 	err := s.each(ctx, func(q search.Query, all []search.Hit) error {
-		for _, limit := range []int{0, 1, 5, len(s.docs) + 10} {
-			q.Limit = limit
-			answer, err := s.searcher.Search(ctx, q)
-			if err != nil {
-				return fmt.Errorf("limit %d: %w", limit, err)
+		return s.limited(ctx, q, []int{0, 1, 5, len(s.docs) + 10}, func(limit int, answer search.Hits) error {
+			isCounted := answer.Total > len(answer.Hits)
+			counts = counts || isCounted
+			if isCounted && answer.Total != len(all) {
+				return fmt.Errorf("the total is %d, a search without a limit finds %d", answer.Total, len(all))
 			}
-			if answer.Total > len(answer.Hits) {
-				counts = true
-				if answer.Total != len(all) {
-					return fmt.Errorf("limit %d: the total is %d, a search without a limit finds %d", limit, answer.Total, len(all))
-				}
-			} else if len(answer.Hits) < len(all) {
-				short = append(short, counted{limit, answer.Total, len(answer.Hits), len(all)})
+			if !isCounted && len(answer.Hits) < len(all) && short == nil {
+				short = fmt.Errorf("limit %d: the total is %d for %d hits, a search without a limit finds %d; other searches are counted",
+					limit, answer.Total, len(answer.Hits), len(all))
 			}
-		}
-		return nil
+			return nil
+		})
 	})
-	if err == nil && counts && len(short) > 0 {
-		c := short[0]
-		err = fmt.Errorf("limit %d: the total is %d for %d hits, a search without a limit finds %d; other searches are counted", c.limit, c.total, c.hits, c.all)
+	if err == nil && counts {
+		err = short
 	}
 	return err
 }
 
-// A narrowing is a text with a demand, the same without it, and the tools that the demand lets
-// pass: their names hold one of some pieces.
-type narrowing struct{ text, without, passes string }
+// A narrowing is a question with a demand, the same text without it, and the tools that the demand
+// lets pass: their names hold one of some pieces.
+type narrowing struct{ text, namespace, without, passes string }
 
-// checkNarrowed compares what a catalog finds for both texts of each narrowing. A QueryReader has its
-// own rule for texts.
-func (s *subject) checkNarrowed(ctx context.Context, narrowings []narrowing) error {
-	if _, reads := s.searcher.(search.QueryReader); reads {
-		return nil
-	}
-	for _, n := range narrowings {
-		all, err := s.catalog.Search(ctx, n.without, toolsearch.DefaultMaxResultsCap)
-		if err != nil {
-			return fmt.Errorf("a catalog fails on %q: %w", n.without, err)
-		}
-		result, err := s.catalog.Search(ctx, n.text, toolsearch.DefaultMaxResultsCap)
-		if err != nil {
-			return fmt.Errorf("a catalog fails on %q: %w", n.text, err)
-		}
-		passes := func(name string) bool {
-			return slices.ContainsFunc(strings.Split(n.passes, "|"), func(piece string) bool {
-				return piece != "" && strings.Contains(name, piece)
-			})
-		}
-		found := make(map[string]bool)
-		for _, m := range result.Matches {
-			if !passes(m.Info.Name) {
-				return fmt.Errorf("%q finds %s", n.text, m.Info.Name)
-			}
-			found[m.Info.Name] = true
-		}
-		isCut := result.Total > len(result.Matches) // so others may have come first
-		for _, m := range all.Matches {
-			if !isCut && passes(m.Info.Name) && !found[m.Info.Name] {
-				return fmt.Errorf("%q finds %s, %q does not", n.without, m.Info.Name, n.text)
-			}
-		}
-	}
-	return nil
+var requiredWords = []narrowing{
+	{"+hub create issue", "", "hub create issue", "github"},                               // a piece of a word
+	{"create +GitHub issue", "", "create GitHub issue", "github"},                         // in any case
+	{"+repositories issue", "", "repositories issue", "github__create_issue|list_issues"}, // inflected
+	{"+titles issue", "", "titles issue", "github__create_issue"},                         // of a parameter
+	{"+slack send message", "", "slack send message", "slack"},                            // of the name and the namespace
+	{"+ticket +customer create", "", "ticket customer create", "zendesk"},                 // both
+	{"+ticket +repository create", "", "ticket repository create", ""},                    // not both
+	{"+create_ticket +jira issue", "", "create_ticket jira issue", "jira"},                // a piece of a name
+	{"qqzzxxvv +github issue", "", "qqzzxxvv github issue", "github"},                     // only some words are required
+	{"+into send a message", "", "into send a message", "slack"},                          // a stop word
 }
 
-func checkRequired(ctx context.Context, s *subject) error {
-	return s.checkNarrowed(ctx, []narrowing{
-		{"+hub create issue", "hub create issue", "github"},                               // a piece of a word
-		{"create +GitHub issue", "create GitHub issue", "github"},                         // in any case
-		{"+repositories issue", "repositories issue", "github__create_issue|list_issues"}, // inflected
-		{"+titles issue", "titles issue", "github__create_issue"},                         // of a parameter
-		{"+slack send message", "slack send message", "slack"},                            // of the name and the namespace
-		{"+ticket +customer create", "ticket customer create", "zendesk"},                 // both
-		{"+ticket +repository create", "ticket repository create", ""},                    // not both
-		{"+create_ticket +jira issue", "create_ticket jira issue", "jira"},                // a piece of a name
-		{"qqzzxxvv +github issue", "qqzzxxvv github issue", "github"},                     // only some words are required
-		{"+into send a message", "into send a message", "slack"},                          // a stop word
-	})
+var namespaceTexts = []narrowing{
+	{"github: create issue", "", "create issue", "github"},
+	{"GitHub:issue", "", "issue", "github"},
+	{"jira : create a ticket", "", "create a ticket", "jira"},
+	{"github: +closes issue", "", "closes issue", "close_issue|list_issues"}, // one of the two has "closed"
+	{"zendesk: +repository ticket", "", "repository ticket", ""},
 }
 
-func checkNamespaceText(ctx context.Context, s *subject) error {
-	return s.checkNarrowed(ctx, []narrowing{
-		{"github: create issue", "create issue", "github"},
-		{"GitHub:issue", "issue", "github"},
-		{"jira : create a ticket", "create a ticket", "jira"},
-		{"github: +closes issue", "closes issue", "close_issue|list_issues"}, // one of the two has "closed"
-		{"zendesk: +repository ticket", "repository ticket", ""},
-	})
-}
-
-// checkNamespaceArgument asks as a model does.
-func checkNamespaceArgument(ctx context.Context, s *subject) error {
-	tool := s.catalog.Tool()
+func namespaceArguments() (list []narrowing) {
 	for _, text := range []string{"create", "issue", "ticket"} {
-		all, err := s.catalog.Search(ctx, text, toolsearch.DefaultMaxResultsCap)
-		if err != nil {
-			return fmt.Errorf("a catalog fails on %q: %w", text, err)
-		}
 		for _, namespace := range []string{"github", "GitHub", "jira", "nobody"} {
-			arguments, err := json.Marshal(map[string]any{"query": text, "namespace": namespace, "max_results": toolsearch.DefaultMaxResultsCap})
+			list = append(list, narrowing{text, namespace, text, strings.ToLower(namespace)})
+		}
+	}
+	return list
+}
+
+// narrowed compares what a catalog finds with and without each demand. A QueryReader has its own
+// rule for texts.
+func narrowed(narrowings []narrowing) func(context.Context, *subject) error {
+	return func(ctx context.Context, s *subject) error {
+		_, reads := s.searcher.(search.QueryReader)
+		for _, n := range narrowings {
+			if reads && n.namespace == "" {
+				continue
+			}
+			all, _, err := s.find(ctx, n.without, "")
 			if err != nil {
 				return err
 			}
-			answer, err := tool.InvokableRun(ctx, string(arguments))
+			found, isCut, err := s.find(ctx, n.text, n.namespace)
 			if err != nil {
-				return fmt.Errorf("tool_search fails on %s: %w", arguments, err)
+				return err
 			}
-			var found struct{ Matches []string }
-			if err := json.Unmarshal([]byte(answer), &found); err != nil {
-				return fmt.Errorf("tool_search answers %s with %q: %w", arguments, answer, err)
+			asked := fmt.Sprintf("%q", n.text)
+			if n.namespace != "" {
+				asked += fmt.Sprintf(" in the namespace %q", n.namespace)
 			}
-			for _, name := range found.Matches {
-				if !strings.Contains(name, strings.ToLower(namespace)) {
-					return fmt.Errorf("%s finds %s", arguments, name)
+			passes := func(name string) bool {
+				return slices.ContainsFunc(strings.Split(n.passes, "|"), func(piece string) bool {
+					return piece != "" && strings.Contains(name, piece)
+				})
+			}
+			for _, name := range found {
+				if !passes(name) {
+					return fmt.Errorf("%s finds %s", asked, name)
 				}
 			}
-			for _, m := range all.Matches {
-				if strings.Contains(m.Info.Name, strings.ToLower(namespace)) && !slices.Contains(found.Matches, m.Info.Name) {
-					return fmt.Errorf("%q finds %s, %s does not", text, m.Info.Name, arguments)
+			for _, name := range all {
+				if !isCut && passes(name) && !slices.Contains(found, name) {
+					return fmt.Errorf("%q finds %s, %s does not", n.without, name, asked)
 				}
 			}
 		}
+		return nil
 	}
-	return nil
 }
 
-func checkExplain(ctx context.Context, s *subject) error {
-	explainer, ok := s.searcher.(search.Explainer)
-	if !ok {
-		return nil
-	}
-	return s.each(ctx, func(q search.Query, hits []search.Hit) error {
-		for _, limit := range []int{0, 1} {
-			q.Limit = limit
-			for rank, hit := range hits {
-				explanation, err := explainer.Explain(ctx, q, hit.Doc)
-				if err != nil {
-					return fmt.Errorf("limit %d: Explain of hit %d: %w", limit, rank+1, err)
-				}
-				// Adding in another order changes the last bits of a sum.
-				if math.Abs(explanation.Score-hit.Score) > 1e-9*max(1, math.Abs(hit.Score)) {
-					return fmt.Errorf("limit %d: hit %d has the score %g, explained is %g", limit, rank+1, hit.Score, explanation.Score)
-				}
-			}
+// find returns what a catalog finds, and whether others may have come first. It asks for a namespace
+// as a model does.
+func (s *subject) find(ctx context.Context, text, namespace string) (names []string, isCut bool, err error) {
+	if namespace == "" {
+		result, err := s.catalog.Search(ctx, text, toolsearch.DefaultMaxResultsCap)
+		if err != nil {
+			return nil, false, fmt.Errorf("a catalog fails on %q: %w", text, err)
 		}
-		return nil
-	})
+		for _, m := range result.Matches {
+			names = append(names, m.Info.Name)
+		}
+		return names, result.Total > len(names), nil
+	}
+	arguments, err := json.Marshal(map[string]any{"query": text, "namespace": namespace, "max_results": toolsearch.DefaultMaxResultsCap})
+	if err != nil {
+		return nil, false, err
+	}
+	answer, err := s.catalog.Tool().InvokableRun(ctx, string(arguments))
+	if err != nil {
+		return nil, false, fmt.Errorf("tool_search fails on %s: %w", arguments, err)
+	}
+	var found struct{ Matches []string }
+	if err := json.Unmarshal([]byte(answer), &found); err != nil {
+		return nil, false, fmt.Errorf("tool_search answers %s with %q: %w", arguments, answer, err)
+	}
+	return found.Matches, false, nil
 }
 
-func checkExplainZero(ctx context.Context, s *subject) error {
-	explainer, ok := s.searcher.(search.Explainer)
-	if !ok {
-		return nil
+// explains checks the explained scores of the documents that Search finds, or of all others.
+func explains(found bool) func(context.Context, *subject) error {
+	return func(ctx context.Context, s *subject) error {
+		explainer, ok := s.searcher.(search.Explainer)
+		if !ok {
+			return nil
+		}
+		return s.each(ctx, func(q search.Query, hits []search.Hit) error {
+			scores := make(map[int]float64)
+			for _, hit := range hits {
+				scores[hit.Doc] = hit.Score
+			}
+			for doc := range s.docs {
+				score, isHit := scores[doc]
+				if isHit != found || !isHit && !q.Allows(doc) {
+					continue
+				}
+				for _, q.Limit = range []int{0, 1} {
+					explanation, err := explainer.Explain(ctx, q, doc)
+					if err != nil {
+						return fmt.Errorf("limit %d: Explain of document %d: %w", q.Limit, doc, err)
+					}
+					// Adding in another order changes the last bits of a sum.
+					if isHit && math.Abs(explanation.Score-score) > 1e-9*max(1, math.Abs(score)) || !isHit && explanation.Score != 0 {
+						return fmt.Errorf("limit %d: document %d has the score %g, explained is %g", q.Limit, doc, score, explanation.Score)
+					}
+				}
+			}
+			return nil
+		})
 	}
-	return s.each(ctx, func(q search.Query, hits []search.Hit) error {
-		found := make(map[int]bool)
-		for _, hit := range hits {
-			found[hit.Doc] = true
-		}
-		for doc := range s.docs {
-			if found[doc] || !q.Allows(doc) {
-				continue
-			}
-			explanation, err := explainer.Explain(ctx, q, doc)
-			if err != nil {
-				return fmt.Errorf("explaining document %d, which Search does not find: %w", doc, err)
-			}
-			if explanation.Score != 0 {
-				return fmt.Errorf("document %d, which Search does not find, is explained to score %g", doc, explanation.Score)
-			}
-		}
-		return nil
-	})
 }
 
 // checkRestrict compares restricted searchers with searchers that are built from the same
@@ -462,10 +416,7 @@ func checkRestrict(ctx context.Context, s *subject) error {
 				numbers = append(numbers, doc)
 			}
 		}
-		restrict := func(ctx context.Context) (search.Searcher, error) {
-			return restricter.Restrict(ctx, slices.Clone(numbers))
-		}
-		if err := s.checkDerived(ctx, part.what, restrict, s.docs, numbers); err != nil {
+		if err := checkDerived(ctx, s, part.what, restricter.Restrict, numbers, s.docs, numbers); err != nil {
 			return err
 		}
 	}
@@ -492,30 +443,26 @@ func checkRebuild(ctx context.Context, s *subject) error {
 		for i := range numbers {
 			numbers[i] = i
 		}
-		rebuild := func(ctx context.Context) (search.Searcher, error) {
-			return rebuilder.Rebuild(ctx, slices.Clone(next.docs))
-		}
-		if err := s.checkDerived(ctx, next.what, rebuild, next.docs, numbers); err != nil {
+		if err := checkDerived(ctx, s, next.what, rebuilder.Rebuild, next.docs, next.docs, numbers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkDerived compares a searcher that is derived from another with one that is built from the same
-// of some documents, those with the numbers.
-func (s *subject) checkDerived(ctx context.Context, what string, derive func(context.Context) (search.Searcher, error), docs []search.Document, numbers []int) error {
+// checkDerived compares a searcher that is derived from another one with a searcher that is built from
+// the same documents alone: those with the numbers.
+func checkDerived[T any](ctx context.Context, s *subject, what string, derive func(context.Context, []T) (search.Searcher, error), of []T,
+	docs []search.Document, numbers []int,
+) error {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := derive(done); !errors.Is(err, done.Err()) {
+	if _, err := derive(done, slices.Clone(of)); !errors.Is(err, done.Err()) {
 		return fmt.Errorf("%s with ctx done, the error is %v, want %w", what, err, done.Err())
 	}
-	derived, err := derive(ctx)
-	if err != nil {
-		return fmt.Errorf("it cannot be %s: %w", what, err)
-	}
-	if derived == nil {
-		return fmt.Errorf("%s, there is no Searcher and no error", what)
+	derived, err := derive(ctx, slices.Clone(of))
+	if err != nil || derived == nil {
+		return fmt.Errorf("it cannot be %s: there is no Searcher; the error is %w", what, err)
 	}
 	var same []search.Document
 	for _, doc := range numbers {
@@ -525,36 +472,24 @@ func (s *subject) checkDerived(ctx context.Context, what string, derive func(con
 	if err != nil {
 		return err
 	}
-	if err := s.compare(ctx, derived, alone, numbers); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-// compare compares the answers of a searcher with the answers of a searcher that was built
-// only from the documents with these numbers.
-func (s *subject) compare(ctx context.Context, searcher, alone search.Searcher, numbers []int) error {
 	for _, text := range contractQueries {
 		for _, limit := range []int{0, 1, 5} {
 			q := s.read(text)
 			q.Limit = limit
-			same := q
+			ofSame := q
 			if q.Allowed != nil {
-				same.Allowed = func(doc int) bool { return q.Allowed(numbers[doc]) }
+				ofSame.Allowed = func(doc int) bool { return q.Allowed(numbers[doc]) }
 			}
-			want, wantErr := alone.Search(ctx, same)
+			want, wantErr := alone.Search(ctx, ofSame)
 			for i := range want.Hits {
 				want.Hits[i].Doc = numbers[want.Hits[i].Doc]
 			}
-			got, err := searcher.Search(ctx, q)
+			got, err := derived.Search(ctx, q)
 			if (err == nil) != (wantErr == nil) || isQueryError(err) != isQueryError(wantErr) {
-				return fmt.Errorf("query %q, limit %d: the error is %v, alone %v", text, limit, err, wantErr)
+				return fmt.Errorf("%s: query %q, limit %d: the error is %v, alone %v", what, text, limit, err, wantErr)
 			}
-			if !slices.Equal(got.Hits, want.Hits) {
-				return fmt.Errorf("query %q, limit %d: %v, alone %v", text, limit, got.Hits, want.Hits)
-			}
-			if max(got.Total, len(got.Hits)) != max(want.Total, len(want.Hits)) {
-				return fmt.Errorf("query %q, limit %d: the total is %d, alone %d", text, limit, got.Total, want.Total)
+			if !slices.Equal(got.Hits, want.Hits) || max(got.Total, len(got.Hits)) != max(want.Total, len(want.Hits)) {
+				return fmt.Errorf("%s: query %q, limit %d: %v of %d, alone %v of %d", what, text, limit, got.Hits, got.Total, want.Hits, want.Total)
 			}
 		}
 	}

@@ -57,9 +57,9 @@ type clause struct {
 }
 
 var clauses = []clause{
-	{"document", "index into the documents the Indexer was given", checkDocument},
-	{"once", "each document once", checkOnce},
-	{"best-first", "best first", checkBestFirst},
+	{"document", "index into the documents the Indexer was given", ofHits(checkDocument)},
+	{"once", "each document once", ofHits(checkOnce)},
+	{"best-first", "best first", ofHits(checkBestFirst)},
 	{"limit", "at most as many as the query's limit (all, if it is 0), best first", checkLimit},
 	{"allowed", "Search returns only documents that q.Allowed allows, and counts no others", checkAllowed},
 	{"same-order", "The same query gets the same answer, in the same order, every time", checkSameOrder},
@@ -68,13 +68,15 @@ var clauses = []clause{
 	{"context", "returns soon after ctx is done, with ctx's error", checkContext},
 	{"unchanged", "It may keep docs and must not change them", checkUnchanged},
 	{"total", "Total is how many documents matched before the limit", checkTotal},
-	{"required", "Every required word must match", checkRequired},
-	{"namespace-text", `A namespace, as an argument or in front of the text ("github: create issue"): the tool is of that namespace`, checkNamespaceText},
-	{"namespace-argument", "Namespace arguments and filters hold for every searcher", checkNamespaceArgument},
-	{"explain", "explains the score of one document for a query, whose limit does not count", checkExplain},
-	{"explain-zero", "A document that does not match has the score 0", checkExplainZero},
+	{"required", "Every required word must match", narrowed(requiredWords)},
+	{"namespace-text", `A namespace, as an argument or in front of the text ("github: create issue"): the tool is of that namespace`,
+		narrowed(namespaceTexts)},
+	{"namespace-argument", "Namespace arguments and filters hold for every searcher", narrowed(namespaceArguments())},
+	{"explain", "explains the score of one document for a query, whose limit does not count", explains(true)},
+	{"explain-zero", "A document that does not match has the score 0", explains(false)},
 	{"restrict", "The documents keep their numbers, and the searcher answers as if it were built from them alone", checkRestrict},
-	{"rebuild", "Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had built it", checkRebuild},
+	{"rebuild", "Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had built it",
+		checkRebuild},
 }
 
 // A subject is an Indexer under test, and a Searcher it built.
@@ -96,13 +98,8 @@ func newSubject(ctx context.Context, index search.Indexer) (*subject, error) {
 	if s.searcher, err = s.build(ctx, docs); err != nil {
 		return nil, err
 	}
-	infos := make([]*schema.ToolInfo, len(docs))
-	for i := range docs {
-		infos[i] = docs[i].Info
-	}
-	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: func(context.Context, []search.Document) (search.Searcher, error) {
-		return s.searcher, nil
-	}}); err != nil {
+	ready := func(context.Context, []search.Document) (search.Searcher, error) { return s.searcher, nil }
+	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, contractTools(), &toolsearch.CatalogOptions{Index: ready}); err != nil {
 		return nil, err
 	}
 	found := 0
@@ -131,14 +128,14 @@ func (s *subject) build(ctx context.Context, docs []search.Document) (search.Sea
 func (s *subject) each(ctx context.Context, f func(search.Query, []search.Hit) error) error {
 	for _, text := range contractQueries {
 		q := s.read(text)
-		hits, err := s.search(ctx, q)
+		answer, err := s.searcher.Search(ctx, q)
 		if isQueryError(err) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("query %q fails: %w", text, err)
 		}
-		if err := f(q, hits); err != nil {
+		if err := f(q, answer.Hits); err != nil {
 			return fmt.Errorf("query %q: %w", text, err)
 		}
 	}
@@ -154,10 +151,18 @@ func (s *subject) read(text string) search.Query {
 	return search.ParseQuery(text)
 }
 
-// search returns the hits for a query.
-func (s *subject) search(ctx context.Context, q search.Query) ([]search.Hit, error) {
-	answer, err := s.searcher.Search(ctx, q)
-	return answer.Hits, err
+// limited calls f with the answer to a query for each of some limits.
+func (s *subject) limited(ctx context.Context, q search.Query, limits []int, f func(limit int, answer search.Hits) error) error {
+	for _, q.Limit = range limits {
+		answer, err := s.searcher.Search(ctx, q)
+		if err == nil {
+			err = f(q.Limit, answer)
+		}
+		if err != nil {
+			return fmt.Errorf("limit %d: %w", q.Limit, err)
+		}
+	}
+	return nil
 }
 
 // isQueryError reports whether the searcher refused a query, as a pattern searcher does
@@ -186,48 +191,47 @@ var contractQueries = []string{
 	strings.TrimSpace(strings.Repeat("record get ", 32)),
 }
 
-// contractDocuments makes the documents of a catalog. Its names share words, some of its tools
-// have no description or parameters, and many of them score alike. Every call makes new
-// documents.
-func contractDocuments(ctx context.Context) ([]search.Document, error) {
-	text := func(desc string) *schema.ParameterInfo {
-		return &schema.ParameterInfo{Type: schema.String, Desc: desc}
-	}
-	params := func(p map[string]*schema.ParameterInfo) *schema.ParamsOneOf {
-		return schema.NewParamsOneOfByParams(p)
-	}
+// contractTools makes tools whose names share words. Some have no description or parameters, and
+// many score alike.
+func contractTools() []*schema.ToolInfo {
 	infos := []*schema.ToolInfo{
-		{Name: "mcp__github__create_issue", Desc: "Opens an issue in a repository",
-			ParamsOneOf: params(map[string]*schema.ParameterInfo{"title": text("Title of the issue")})},
-		{Name: "mcp__github__list_issues", Desc: "Lists the issues of a repository",
-			ParamsOneOf: params(map[string]*schema.ParameterInfo{
-				"state": {Type: schema.String, Desc: "Which issues", Enum: []string{"open", "closed"}}})},
-		{Name: "mcp__github__close_issue", Desc: "Closes an issue"},
-		{Name: "jira__create_ticket", Desc: "Creates a ticket, which jira calls an issue"},
-		{Name: "zendesk__create_ticket", Desc: "Creates a support ticket for a customer"},
-		{Name: "mcp__slack__send_message", Desc: "Posts a message into a channel",
-			ParamsOneOf: params(map[string]*schema.ParameterInfo{"channel": text("Channel whose people read it")})},
-		{Name: "get_weather", Desc: "Current weather and forecast of a city. 查询城市的天气",
-			ParamsOneOf: params(map[string]*schema.ParameterInfo{"city": text("城市名称")})},
-		{Name: "发送邮件", Desc: "发送一封邮件给收件人"},
-		{Name: "sendMail", Desc: ""},
-		{Name: "HTTPServer", Desc: "Starts a server."},
-		{Name: "x", Desc: "?"},
-		{Name: "read_sheet", ParamsOneOf: params(map[string]*schema.ParameterInfo{
-			"cells": {Type: schema.Array, Desc: "Cells of the sheet to read", ElemInfo: text("A cell, such as B7")}})},
+		toolOf("mcp__github__create_issue", "Opens an issue in a repository", "title", "Title of the issue"),
+		toolOf("mcp__github__list_issues", "Lists the issues of a repository", "state", "Which issues", "open", "closed"),
+		toolOf("mcp__github__close_issue", "Closes an issue"),
+		toolOf("jira__create_ticket", "Creates a ticket, which jira calls an issue"),
+		toolOf("zendesk__create_ticket", "Creates a support ticket for a customer"),
+		toolOf("mcp__slack__send_message", "Posts a message into a channel", "channel", "Channel whose people read it"),
+		toolOf("get_weather", "Current weather and forecast of a city. 查询城市的天气", "city", "城市名称"),
+		toolOf("发送邮件", "发送一封邮件给收件人"),
+		toolOf("sendMail", ""),
+		toolOf("HTTPServer", "Starts a server."),
+		toolOf("x", "?"),
+		toolOf("read_sheet", "", "cells", "Cells of the sheet to read, such as B7"),
 	}
 	for _, verb := range []string{"get", "put", "list"} {
 		for i := range 30 {
-			infos = append(infos, &schema.ToolInfo{
-				Name: fmt.Sprintf("store%d__%s_record", i%4, verb) + strings.Repeat("_x", i/4),
-				Desc: "Works on a record of the store",
-			})
+			infos = append(infos, toolOf(fmt.Sprintf("store%d__%s_record", i%4, verb)+strings.Repeat("_x", i/4), "Works on a record of the store"))
 		}
 	}
-	var docs []search.Document
-	_, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: func(ctx context.Context, given []search.Document) (search.Searcher, error) {
+	return infos
+}
+
+// toolOf makes a tool. parameter is the name, the description and the choices of its parameter, if it has any.
+func toolOf(name, description string, parameter ...string) *schema.ToolInfo {
+	info := &schema.ToolInfo{Name: name, Desc: description}
+	if len(parameter) > 0 {
+		info.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+			parameter[0]: {Type: schema.String, Desc: parameter[1], Enum: parameter[2:]}})
+	}
+	return info
+}
+
+// contractDocuments makes the documents of a catalog of new contractTools.
+func contractDocuments(ctx context.Context) (docs []search.Document, err error) {
+	index := func(ctx context.Context, given []search.Document) (search.Searcher, error) {
 		docs = given
 		return search.Keyword(ctx, nil)
-	}})
+	}
+	_, err = toolsearch.NewCatalogFromInfos(ctx, contractTools(), &toolsearch.CatalogOptions{Index: index})
 	return docs, err
 }
