@@ -38,19 +38,15 @@ type Call struct {
 
 // Decode turns an Eino message into its plain form.
 func Decode[M adk.MessageType](msg M) Message {
-	switch m := any(msg).(type) {
-	case *schema.Message:
-		return decodeMessage(m)
-	case *schema.AgenticMessage:
+	if m, agentic := any(msg).(*schema.AgenticMessage); agentic {
 		return decodeAgentic(m)
 	}
-	return Message{}
+	return decodeMessage(any(msg).(*schema.Message))
 }
 
 // Encode turns the plain form into an Eino message.
 func Encode[M adk.MessageType](message Message) M {
-	var zero M
-	if _, agentic := any(zero).(*schema.AgenticMessage); agentic {
+	if _, agentic := any(*new(M)).(*schema.AgenticMessage); agentic {
 		return any(encodeAgentic(message)).(M)
 	}
 	return any(encodeMessage(message)).(M)
@@ -129,16 +125,11 @@ func encodeMessage(message Message) *schema.Message {
 		}}
 	}
 	for i, call := range message.Calls {
-		m.ToolCalls = append(m.ToolCalls, toolCall(i, call.ID, call.Name, call.Arguments))
+		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{
+			Index: &i, ID: call.ID, Type: "function", Function: schema.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+		})
 	}
 	return m
-}
-
-func toolCall(index int, id, name, arguments string) schema.ToolCall {
-	return schema.ToolCall{
-		Index: &index, ID: id, Type: "function",
-		Function: schema.FunctionCall{Name: name, Arguments: arguments},
-	}
 }
 
 func encodeAgentic(message Message) *schema.AgenticMessage {
@@ -171,42 +162,32 @@ func encodeAgentic(message Message) *schema.AgenticMessage {
 
 // chunks splits an assistant message as a provider streams it: the text in pieces, then each
 // call with its arguments in pieces.
-func chunks[M adk.MessageType](message Message) []M {
-	var zero M
-	_, agentic := any(zero).(*schema.AgenticMessage)
-	var list []M
-	index := 0
-	for _, piece := range pieces(message.Text) {
-		if agentic {
-			list = append(list, any(agenticChunk(&schema.AssistantGenText{Text: piece}, index)).(M))
-		} else {
-			list = append(list, any(schema.AssistantMessage(piece, nil)).(M))
+func chunks[M adk.MessageType](message Message) (list []M) {
+	add := func(part Message, call int) {
+		part.Role = Assistant
+		chunk := Encode[M](part)
+		switch m := any(chunk).(type) {
+		case *schema.Message:
+			for i := range m.ToolCalls {
+				m.ToolCalls[i].Index = &call
+			}
+		case *schema.AgenticMessage:
+			for _, block := range m.ContentBlocks {
+				block.StreamingMeta = &schema.StreamingMeta{Index: call + 1}
+			}
 		}
+		list = append(list, chunk)
+	}
+	for _, piece := range pieces(message.Text) {
+		add(Message{Text: piece}, -1)
 	}
 	for i, call := range message.Calls {
-		index++
-		id, name := call.ID, call.Name
 		for _, piece := range pieces(call.Arguments) {
-			if agentic {
-				list = append(list, any(agenticChunk(&schema.FunctionToolCall{CallID: id, Name: name, Arguments: piece}, index)).(M))
-			} else {
-				list = append(list, any(schema.AssistantMessage("", []schema.ToolCall{toolCall(i, id, name, piece)})).(M))
-			}
-			id, name = "", "" // only the first chunk of a call has its ID and name
+			add(Message{Calls: []Call{{call.ID, call.Name, piece}}}, i)
+			call.ID, call.Name = "", "" // only the first chunk of a call has its ID and name
 		}
 	}
 	return list
-}
-
-func agenticChunk[T schema.AssistantGenText | schema.FunctionToolCall](content *T, index int) *schema.AgenticMessage {
-	block := &schema.ContentBlock{StreamingMeta: &schema.StreamingMeta{Index: index}}
-	switch c := any(content).(type) {
-	case *schema.AssistantGenText:
-		block.Type, block.AssistantGenText = schema.ContentBlockTypeAssistantGenText, c
-	case *schema.FunctionToolCall:
-		block.Type, block.FunctionToolCall = schema.ContentBlockTypeFunctionToolCall, c
-	}
-	return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{block}}
 }
 
 // pieces splits a text in two. A text of fewer than two characters stays whole.

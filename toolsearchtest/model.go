@@ -17,6 +17,7 @@ package toolsearchtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -93,14 +94,14 @@ func NewModel[M adk.MessageType](turns ...Turn) *Model[M] {
 func (m *Model[M]) Requests() []Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]Request(nil), m.requests...)
+	return slices.Clone(m.requests)
 }
 
 // Inputs returns the original messages the model was given, call by call.
 func (m *Model[M]) Inputs() [][]M {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([][]M(nil), m.inputs...)
+	return slices.Clone(m.inputs)
 }
 
 // Play adds turns to the script.
@@ -114,8 +115,7 @@ func (m *Model[M]) Play(turns ...Turn) {
 func (m *Model[M]) Generate(_ context.Context, input []M, opts ...model.Option) (M, error) {
 	message, err := m.turn(input, false, opts)
 	if err != nil {
-		var zero M
-		return zero, err
+		return *new(M), err
 	}
 	return Encode[M](message), nil
 }
@@ -132,8 +132,8 @@ func (m *Model[M]) Stream(_ context.Context, input []M, opts ...model.Option) (*
 func (m *Model[M]) turn(input []M, streaming bool, opts []model.Option) (Message, error) {
 	options := model.GetCommonOptions(nil, opts...)
 	request := Request{
-		Tools:      append([]*schema.ToolInfo(nil), options.Tools...),
-		Deferred:   append([]*schema.ToolInfo(nil), options.DeferredTools...),
+		Tools:      slices.Clone(options.Tools),
+		Deferred:   slices.Clone(options.DeferredTools),
 		SearchTool: options.ToolSearchTool,
 		Streaming:  streaming,
 	}
@@ -144,7 +144,7 @@ func (m *Model[M]) turn(input []M, streaming bool, opts []model.Option) (Message
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests = append(m.requests, request)
-	m.inputs = append(m.inputs, append([]M(nil), input...))
+	m.inputs = append(m.inputs, slices.Clone(input))
 	if m.next >= len(m.turns) {
 		return Message{}, fmt.Errorf("toolsearchtest: the script has %d turns, this is call %d", len(m.turns), m.next+1)
 	}
