@@ -353,9 +353,8 @@ const defaultStoreSize = 256 << 20
 // Processes may share the file. If two processes write it at the same time, the vectors
 // that one of them added may have to be embedded again.
 type FileStore struct {
-	// MaxBytes is how large the file may grow. Anything after the first MaxBytes of a larger
-	// file is not read. If the file would become larger, only the newest vectors that fit
-	// into half of MaxBytes are kept. Zero means 256 MiB, which is 125,000 vectors of 512
+	// MaxBytes is how large the file may grow. A larger file is an error. If the file would
+	// become larger, only the newest vectors that fit into half of MaxBytes are kept. Zero means 256 MiB, which is 125,000 vectors of 512
 	// dimensions. MaxBytes must not be changed while the store is used.
 	MaxBytes int64
 
@@ -363,8 +362,8 @@ type FileStore struct {
 }
 
 // NewFileStore returns the store in the file at path. The file and its folder need not
-// exist. The first write makes them, readable by their owner only. A file that is damaged,
-// cut off or of another format is read up to the first invalid record.
+// exist. The first write makes them, readable by their owner only. A file that is damaged or of
+// another format is an error, and stays as it is.
 func NewFileStore(path string) *FileStore { return &FileStore{file: vectors.File{Path: path}} }
 
 // Load implements VectorStore.

@@ -3,39 +3,30 @@ package vectors
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
-
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A File of vectors is a list of records, the oldest first. All numbers are
-// little-endian:
-//
-//	"tsv1"  key (32 bytes)  dimensions (uint32)  that many float32  CRC-32C of all before
-//
-// The file is read up to the first damaged record. It is written whole under a temporary
-// name and then renamed, so at any moment either the old file or the new one is there.
+// A File of vectors is a mark, the CRC-32C of the rest, and a record for each vector, the oldest first:
+// its key, its dimensions (uint32), and that many float32. All numbers are little-endian. The file is
+// written whole under a temporary name and then renamed, so at any moment either the old file or the new
+// one is there.
 
 const (
-	recordMark = "tsv1"
-	recordHead = len(recordMark) + len(storeKey{}) + 4
-	recordTail = 4
+	fileMark = "tsv2"
+	fileHead = len(fileMark) + 4
+	keyBytes = 64
 
 	// Every save writes a file of up to freeRewrite bytes. A larger file is written when
 	// 1/unsavedParts of it is new.
 	freeRewrite  = 1 << 20
 	unsavedParts = 8
-
-	staleTemporary = time.Hour // a temporary file of this age is no longer being written
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -46,31 +37,23 @@ type File struct {
 	Path string // must be set, and not be changed
 
 	mu      sync.Mutex
-	limit   int64       // bytes, of the last call
 	info    os.FileInfo // when the file was last read or written; nil means never
-	vectors map[storeKey][]float32
-	keys    []storeKey // of vectors, the oldest first
-	size    int64      // of a file with all vectors
-	unsaved int64      // the part of size that is not in the file
+	vectors map[string][]float32
+	keys    []string // of vectors, the oldest first
+	size    int64    // of all records
+	unsaved int64    // the part of size that is not in the file
 }
 
-type storeKey [32]byte
-
 // Load returns the vector under each key, in the order of the keys, or nil where there is none. It
-// reads the file up to limit bytes.
+// fails if the file has more than limit bytes.
 func (s *File) Load(ctx context.Context, limit int64, keys []string) ([][]float32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit = limit
-	if err := s.read(ctx); err != nil {
+	if err := s.read(ctx, limit); err != nil {
 		return nil, err
 	}
 	vectors := make([][]float32, len(keys))
-	for i, text := range keys {
-		key, err := readStoreKey(text)
-		if err != nil {
-			return nil, err
-		}
+	for i, key := range keys {
 		vectors[i] = slices.Clone(s.vectors[key])
 	}
 	return vectors, nil
@@ -84,32 +67,31 @@ func (s *File) Save(ctx context.Context, limit int64, keys []string, vectors [][
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit = limit
-	if err := s.read(ctx); err != nil {
+	if err := s.read(ctx, limit); err != nil {
 		return err
 	}
+	limit -= int64(fileHead)
 	added := int64(0)
-	for _, vector := range vectors {
+	for i, vector := range vectors {
+		if len(keys[i]) != keyBytes {
+			return fmt.Errorf("a key of %d bytes; it has %d", len(keys[i]), keyBytes)
+		}
 		if len(vector) == 0 || len(vector) > maxDimensions {
 			return fmt.Errorf("a vector of %d dimensions", len(vector))
 		}
 		added += recordSize(vector)
 	}
-	if added > s.limit {
-		return fmt.Errorf("%d bytes of vectors in a store of %d", added, s.limit)
+	if added > limit {
+		return fmt.Errorf("%d bytes of vectors in a store of %d", added, limit)
 	}
-	for i, text := range keys {
-		key, err := readStoreKey(text)
-		if err != nil {
-			return err
-		}
+	for i, key := range keys {
 		if !slices.Equal(s.vectors[key], vectors[i]) {
 			s.put(key, slices.Clone(vectors[i]))
 			s.unsaved += recordSize(vectors[i])
 		}
 	}
-	if s.size > s.limit {
-		s.dropOldest(max(s.limit/2, added))
+	if s.size > limit {
+		s.dropOldest(max(limit/2, added))
 	}
 	if s.unsaved == 0 || s.size > freeRewrite && s.unsaved < s.size/unsavedParts {
 		return nil
@@ -128,17 +110,12 @@ func (s *File) Flush() (err error) {
 	return err
 }
 
-func recordSize(vector []float32) int64 { return int64(recordHead + 4*len(vector) + recordTail) }
+func recordSize(vector []float32) int64 { return int64(keyBytes + 4 + 4*len(vector)) }
 
-func readStoreKey(text string) (key storeKey, err error) {
-	if len(text) != 2*len(key) {
-		return key, fmt.Errorf("the key %q is not %d hexadecimal digits", naming.Cut(text, 80), 2*len(key))
+func (s *File) put(key string, vector []float32) {
+	if s.vectors == nil {
+		s.vectors = make(map[string][]float32)
 	}
-	_, err = hex.Decode(key[:], []byte(text))
-	return key, err
-}
-
-func (s *File) put(key storeKey, vector []float32) {
 	if old, known := s.vectors[key]; known {
 		s.size -= recordSize(old)
 	} else {
@@ -160,110 +137,68 @@ func (s *File) dropOldest(limit int64) {
 	s.unsaved = s.size
 }
 
-// read adds the file's vectors, unless the file is unchanged since it was last read or
-// written.
-func (s *File) read(ctx context.Context) error {
+// read adds the file's vectors, unless the file is unchanged since it was last read or written.
+func (s *File) read(ctx context.Context, limit int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.vectors == nil {
-		s.vectors = make(map[storeKey][]float32)
-	}
-	f, err := os.Open(s.Path)
-	if errors.Is(err, os.ErrNotExist) {
+	info, err := os.Stat(s.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return err
+	case s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()):
+		return nil
+	case info.Size() > limit:
+		return fmt.Errorf("%s has %d bytes, more than %d; allow more, or delete it", s.Path, info.Size(), limit)
 	}
+	data, err := os.ReadFile(s.Path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
+	if len(data) < fileHead || string(data[:len(fileMark)]) != fileMark ||
+		binary.LittleEndian.Uint32(data[len(fileMark):]) != crc32.Checksum(data[fileHead:], castagnoli) {
+		return fmt.Errorf("%s is damaged, or no file of vectors; delete it", s.Path)
 	}
-	if s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) {
-		return nil
-	}
-	data := make([]byte, min(info.Size(), s.limit))
-	n, err := io.ReadFull(f, data)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // it may have become shorter
-		return err
-	}
-	s.info = info
-	for data = data[:n]; ; {
-		key, vector := parseRecord(data)
-		if vector == nil {
-			return nil
-		}
-		if _, known := s.vectors[key]; !known {
+	for data = data[fileHead:]; len(data) > keyBytes+4; {
+		vector := make([]float32, min(int(binary.LittleEndian.Uint32(data[keyBytes:])), (len(data)-keyBytes-4)/4))
+		_, _ = binary.Decode(data[keyBytes+4:], binary.LittleEndian, vector) // cannot fail: the sizes match
+		if key := string(data[:keyBytes]); s.vectors[key] == nil {
 			s.put(key, vector)
 		}
 		data = data[recordSize(vector):]
 	}
-}
-
-// parseRecord returns the record that data begins with. The vector is nil if data does not
-// begin with a valid record.
-func parseRecord(data []byte) (key storeKey, vector []float32) {
-	if len(data) < recordHead || string(data[:len(recordMark)]) != recordMark {
-		return key, nil
-	}
-	dimensions := binary.LittleEndian.Uint32(data[recordHead-4:])
-	if dimensions == 0 || dimensions > maxDimensions || len(data) < recordHead+4*int(dimensions)+recordTail {
-		return key, nil
-	}
-	numbers, tail := data[recordHead:][:4*dimensions], data[recordHead+4*int(dimensions):]
-	if crc32.Checksum(data[:len(data)-len(tail)], castagnoli) != binary.LittleEndian.Uint32(tail) {
-		return key, nil
-	}
-	vector = make([]float32, dimensions)
-	_, _ = binary.Decode(numbers, binary.LittleEndian, vector) // cannot fail: the sizes match
-	return storeKey(data[len(recordMark):]), vector
+	s.info = info
+	return nil
 }
 
 // write replaces the file with a file of all vectors.
 func (s *File) write() (err error) {
-	data := make([]byte, 0, s.size)
+	data := make([]byte, fileHead, int64(fileHead)+s.size)
 	for _, key := range s.keys {
-		from, vector := len(data), s.vectors[key]
-		data = append(append(data, recordMark...), key[:]...)
-		data = binary.LittleEndian.AppendUint32(data, uint32(len(vector)))
-		data, _ = binary.Append(data, binary.LittleEndian, vector) // fails only for other types
-		data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data[from:], castagnoli))
+		data = append(data, key...)
+		data = binary.LittleEndian.AppendUint32(data, uint32(len(s.vectors[key])))
+		data, _ = binary.Append(data, binary.LittleEndian, s.vectors[key]) // fails only for other types
 	}
-	path := s.Path
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	copy(data, fileMark)
+	binary.LittleEndian.PutUint32(data[len(fileMark):], crc32.Checksum(data[fileHead:], castagnoli))
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
 		return err
 	}
-	left, _ := filepath.Glob(path + ".*.tmp") // of killed processes
-	for _, name := range left {
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleTemporary {
-			os.Remove(name)
-		}
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(data); err != nil {
+	defer os.Remove(f.Name()) // it is gone if everything went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(f.Name(), s.Path); err != nil {
 		return err
 	}
 	s.unsaved = 0
-	s.info, err = os.Stat(path)
+	s.info, err = os.Stat(s.Path)
 	return err
 }
