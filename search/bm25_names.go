@@ -21,12 +21,6 @@ import (
 // maxNameTokens is how many words of a query are looked up as names.
 const maxNameTokens = 8
 
-// bm25Named is a tool whose name the query spells out or begins.
-type bm25Named struct {
-	doc  int32
-	tier letters.Tier
-}
-
 // bm25Candidate is a tool that has all terms of a name in the query, and may have the name.
 type bm25Candidate struct {
 	doc  int32
@@ -127,15 +121,13 @@ func (r *bm25Reader) tier(doc int32) (best letters.Tier) {
 }
 
 // named returns the tools that a query names, whether it allows them or not.
-func (x *bm25) named(q Query) (named []bm25Named) {
+func (x *bm25) named(q Query) map[int]letters.Tier {
+	named := make(map[int]letters.Tier)
 	x.with(func(s *bm25Scratch) {
 		s.read(q)
-		for i, may := range s.candidates {
-			if i > 0 && s.candidates[i-1].doc == may.doc {
-				continue
-			}
+		for _, may := range s.candidates {
 			if tier := s.tier(may.doc); tier > letters.NotNamed {
-				named = append(named, bm25Named{int32(documentAt(x.docOf, int(may.doc))), tier})
+				named[documentAt(x.docOf, int(may.doc))] = tier
 			}
 		}
 	})

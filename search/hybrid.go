@@ -13,6 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // Several searchers as one.
@@ -43,12 +44,8 @@ import (
 //	Embedding alone                57.9 48.6    65.5 54.7    71.5 56.5
 //	as above                       84.4 78.8    85.6 78.9    95.5 90.5
 //	  weight of the embedding 0.5  83.5 78.5    84.4 78.3    95.5 90.9
-//	  1.5                          84.3 78.8    85.9 79.1    95.0 89.4
 //	of the hits alone              84.6 78.9    85.7 78.9    92.0 84.2
-//	  max(0, z), not ln(1 + e^z)   84.3 78.7    85.7 78.8    87.5 81.7
-//	  max(0, z + 3)                83.7 78.2    85.2 78.6    95.5 89.3
 //	of the catalog alone           83.8 78.7    84.9 78.7    95.5 91.0
-//	  max(0, z), not ln(1 + e^z)   83.8 78.6    85.1 78.8    95.5 90.8
 //	minimum to 0, maximum to 1     83.0 77.1    84.9 77.8    91.5 86.5
 //	score / maximum, weight 0.5    83.5 78.4    84.4 78.3    95.5 91.2
 //	rank: 1 / (60 + rank)          73.3 65.5    79.3 70.1    91.5 78.9
@@ -56,22 +53,8 @@ import (
 //
 // Ranks do not say how much better the first tool is than the second, and they let a weak
 // part override a strong one. Taking the best 200 hits of a part instead of 1000 costs 0.8
-// points of MRR or more.
-//
-// examples/hybrid -public measures it again. BM25 has improved since. Over the same eight sets,
-// the embedding now adds, at each weight, in points of recall at 5 and of MRR, and then to the
-// set that gains least:
-//
-//	weight 0.3   +1.1 +0.9   -0.2
-//	       0.5   +1.6 +1.2   -0.2
-//	       1     +2.7 +1.5   -1.5   MRR of long requests over noisy API docs
-//
-// Where the encoder does not know the language, in Chinese, it adds +0.8 [-0.3, +1.9] and +0.2
-// [-0.8, +1.2] at the weight 1; over tools in English +0.6 [-0.5, +1.6] and -0.2 [-1.2, +0.7].
-// Half of these questions have a word in Latin letters. The others change by +0.1 -0.4 and
-// -0.6 -0.7, which is not certain either. So leaving the embedding out of questions in a script
-// that the encoder does not know would gain nothing measurable, and would cost what it adds to
-// the questions with such a word. It was not built.
+// points of MRR or more. Leaving the embedding out of questions in a script that the encoder does
+// not know would gain nothing measurable. examples/hybrid -public measures it again.
 
 const (
 	hybridDepth          = 1000
@@ -135,7 +118,7 @@ type hybrid struct {
 // A namer knows the names of the tools.
 type namer interface {
 	// named returns the tools whose names a query spells out or begins. It ignores Allowed.
-	named(q Query) []bm25Named
+	named(q Query) map[int]letters.Tier
 }
 
 // A weighed searcher has a weight of its own in a Hybrid without Weights.
@@ -166,7 +149,8 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // Rebuild uses them again
 	o.Depth, o.Timeout = cmp.Or(o.Depth, hybridDepth), cmp.Or(o.Timeout, defaultHybridTimeout)
 	h := &hybrid{options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts))}
-	err := foreign.InParallel(ctx, len(o.Parts), len(o.Parts), func(ctx context.Context, i int) (err error) {
+	h.lift = 1 // plus the weights: a part of weight 1 adds less than the root of the number of tools
+	err := h.eachPart(ctx, "", func(ctx context.Context, part *hybridPart, i int) (err error) {
 		own := slices.Clone(docs) // a part may write to its slice
 		index := o.Parts[i]
 		if last != nil {
@@ -174,37 +158,43 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 				index = rebuilder.Rebuild
 			}
 		}
-		h.parts[i], err = foreign.Through(ctx, make(foreign.Gate, 1), func(ctx context.Context) (part hybridPart, err error) {
-			part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
-			if o.Weights != nil {
-				part.weight = o.Weights[i]
-			}
-			if part.searcher, err = index(ctx, own); err == nil && foreign.IsNil(part.searcher) {
+		built := hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
+		*part, err = foreign.Through(ctx, built.gate, func(ctx context.Context) (_ hybridPart, err error) {
+			if built.searcher, err = index(ctx, own); err == nil && foreign.IsNil(built.searcher) {
 				err = errors.New("the Indexer returned no Searcher")
 			}
-			if err == nil {
-				part.name = partName(part.searcher, i)
-				if own, ok := part.searcher.(weighed); ok && o.Weights == nil {
-					part.weight = own.partWeight()
-				}
+			if err != nil {
+				return built, err
 			}
-			return part, err
+			built.name = partName(built.searcher, i)
+			if o.Weights != nil {
+				built.weight = o.Weights[i]
+			} else if own, ok := built.searcher.(weighed); ok {
+				built.weight = own.partWeight()
+			}
+			return built, nil
 		})
-		if err != nil {
-			return fmt.Errorf("toolsearch: part %d of the hybrid: %w", i+1, err)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.names = sync.OnceValue(h.namer)
-	weights := 1.0
 	for i := range h.parts {
-		weights += h.parts[i].weight
+		h.lift += h.parts[i].weight
 	}
-	h.lift = weights // a part of weight 1 adds less than the root of the number of tools
+	h.names = sync.OnceValue(h.namer)
 	return h, nil
+}
+
+// eachPart calls f for all parts at the same time. The first error, which names the part and what was
+// done with it, is the result.
+func (h *hybrid) eachPart(ctx context.Context, doing string, f func(ctx context.Context, part *hybridPart, i int) error) error {
+	return foreign.InParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
+		if err := f(ctx, &h.parts[i], i); err != nil {
+			return fmt.Errorf("toolsearch: %spart %d of the hybrid: %w", doing, i+1, err)
+		}
+		return nil
+	})
 }
 
 // namer returns the first part that knows the names of the tools, or an index of its own.
@@ -231,21 +221,18 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	}
 	r := *h
 	r.within, r.count, r.parts = within, len(docs), slices.Clone(h.parts)
-	err = foreign.InParallel(ctx, len(r.parts), len(r.parts), func(ctx context.Context, i int) error {
-		part, ok := r.parts[i].searcher.(Restricter)
+	err = r.eachPart(ctx, "restricting ", func(ctx context.Context, part *hybridPart, _ int) error {
+		restricter, ok := part.searcher.(Restricter)
 		if !ok {
 			return nil
 		}
 		own := slices.Clone(docs)
-		searcher, err := foreign.Through(ctx, r.parts[i].gate, func(ctx context.Context) (Searcher, error) { return part.Restrict(ctx, own) })
+		searcher, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Searcher, error) { return restricter.Restrict(ctx, own) })
 		if err == nil && foreign.IsNil(searcher) {
 			err = errors.New("there is no Searcher")
 		}
-		if err != nil {
-			return fmt.Errorf("toolsearch: restricting part %d of the hybrid: %w", i+1, err)
-		}
-		r.parts[i].searcher = searcher
-		return nil
+		part.searcher = searcher
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -289,7 +276,8 @@ func (h *hybrid) searchers() (searchers []Searcher) {
 	return searchers
 }
 
-func (h *hybrid) named(q Query) []bm25Named { return h.names().named(q) }
+// named tells the tools that a query names also to a hybrid of this one.
+func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names().named(q) }
 
 func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 	named := h.named(q)
@@ -303,9 +291,9 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 			sums[hit.Doc] += lists[i].adds(hit.Score)
 		}
 	}
-	for _, n := range named {
-		if doc := int(n.doc); q.Allows(doc) {
-			sums[doc] += float64(h.lift * tierBonus[n.tier])
+	for doc, tier := range named {
+		if q.Allows(doc) {
+			sums[doc] += float64(h.lift * tierBonus[tier])
 		}
 	}
 	best := docset.NewTop(q.Limit, len(sums), nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
 // The answers of the parts of a hybrid, and what they add to a tool's score.
@@ -19,30 +20,29 @@ type partHits struct {
 	partial error // a partial failure: there are hits
 	err     error
 
-	scale scale // of the best hits without the tools that the query names, whose scores may stand apart
+	// Of the best hits without the tools that the query names, whose scores may stand apart.
+	highest float64
+	among   spread // of the scores
+	in      spread // of the whole catalog; all tools but those with a score have 0
 }
 
-// adds is what the part adds to a tool that it gave this score.
-func (p *partHits) adds(score float64) float64 { return float64(p.weight * p.scale.amount(score)) }
+// adds is what the part adds to a tool that it gave this score: the mean of ln(1 + e^z) for the two
+// deviations z, which is more than 0, times the weight.
+func (p *partHits) adds(score float64) float64 {
+	among, in := p.deviations(score)
+	return float64(p.weight * ((soft(among) + soft(in)) / 2))
+}
 
-// measure makes the scale.
-func (p *partHits) measure(hits []Hit, named map[int]bool, docs int) {
-	var scores []float64
-	for _, hit := range hits {
-		if !named[hit.Doc] {
-			scores = append(scores, hit.Score)
-		}
-	}
-	p.scale = scaleOf(scores, docs)
+// deviations returns how far a score is above the mean of the scores and above the mean of the
+// catalog, in standard deviations. A score above all of these counts as the highest of them.
+func (p *partHits) deviations(score float64) (among, in float64) {
+	score = min(score, p.highest)
+	return p.among.standard(score), p.in.standard(score)
 }
 
 // ask searches all parts at the same time. It fails if no part answers. partial says which
 // parts failed while others answered.
-func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []partHits, partial, err error) {
-	isNamed := make(map[int]bool)
-	for _, n := range named {
-		isNamed[int(n.doc)] = true
-	}
+func (h *hybrid) ask(ctx context.Context, q Query, named map[int]letters.Tier) (lists []partHits, partial, err error) {
 	allowed := q.Allowed
 	if q.Limit = max(h.options.Depth, 0); q.Allowed != nil {
 		q.Limit = 0 // the filter may drop all of a part's best hits
@@ -54,12 +54,21 @@ func (h *hybrid) ask(ctx context.Context, q Query, named []bm25Named) (lists []p
 	lists = make([]partHits, len(h.parts))
 	err = foreign.InParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
 		answer, err := h.askPart(ctx, &h.parts[i], q)
-		lists[i] = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
-		if err == nil {
-			hits := h.valid(answer.Hits)
-			lists[i].measure(h.best(hits, nil), isNamed, h.count)
-			lists[i].hits = h.best(hits, allowed)
+		list := &lists[i]
+		*list = partHits{weight: h.parts[i].weight, partial: answer.Partial, err: err}
+		if err != nil {
+			return nil
 		}
+		hits := h.valid(answer.Hits)
+		list.hits = h.best(hits, allowed)
+		var scores []float64
+		for _, hit := range h.best(hits, nil) {
+			if named[hit.Doc] == letters.NotNamed {
+				scores = append(scores, hit.Score)
+				list.highest = max(list.highest, hit.Score)
+			}
+		}
+		list.among, list.in = spreadOf(scores, len(scores)), spreadOf(scores, h.count)
 		return nil
 	})
 	if err != nil {
@@ -168,10 +177,8 @@ func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, er
 	for i := range lists {
 		e.add(lists[i].explain(q.text(), h.parts[i].name, doc))
 	}
-	for _, n := range named {
-		if int(n.doc) == doc {
-			e.add(Contribution{q.text(), "name", h.lift * tierBonus[n.tier], tierDetail[n.tier]})
-		}
+	if tier := named[doc]; tier > letters.NotNamed {
+		e.add(Contribution{q.text(), "name", h.lift * tierBonus[tier], tierDetail[tier]})
 	}
 	return e, nil
 }
@@ -186,9 +193,10 @@ func (p *partHits) explain(text, name string, doc int) Contribution {
 	}
 	for i, hit := range p.hits {
 		if hit.Doc == doc {
-			among, in := p.scale.deviations(hit.Score)
-			return Contribution{text, name, p.adds(hit.Score), fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; weight %g",
-				i+1, len(p.hits), hit.Score, among, in, p.weight) + detail}
+			among, in := p.deviations(hit.Score)
+			detail = fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; "+
+				"weight %g", i+1, len(p.hits), hit.Score, among, in, p.weight) + detail
+			return Contribution{text, name, p.adds(hit.Score), detail}
 		}
 	}
 	return Contribution{Term: text, Field: name, Detail: "not among its hits" + detail}
@@ -196,36 +204,6 @@ func (p *partHits) explain(text, name string, doc int) Contribution {
 
 // How far a score stands out among others. Scores of different searchers have different scales, but how
 // far a tool stands out can be compared. hybrid.go says why it is measured twice.
-
-// A scale is made of a searcher's best scores.
-type scale struct {
-	highest float64
-	among   spread // of the scores
-	in      spread // of the whole catalog; all tools but those with a score have 0
-}
-
-// scaleOf returns the scale of the best scores among n tools. Without scores nothing stands out.
-func scaleOf(scores []float64, n int) scale {
-	s := scale{among: spreadOf(scores, len(scores)), in: spreadOf(scores, n)}
-	for _, score := range scores {
-		s.highest = max(s.highest, score)
-	}
-	return s
-}
-
-// deviations returns how far a score is above the mean of the scores and above the mean of the
-// catalog, in standard deviations. A score above all of these counts as the highest of them.
-func (s *scale) deviations(score float64) (among, in float64) {
-	score = min(score, s.highest)
-	return s.among.standard(score), s.in.standard(score)
-}
-
-// amount returns by how much a score stands out, which is more than 0: the mean of ln(1 + e^z) for
-// the two deviations z.
-func (s *scale) amount(score float64) float64 {
-	among, in := s.deviations(score)
-	return (soft(among) + soft(in)) / 2
-}
 
 // soft is ln(1 + e^z), written so that it does not overflow.
 func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
