@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -75,47 +76,42 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	text := err.Error()
-	wrong := (*cli.UsageError)(nil)
-	if !errors.As(err, &wrong) { // the program's name stands in front, so the packages' names go
-		fmt.Fprintln(stderr, "toolsearch:", strings.TrimPrefix(strings.TrimPrefix(text, "eval: "), "toolsearch: "))
-		return cli.Failed
+	if wrong := (*cli.UsageError)(nil); !errors.As(err, &wrong) {
+		for _, name := range []string{"eval: ", "lock: ", "toolsearch: "} { // the program's name stands in front instead
+			text = strings.TrimPrefix(text, name)
+		}
+	} else if name, _, ok := strings.Cut(text, ":"); ok && name == call.Name {
+		text += "\nSee toolsearch " + name + " -h."
+	} else {
+		text += "\nSee toolsearch -h."
 	}
 	fmt.Fprintln(stderr, "toolsearch:", text)
-	if name, _, ok := strings.Cut(text, ":"); ok && name == call.Name {
-		fmt.Fprintf(stderr, "See toolsearch %s -h.\n", name)
-	} else {
-		fmt.Fprintln(stderr, "See toolsearch -h.")
-	}
 	return cli.Failed
 }
 
 // dispatch runs the command that the first argument names.
 func dispatch(ctx context.Context, call *cli.Call, args []string) (int, error) {
+	helps := make(map[string]string)
 	var names []string
 	for _, c := range commands {
-		names = append(names, c.name)
+		names, helps[c.name] = append(names, c.name), c.help
 	}
 	if len(args) == 0 {
 		return cli.Failed, cli.WrongUsage("no command; want %s", strings.Join(names, ", "))
 	}
 	call.Name = args[0]
+	topic := call.Name
 	switch call.Name {
 	case "help", "-h", "-help", "--help":
-		topic := strings.Join(args[1:], " ")
-		if topic == "" {
-			return cli.Found, help(call.Out, programHelp)
+		topic = strings.Join(args[1:], " ")
+		if text := cmp.Or(helps[topic], programHelp); topic == "" || helps[topic] != "" {
+			return cli.Found, help(call.Out, text)
 		}
-		for _, c := range commands {
-			if c.name == topic {
-				return cli.Found, help(call.Out, c.help)
-			}
-		}
-		return cli.Failed, cli.WrongUsage("no command %q; %s", cli.OneLine(topic, 60), cli.Near(topic, names))
 	case "version", "-version", "--version":
 		return cli.Found, version(call.Out)
 	}
 	for _, c := range commands {
-		if c.name != call.Name {
+		if c.name != topic || c.run == nil {
 			continue
 		}
 		code, err := c.run(ctx, call, args[1:])
@@ -124,7 +120,7 @@ func dispatch(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		return code, err
 	}
-	return cli.Failed, cli.WrongUsage("no command %q; %s", call.Name, cli.Near(call.Name, names))
+	return cli.Failed, cli.WrongUsage("no command %q; %s", cli.OneLine(topic, 60), cli.Near(topic, names))
 }
 
 // version prints what the program was built from.
@@ -152,11 +148,8 @@ func help(out io.Writer, text string) error {
 	for _, s := range searchers.ByVectors {
 		fmt.Fprintf(&list, "\t%-15s  %s\n", s.Name, s.About)
 	}
-	var providers []string
-	for _, p := range cost.Providers() {
-		providers = append(providers, p.Name)
-	}
-	_, err := strings.NewReplacer("{searchers}", list.String(), "{providers}", strings.Join(providers, ", ")).WriteString(out, text)
+	providers := strings.Join(costs.Names(cost.Providers()), ", ")
+	_, err := strings.NewReplacer("{searchers}", list.String(), "{providers}", providers).WriteString(out, text)
 	return err
 }
 

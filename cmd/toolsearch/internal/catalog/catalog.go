@@ -5,11 +5,9 @@ package catalog
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,7 +19,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -41,13 +38,6 @@ const Help = `CATALOG is one of these:
 const FlagsHelp = "\t-header \"K: V\"   a header for a URL, any number of them; ${NAME} is a variable\n" +
 	"\t-timeout D       total time to read the catalog, such as 90s or 2m (1m)\n"
 
-// CATALOG, which every command takes, is one of these:
-//
-//	tools.jsonl, -        a file of tools, or standard input
-//	mcp.json              a file of MCP servers under "mcpServers"; all are asked
-//	https://host/mcp      an MCP server with a URL
-//	-- COMMAND [ARG...]   an MCP server that COMMAND starts, after all other arguments
-
 // maxServers bounds the servers of one file, askedAtOnce those that run at a time.
 const (
 	maxServers  = 100
@@ -62,19 +52,23 @@ type Reader struct {
 	timeout time.Duration
 }
 
-// Register adds the flags of a Reader.
-func (c *Reader) Register(flags *flag.FlagSet) {
+// NewReader returns the Reader of a call and its flags, to which a command adds its own.
+func NewReader(call *cli.Call) (*Reader, *flag.FlagSet) {
+	c, flags := &Reader{Call: call}, call.Flags()
 	flags.DurationVar(&c.timeout, "timeout", time.Minute, "")
 	flags.Func("header", "", func(text string) error {
 		c.headers = append(c.headers, text)
 		return nil
 	})
+	return c, flags
 }
 
-// Parse parses a command line, and keeps the server behind "--".
-func (c *Reader) Parse(flags *flag.FlagSet, args []string) (operands []string, err error) {
-	operands, c.Server, err = c.Call.Parse(flags, args)
-	return operands, err
+// Parse parses a command line of CATALOG and at least that many other operands, at most most.
+func (c *Reader) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (from Origin, rest []string, err error) {
+	if rest, c.Server, err = c.Call.Parse(flags, args); err != nil {
+		return from, nil, err
+	}
+	return c.Origin(rest, least, most, want)
 }
 
 // An Origin is where a catalog comes from. Exactly one field is set.
@@ -84,14 +78,15 @@ type Origin struct {
 }
 
 // Origin takes CATALOG off the operands.
-func (c *Reader) Origin(operands []string) (from Origin, rest []string, ok bool) {
-	switch {
-	case len(c.Server) > 0:
-		return Origin{Command: c.Server}, operands, true
-	case len(operands) > 0:
-		return Origin{Operand: operands[0]}, operands[1:], true
+func (c *Reader) Origin(operands []string, least, most int, want string) (from Origin, rest []string, err error) {
+	rest = operands
+	if from.Command = c.Server; len(c.Server) == 0 && len(rest) > 0 {
+		from.Operand, rest = rest[0], rest[1:]
 	}
-	return Origin{}, nil, false
+	if from.Operand == "" && len(c.Server) == 0 || len(rest) < least || len(rest) > most {
+		return from, nil, cli.WrongUsage(c.Name+": want %s", want)
+	}
+	return from, rest, nil
 }
 
 // String names the catalog in a progress line and on the page, without the secrets of a URL.
@@ -170,44 +165,24 @@ func (c *Reader) Catalog(ctx context.Context, from Origin) (*eval.Catalog, error
 	}
 	text, file := read.data, read.file
 	if file == "" {
-		var lines bytes.Buffer
-		if err := writeTools(&lines, c.usable(read.Tools)); err != nil {
-			return nil, err
-		}
-		text, file = lines.Bytes(), "the servers' tools"
+		text, file = c.lines(read.Tools), "the servers' tools"
 	}
 	return cli.Await(ctx, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
 }
 
-// usable returns the tools that one catalog can hold, and notes on stderr what it renamed or
-// left out.
-func (c *Reader) usable(tools []Definition) []Definition {
+// lines returns as JSONL the tools that one catalog can hold, and notes on stderr what it renamed
+// or left out.
+func (c *Reader) lines(tools []Definition) []byte {
 	tools, clashes := Apart(tools)
-	kept, left := tools[:0:0], []string(nil)
-	taken := make(map[string]bool)
-	for i, d := range tools {
-		switch {
-		case d.Name == "":
-			left = append(left, Label(tools, i)+", which has no name")
-			continue
-		case taken[d.Name]:
-			left = append(left, "a second "+d.Name)
-			continue
-		}
-		if _, err := schemacheck.Read(d.Schema); d.Schema != nil && err != nil {
-			left = append(left, "the parameters of "+d.Name+", which are not a JSON schema")
-			d.Schema = nil
-		}
-		taken[d.Name] = true
-		kept = append(kept, d)
-	}
+	_, lines, left := usable(tools)
 	if len(clashes) > 0 {
-		fmt.Fprintf(c.Stderr, "Named with their servers, since several servers have a tool of that name: %s\n", cli.OneLine(strings.Join(clashes, ", "), 300))
+		fmt.Fprintf(c.Stderr, "Named with their servers, since several servers have a tool of that name: %s\n",
+			cli.OneLine(strings.Join(clashes, ", "), 300))
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(c.Stderr, "Left out: %s. toolsearch inspect says more.\n", cli.OneLine(strings.Join(left, "; "), 300))
 	}
-	return kept
+	return lines
 }
 
 // Apart puts the server's name before each tool name that several servers use. clashes are
@@ -234,33 +209,11 @@ func Apart(tools []Definition) (_ []Definition, clashes []string) {
 	return tools, clashes
 }
 
-// writeTools writes tools as JSONL, which every command reads.
-func writeTools(w io.Writer, tools []Definition) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	for _, d := range tools {
-		line := struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description,omitempty"`
-			Parameters  json.RawMessage `json:"parameters,omitempty"`
-			Server      string          `json:"server,omitempty"`
-		}{d.Name, d.Description, d.Schema, d.Server}
-		if err := encoder.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // askServers lists the tools of all servers, in the servers' order. If a server fails, so does
 // the catalog: a part of it would look like the whole.
 func (c *Reader) askServers(ctx context.Context, endpoints []mcpclient.Endpoint) (*Contents, error) {
-	type answer struct {
-		tools []toolfile.Tool
-		info  *mcpclient.Info
-		err   error
-	}
-	answers := make([]answer, len(endpoints))
+	read, errs := &Contents{Servers: make([]*mcpclient.Info, len(endpoints))}, make([]error, len(endpoints))
+	tools := make([][]Definition, len(endpoints))
 	var all sync.WaitGroup
 	var answered atomic.Int32
 	places := make(chan struct{}, askedAtOnce)
@@ -269,28 +222,22 @@ func (c *Reader) askServers(ctx context.Context, endpoints []mcpclient.Endpoint)
 		places <- struct{}{}
 		go func() {
 			defer all.Done()
-			answers[i].tools, answers[i].info, answers[i].err = mcpclient.List(ctx, at)
+			var listed []toolfile.Tool
+			listed, read.Servers[i], errs[i] = mcpclient.List(ctx, at)
+			for _, t := range listed {
+				d := newDefinition(t)
+				d.Server = at.Namespace // a server cannot choose it
+				tools[i] = append(tools[i], d)
+			}
 			c.Step("asking the servers", int(answered.Add(1)), len(endpoints))
 			<-places
 		}()
 	}
 	all.Wait()
-	read, errs := &Contents{}, []error(nil)
-	for i, a := range answers {
-		if a.err != nil {
-			errs = append(errs, a.err)
-			continue
-		}
-		for _, t := range a.tools {
-			d := newDefinition(t)
-			d.Server = endpoints[i].Namespace // a server cannot choose it
-			read.Tools = append(read.Tools, d)
-		}
-		read.Servers = append(read.Servers, a.info)
-	}
-	switch {
-	case len(errs) > 0:
-		return nil, errors.Join(errs...)
+	read.Tools = slices.Concat(tools...)
+	switch err := errors.Join(errs...); {
+	case err != nil:
+		return nil, err
 	case len(read.Tools) > 0:
 		return read, nil
 	case len(endpoints) == 1:

@@ -16,40 +16,32 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Definition is a tool as a file or a server gives it, problems included. Package eval
 // refuses the problems that inspect reports, so inspect has its own reader.
 type Definition struct {
-	Name        string
-	Description string
-	Server      string
-	Schema      json.RawMessage // nil means none
-	Wrong       []string        // keys whose values are of the wrong kind
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"parameters,omitempty"` // nil means none
+	Server      string          `json:"server,omitempty"`
+	Wrong       []string        `json:"-"` // keys whose values are of the wrong kind
 }
 
 // readDefinitions reads every form of catalog that eval.ReadCatalog reads.
-func readDefinitions(data []byte, file string) ([]Definition, error) {
-	tools, err := appendDefinitions(nil, data)
+func readDefinitions(data []byte, file string) (tools []Definition, err error) {
+	err = toolfile.Tools(data, func(t toolfile.Tool) error {
+		tools = append(tools, newDefinition(t))
+		return nil
+	})
 	if wrong := (*toolfile.Error)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(data[:wrong.Offset], []byte("\n")), err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(tools) == 0 {
 		return nil, fmt.Errorf("%s: no tools", file)
 	}
 	return tools, nil
-}
-
-// appendDefinitions adds the tools in data.
-func appendDefinitions(tools []Definition, data []byte) ([]Definition, error) {
-	err := toolfile.Tools(data, func(t toolfile.Tool) error {
-		tools = append(tools, newDefinition(t))
-		return nil
-	})
-	return tools, err
 }
 
 func newDefinition(t toolfile.Tool) Definition {
@@ -71,14 +63,11 @@ func (d *Definition) Bytes() int {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	// Most providers use these keys. The encoder compacts the schema.
-	err := encoder.Encode(struct {
+	_ = encoder.Encode(struct { // it cannot fail: Schema was read from valid JSON
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
 	}{d.Name, d.Description, d.Schema})
-	if err != nil {
-		return 0 // cannot happen: Schema was read from valid JSON
-	}
 	return b.Len() - len("\n")
 }
 
@@ -99,20 +88,33 @@ func (d *Definition) SchemaProblem() string {
 	case kind != "object":
 		return fmt.Sprintf("the schema's type is %s, not object", cli.OneLine(string(object["type"]), 40))
 	}
-	if _, err := schemacheck.Read(d.Schema); err != nil {
+	if _, err := d.info(); err != nil {
 		return "a part of the schema is of the wrong kind"
 	}
 	return ""
 }
 
+// info returns the tool as the library has it, without parameters if they cannot be read.
+func (d *Definition) info() (*schema.ToolInfo, error) {
+	info := &schema.ToolInfo{Name: d.Name, Desc: d.Description}
+	if d.Schema == nil {
+		return info, nil
+	}
+	parameters, err := schemacheck.Read(d.Schema)
+	if err == nil {
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(parameters)
+	}
+	return info, err
+}
+
 // Refusal says what the library finds wrong with a schema that has no SchemaProblem. "" means nothing.
 func (d *Definition) Refusal() string {
-	parameters, err := schemacheck.Read(d.Schema)
-	if d.Schema == nil || err != nil {
-		return ""
-	}
-	err = schemacheck.Refusal(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
+	info, err := d.info()
 	if err == nil {
+		info.Name = "tool"
+		err = schemacheck.Refusal(info)
+	}
+	if d.Schema == nil || err == nil {
 		return ""
 	}
 	return cli.OneLine(err.Error(), 200)
@@ -162,33 +164,64 @@ func (d *Definition) Parameters() (count int, silent, bare []string) {
 	return count, silent, bare
 }
 
-// Of makes a catalog of tools, and maps each name to its index in tools. It leaves out
-// tools without a name, and all but the first tool of a name.
-func Of(tools []Definition) (*eval.Catalog, map[string]int, error) {
-	var lines bytes.Buffer
-	encoder := json.NewEncoder(&lines)
-	first := make(map[string]int)
-	for i := range tools {
-		d := &tools[i]
-		if _, taken := first[d.Name]; taken || d.Name == "" {
+// usable returns the tools that one catalog can hold, also as lines of JSON, and what it left out.
+func usable(tools []Definition) (kept []Definition, lines []byte, left []string) {
+	taken := make(map[string]bool)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	for i, d := range tools {
+		switch {
+		case d.Name == "":
+			left = append(left, Label(tools, i)+", which has no name")
+			continue
+		case taken[d.Name]:
+			left = append(left, "a second "+d.Name)
 			continue
 		}
-		first[d.Name] = i
-		line := map[string]any{"name": d.Name, "description": d.Description, "server": d.Server}
-		if d.Schema != nil {
-			if _, err := schemacheck.Read(d.Schema); err == nil {
-				line["parameters"] = d.Schema
+		taken[d.Name] = true
+		kept = append(kept, d)
+		if _, err := d.info(); err != nil {
+			left = append(left, "the parameters of "+d.Name+", which are not a JSON schema")
+			d.Schema = nil
+		}
+		_ = encoder.Encode(d) // it cannot fail: Schema was read from valid JSON
+	}
+	return kept, text.Bytes(), left
+}
+
+// Of makes a catalog of tools, and returns the tools in it. It leaves out tools without a name, all
+// but the first tool of a name, and unreadable schemas. A catalog of no tools is nil.
+func Of(tools []Definition) (*eval.Catalog, []Definition, error) {
+	kept, lines, _ := usable(tools)
+	if len(kept) == 0 {
+		return nil, nil, nil
+	}
+	catalog, err := eval.ReadCatalog(bytes.NewReader(lines), "the catalog")
+	return catalog, kept, err
+}
+
+// Documents makes a document of each definition, in the namespace that a catalog of the same
+// file gives it. A schema that cannot be read is left out. wrong has the faults, by document.
+func Documents(tools []Definition) (docs []search.Document, wrong map[int]error) {
+	docs, wrong = make([]search.Document, len(tools)), make(map[int]error)
+	for i := range tools {
+		d := &tools[i]
+		info, err := d.info()
+		if err != nil {
+			wrong[i] = errors.New("its schema cannot be read")
+		}
+		docs[i] = search.DocumentOf(info, func(info *schema.ToolInfo) search.Annotation {
+			if d.Server != "" {
+				return search.Annotation{Namespace: d.Server}
 			}
-		}
-		if err := encoder.Encode(line); err != nil {
-			return nil, nil, err
+			return search.Annotate(info)
+		})
+		if len(d.Wrong) > 0 {
+			wrong[i] = errors.New("one of its values is of the wrong kind")
 		}
 	}
-	if len(first) == 0 {
-		return nil, first, nil
-	}
-	catalog, err := eval.ReadCatalog(&lines, "the catalog")
-	return catalog, first, err
+	return docs, wrong
 }
 
 // ProviderName matches the tool names that the large providers accept.

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
@@ -31,25 +30,15 @@ Exit status: 0 the tools were written, 2 a mistake or no answer.
 
 // List writes the tools of a catalog as JSONL.
 func List(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &Reader{Call: call}
-	flags := c.Flags()
-	c.Register(flags)
-	operands, err := c.Parse(flags, args)
+	c, flags := NewReader(call)
+	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG")
 	if err != nil {
 		return cli.Failed, err
-	}
-	from, rest, ok := c.Origin(operands)
-	if !ok || len(rest) > 0 {
-		return cli.Failed, cli.WrongUsage("list: want CATALOG")
 	}
 	read, err := c.Load(ctx, from)
 	if err != nil {
 		return cli.Failed, err
 	}
-	var lines bytes.Buffer
-	if err := writeTools(&lines, c.usable(read.Tools)); err != nil {
-		return cli.Failed, err
-	}
-	_, err = c.Out.Write(cli.Visible(lines.Bytes()))
+	_, err = c.Out.Write(cli.Visible(c.lines(read.Tools)))
 	return cli.Found, err
 }

@@ -32,18 +32,19 @@ const (
 type Call struct {
 	Name        string // of the command
 	Stdin       io.Reader
-	Out, Stderr io.Writer
+	Out, Stderr io.Writer // Out keeps the first error until it is flushed
 	Color       bool
 	Width       int  // of the terminal; 0 means none
 	Live        bool // whether Stderr is a terminal, for progress
 
-	line atomic.Pointer[progressLine] // of the running step
+	step atomic.Pointer[string] // that runs, for progress
 }
 
 // A UsageError is a mistake on the command line. If it begins with a command and a colon, the
 // command was used wrongly.
 type UsageError struct{ text string }
 
+// Error implements error.
 func (e *UsageError) Error() string { return e.text }
 
 // WrongUsage makes a UsageError.

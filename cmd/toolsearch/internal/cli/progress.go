@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -13,33 +12,13 @@ import (
 // its progress. Tests change them.
 var Slow, Interval = time.Second, 200 * time.Millisecond
 
-// A progressLine is the line of a running step.
-type progressLine struct {
-	mu   sync.Mutex
-	text string
-}
-
-func (l *progressLine) set(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = OneLine(text, 70)
-}
-
-func (l *progressLine) get() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text
-}
-
 // Waiting names a step that takes longer than Slow, until done is called. One step runs at a
 // time.
 func (c *Call) Waiting(format string, args ...any) (done func()) {
 	if !c.Live {
 		return func() {}
 	}
-	line := &progressLine{}
-	line.set(fmt.Sprintf(format, args...))
-	c.line.Store(line)
+	c.say(format, args...)
 	ended, cleared := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(cleared)
@@ -52,7 +31,7 @@ func (c *Call) Waiting(format string, args ...any) (done func()) {
 				}
 				return
 			case <-next:
-				if text := line.get(); text != shown {
+				if text := *c.step.Load(); text != shown {
 					fmt.Fprintf(c.Stderr, "\r\x1b[K%s ...", text)
 					shown = text
 				}
@@ -67,9 +46,14 @@ func (c *Call) Waiting(format string, args ...any) (done func()) {
 
 // Step reports how far the running step is. It may be called from any goroutine.
 func (c *Call) Step(what string, done, total int) {
-	if line := c.line.Load(); line != nil && total > 0 {
-		line.set(fmt.Sprintf("%s: %d of %d", what, done, total))
+	if total > 0 {
+		c.say("%s: %d of %d", what, done, total)
 	}
+}
+
+func (c *Call) say(format string, args ...any) {
+	text := OneLine(fmt.Sprintf(format, args...), 70)
+	c.step.Store(&text)
 }
 
 // Plural writes a count and what is counted. The plural is the singular and an s.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -63,77 +64,60 @@ func IsTerminal(w io.Writer) bool {
 // WidthOf returns the columns of a terminal, or 0 if w is not a terminal or has no width. By
 // convention, COLUMNS overrides what the terminal says.
 func WidthOf(w io.Writer, getenv func(string) string) int {
-	file, ok := w.(*os.File)
-	if !ok || !IsTerminal(w) {
+	if !IsTerminal(w) {
 		return 0
 	}
 	if columns, err := strconv.Atoi(getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
+	width, _, _ := term.GetSize(int(w.(*os.File).Fd())) // 0 with an error
 	return width
 }
 
-// A Table aligns its columns. The first row is the header. A column is aligned to the right
-// if all its cells below the header are numbers or "-". On a terminal the other columns are cut
-// so that rows fit its width.
+// A Table aligns its columns. A column is aligned to the right if all its cells below the header
+// are numbers or "-". On a terminal the other columns are cut so that rows fit its width.
 type Table struct {
-	rows   [][]string
-	Styles map[int]Style // column -> style
+	Styles     map[int]Style // column -> style
+	Headerless bool          // otherwise the first row is the header
+	rows       [][]string
 }
 
 // Row adds a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Print prints a table whose first row is a header.
-func (c *Call) Print(t *Table) error {
-	return c.PrintRows(t, true)
-}
-
-// PrintRows prints a table with or without a header.
-func (c *Call) PrintRows(t *Table, header bool) error {
-	widths, right := t.measure(header)
-	t.fit(c.Width, widths, right, header)
-	var b strings.Builder
+// Print prints a table. Like all that is printed to Out, it leaves errors to Out's Flush.
+func (c *Call) Print(t *Table) {
+	widths, right := t.measure()
+	t.fit(c.Width, widths, right)
 	for r, cells := range t.rows {
+		var line strings.Builder
 		for i, cell := range cells {
 			if i > 0 {
-				b.WriteString("  ")
+				line.WriteString("  ")
 			}
 			s := t.Styles[i]
-			if header && r == 0 {
+			if r == 0 && !t.Headerless {
 				s = Strong
 			}
 			blanks := strings.Repeat(" ", widths[i]-Columns(cell))
-			switch {
-			case right[i]:
-				b.WriteString(blanks + c.Paint(s, cell))
-			case i == len(cells)-1: // the last column needs no padding
-				b.WriteString(c.Paint(s, cell))
-			default:
-				b.WriteString(c.Paint(s, cell) + blanks)
+			if right[i] {
+				line.WriteString(blanks + c.Paint(s, cell))
+			} else {
+				line.WriteString(c.Paint(s, cell) + blanks)
 			}
 		}
-		line := strings.TrimRight(b.String(), " ")
-		b.Reset()
-		if _, err := io.WriteString(c.Out, line+"\n"); err != nil {
-			return err
-		}
+		fmt.Fprintln(c.Out, strings.TrimRight(line.String(), " "))
 	}
-	return nil
 }
 
-func (t *Table) measure(header bool) (widths []int, right []bool) {
+func (t *Table) measure() (widths []int, right []bool) {
 	for r, cells := range t.rows {
 		for i, cell := range cells {
 			if i == len(widths) {
 				widths, right = append(widths, 0), append(right, true)
 			}
 			widths[i] = max(widths[i], Columns(cell))
-			right[i] = right[i] && (header && r == 0 || isNumber(cell))
+			right[i] = right[i] && (r == 0 && !t.Headerless || isNumber(cell))
 		}
 	}
 	return widths, right
@@ -150,7 +134,7 @@ const (
 
 // Fits reports whether a table need not be cut.
 func (c *Call) Fits(t *Table) bool {
-	widths, _ := t.measure(true)
+	widths, _ := t.measure()
 	return c.Width == 0 || total(widths) <= c.Width
 }
 
@@ -164,23 +148,22 @@ func total(widths []int) int {
 }
 
 // fit cuts columns so that rows are at most width wide. 0 means any width.
-func (t *Table) fit(width int, widths []int, right []bool, header bool) {
-	if len(widths) == 0 || width == 0 {
+func (t *Table) fit(width int, widths []int, right []bool) {
+	last, over := len(widths)-1, total(widths)-width
+	if width == 0 || over <= 0 {
 		return
 	}
-	uncut, last := slices.Clone(widths), len(widths)-1
-	over := total(widths) - width
 	cut := func(column, least int) {
 		by := min(over, max(widths[column]-least, 0))
 		widths[column] -= by
 		over -= by
 	}
-	if over > 0 && !right[last] {
+	if !right[last] {
 		cut(last, lastColumn)
 		switch {
 		case over <= widths[last]-leastColumn:
 			cut(last, leastColumn)
-		case header && slices.Contains(right[:last], false):
+		case !t.Headerless && slices.Contains(right[:last], false):
 			over -= widths[last] + len("  ")
 			for i, cells := range t.rows {
 				t.rows[i] = cells[:min(len(cells), last)]
@@ -202,9 +185,7 @@ func (t *Table) fit(width int, widths []int, right []bool, header bool) {
 	}
 	for _, cells := range t.rows {
 		for i := range cells {
-			if widths[i] < uncut[i] {
-				cells[i] = cutColumns(cells[i], widths[i])
-			}
+			cells[i] = cutColumns(cells[i], widths[i])
 		}
 	}
 }
@@ -250,16 +231,22 @@ func ScoreTexts(scores ...float64) []string {
 	return texts
 }
 
+// Ranks writes ranks, with "-" for what was not found.
+func Ranks(ranks ...int) string {
+	texts := make([]string, len(ranks))
+	for i, rank := range ranks {
+		texts[i] = cmp.Or(strings.TrimPrefix(strconv.Itoa(rank), "0"), "-")
+	}
+	return strings.Join(texts, " ")
+}
+
 // grouped puts commas between the thousands of a number: 1,000,012.5.
 func grouped(number string) string {
-	whole, rest, _ := strings.Cut(number, ".")
-	if rest != "" {
-		rest = "." + rest
+	whole, _, _ := strings.Cut(number, ".")
+	for at := len(whole) - 3; at > 0 && number[at-1] != '-'; at -= 3 {
+		number = number[:at] + "," + number[at:]
 	}
-	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
-		whole = whole[:at] + "," + whole[at:]
-	}
-	return whole + rest
+	return number
 }
 
 func isNumber(s string) bool {

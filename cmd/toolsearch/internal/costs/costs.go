@@ -7,6 +7,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -60,14 +61,9 @@ Exit status: 0 the costs were printed, 2 a mistake.
 
 // A command is a cost with its flags.
 type command struct {
-	catalog.Reader
-	provider string
-	prices   string // a file
-	made     string // a catalog of numbers
-	svg      string // a file
-	log      string // a file of a recorded conversation
-	shapes   []cost.Shape
-	json     bool
+	*catalog.Reader
+	made   string // a catalog of numbers
+	shapes []cost.Shape
 }
 
 // numbers reads whole numbers, divided by commas.
@@ -87,15 +83,14 @@ func numbers(text string, names ...string) (list []int, err error) {
 
 // Cost compares what conversations over a catalog cost.
 func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	flags.BoolVar(&c.json, "json", false, "")
-	flags.StringVar(&c.provider, "provider", "anthropic", "")
-	flags.StringVar(&c.prices, "prices", "", "")
+	reader, flags := catalog.NewReader(call)
+	c := &command{Reader: reader}
+	asJSON := flags.Bool("json", false, "")
+	name := flags.String("provider", "anthropic", "")
+	prices := flags.String("prices", "", "")
 	flags.StringVar(&c.made, "made", "", "")
-	flags.StringVar(&c.svg, "svg", "", "")
-	flags.StringVar(&c.log, "log", "", "")
+	svg := flags.String("svg", "", "")
+	log := flags.String("log", "", "")
 	flags.Func("shape", "", func(text string) error {
 		n, err := numbers(text, "HISTORY", "CALLS", "LOADS")
 		if err != nil {
@@ -108,96 +103,90 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.shapes = append(c.shapes, s)
 		return nil
 	})
-	operands, err := c.Parse(flags, args)
+	operands, server, err := call.Parse(flags, args)
 	if err != nil {
 		return cli.Failed, err
 	}
-	provider, err := c.costProvider(ctx)
+	c.Server = server
+	provider, err := c.provider(ctx, *prices, *name)
 	if err != nil {
 		return cli.Failed, err
 	}
-	runs, err := c.costLog(ctx)
+	var runs []cost.Run
+	if *log != "" {
+		if len(c.shapes) > 0 || c.made != "" {
+			return cli.Failed, cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made")
+		}
+		if runs, err = readFile(ctx, c, *log, cost.ReadLog); err != nil {
+			return cli.Failed, err
+		}
+	}
+	tools, err := c.tools(ctx, operands)
 	if err != nil {
 		return cli.Failed, err
 	}
-	tools, err := c.costTools(ctx, operands)
-	if err != nil {
-		return cli.Failed, err
-	}
-	shapes := c.shapes
-	if len(shapes) == 0 {
-		shapes = cost.Shapes
+	if len(c.shapes) == 0 {
+		c.shapes = cost.Shapes
 	}
 	done := c.Waiting("playing conversations over %s", cli.Plural(len(tools), "tool"))
 	report, err := cli.Await(ctx, func() (*cost.Report, error) {
 		if len(runs) > 0 {
 			return cost.CompareLog(ctx, tools, provider, runs)
 		}
-		return cost.Compare(ctx, tools, provider, shapes)
+		return cost.Compare(ctx, tools, provider, c.shapes)
 	})
 	done()
+	if err == nil && *svg != "" {
+		err = draw(report, *svg)
+	}
 	if err != nil {
 		return cli.Failed, err
 	}
-	if c.svg != "" {
-		picture, err := drawCost(report)
-		if err != nil {
-			return cli.Failed, err
-		}
-		if err := os.WriteFile(c.svg, picture, 0o644); err != nil {
-			return cli.Failed, err
-		}
-	}
-	if c.json {
+	if *asJSON {
 		return cli.Found, c.PrintJSON(JSON(report))
 	}
-	return cli.Found, c.printCost(report)
+	c.print(report)
+	return cli.Found, nil
 }
 
-// costProvider reads the table of prices and returns the provider of -provider.
-func (c *command) costProvider(ctx context.Context) (*cost.Provider, error) {
-	list := cost.Providers()
-	if c.prices != "" {
-		file, data, err := c.ReadFile(ctx, c.prices)
-		if err != nil {
-			return nil, err
-		}
-		if list, err = cost.ReadProviders(bytes.NewReader(data)); err != nil {
-			return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "cost: "))
-		}
+// readFile reads a file of prices, or a log.
+func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) (found T, err error) {
+	file, data, err := c.ReadFile(ctx, path)
+	if err != nil {
+		return found, err
 	}
-	var names []string
+	if found, err = read(bytes.NewReader(data)); err != nil {
+		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")
+		err = fmt.Errorf("%s: %s", file, text)
+	}
+	return found, err
+}
+
+// Names returns the names of providers.
+func Names(list []cost.Provider) (names []string) {
 	for _, p := range list {
 		names = append(names, p.Name)
 	}
-	provider, ok := cost.Named(list, c.provider)
-	if !ok {
-		return nil, cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(c.provider, 64), cli.Near(c.provider, names))
-	}
-	return provider, nil
+	return names
 }
 
-// costLog reads the recorded conversation of -log, if there is any.
-func (c *command) costLog(ctx context.Context) ([]cost.Run, error) {
-	if c.log == "" {
-		return nil, nil
+// provider returns a provider of a file of prices, or of the built-in table.
+func (c *command) provider(ctx context.Context, prices, name string) (*cost.Provider, error) {
+	list := cost.Providers()
+	if prices != "" {
+		var err error
+		if list, err = readFile(ctx, c, prices, cost.ReadProviders); err != nil {
+			return nil, err
+		}
 	}
-	if len(c.shapes) > 0 || c.made != "" {
-		return nil, cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made")
+	if provider, ok := cost.Named(list, name); ok {
+		return provider, nil
 	}
-	file, data, err := c.ReadFile(ctx, c.log)
-	if err != nil {
-		return nil, err
-	}
-	runs, err := cost.ReadLog(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "cost: the log: "))
-	}
-	return runs, nil
+	return nil, cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list)))
 }
 
-// costTools reads the catalog, or makes the catalog of -made.
-func (c *command) costTools(ctx context.Context, operands []string) ([]*schema.ToolInfo, error) {
+// tools reads the catalog, or makes the catalog of -made.
+func (c *command) tools(ctx context.Context, operands []string) ([]*schema.ToolInfo, error) {
 	if c.made != "" {
 		n, err := numbers(c.made, "TOOLS", "TOKENS")
 		switch {
@@ -210,9 +199,9 @@ func (c *command) costTools(ctx context.Context, operands []string) ([]*schema.T
 		}
 		return cost.Tools(n[0], n[1]), nil
 	}
-	from, rest, ok := c.Origin(operands)
-	if !ok || len(rest) > 0 {
-		return nil, cli.WrongUsage("cost: want CATALOG")
+	from, _, err := c.Origin(operands, 0, 0, "CATALOG")
+	if err != nil {
+		return nil, err
 	}
 	catalog, err := c.Catalog(ctx, from)
 	if err != nil {
@@ -255,23 +244,24 @@ func costRuns(r *cost.Report) (runs []costRun) {
 	}
 	for _, row := range r.Rows {
 		for _, state := range states {
+			warm := state == "warm"
 			run := costRun{
 				Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-				Cache: state, Take: row.Take(state == "warm", true).String(), TakeText: row.Take(state == "warm", false).String(),
+				Cache: state, Take: row.Take(warm, true).String(), TakeText: row.Take(warm, false).String(),
 			}
 			for _, o := range row.Outcomes {
-				usage, price, all := o.Cold, o.ColdPrice, row.Outcomes[0].ColdPrice
-				if state == "warm" {
-					usage, price, all = o.Warm, o.WarmPrice, row.Outcomes[0].WarmPrice
+				usage, price := o.Cold, o.ColdPrice
+				if warm {
+					usage, price = o.Warm, o.WarmPrice
 				}
-				percent := 0.0
-				if all > 0 { // not for a free provider
-					percent = 100 * (price/all - 1)
+				way := costWay{
+					Way: o.Way.String(), Dollars: price, Requests: o.Calls, Searches: o.Searches, Changes: o.Changes,
+					Cached: usage.Cached, Written: usage.Written, Plain: usage.Plain, Output: usage.Output,
 				}
-				run.Ways = append(run.Ways, costWay{
-					o.Way.String(), price, percent, o.Calls, o.Searches, o.Changes,
-					usage.Cached, usage.Written, usage.Plain, usage.Output,
-				})
+				if len(run.Ways) > 0 && run.Ways[0].Dollars > 0 { // not for a free provider
+					way.Percent = 100 * (price/run.Ways[0].Dollars - 1)
+				}
+				run.Ways = append(run.Ways, way)
 			}
 			runs = append(runs, run)
 		}
@@ -298,11 +288,11 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 	}
 	b, c := cost.Sum(billed), cost.Sum(computed)
 	add := func(measure string, billed, computed float64) {
-		percent := 0.0 // also where nothing was billed
+		check := costCheck{Measure: measure, Billed: billed, Computed: computed}
 		if billed > 0 {
-			percent = 100 * (computed - billed) / billed
+			check.Percent = 100 * (computed - billed) / billed
 		}
-		checks = append(checks, costCheck{measure, billed, computed, percent})
+		checks = append(checks, check)
 	}
 	add("input", float64(b.Input()), float64(c.Input()))
 	add("cached", float64(b.Cached), float64(c.Cached))
@@ -324,7 +314,7 @@ func JSON(r *cost.Report) any {
 	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Take(true).String(), r.Take(false).String(), r.Advice(), costChecks(r)}
 }
 
-func (c *command) printCost(r *cost.Report) error {
+func (c *command) print(r *cost.Report) {
 	p := &r.Provider
 	fmt.Fprintf(c.Out, "tools: %d, about %s of definitions\n", r.Tools, cli.Plural(r.Tokens, "token"))
 	fmt.Fprintf(c.Out, "provider: %s, %s, prices of %s\n\n", cli.OneLine(p.Name, 64), cli.OneLine(p.Model, 64), p.Date)
@@ -345,26 +335,20 @@ func (c *command) printCost(r *cost.Report) error {
 		}
 		t.Row(append(cells, take)...)
 	}
-	if err := c.Print(&t); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.Out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n"+
-		"take: the simplest way that costs at most 5%% more than the cheapest; else: without native search.\n")
+	c.Print(&t)
+	fmt.Fprint(c.Out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n"+
+		"take: the simplest way that costs at most 5% more than the cheapest; else: without native search.\n")
 	if p.Note != "" {
 		fmt.Fprintln(c.Out, cli.OneLine(p.Note, 400))
 	}
-	if err := c.printChecks(r); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(c.Out, "\n%s\n", cli.OneLine(r.Advice(), 4000))
-	return err
+	c.printChecks(r)
+	fmt.Fprintf(c.Out, "\n%s\n", cli.OneLine(r.Advice(), 4000))
 }
 
 // printChecks prints what was billed beside what is computed.
-func (c *command) printChecks(r *cost.Report) error {
-	checks := costChecks(r)
-	if checks == nil {
-		return nil
+func (c *command) printChecks(r *cost.Report) {
+	if len(r.Checks) == 0 {
+		return
 	}
 	var ways []string
 	for _, check := range r.Checks {
@@ -375,70 +359,68 @@ func (c *command) printChecks(r *cost.Report) error {
 	fmt.Fprintf(c.Out, "\nThe log: %s with %s, as billed and as computed:\n\n", cli.Plural(len(r.Checks), "run"), strings.Join(ways, ", "))
 	var t cli.Table
 	t.Row("", "billed", "computed", "")
-	for _, check := range checks {
-		decimals := 0
+	for _, check := range costChecks(r) {
+		format, difference := "%.0f", ""
 		if check.Measure == "dollars" {
-			decimals = 4
+			format = "%.4f"
 		}
-		difference := ""
 		if check.Billed > 0 {
 			difference = fmt.Sprintf("%+.0f%%", check.Percent)
 		}
-		t.Row(check.Measure, fmt.Sprintf("%.*f", decimals, check.Billed), fmt.Sprintf("%.*f", decimals, check.Computed), difference)
+		t.Row(check.Measure, fmt.Sprintf(format, check.Billed), fmt.Sprintf(format, check.Computed), difference)
 	}
-	return c.Print(&t)
+	c.Print(&t)
 }
 
 //go:embed cost.svg.tmpl
 var costTemplate string
 
-// costBar is a line of the picture. Lengths are in the picture's units.
-type costBar struct {
+// A bar is a line of the picture. Lengths are in the picture's units.
+type bar struct {
 	Label, Value string
 	Y, Text      int
 	Width        float64
 	Best         bool
 }
 
-type costPanel struct {
+// A panel is the part of the picture for one conversation.
+type panel struct {
 	Title string
 	Y     int
-	Bars  []costBar
+	Bars  []bar
 }
 
-// drawCost draws a report as SVG, one panel for each conversation: the same report gives the
-// same bytes.
-func drawCost(r *cost.Report) ([]byte, error) {
+// draw draws a report as SVG: the same report gives the same bytes.
+func draw(r *cost.Report, path string) error {
 	const barHeight, titleHeight, gap, fullWidth = 18, 24, 16, 360
-	picture := struct {
-		Title  string
-		Height int
-		Panels []costPanel
-	}{Title: fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date), Height: 40}
+	height := 40
+	var panels []panel
 	for _, run := range costRuns(r) {
-		panel := costPanel{Title: run.Conversation + " (history, calls, loads), cache: " + run.Cache, Y: picture.Height + 14}
-		most := 0.0
+		p := panel{Title: run.Conversation + " (history, calls, loads), cache: " + run.Cache, Y: height + 14}
+		most := 1e-12
 		for _, w := range run.Ways {
 			most = max(most, w.Dollars)
 		}
-		picture.Height += titleHeight
+		height += titleHeight
 		for i, w := range run.Ways {
 			value := fmt.Sprintf("$%.4f", w.Dollars)
 			if i > 0 {
 				value = fmt.Sprintf("%+.0f %%", w.Percent)
 			}
-			panel.Bars = append(panel.Bars, costBar{w.Way, value, picture.Height, picture.Height + 12,
-				fullWidth * w.Dollars / max(most, 1e-12), w.Way == run.Take})
-			picture.Height += barHeight
+			p.Bars = append(p.Bars, bar{w.Way, value, height, height + 12, fullWidth * w.Dollars / most, w.Way == run.Take})
+			height += barHeight
 		}
-		picture.Height += gap
-		picture.Panels = append(picture.Panels, panel)
+		height += gap
+		panels = append(panels, p)
 	}
 	t, err := template.New("cost").Parse(costTemplate)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, picture)
-	return out.Bytes(), err
+	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
+	if err := t.Execute(&out, map[string]any{"Title": title, "Height": height, "Panels": panels}); err != nil {
+		return err
+	}
+	return os.WriteFile(path, out.Bytes(), 0o644)
 }

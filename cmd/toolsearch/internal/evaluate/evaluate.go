@@ -54,7 +54,6 @@ Exit status: 0 the evaluation was made, 1 it fell short, 2 a mistake.
 
 // A command is an eval with its flags.
 type command struct {
-	catalog.Reader
 	*searchers.Choice
 	n         int
 	resamples int
@@ -91,10 +90,9 @@ type queryOutput struct {
 
 // Eval runs the command.
 func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	c.Choice = searchers.NewChoice(call, flags, searchers.Menu[0].Name)
+	c := &command{}
+	choice, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
+	c.Choice = choice
 	defer c.Close()
 	flags.StringVar(&c.Lexicon, "lexicon", "", "")
 	flags.BoolVar(&c.json, "json", false, "")
@@ -104,35 +102,28 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	flags.StringVar(&c.baseline, "baseline", "", "")
 	flags.Float64Var(&c.tolerance, "tolerance", 0, "")
 	flags.Func("min", "", func(text string) error {
-		c.minima = append(c.minima, text)
+		c.minima = append(c.minima, strings.Split(text, ",")...)
 		return nil
 	})
-	operands, err := c.Parse(flags, args)
+	from, rest, err := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.Check(); err != nil {
-		return cli.Failed, err
-	}
-	from, rest, ok := c.Origin(operands)
-	if !ok || len(rest) != 1 {
-		return cli.Failed, cli.WrongUsage("eval: want CATALOG QUERIES")
-	}
-	if from.Operand == "-" && rest[0] == "-" {
-		return cli.Failed, cli.WrongUsage("eval: only one file can be standard input")
-	}
-	if c.n < 10 {
-		return cli.Failed, cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
-	}
-	if c.resamples < 0 {
-		return cli.Failed, cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
-	}
 	names := strings.Split(c.Searcher, ",")
-	if len(names) > 2 {
-		return cli.Failed, cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher)
+	switch {
+	case from.Operand == "-" && rest[0] == "-":
+		err = cli.WrongUsage("eval: only one file can be standard input")
+	case c.n < 10:
+		err = cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
+	case c.resamples < 0:
+		err = cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
+	case len(names) > 2:
+		err = cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher)
+	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
+		err = cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
 	}
-	if len(names) > 1 && (len(c.minima) > 0 || c.baseline != "") {
-		return cli.Failed, cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
+	if err != nil {
+		return cli.Failed, err
 	}
 	goals, err := c.goals(ctx, names[0])
 	if err != nil {
@@ -199,22 +190,17 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return code, c.PrintJSON(output)
 	}
 	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
-	if err := c.printEval(names, reports, comparison); err != nil {
-		return cli.Failed, err
-	}
+	c.printEval(names, reports, comparison)
 	for i, name := range names {
-		if err := c.printMisses("other tools came first, with "+searchers.Label(name), misplaced[i], 0); err != nil {
-			return cli.Failed, err
-		}
+		c.printMisses("other tools came first, with "+searchers.Label(name), misplaced[i], 0)
 	}
-	if err := c.printShort(verdict.Short); err != nil {
-		return cli.Failed, err
-	}
+	c.printShort(verdict.Short)
 	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // those were printed above
 		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
 	})
 	const shown = 20
-	return code, c.printMisses("misses", missed, shown)
+	c.printMisses("misses", missed, shown)
+	return code, nil
 }
 
 func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {
@@ -251,7 +237,7 @@ func byMetric(report *eval.Report) map[string]eval.Estimate {
 	return means
 }
 
-func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) error {
+func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) {
 	var labels []string
 	for _, name := range names {
 		labels = append(labels, searchers.Label(name))
@@ -261,21 +247,24 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison *
 	if narrow {
 		means = meansTable(labels, reports, comparison, false)
 	}
-	if err := c.Print(means); err != nil {
-		return err
-	}
+	c.Print(means)
 	if narrow {
 		fmt.Fprintln(c.Out, c.Paint(cli.Dim, "The terminal is too narrow for the intervals."))
 	}
 	if kinds := reports[0].Kinds(); len(kinds) > 1 {
-		if err := c.printKinds(labels, reports, kinds); err != nil {
-			return err
+		fmt.Fprintln(c.Out)
+		t := kindsTable(labels, reports, kinds)
+		if c.Fits(t) {
+			c.Print(t)
+		} else { // one searcher below the other
+			for i := range labels {
+				c.Print(kindsTable(labels[i:i+1], reports[i:i+1], kinds))
+			}
 		}
 	}
 	if c.verbose {
-		return c.printQueries(labels, reports)
+		c.printQueries(labels, reports)
 	}
-	return nil
 }
 
 // meansTable is the table of all metrics, with or without their intervals.
@@ -311,21 +300,6 @@ func meansTable(names []string, reports []*eval.Report, comparison *eval.Compari
 	return t
 }
 
-// printKinds prints the metrics of each kind of query, side by side if the terminal is wide enough.
-func (c *command) printKinds(names []string, reports []*eval.Report, kinds []string) error {
-	t := kindsTable(names, reports, kinds)
-	fmt.Fprintln(c.Out)
-	if c.Fits(t) {
-		return c.Print(t)
-	}
-	for i := range names {
-		if err := c.Print(kindsTable(names[i:i+1], reports[i:i+1], kinds)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Table {
 	t := &cli.Table{}
 	header := []string{"kind", "queries"}
@@ -349,28 +323,16 @@ func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Tab
 	return t
 }
 
-func (c *command) printQueries(names []string, reports []*eval.Report) error {
+func (c *command) printQueries(names []string, reports []*eval.Report) {
 	var t cli.Table
 	t.Row(append(append([]string{"id"}, names...), "query")...)
 	for i, q := range reports[0].Queries {
 		cells := []string{cli.OneLine(q.Query.ID, 40)}
 		for _, report := range reports {
-			cells = append(cells, rankText(report.Queries[i].Ranks))
+			cells = append(cells, cli.Ranks(report.Queries[i].Ranks...))
 		}
 		t.Row(append(cells, cli.OneLine(q.Query.Text, 80))...)
 	}
 	fmt.Fprintln(c.Out)
-	return c.Print(&t)
-}
-
-// rankText writes ranks, with "-" for a group that was not found.
-func rankText(ranks []int) string {
-	texts := make([]string, len(ranks))
-	for i, rank := range ranks {
-		texts[i] = fmt.Sprint(rank)
-		if rank == 0 {
-			texts[i] = "-"
-		}
-	}
-	return strings.Join(texts, " ")
+	c.Print(&t)
 }

@@ -21,15 +21,13 @@ func (c *command) goals(ctx context.Context, searcher string) (eval.Goals, error
 	if c.tolerance < 0 || c.tolerance >= 1 || math.IsNaN(c.tolerance) {
 		return goals, cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance)
 	}
-	for _, text := range c.minima {
-		for _, one := range strings.Split(text, ",") {
-			metric, share, _ := strings.Cut(one, "=")
-			value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
-			if err != nil || !(value >= 0 && value <= 1) {
-				return goals, cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
-			}
-			goals.Min[strings.TrimSpace(metric)] = value
+	for _, one := range c.minima {
+		metric, share, _ := strings.Cut(one, "=")
+		value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
+		if err != nil || !(value >= 0 && value <= 1) {
+			return goals, cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
 		}
+		goals.Min[strings.TrimSpace(metric)] = value
 	}
 	if c.baseline == "" {
 		return goals, nil
@@ -42,9 +40,9 @@ func (c *command) goals(ctx context.Context, searcher string) (eval.Goals, error
 }
 
 // printShort prints the metrics that fell short.
-func (c *command) printShort(short []eval.Shortfall) error {
+func (c *command) printShort(short []eval.Shortfall) {
 	if len(short) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, "fell short"))
 	var t cli.Table
@@ -52,14 +50,14 @@ func (c *command) printShort(short []eval.Shortfall) error {
 	for _, s := range short {
 		t.Row(s.Metric, fmt.Sprintf("%.1f", 100*s.Value), fmt.Sprintf("%.1f", 100*s.Want), "by -"+s.From)
 	}
-	return c.Print(&t)
+	c.Print(&t)
 }
 
 // printMisses prints the first misses, or all if most is 0: where the wanted tools are, and what
 // came first instead.
-func (c *command) printMisses(heading string, misses []eval.Miss, most int) error {
+func (c *command) printMisses(heading string, misses []eval.Miss, most int) {
 	if len(misses) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", heading, len(misses))))
 	for i, m := range misses {
@@ -72,20 +70,13 @@ func (c *command) printMisses(heading string, misses []eval.Miss, most int) erro
 			limit = fmt.Sprintf(" (max_rank %d)", m.MaxRank)
 		}
 		fmt.Fprintf(c.Out, "%s  %s%s\n", cli.OneLine(m.ID, 40), cli.OneLine(m.Query, 80), limit)
-		t := cli.Table{Styles: map[int]cli.Style{2: cli.Named, 3: cli.Dim}}
+		t := cli.Table{Styles: map[int]cli.Style{2: cli.Named, 3: cli.Dim}, Headerless: true}
 		for _, w := range m.Wanted {
-			rank := "-"
-			if w.Rank > 0 {
-				rank = fmt.Sprint(w.Rank)
-			}
-			t.Row("  wanted", rank, cli.OneLine(strings.Join(w.Tools, " or "), 64), w.Score)
+			t.Row("  wanted", cli.Ranks(w.Rank), cli.OneLine(strings.Join(w.Tools, " or "), 64), w.Score)
 		}
 		if m.First != nil {
 			t.Row("  instead", fmt.Sprint(m.First.Rank), cli.OneLine(m.First.Tool, 64), m.First.Score)
 		}
-		if err := c.PrintRows(&t, false); err != nil {
-			return err
-		}
+		c.Print(&t)
 	}
-	return nil
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -173,7 +173,7 @@ const findWithin = toolsearch.DefaultMaxResults
 
 // find searches for every tool by the words of its name and by those of its description.
 func (r *Report) find(ctx context.Context, tools []catalog.Definition, index search.Indexer) error {
-	catalog, first, err := catalog.Of(tools)
+	catalog, _, err := catalog.Of(tools)
 	if err != nil || catalog == nil {
 		return err
 	}
@@ -181,11 +181,13 @@ func (r *Report) find(ctx context.Context, tools []catalog.Definition, index sea
 	if err != nil {
 		return err
 	}
+	seen := map[string]bool{"": true}
 	for i := range tools {
 		d, t := &tools[i], &r.Tools[i]
-		if at, ok := first[d.Name]; !ok || at != i {
+		if seen[d.Name] {
 			continue
 		}
+		seen[d.Name] = true
 		if t.RankByName, err = rankOf(ctx, compiled, d.Name, d.Name); err != nil {
 			return err
 		}
@@ -199,8 +201,44 @@ func (r *Report) find(ctx context.Context, tools []catalog.Definition, index sea
 	return nil
 }
 
+// words returns the words of a name or a text in lower case and in order. A word is a run of
+// letters and digits, cut at camel-case humps. Scripts without blanks between words are cut
+// into pairs of neighboring characters.
+func words(text string) []string {
+	var b strings.Builder
+	runes := []rune(text)
+	for i, r := range runes {
+		before, after := ' ', ' '
+		if i > 0 {
+			before = runes[i-1]
+		}
+		if i+1 < len(runes) {
+			after = runes[i+1]
+		}
+		switch {
+		case isBlankless(r) && isBlankless(after):
+			b.WriteString(" " + string(r) + string(after) + " ")
+		case isBlankless(r) && isBlankless(before): // it ends the pair before
+		case isBlankless(r):
+			b.WriteString(" " + string(r) + " ")
+		case !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark):
+			b.WriteByte(' ')
+		default:
+			if unicode.IsUpper(r) && (!unicode.IsUpper(before) || unicode.IsLower(after)) { // fooBar, HTTPServer
+				b.WriteByte(' ')
+			}
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return strings.Fields(b.String())
+}
+
+func isBlankless(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
 // ownWords is the query for a tool by its own name or description.
-func ownWords(text string) string { return strings.Join(searchers.Words(naming.Cut(text, 8<<10)), " ") }
+func ownWords(text string) string { return strings.Join(words(naming.Cut(text, 8<<10)), " ") }
 
 // rankOf returns the rank of a tool for the words of a text, or 0 if it is not found. Only
 // the words are searched for, so a "+", a "select:" or a namespace in the text has no meaning.

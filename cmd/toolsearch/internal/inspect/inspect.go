@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -42,35 +41,18 @@ Examples:
 Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
 `
 
-// A command is an inspect with its flags.
-type command struct {
-	catalog.Reader
-	*searchers.Choice
-	json bool
-}
-
 // Inspect lists the tools of a catalog and their problems.
 func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	c.Choice = searchers.NewChoice(call, flags, searchers.Menu[0].Name)
+	c, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	defer c.Close()
 	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	flags.BoolVar(&c.json, "json", false, "")
-	operands, err := c.Parse(flags, args)
+	asJSON := flags.Bool("json", false, "")
+	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
+	if err == nil && c.Searcher == "regexp" {
+		err = cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
+	}
 	if err != nil {
 		return cli.Failed, err
-	}
-	if err := c.Check(); err != nil {
-		return cli.Failed, err
-	}
-	from, rest, ok := c.Origin(operands)
-	switch {
-	case !ok || len(rest) > 0:
-		return cli.Failed, cli.WrongUsage("inspect: want CATALOG, or -- and the command that starts a server")
-	case c.Searcher == "regexp":
-		return cli.Failed, cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
 	}
 	indexes, err := c.Indexers(ctx, c.Searcher)
 	if err != nil {
@@ -94,7 +76,7 @@ func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return cli.Failed, err
 	}
 	if c.Lexicon != "" {
-		if err := c.checkLexicon(ctx, r, read); err != nil {
+		if err := checkLexicon(ctx, c, r, read); err != nil {
 			return cli.Failed, err
 		}
 	}
@@ -103,88 +85,78 @@ func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if len(r.Problems) > 0 {
 		code = cli.ToFix
 	}
-	if c.json {
+	if *asJSON {
 		return code, c.PrintJSON(r)
 	}
-	return code, c.printReport(r)
+	r.print(call)
+	return code, nil
 }
 
 // checkLexicon adds the lines of the lexicon that do nothing over the tools.
-func (c *command) checkLexicon(ctx context.Context, r *Report, read *catalog.Contents) error {
+func checkLexicon(ctx context.Context, c *searchers.Choice, r *Report, read *catalog.Contents) error {
 	lexicon, err := c.ReadLexicon(ctx)
 	if err != nil {
 		return err
 	}
 	docs, _ := catalog.Documents(read.Tools)
 	findings, err := lexicon.Check(ctx, docs)
-	if err != nil {
-		return err
-	}
 	for _, f := range findings {
 		r.add(kindLexicon, fmt.Sprintf("line %d: %s", f.Line, f.Detail))
 	}
-	return nil
+	return err
 }
 
-func (c *command) printReport(r *Report) error {
+func (r *Report) print(c *cli.Call) {
 	for _, s := range r.Servers {
-		fmt.Fprintf(c.Out, "server: %s\n", cli.OneLine(strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version)+", MCP "+s.Protocol, 200))
+		about := strings.TrimSpace(s.Namespace+" "+s.Name+" "+s.Version) + ", MCP " + s.Protocol
+		fmt.Fprintf(c.Out, "server: %s\n", cli.OneLine(about, 200))
 		if text := cli.OneLine(s.Instructions, 200); text != "" {
 			fmt.Fprintf(c.Out, "instructions: %s\n", text)
 		}
 		if s.StrayLines > 0 {
-			fmt.Fprintln(c.Out, c.Paint(cli.Bad, fmt.Sprintf("The server wrote %s to its standard output that no client can read; some clients give up.", cli.Plural(s.StrayLines, "line"))))
+			fmt.Fprintln(c.Out, c.Paint(cli.Bad, fmt.Sprintf(
+				"The server wrote %s to its standard output that no client can read; some clients give up.", cli.Plural(s.StrayLines, "line"))))
 		}
 	}
 	fmt.Fprintf(c.Out, "tools: %d, in all %s (bytes/4 of %s: name, description and parameters as JSON)\n",
 		len(r.Tools), cli.Plural(r.Tokens, "token"), cli.Plural(r.Bytes, "byte"))
-	if err := c.printTotals(r); err != nil {
-		return err
-	}
-	rank := func(n int) string {
-		if n == 0 {
-			return "-"
-		}
-		return fmt.Sprint(n)
-	}
+	r.printTotals(c)
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 5: cli.Dim}}
 	t.Row("tokens", "tool", "parameters", "by name", "by text", "description")
 	for _, tool := range r.Tools {
 		t.Row(fmt.Sprint(tool.Tokens), cli.OneLine(tool.Name, 64), fmt.Sprint(tool.Parameters),
-			rank(tool.RankByName), rank(tool.RankByDescription), cli.OneLine(tool.Description, 60))
+			cli.Ranks(tool.RankByName), cli.Ranks(tool.RankByDescription), cli.OneLine(tool.Description, 60))
 	}
-	if err := c.Print(&t); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.Out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; \"-\" means not in the first %d\n", searchers.Label(r.Searcher), findWithin)
-	return c.printProblems(r)
+	c.Print(&t)
+	fmt.Fprintf(c.Out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; "+
+		"\"-\" means not in the first %d\n", searchers.Label(r.Searcher), findWithin)
+	r.printProblems(c)
 }
 
 // printTotals prints the tools that cost most, those that a provider would refuse, and what each
 // server costs.
-func (c *command) printTotals(r *Report) error {
+func (r *Report) printTotals(c *cli.Call) {
 	const shown = 5
-	bySize := slices.Clone(r.Tools)
-	slices.SortStableFunc(bySize, func(a, b ToolReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	var largest, refused []string
-	for i, t := range bySize {
-		if i < shown && len(bySize) > 2*shown && t.Name != "" {
-			largest = append(largest, fmt.Sprintf("%s (%d)", cli.OneLine(t.Name, 64), t.Tokens))
-		}
-	}
-	var totals cli.Table
-	totals.Row("server", "tools", "tokens", "refused")
-	type total struct{ tools, bytes, refused int }
-	servers, order := make(map[string]*total), []string(nil)
+	var largest, refused, order []string
+	servers := make(map[string]*struct{ tools, bytes, refused int })
 	for i, t := range r.Tools {
-		if servers[t.Server] == nil {
-			servers[t.Server], order = &total{}, append(order, t.Server)
-		}
 		s := servers[t.Server]
+		if s == nil {
+			s = new(struct{ tools, bytes, refused int })
+			servers[t.Server], order = s, append(order, t.Server)
+		}
 		s.tools, s.bytes = s.tools+1, s.bytes+t.Bytes
 		if t.Refused {
 			s.refused++
 			refused = append(refused, cmp.Or(cli.OneLine(t.Name, 64), fmt.Sprintf("(tool %d)", i+1)))
+		}
+	}
+	if bySize := slices.Clone(r.Tools); len(bySize) > 2*shown {
+		slices.SortStableFunc(bySize, func(a, b ToolReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
+		for _, t := range bySize[:shown] {
+			if t.Name != "" {
+				largest = append(largest, fmt.Sprintf("%s (%d)", cli.OneLine(t.Name, 64), t.Tokens))
+			}
 		}
 	}
 	if len(largest) > 0 {
@@ -199,27 +171,25 @@ func (c *command) printTotals(r *Report) error {
 	}
 	fmt.Fprintln(c.Out)
 	if len(order) < 2 {
-		return nil
+		return
 	}
+	var t cli.Table
+	t.Row("server", "tools", "tokens", "refused")
 	for _, name := range order {
 		s := servers[name]
-		totals.Row(cmp.Or(cli.OneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint((s.bytes+3)/4), fmt.Sprint(s.refused))
+		t.Row(cmp.Or(cli.OneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint((s.bytes+3)/4), fmt.Sprint(s.refused))
 	}
-	if err := c.Print(&totals); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(c.Out)
-	return err
+	c.Print(&t)
+	fmt.Fprintln(c.Out)
 }
 
-func (c *command) printProblems(r *Report) error {
+func (r *Report) printProblems(c *cli.Call) {
 	if len(r.Problems) == 0 {
-		_, err := io.WriteString(c.Out, "\nNothing to fix.\n")
-		return err
+		fmt.Fprint(c.Out, "\nNothing to fix.\n")
 	}
 	const shown = 20
 	for _, k := range Kinds {
-		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}}
+		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}, Headerless: true}
 		count := 0
 		for _, p := range r.Problems {
 			if p.Kind != k.Kind {
@@ -233,12 +203,9 @@ func (c *command) printProblems(r *Report) error {
 			continue
 		}
 		fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", k.Heading, count)))
-		if err := c.PrintRows(&t, false); err != nil {
-			return err
-		}
+		c.Print(&t)
 		if count > shown {
 			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; -json lists all", count-shown)))
 		}
 	}
-	return nil
 }

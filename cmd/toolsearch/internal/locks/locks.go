@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -103,47 +104,44 @@ Exit status: 0 done, 1 a tool cannot be locked, 2 a mistake.
 
 // A command is one of the four commands with its flags.
 type command struct {
-	catalog.Reader
-	file, namespace string
-	all, prune      bool
-	json            bool
+	*catalog.Reader
+	path, namespace  string
+	all, prune, json bool
 }
 
 // Locked runs one of the four commands.
 func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	flags.StringVar(&c.file, "file", lock.FileName, "")
+	c, most := &command{}, 0
+	reader, flags := catalog.NewReader(call)
+	c.Reader = reader
+	flags.StringVar(&c.path, "file", lock.FileName, "")
 	flags.StringVar(&c.namespace, "namespace", "", "")
 	switch c.Name {
 	case "approve":
+		most = math.MaxInt
 		flags.BoolVar(&c.all, "all", false, "")
 		flags.BoolVar(&c.prune, "prune", false, "")
 	case "verify", "diff":
 		flags.BoolVar(&c.json, "json", false, "")
 	}
-	operands, err := c.Parse(flags, args)
+	from, named, err := c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server")
 	if err != nil {
 		return cli.Failed, err
 	}
-	from, named, ok := c.Origin(operands)
-	switch {
-	case !ok || c.Name != "approve" && len(named) > 0:
-		return cli.Failed, cli.WrongUsage(c.Name+": want %s", "CATALOG, or -- and the command that starts a server")
-	case c.Name == "approve" && len(named) == 0 && !c.all && !c.prune:
+	if c.Name == "approve" && len(named) == 0 && !c.all && !c.prune {
 		return cli.Failed, cli.WrongUsage("approve: want the names of tools, -all or -prune")
 	}
-	file, err := lock.ReadFile(c.file)
+	file, err := lock.ReadFile(c.path)
 	switch {
 	case c.Name == "lock" && err == nil:
-		return cli.Failed, fmt.Errorf("%s is there already; approve adds to it", c.file)
+		err = errThere(c.path)
 	case c.Name == "lock" && errors.Is(err, fs.ErrNotExist):
-		file = &lock.File{}
+		file, err = &lock.File{}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.Failed, fmt.Errorf("no lock file %s; toolsearch lock writes it", c.file)
-	case err != nil:
-		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+		err = fmt.Errorf("no lock file %s; toolsearch lock writes it", c.path)
+	}
+	if err != nil {
+		return cli.Failed, err
 	}
 	read, err := c.Load(ctx, from)
 	if err != nil {
@@ -152,17 +150,18 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	done := c.Waiting("comparing %s", cli.Plural(len(read.Tools), "tool"))
 	k, err := cli.Await(ctx, func() (*comparison, error) { return c.comparison(file, read.Tools), nil })
 	done()
-	if err != nil {
+	switch {
+	case err != nil:
 		return cli.Failed, err
-	}
-	switch c.Name {
-	case "lock":
+	case c.Name == "lock":
 		return k.lockAll()
-	case "approve":
+	case c.Name == "approve":
 		return k.approve(named)
 	}
 	return k.verify(c.Name == "diff")
 }
+
+func errThere(path string) error { return fmt.Errorf("%s is there already; approve adds to it", path) }
 
 // A comparison is a catalog beside a lock file.
 type comparison struct {
@@ -196,7 +195,10 @@ func (c *command) comparison(file *lock.File, tools []catalog.Definition) *compa
 		id := idOf(docs[w.Doc])
 		k.warnings[id] = append(k.warnings[id], w)
 	}
-	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool { _, err := lock.Define(doc); return err != nil })
+	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool {
+		_, err := lock.Define(doc)
+		return err != nil
+	})
 	return k
 }
 
@@ -215,13 +217,13 @@ func (k *comparison) print(f lock.Finding, texts bool) {
 		}
 		fmt.Fprintf(k.Out, "  %s\n", k.Paint(s, strings.TrimSuffix(line, "\n")))
 	}
-	k.warn(f.ID, "  ")
+	k.warn(f.ID)
 }
 
 // warn prints what Lint says of a tool.
-func (k *comparison) warn(id lock.ID, indent string) {
+func (k *comparison) warn(id lock.ID) {
 	for _, w := range k.warnings[id] {
-		fmt.Fprintf(k.Out, "%s%s\n", indent, k.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
+		fmt.Fprintf(k.Out, "  %s\n", k.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
 	}
 }
 
@@ -235,21 +237,21 @@ func (k *comparison) verify(texts bool) (int, error) {
 			File     string         `json:"file"`
 			Tools    int            `json:"tools"`
 			Findings []lock.Finding `json:"findings"`
-		}{k.command.file, len(k.docs), append([]lock.Finding{}, k.findings...)})
+		}{k.path, len(k.docs), append([]lock.Finding{}, k.findings...)})
 	}
 	for _, f := range k.findings {
 		k.print(f, texts)
 	}
 	if len(k.findings) == 0 {
-		fmt.Fprintf(k.Out, "%s, as %s has them\n", cli.Plural(len(k.docs), "tool"), k.command.file)
+		fmt.Fprintf(k.Out, "%s, as %s has them\n", cli.Plural(len(k.docs), "tool"), k.path)
 	}
 	return code, nil
 }
 
 // write writes the lock file and reports the tools that cannot be in it.
 func (k *comparison) write() (int, error) {
-	if err := k.file.WriteFile(k.command.file); err != nil {
-		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+	if err := k.file.WriteFile(k.path); err != nil {
+		return cli.Failed, err
 	}
 	code := cli.Found
 	for _, f := range k.findings {
@@ -258,23 +260,22 @@ func (k *comparison) write() (int, error) {
 			code = cli.ToFix
 		}
 	}
-	fmt.Fprintf(k.Out, "%s: %s\n", k.command.file, cli.Plural(len(k.file.Definitions()), "tool"))
+	fmt.Fprintf(k.Out, "%s: %s\n", k.path, cli.Plural(len(k.file.Definitions()), "tool"))
 	return code, nil
 }
 
 func (k *comparison) lockAll() (int, error) {
 	if err := k.file.Approve(k.docs...); err != nil {
-		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+		return cli.Failed, err
 	}
 	for _, d := range k.file.Definitions() {
 		if len(k.warnings[d.ID]) > 0 {
 			fmt.Fprintln(k.Out, d.ID)
-			k.warn(d.ID, "  ")
+			k.warn(d.ID)
 		}
 	}
-	// Another program may have written the file meanwhile.
-	if _, err := os.Stat(k.command.file); err == nil {
-		return cli.Failed, fmt.Errorf("%s is there already; approve adds to it", k.command.file)
+	if _, err := os.Stat(k.path); err == nil { // another program may have written the file meanwhile
+		return cli.Failed, errThere(k.path)
 	}
 	return k.write()
 }
@@ -290,7 +291,7 @@ func (k *comparison) approve(named []string) (int, error) {
 	}
 	docs := slices.DeleteFunc(slices.Clone(k.docs), func(doc search.Document) bool { return !k.all && !chosen[idOf(doc)] })
 	if err := k.file.Approve(docs...); err != nil {
-		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "lock: "))
+		return cli.Failed, err
 	}
 	for _, f := range k.findings {
 		switch {
@@ -308,35 +309,30 @@ func (k *comparison) approve(named []string) (int, error) {
 
 // find returns the tool that is called name or namespace:name.
 func (k *comparison) find(name string) (lock.ID, error) {
-	var ids []lock.ID
-	var names []string
-	add := func(id lock.ID) {
-		names = append(names, id.Name)
-		if (name == id.Name || name == id.Namespace+":"+id.Name) && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
+	var all, named []lock.ID
 	for _, doc := range k.docs {
-		add(idOf(doc))
+		all = append(all, idOf(doc))
 	}
 	for _, f := range k.findings {
 		if f.Kind == lock.Refused {
-			add(f.ID)
+			all = append(all, f.ID)
 		}
 	}
-	switch len(ids) {
-	case 1:
-		return ids[0], nil
-	case 0:
-		text := "the catalog has no tool named " + cli.OneLine(name, 100)
-		if other := cli.Nearest(name, names); other != "" {
-			text += "; did you mean " + cli.OneLine(other, 100) + "?"
+	var names, list []string
+	for _, id := range all {
+		names = append(names, id.Name)
+		if (name == id.Name || name == id.Namespace+":"+id.Name) && !slices.Contains(named, id) {
+			named, list = append(named, id), append(list, id.String())
 		}
-		return lock.ID{}, errors.New(text)
 	}
-	var list []string
-	for _, id := range ids {
-		list = append(list, id.String())
+	shown := cli.OneLine(name, 100)
+	switch other := cli.Nearest(name, names); {
+	case len(named) == 1:
+		return named[0], nil
+	case len(named) > 1:
+		return lock.ID{}, fmt.Errorf("%s is the name of several tools (%s); write namespace:%[1]s", shown, strings.Join(list, ", "))
+	case other != "":
+		return lock.ID{}, fmt.Errorf("the catalog has no tool named %s; did you mean %s?", shown, cli.OneLine(other, 100))
 	}
-	return lock.ID{}, fmt.Errorf("%s is the name of several tools (%s); write namespace:%[1]s", cli.OneLine(name, 100), strings.Join(list, ", "))
+	return lock.ID{}, fmt.Errorf("the catalog has no tool named %s", shown)
 }

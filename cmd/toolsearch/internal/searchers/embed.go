@@ -50,14 +50,7 @@ var ByVectors = []struct{ Name, About string }{
 	{"hybrid", "bm25 and embedding together"},
 }
 
-func needsEndpoint(searcher string) bool {
-	for _, s := range ByVectors {
-		if s.Name == searcher {
-			return true
-		}
-	}
-	return false
-}
+func needsEndpoint(searcher string) bool { return searcher == "embedding" || searcher == "hybrid" }
 
 // Indexer returns the searcher of a name. It is the place for whatever a searcher needs
 // besides its name.
@@ -70,7 +63,7 @@ func (c *Choice) Indexer(name string) (search.Indexer, error) {
 	}
 	options := search.EmbeddingOptions{
 		Embedder: c.vectors, QueryTimeout: embedAttempts * (embedTimeout + embedLongest),
-		Progress: func(done, total int) { c.call.Step("embedding the tools", done, total) },
+		Progress: func(done, total int) { c.Step("embedding the tools", done, total) },
 	}
 	if name == "embedding" {
 		return options.Index, nil
@@ -86,11 +79,11 @@ func (c *Choice) openEndpoint(searcher string) error {
 		return nil
 	}
 	if c.embed == "" || c.model == "" {
-		return cli.WrongUsage(c.call.Name+": -searcher %s needs -embed URL and -model NAME", searcher)
+		return cli.WrongUsage(c.Name+": -searcher %s needs -embed URL and -model NAME", searcher)
 	}
 	at, err := url.Parse(c.embed)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return cli.WrongUsage(c.call.Name+": %s", "-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
+		return cli.WrongUsage(c.Name+": %s", "-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
 	}
 	if at.Path = strings.TrimRight(at.Path, "/"); !strings.HasSuffix(at.Path, "/embeddings") {
 		at = at.JoinPath("embeddings")
@@ -99,18 +92,12 @@ func (c *Choice) openEndpoint(searcher string) error {
 		endpoint: at, model: c.model, key: os.Getenv(embedKey),
 		// A redirect could carry the catalog's texts to another place.
 		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		known:  make(map[string][]float32),
-		warn: func(err error) {
-			fmt.Fprintf(c.call.Stderr, "Vectors are not kept: %s\n", cli.OneLine(err.Error(), 300))
-		},
+		stderr: c.Stderr,
 	}
 	folder, err := os.UserCacheDir()
-	if err != nil {
-		c.vectors.dropStore(err)
-		return nil
-	}
 	c.vectors.file = filepath.Join(folder, "toolsearch", "vectors-"+c.vectors.keyOf("")[:16])
 	c.vectors.store = search.NewFileStore(c.vectors.file)
+	c.vectors.stored(err)
 	return nil
 }
 
@@ -120,7 +107,7 @@ func (c *Choice) EmbedQueries(ctx context.Context, queries []string) error {
 	if c.vectors == nil {
 		return nil
 	}
-	defer c.call.Waiting("embedding the queries")()
+	defer c.Waiting("embedding the queries")()
 	// The index of tools that have the queries as their descriptions embeds just these texts.
 	docs := make([]search.Document, len(queries))
 	for i, query := range queries {
@@ -128,7 +115,7 @@ func (c *Choice) EmbedQueries(ctx context.Context, queries []string) error {
 	}
 	_, err := search.EmbeddingOptions{
 		Embedder: c.vectors,
-		Progress: func(done, total int) { c.call.Step("embedding the queries", done, total) },
+		Progress: func(done, total int) { c.Step("embedding the queries", done, total) },
 	}.Index(ctx, docs)
 	if err != nil {
 		return fmt.Errorf("embedding the queries: %w", err)
@@ -162,12 +149,12 @@ type vectors struct {
 	model    string
 	key      string
 	client   *http.Client
-	warn     func(error) // reports that vectors cannot be kept
+	file     string // of the store
+	stderr   io.Writer
 
 	mu     sync.Mutex
-	known  map[string][]float32
-	store  *search.FileStore // nil means none
-	file   string            // of the store
+	store  *search.FileStore // nil after it failed
+	length int               // of the vectors so far; 0 means that there are none
 	failed error             // the first failure
 }
 
@@ -182,12 +169,7 @@ func (v *vectors) keyOf(text string) string {
 // EmbedStrings implements embedding.Embedder. It asks the endpoint only for texts whose vectors
 // are not kept.
 func (v *vectors) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
-	var missing []string
-	for i, vector := range v.load(ctx, texts) {
-		if vector == nil {
-			missing = append(missing, texts[i])
-		}
-	}
+	found, missing, at := v.load(ctx, texts)
 	if len(missing) > 0 {
 		fresh, err := v.ask(ctx, missing)
 		if err == nil {
@@ -199,85 +181,81 @@ func (v *vectors) EmbedStrings(ctx context.Context, texts []string, _ ...embeddi
 			v.failed = cmp.Or(v.failed, err)
 			return nil, err
 		}
+		for i, vector := range fresh {
+			found[at[i]] = vector
+		}
 	}
 	answer := make([][]float64, len(texts))
-	for i, vector := range v.load(ctx, texts) {
-		answer[i] = make([]float64, len(vector))
-		for j, x := range vector {
-			answer[i][j] = float64(x)
+	for i, vector := range found {
+		for _, x := range vector {
+			answer[i] = append(answer[i], float64(x))
 		}
 	}
 	return answer, nil
 }
 
-// load returns the vectors that are known, and nil for the others.
-func (v *vectors) load(ctx context.Context, texts []string) [][]float32 {
+// load returns the vectors that are kept, the texts of the others, and their places.
+func (v *vectors) load(ctx context.Context, texts []string) (found [][]float32, missing []string, at []int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	found := make([][]float32, len(texts))
-	var keys []string
-	var at []int
-	for i, text := range texts {
-		if found[i] = v.known[text]; found[i] == nil {
-			keys, at = append(keys, v.keyOf(text)), append(at, i)
-		}
-	}
-	if v.store == nil || len(keys) == 0 {
-		return found
-	}
-	kept, err := v.store.Load(ctx, keys)
-	if err != nil {
+	if v.store != nil {
+		kept, err := v.store.Load(ctx, v.keysOf(texts))
 		if ctx.Err() == nil {
-			v.dropStore(err)
+			v.stored(err)
 		}
-		return found
+		found = kept
 	}
-	for k, i := range at {
-		if found[i] = kept[k]; found[i] != nil {
-			v.known[texts[i]] = kept[k]
+	if found == nil {
+		found = make([][]float32, len(texts))
+	}
+	for i, vector := range found {
+		if vector == nil {
+			missing, at = append(missing, texts[i]), append(at, i)
+		} else {
+			v.length = len(vector)
 		}
 	}
-	return found
+	return found, missing, at
 }
 
-// save keeps fresh vectors. It fails if their length differs from that of the kept vectors.
+// save keeps fresh vectors. It fails if their length differs from that of the vectors so far.
 func (v *vectors) save(ctx context.Context, texts []string, fresh [][]float32) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, kept := range v.known {
-		if len(kept) != len(fresh[0]) {
-			return fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
-				v.endpoint.Host, len(fresh[0]), len(kept), v.file)
+	if n := len(fresh[0]); v.length != 0 && v.length != n {
+		return fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
+			v.endpoint.Host, n, v.length, v.file)
+	}
+	v.length = len(fresh[0])
+	if v.store != nil {
+		if err := v.store.Save(ctx, v.keysOf(texts), fresh); ctx.Err() == nil {
+			v.stored(err)
 		}
-		break
-	}
-	keys := make([]string, len(texts))
-	for i, text := range texts {
-		v.known[text], keys[i] = fresh[i], v.keyOf(text)
-	}
-	if v.store == nil {
-		return nil
-	}
-	if err := v.store.Save(ctx, keys, fresh); err != nil && ctx.Err() == nil {
-		v.dropStore(err)
 	}
 	return nil
 }
 
-func (v *vectors) dropStore(err error) {
-	v.store = nil
-	v.warn(err)
+func (v *vectors) keysOf(texts []string) (keys []string) {
+	for _, text := range texts {
+		keys = append(keys, v.keyOf(text))
+	}
+	return keys
+}
+
+// stored gives the store up if it has failed.
+func (v *vectors) stored(err error) {
+	if err != nil {
+		v.store = nil
+		fmt.Fprintf(v.stderr, "Vectors are not kept: %s\n", cli.OneLine(err.Error(), 300))
+	}
 }
 
 // close writes the vectors that the file does not have yet.
 func (v *vectors) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.store == nil {
-		return
-	}
-	if err := v.store.Flush(); err != nil {
-		v.dropStore(err)
+	if v.store != nil {
+		v.stored(v.store.Flush())
 	}
 }
 
@@ -291,21 +269,20 @@ func (v *vectors) ask(ctx context.Context, texts []string) ([][]float32, error) 
 	pause := EmbedPause
 	for attempt := 1; ; attempt++ {
 		answer, wait, err := v.post(ctx, body)
+		var list [][]float32
 		if err == nil {
-			list, err := readVectors(answer, len(texts))
-			if err != nil {
-				err = fmt.Errorf("%s: %w", v.endpoint.Host, err)
-			}
-			return list, err
+			list, err = readVectors(answer, len(texts))
+			wait = -1
+		}
+		if err == nil {
+			return list, nil
 		}
 		if wait < 0 || attempt == embedAttempts || ctx.Err() != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", v.endpoint.Host, err)
 		}
-		timer := time.NewTimer(min(max(wait, pause), embedLongest))
 		select {
-		case <-timer.C:
+		case <-time.After(min(max(wait, pause), embedLongest)):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
 		}
 		pause *= 2
@@ -331,24 +308,25 @@ func (v *vectors) post(ctx context.Context, body []byte) (answer []byte, wait ti
 		if errors.As(err, &wrong) { // it quotes the URL, which may hold a secret
 			err = wrong.Err
 		}
-		return nil, 0, fmt.Errorf("%s: %w", v.endpoint.Host, cmp.Or(context.Cause(ctx), err))
+		return nil, 0, cmp.Or(context.Cause(ctx), err)
 	}
 	defer response.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxVectorBytes+1))
+	status := response.StatusCode
 	switch {
-	case response.StatusCode == http.StatusOK && err != nil:
-		return nil, 0, fmt.Errorf("%s: %w", v.endpoint.Host, cmp.Or(context.Cause(ctx), err))
 	case len(answer) > maxVectorBytes:
-		return nil, -1, fmt.Errorf("%s: it sent more than %d MiB", v.endpoint.Host, maxVectorBytes>>20)
-	case response.StatusCode == http.StatusOK:
+		return nil, -1, fmt.Errorf("it sent more than %d MiB", maxVectorBytes>>20)
+	case status == http.StatusOK && err != nil:
+		return nil, 0, cmp.Or(context.Cause(ctx), err)
+	case status == http.StatusOK:
 		return answer, 0, nil
-	}
-	wait = -1
-	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500 {
+	case status != http.StatusTooManyRequests && status < 500:
+		wait = -1
+	default:
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 		wait = time.Duration(min(max(seconds, 0), 60)) * time.Second
 	}
-	return nil, wait, fmt.Errorf("%s: %d %s%s", v.endpoint.Host, response.StatusCode, http.StatusText(response.StatusCode), v.complaint(response.StatusCode, answer))
+	return nil, wait, fmt.Errorf("%d %s%s", status, http.StatusText(status), v.complaint(status, answer))
 }
 
 // complaint returns what the endpoint says about an error, without the key, which it may quote.

@@ -71,6 +71,9 @@ func textsOf(doc *search.Document) []toolText {
 	return list
 }
 
+// fillers are words that say nothing about what is wanted.
+var fillers = strings.Fields("a an and are as at be by for from in into is it its of on or that the this to with")
+
 // emulatedWords splits a text into runs of letters and digits.
 func emulatedWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -145,7 +148,8 @@ func (x *okapi) score(words []string, doc int, part func(search.Contribution)) (
 		s := idf * count * (emulatedK1 + 1) / (count + emulatedK1*(1-emulatedB+emulatedB*x.lengths[doc]/x.mean))
 		sum += s
 		if part != nil {
-			part(search.Contribution{Term: word, Score: s, Detail: fmt.Sprintf("in %d of %s; idf %.3g", x.having[word], cli.Plural(len(x.counts), "tool"), idf)})
+			detail := fmt.Sprintf("in %d of %s; idf %.3g", x.having[word], cli.Plural(len(x.counts), "tool"), idf)
+			part(search.Contribution{Term: word, Score: s, Detail: detail})
 		}
 	}
 	return sum
@@ -224,7 +228,9 @@ func patternOf(text string) (*regexp.Regexp, error) {
 		return nil, nil
 	}
 	if n := utf8.RuneCountInString(text); n > emulatedMaxRunes {
-		return nil, &search.QueryError{Message: fmt.Sprintf("The pattern has %d characters, more than the %d that Anthropic allows.", n, emulatedMaxRunes)}
+		return nil, &search.QueryError{
+			Message: fmt.Sprintf("The pattern has %d characters, more than the %d that Anthropic allows.", n, emulatedMaxRunes),
+		}
 	}
 	parsed, err := regexpcost.Parse(text)
 	if err == nil && regexpcost.Size(parsed) > regexpcost.Max {
@@ -242,7 +248,7 @@ func alternatives(text string) string {
 	var kept []string
 	length := len("(?i)")
 	for _, word := range emulatedWords(text) {
-		if utf8.RuneCountInString(word) < 3 && word[0] < utf8.RuneSelf || fillers[word] || slices.Contains(kept, word) {
+		if utf8.RuneCountInString(word) < 3 && word[0] < utf8.RuneSelf || slices.Contains(fillers, word) || slices.Contains(kept, word) {
 			continue
 		}
 		if length += utf8.RuneCountInString(word) + 1; length > emulatedMaxRunes {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -59,16 +60,8 @@ Examples:
 Exit status: 0 the tool matches, 1 it does not, 2 a mistake.
 `
 
-// A command is a search or an explain with its flags.
-type command struct {
-	catalog.Reader
-	*Choice
-	n    int
-	json bool
-}
-
 // compile reads the catalog and compiles it for the searcher of -searcher.
-func (c *command) compile(ctx context.Context, from catalog.Origin) (*eval.Catalog, *toolsearch.Catalog, error) {
+func (c *Choice) compile(ctx context.Context, from catalog.Origin) (*eval.Catalog, *toolsearch.Catalog, error) {
 	indexes, err := c.Indexers(ctx, c.Searcher)
 	if err != nil {
 		return nil, nil, err
@@ -104,27 +97,17 @@ const patience = 5 * time.Minute
 
 // Search runs the command search.
 func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	c.Choice = NewChoice(call, flags, Menu[0].Name)
+	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
 	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	flags.BoolVar(&c.json, "json", false, "")
-	flags.IntVar(&c.n, "n", toolsearch.DefaultMaxResults, "")
-	operands, err := c.Parse(flags, args)
+	asJSON := flags.Bool("json", false, "")
+	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
+	from, terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.Check(); err != nil {
-		return cli.Failed, err
-	}
-	from, terms, ok := c.Origin(operands)
-	if !ok || len(terms) == 0 {
-		return cli.Failed, cli.WrongUsage("search: want CATALOG QUERY..., or QUERY... -- COMMAND")
-	}
-	if c.n < 1 || c.n > toolsearch.DefaultMaxResultsCap {
-		return cli.Failed, cli.WrongUsage("search: -n %d: want a number from 1 to %d", c.n, toolsearch.DefaultMaxResultsCap)
+	if *n < 1 || *n > toolsearch.DefaultMaxResultsCap {
+		return cli.Failed, cli.WrongUsage("search: -n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap)
 	}
 	tools, catalog, err := c.compile(ctx, from)
 	if err != nil {
@@ -134,7 +117,7 @@ func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	done := c.Waiting("searching %s", cli.Plural(len(tools.Tools), "tool"))
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	result, err := catalog.Search(limited, query, c.n)
+	result, err := catalog.Search(limited, query, *n)
 	done()
 	if err = cmp.Or(err, c.VectorFailure()); err != nil {
 		return cli.Failed, err
@@ -153,13 +136,14 @@ func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if len(output.Matches) == 0 {
 		code = cli.Nothing
 	}
-	if c.json {
+	if *asJSON {
 		return code, c.PrintJSON(output)
 	}
-	return code, c.printSearch(output)
+	c.printSearch(output)
+	return code, nil
 }
 
-func (c *command) printSearch(output searchOutput) error {
+func (c *Choice) printSearch(output searchOutput) {
 	if len(output.Matches) == 0 {
 		fmt.Fprintln(c.Stderr, strings.TrimSpace("Nothing found. "+output.Message))
 	}
@@ -170,36 +154,34 @@ func (c *command) printSearch(output searchOutput) error {
 		fmt.Fprintf(c.Stderr, "Near names: %s\n", cli.OneLine(strings.Join(output.Suggestions, ", "), 1000))
 	}
 	if len(output.Matches) == 0 {
-		return nil
+		return
 	}
 	t := cli.Table{Styles: map[int]cli.Style{0: cli.Dim, 2: cli.Named}}
 	t.Row("", "score", "tool", "description")
-	scores := make([]float64, len(output.Matches))
-	for i, m := range output.Matches {
-		scores[i] = m.Score
+	var scores []float64
+	for _, m := range output.Matches {
+		scores = append(scores, m.Score)
 	}
 	for i, score := range cli.ScoreTexts(scores...) {
 		m := output.Matches[i]
 		t.Row(fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, 80))
 	}
-	if err := c.Print(&t); err != nil {
-		return err
-	}
+	c.Print(&t)
 	if more := output.Total - len(output.Matches); more > 0 {
 		fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("and %d more", more)))
 	}
-	return c.NoteEmulated()
+	c.NoteEmulated()
 }
 
 type explainOutput struct {
-	Query string       `json:"query"`
-	Tool  string       `json:"tool"`
-	Score float64      `json:"score"`
-	Parts []partOutput `json:"parts"`
-
-	Emulated bool `json:"emulated,omitempty"`
+	Query    string       `json:"query"`
+	Tool     string       `json:"tool"`
+	Score    float64      `json:"score"`
+	Parts    []partOutput `json:"parts"`
+	Emulated bool         `json:"emulated,omitempty"`
 }
 
+// A partOutput is a search.Contribution.
 type partOutput struct {
 	Term   string  `json:"term"`
 	Field  string  `json:"field,omitempty"`
@@ -209,23 +191,13 @@ type partOutput struct {
 
 // Explain runs the command explain.
 func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	c.Choice = NewChoice(call, flags, Menu[0].Name)
+	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
 	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	flags.BoolVar(&c.json, "json", false, "")
-	operands, err := c.Parse(flags, args)
+	asJSON := flags.Bool("json", false, "")
+	from, rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
 	if err != nil {
 		return cli.Failed, err
-	}
-	if err := c.Check(); err != nil {
-		return cli.Failed, err
-	}
-	from, rest, ok := c.Origin(operands)
-	if !ok || len(rest) != 2 {
-		return cli.Failed, cli.WrongUsage("explain: want CATALOG QUERY TOOL; quote a query of several words")
 	}
 	query, tool := rest[0], rest[1]
 	_, catalog, err := c.compile(ctx, from)
@@ -239,34 +211,29 @@ func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
 			err = fmt.Errorf("%w; near names: %s", err, cli.OneLine(strings.Join(result.Suggestions, ", "), 300))
 		}
-	}
-	if err != nil {
 		return cli.Failed, err
-	}
-	output := explainOutput{Query: query, Tool: tool, Score: explanation.Score, Parts: []partOutput{}, Emulated: IsEmulated(c.Searcher)}
-	for _, p := range explanation.Parts {
-		output.Parts = append(output.Parts, partOutput{p.Term, p.Field, p.Score, p.Detail})
 	}
 	code := cli.Found
 	if explanation.Score == 0 {
 		code = cli.Nothing
 	}
-	if c.json {
+	output := explainOutput{query, tool, explanation.Score, []partOutput{}, IsEmulated(c.Searcher)}
+	scores := []float64{output.Score}
+	for _, p := range explanation.Parts {
+		output.Parts = append(output.Parts, partOutput(p))
+		scores = append(scores, p.Score)
+	}
+	if *asJSON {
 		return code, c.PrintJSON(output)
 	}
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 2: cli.Dim}}
 	t.Row("score", "term", "field", "because")
-	scores := []float64{output.Score}
-	for _, p := range output.Parts {
-		scores = append(scores, p.Score)
-	}
 	texts := cli.ScoreTexts(scores...)
 	for i, p := range output.Parts {
 		t.Row(texts[i+1], cli.OneLine(p.Term, 40), p.Field, cli.OneLine(p.Detail, 100))
 	}
 	t.Row(texts[0], "", "", "in all")
-	if err := c.Print(&t); err != nil {
-		return cli.Failed, err
-	}
-	return code, c.NoteEmulated()
+	c.Print(&t)
+	c.NoteEmulated()
+	return code, nil
 }

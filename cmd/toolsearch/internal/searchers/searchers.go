@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -42,9 +43,10 @@ var Menu = []struct {
 	{"anthropic-regex", anthropicRegex, "emulated: Claude's own search by a Python pattern"},
 }
 
-// A Choice is the searchers that a call chooses by its flags. It is embedded in the commands.
+// A Choice is a Reader with the searchers that a call chooses by its flags. It is embedded in the
+// commands.
 type Choice struct {
-	call     *cli.Call
+	*catalog.Reader
 	Searcher string // the value of -searcher
 	Lexicon  string // of -lexicon, a file
 	embed    string // URL of -embed
@@ -52,21 +54,24 @@ type Choice struct {
 	vectors  *vectors // of -embed; nil until a searcher needs them
 }
 
-// NewChoice registers the flags of a Choice. The caller registers -lexicon where it has a meaning.
-func NewChoice(call *cli.Call, flags *flag.FlagSet, searcher string) *Choice {
-	c := &Choice{call: call}
+// NewChoice returns the Choice of a call and its flags, to which a command adds its own, also
+// -lexicon where it has a meaning.
+func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
+	reader, flags := catalog.NewReader(call)
+	c := &Choice{Reader: reader}
 	flags.StringVar(&c.Searcher, "searcher", searcher, "")
 	flags.StringVar(&c.embed, "embed", "", "")
 	flags.StringVar(&c.model, "model", "", "")
-	return c
+	return c, flags
 }
 
-// Check reports flags that have no meaning for the searchers.
-func (c *Choice) Check() error {
-	if (c.embed != "" || c.model != "") && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
-		return cli.WrongUsage(c.call.Name+": %s", "-embed and -model are for the searchers embedding and hybrid")
+// Parse does what Reader.Parse does, and refuses flags that have no meaning for the searchers.
+func (c *Choice) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (from catalog.Origin, rest []string, err error) {
+	from, rest, err = c.Reader.Parse(flags, args, least, most, want)
+	if err == nil && c.embed+c.model != "" && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
+		err = cli.WrongUsage(c.Name+": %s", "-embed and -model are for the searchers embedding and hybrid")
 	}
-	return nil
+	return from, rest, err
 }
 
 // HasEndpoint reports whether -embed names an endpoint for vectors.
@@ -77,17 +82,6 @@ func (c *Choice) Close() {
 	if c.vectors != nil {
 		c.vectors.close()
 	}
-}
-
-// searcherNames are the values of -searcher.
-func searcherNames() (names []string) {
-	for _, s := range Menu {
-		names = append(names, s.Name)
-	}
-	for _, s := range ByVectors {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // Indexers returns the searchers of -searcher, bm25 with the words of -lexicon.
@@ -103,17 +97,14 @@ func (c *Choice) Indexers(ctx context.Context, names ...string) ([]search.Indexe
 	switch {
 	case c.Lexicon == "":
 		return indexes, nil
-	case at < 0 && c.call.Name != "inspect": // inspect checks the lexicon in any case
-		return nil, cli.WrongUsage(c.call.Name+": -lexicon wants %s", "-searcher bm25")
+	case at < 0 && c.Name != "inspect": // inspect checks the lexicon in any case
+		return nil, cli.WrongUsage(c.Name+": -lexicon wants %s", "-searcher bm25")
 	}
 	lexicon, err := c.ReadLexicon(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if at >= 0 {
 		indexes[at] = search.BM25Options{Lexicon: lexicon}.Index
 	}
-	return indexes, nil
+	return indexes, err
 }
 
 // ReadLexicon reads the file of -lexicon.
@@ -138,20 +129,22 @@ func (c *Choice) ReadLexicon(ctx context.Context) (*search.Lexicon, error) {
 
 // plainIndexer returns a searcher that needs nothing besides its name.
 func plainIndexer(name string) (search.Indexer, error) {
+	var names []string
 	for _, s := range Menu {
 		if s.Name == name {
 			return s.Index, nil
 		}
+		names = append(names, s.Name)
 	}
-	names := searcherNames()
+	for _, s := range ByVectors {
+		names = append(names, s.Name)
+	}
 	return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
 }
 
 // NoteEmulated says below a table that its searcher is emulated.
-func (c *Choice) NoteEmulated() error {
-	if !IsEmulated(c.Searcher) {
-		return nil
+func (c *Choice) NoteEmulated() {
+	if IsEmulated(c.Searcher) {
+		fmt.Fprintln(c.Out, c.Paint(cli.Dim, c.Searcher+" is emulated: Anthropic documents what it reads, not how it ranks."))
 	}
-	_, err := fmt.Fprintln(c.call.Out, c.call.Paint(cli.Dim, c.Searcher+" is emulated: Anthropic documents what it reads, not how it ranks."))
-	return err
 }

@@ -47,118 +47,8 @@ const (
 	maxAlternatives = 20    // tools that are right for one query
 )
 
-type toolAnswer struct {
-	ID          int    `json:"id"` // -1 means that the catalog has no such tool
-	Name        string `json:"name"`
-	Server      string `json:"server,omitempty"`
-	Description string `json:"description,omitempty"`
-}
-
-type stateAnswer struct {
-	Title     string           `json:"title"`
-	Tools     int              `json:"tools"`
-	Tokens    int              `json:"tokens"`
-	Servers   int              `json:"servers"`
-	Searchers []searcherAnswer `json:"searchers"`
-	Chosen    []string         `json:"chosen"`
-	Queries   int              `json:"queries"`
-	Findings  bool             `json:"findings"`
-	Providers []string         `json:"providers"`
-	Examples  []string         `json:"examples"`
-}
-
-type searcherAnswer struct {
-	Name  string `json:"name"`
-	Label string `json:"label"`
-	About string `json:"about"`
-}
-
-type searchAnswer struct {
-	Hits        []hitAnswer `json:"hits"`
-	Total       int         `json:"total"`
-	Millis      float64     `json:"millis"`            // the search alone
-	Message     string      `json:"message,omitempty"` // help after a miss, or why the searcher failed
-	Suggestions []string    `json:"suggestions,omitempty"`
-}
-
-type hitAnswer struct {
-	toolAnswer
-	Score float64      `json:"score"`
-	Parts []partAnswer `json:"parts"`
-}
-
-type partAnswer struct {
-	Term   string  `json:"term"`
-	Field  string  `json:"field,omitempty"`
-	Score  float64 `json:"score"`
-	Detail string  `json:"detail,omitempty"`
-}
-
-type definitionAnswer struct {
-	toolAnswer
-	Tokens     int    `json:"tokens"`
-	Parameters int    `json:"parameters"`
-	Refused    bool   `json:"refused,omitempty"`
-	Schema     string `json:"schema,omitempty"`
-}
-
-type toolsAnswer struct {
-	Servers []string    `json:"servers"`
-	Tools   []toolPrice `json:"tools"` // in the order of the catalog
-}
-
-type toolPrice struct {
-	Name       string `json:"name"`
-	Server     int    `json:"server"` // of Servers
-	Tokens     int    `json:"tokens"`
-	Parameters int    `json:"parameters"`
-	Refused    bool   `json:"refused,omitempty"`
-}
-
-type findingsAnswer struct {
-	Kinds []kindAnswer `json:"kinds"`
-}
-
-type kindAnswer struct {
-	Heading  string          `json:"heading"`
-	Count    int             `json:"count"`
-	Findings []findingAnswer `json:"findings"` // at most maxOfKind
-}
-
-type findingAnswer struct {
-	Tools  []toolAnswer `json:"tools"`
-	Detail string       `json:"detail,omitempty"`
-}
-
-type evalAnswer struct {
-	Metrics []metricAnswer `json:"metrics"`
-	Queries []queryAnswer  `json:"queries"`
-}
-
-type metricAnswer struct {
-	Name string `json:"name"`
-	eval.Estimate
-}
-
-type queryAnswer struct {
-	ID      string        `json:"id"`
-	Text    string        `json:"text"`
-	Kind    string        `json:"kind,omitempty"`
-	MaxRank int           `json:"max_rank,omitempty"`
-	Wanted  []groupAnswer `json:"wanted"`
-	First   *rankedAnswer `json:"first,omitempty"` // the best tool that is not wanted
-}
-
-// A groupAnswer is one or more tools of which any is right.
-type groupAnswer struct {
-	Rank  int          `json:"rank"` // 0 means not found
-	Tools []toolAnswer `json:"tools"`
-}
-
-type rankedAnswer struct {
-	toolAnswer
-	Rank int `json:"rank"`
-}
+// An object is an answer, or a part of it.
+type object map[string]any
 
 // A refusal is an error that is the asker's mistake.
 type refusal struct {
@@ -203,20 +93,21 @@ func (s *site) route(mux *http.ServeMux) {
 }
 
 func (s *site) state(context.Context, *http.Request) (any, error) {
-	answer := stateAnswer{
-		Title: shown(s.Title, nameRunes), Tools: len(s.Tools), Chosen: s.Chosen,
-		Queries: len(s.Queries), Findings: s.Page.Findings != nil, Providers: s.Providers, Examples: s.examples(),
-	}
-	servers := make(map[string]bool)
+	tokens, servers, menu := 0, make(map[string]bool), []object{}
 	for i, t := range s.Tools {
-		answer.Tokens += t.Tokens
+		tokens += t.Tokens
 		servers[s.servers[i]] = true
 	}
-	answer.Servers = len(servers)
 	for _, searcher := range s.Searchers {
-		answer.Searchers = append(answer.Searchers, searcherAnswer{searcher.Name, cmp.Or(searcher.Label, searcher.Name), searcher.About})
+		menu = append(menu, object{
+			"name": searcher.Name, "label": cmp.Or(searcher.Label, searcher.Name), "about": searcher.About,
+		})
 	}
-	return answer, nil
+	return object{
+		"title": shown(s.Title, nameRunes), "tools": len(s.Tools), "tokens": tokens, "servers": len(servers),
+		"searchers": menu, "chosen": s.Chosen, "queries": len(s.Queries), "findings": s.Page.Findings != nil,
+		"providers": s.Providers, "examples": s.examples(),
+	}, nil
 }
 
 // examples returns some queries to begin with: of the evaluation, or the names of tools as words.
@@ -265,29 +156,30 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := searchAnswer{
-		Hits: []hitAnswer{}, Total: result.Total, Millis: float64(time.Since(start).Microseconds()) / 1000,
-		Suggestions: shownAll(result.Suggestions),
+	suggestions, hits, message := []string{}, []object{}, ""
+	for _, name := range result.Suggestions {
+		suggestions = append(suggestions, shown(name, nameRunes))
 	}
+	millis := float64(time.Since(start).Microseconds()) / 1000
 	if len(result.Matches) == 0 {
-		answer.Message = shown(result.Message, lineRunes)
+		message = result.Message
 	}
 	for _, m := range result.Matches {
 		explanation, err := catalog.Explain(ctx, query, m.Info.Name)
 		if ctx.Err() != nil {
 			return nil, late(r)
 		}
-		hit := hitAnswer{toolAnswer: s.named(m.Info.Name), Score: m.Score, Parts: []partAnswer{}}
-		hit.Description = oneLine(m.Info.Desc, lineRunes)
-		switch {
-		case err == nil:
-			hit.Parts = partsOf(explanation)
-		case m.Score != 0: // a selection by name has no score to take apart: its error says nothing
-			answer.Message = shown(err.Error(), lineRunes)
+		if err != nil && m.Score != 0 { // a selection by name has no score to take apart: its error says nothing
+			message = err.Error()
 		}
-		answer.Hits = append(answer.Hits, hit)
+		explanation.Score = m.Score
+		hit := s.scored(m.Info.Name, explanation)
+		hit["description"] = oneLine(m.Info.Desc, lineRunes)
+		hits = append(hits, hit)
 	}
-	return answer, nil
+	return object{
+		"hits": hits, "total": result.Total, "millis": millis, "suggestions": suggestions, "message": shown(message, lineRunes),
+	}, nil
 }
 
 func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
@@ -301,15 +193,15 @@ func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	info := s.Catalog.Tools[id]
-	explanation, err := catalog.Explain(ctx, query, info.Name)
+	name := s.Catalog.Tools[id].Name
+	explanation, err := catalog.Explain(ctx, query, name)
 	if ctx.Err() != nil {
 		return nil, late(r)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return hitAnswer{s.named(info.Name), explanation.Score, partsOf(explanation)}, nil
+	return s.scored(name, explanation), nil
 }
 
 func (s *site) tool(_ context.Context, r *http.Request) (any, error) {
@@ -318,67 +210,66 @@ func (s *site) tool(_ context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	t, info := s.Tools[id], s.Catalog.Tools[id]
-	answer := definitionAnswer{toolAnswer: s.named(info.Name), Tokens: t.Tokens, Parameters: t.Parameters, Refused: t.Refused}
-	answer.Description = shown(info.Desc, textRunes)
-	text := bytes.NewBuffer(t.Schema)
-	if len(t.Schema) <= maxIndented {
-		var indented bytes.Buffer
-		if json.Indent(&indented, t.Schema, "", "  ") == nil {
-			text = &indented
-		}
+	text := t.Schema
+	var indented bytes.Buffer
+	if len(text) <= maxIndented && json.Indent(&indented, text, "", "  ") == nil {
+		text = indented.Bytes()
 	}
-	answer.Schema = shown(text.String(), textRunes)
+	answer := s.named(info.Name)
+	answer["description"], answer["schema"] = shown(info.Desc, textRunes), shown(string(text), textRunes)
+	answer["tokens"], answer["parameters"], answer["refused"] = t.Tokens, t.Parameters, t.Refused
 	return answer, nil
 }
 
 func (s *site) tools(context.Context, *http.Request) (any, error) {
-	answer, at := toolsAnswer{Servers: []string{}}, make(map[string]int)
+	servers, tools, at := []string{}, []object{}, make(map[string]int)
 	for i, t := range s.Tools {
 		server, ok := at[s.servers[i]]
 		if !ok {
-			server = len(answer.Servers)
+			server = len(servers)
 			at[s.servers[i]] = server
-			answer.Servers = append(answer.Servers, shown(s.servers[i], nameRunes))
+			servers = append(servers, shown(s.servers[i], nameRunes))
 		}
-		answer.Tools = append(answer.Tools, toolPrice{shown(s.Catalog.Tools[i].Name, nameRunes), server, t.Tokens, t.Parameters, t.Refused})
+		tools = append(tools, object{
+			"name": shown(s.Catalog.Tools[i].Name, nameRunes), "server": server,
+			"tokens": t.Tokens, "parameters": t.Parameters, "refused": t.Refused,
+		})
 	}
-	return answer, nil
+	return object{"servers": servers, "tools": tools}, nil // in the order of the catalog
 }
 
 func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 	if s.Page.Findings == nil {
 		return nil, &refusal{http.StatusNotFound, "no findings"}
 	}
-	list, err := s.findings.get(ctx, func() ([]Finding, error) { return s.Page.Findings(s.ctx) })
+	list, err := get(ctx, s, "findings", func() ([]Finding, error) { return s.Page.Findings(s.ctx) })
 	if err != nil {
 		return nil, err
 	}
-	answer, at := findingsAnswer{Kinds: []kindAnswer{}}, make(map[string]int)
+	var headings []string
+	counts, findings := make(map[string]int), make(map[string][]object) // by heading
 	for _, f := range list {
-		k, ok := at[f.Heading]
-		if !ok {
-			k, at[f.Heading] = len(answer.Kinds), len(answer.Kinds)
-			answer.Kinds = append(answer.Kinds, kindAnswer{Heading: f.Heading})
+		if counts[f.Heading]++; counts[f.Heading] == 1 {
+			headings = append(headings, f.Heading)
 		}
-		kind := &answer.Kinds[k]
-		if kind.Count++; kind.Count > maxOfKind {
-			continue
+		if counts[f.Heading] <= maxOfKind {
+			tools := s.allNamed(f.Tools[:min(len(f.Tools), maxAlternatives)])
+			findings[f.Heading] = append(findings[f.Heading], object{"tools": tools, "detail": oneLine(f.Detail, lineRunes)})
 		}
-		finding := findingAnswer{Tools: []toolAnswer{}, Detail: oneLine(f.Detail, lineRunes)}
-		for _, name := range f.Tools[:min(len(f.Tools), maxAlternatives)] {
-			finding.Tools = append(finding.Tools, s.named(name))
-		}
-		kind.Findings = append(kind.Findings, finding)
 	}
-	return answer, nil
+	kinds := []object{}
+	for _, heading := range headings {
+		kinds = append(kinds, object{"heading": heading, "count": counts[heading], "findings": findings[heading]})
+	}
+	return object{"kinds": kinds}, nil
 }
 
 func (s *site) cost(ctx context.Context, r *http.Request) (any, error) {
 	provider := r.FormValue("provider")
-	if s.costs[provider] == nil {
+	if !slices.Contains(s.Providers, provider) {
 		return nil, &refusal{http.StatusNotFound, "no such provider"}
 	}
-	return s.costs[provider].get(ctx, func() (any, error) { return s.Page.Costs(s.ctx, provider) })
+	return get(ctx, s, "costs "+provider, func() (any, error) { return s.Page.Costs(s.ctx, provider) })
 }
 
 func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
@@ -389,74 +280,79 @@ func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := s.report(ctx, searcher)
+	report, err := get(ctx, s, "eval "+searcher.Name, func() (*eval.Report, error) {
+		return eval.Run(s.ctx, s.Catalog, s.Queries, eval.Options{Index: searcher.Index})
+	})
 	if err != nil {
 		return nil, err
 	}
-	answer := evalAnswer{}
+	var metrics, queries []object
 	for m, name := range report.Metrics {
-		answer.Metrics = append(answer.Metrics, metricAnswer{name, report.Means[m]})
+		mean := report.Means[m]
+		metrics = append(metrics, object{"name": name, "value": mean.Value, "low": mean.Low, "high": mean.High})
 	}
 	for _, q := range report.Queries {
-		answer.Queries = append(answer.Queries, s.query(q))
+		queries = append(queries, s.query(q))
 	}
-	return answer, nil
+	return object{"metrics": metrics, "queries": queries}, nil
 }
 
-func (s *site) query(q eval.QueryResult) queryAnswer {
-	answer := queryAnswer{
-		ID: shown(q.Query.ID, nameRunes), Text: oneLine(q.Query.Text, search.MaxQueryBytes),
-		Kind: shown(q.Query.Kind, nameRunes), MaxRank: q.Query.MaxRank,
-	}
-	for g, group := range q.Query.Groups {
-		wanted := groupAnswer{Rank: q.Ranks[g]}
-		if wanted.Rank > 0 { // the tool that was found comes first
-			wanted.Tools = append(wanted.Tools, s.named(q.Found[wanted.Rank-1]))
+func (s *site) query(q eval.QueryResult) object {
+	var wanted []object
+	for g, group := range q.Query.Groups { // any of the tools of a group is right
+		var names []string
+		rank := q.Ranks[g]
+		if rank > 0 { // the tool that was found comes first
+			names = append(names, q.Found[rank-1])
 		}
 		for _, name := range group[:min(len(group), maxAlternatives)] {
-			if wanted.Rank == 0 || name != q.Found[wanted.Rank-1] {
-				wanted.Tools = append(wanted.Tools, s.named(name))
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
-		answer.Wanted = append(answer.Wanted, wanted)
+		wanted = append(wanted, object{"rank": rank, "tools": s.allNamed(names)})
+	}
+	answer := object{
+		"id": shown(q.Query.ID, nameRunes), "text": oneLine(q.Query.Text, search.MaxQueryBytes),
+		"kind": shown(q.Query.Kind, nameRunes), "max_rank": q.Query.MaxRank, "wanted": wanted,
 	}
 	for i, name := range q.Found {
 		if !slices.ContainsFunc(q.Query.Groups, func(group []string) bool { return slices.Contains(group, name) }) {
-			answer.First = &rankedAnswer{s.named(name), i + 1}
+			first := s.named(name)
+			first["rank"], answer["first"] = i+1, first
 			break
 		}
 	}
 	return answer
 }
 
-// searcher returns the name of the searcher that is asked for, if the menu has it.
-func (s *site) searcher(r *http.Request) (string, error) {
-	name := r.FormValue("searcher")
-	if s.indexes[name] == nil {
-		return "", &refusal{http.StatusNotFound, "no such searcher"}
+// searcher returns the searcher that is asked for, if the menu has it.
+func (s *site) searcher(r *http.Request) (Searcher, error) {
+	if at := s.menuAt(r.FormValue("searcher")); at >= 0 {
+		return s.Searchers[at], nil
 	}
-	return name, nil
+	return Searcher{}, &refusal{http.StatusNotFound, "no such searcher"}
 }
 
 // asked returns the catalog and the query of a request. The page sends the number of an evaluation's
 // query, since it has the text only as it is shown.
 func (s *site) asked(ctx context.Context, r *http.Request) (catalog *toolsearch.Catalog, query string, err error) {
-	name, err := s.searcher(r)
+	searcher, err := s.searcher(r)
 	if err != nil {
 		return nil, "", err
 	}
 	query = r.FormValue("q")
-	if number := r.FormValue("query"); number != "" {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 || n >= len(s.Queries) {
-			return nil, "", &refusal{http.StatusNotFound, "no such query"}
+	if r.FormValue("query") != "" {
+		n, err := number(r, "query", len(s.Queries))
+		if err != nil {
+			return nil, "", err
 		}
 		query = naming.Cut(s.Queries[n].Text, search.MaxQueryBytes)
 	}
 	if len(query) > search.MaxQueryBytes {
 		return nil, "", &refusal{http.StatusBadRequest, fmt.Sprintf("a query is at most %d bytes", search.MaxQueryBytes)}
 	}
-	catalog, err = s.index(ctx, name)
+	catalog, err = s.index(ctx, searcher)
 	return catalog, query, err
 }
 
@@ -466,41 +362,49 @@ func late(r *http.Request) error {
 }
 
 // id returns the place of a tool in the catalog.
-func (s *site) id(r *http.Request) (int, error) {
-	id, err := strconv.Atoi(r.FormValue("id"))
-	if err != nil || id < 0 || id >= len(s.Tools) {
-		return 0, &refusal{http.StatusNotFound, "no such tool"}
+func (s *site) id(r *http.Request) (int, error) { return number(r, "id", len(s.Tools)) }
+
+// number returns a value of a request that is the place of something in a list.
+func number(r *http.Request, key string, length int) (int, error) {
+	n, err := strconv.Atoi(r.FormValue(key))
+	if err != nil || n < 0 || n >= length {
+		return 0, &refusal{http.StatusNotFound, "no such " + map[string]string{"id": "tool", "query": "query"}[key]}
 	}
-	return id, nil
+	return n, nil
 }
 
-func (s *site) named(name string) toolAnswer {
-	id, ok := s.ids[name]
-	if !ok {
-		return toolAnswer{ID: -1, Name: shown(name, nameRunes)}
+// named returns what the page shows of a name. An id of -1 means that the catalog has no such tool.
+func (s *site) named(name string) object {
+	if id, ok := s.ids[name]; ok {
+		return object{"id": id, "name": shown(name, nameRunes), "server": shown(s.servers[id], nameRunes)}
 	}
-	return toolAnswer{ID: id, Name: shown(name, nameRunes), Server: shown(s.servers[id], nameRunes)}
+	return object{"id": -1, "name": shown(name, nameRunes)}
 }
 
-func partsOf(e search.Explanation) []partAnswer {
-	parts := make([]partAnswer, len(e.Parts))
-	for i, p := range e.Parts {
-		parts[i] = partAnswer{shown(p.Term, nameRunes), shown(p.Field, nameRunes), p.Score, shown(p.Detail, lineRunes)}
+func (s *site) allNamed(names []string) []object {
+	list := []object{}
+	for _, name := range names {
+		list = append(list, s.named(name))
 	}
-	return parts
+	return list
+}
+
+// scored returns a tool with its score taken apart.
+func (s *site) scored(name string, e search.Explanation) object {
+	parts := []object{}
+	for _, p := range e.Parts {
+		parts = append(parts, object{
+			"term": shown(p.Term, nameRunes), "field": shown(p.Field, nameRunes), "score": p.Score, "detail": shown(p.Detail, lineRunes),
+		})
+	}
+	answer := s.named(name)
+	answer["score"], answer["parts"] = e.Score, parts
+	return answer
 }
 
 // oneLine does what shown does, with single blanks for all white space.
 func oneLine(text string, limit int) string {
 	return shown(strings.Join(strings.Fields(naming.CutRunes(text, 4*limit)), " "), limit)
-}
-
-func shownAll(texts []string) []string {
-	list := make([]string, len(texts))
-	for i, text := range texts {
-		list[i] = shown(text, nameRunes)
-	}
-	return list
 }
 
 // shown writes foreign text for a page: hidden characters as escapes, lines as lines, and at most

@@ -49,58 +49,41 @@ Examples:
 Exit status: 0 interrupted, 2 a mistake.
 `
 
-// A command is a ui with its flags.
-type command struct {
-	catalog.Reader
-	*searchers.Choice
-	queries string
-	port    int
-	open    bool
-}
-
 // Show serves the page until ctx is done.
 func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{Reader: catalog.Reader{Call: call}}
-	flags := c.Flags()
-	c.Register(flags)
-	c.Choice = searchers.NewChoice(call, flags, "keyword,bm25")
+	c, flags := searchers.NewChoice(call, "keyword,bm25")
 	defer c.Close()
-	flags.StringVar(&c.queries, "queries", "", "")
-	flags.IntVar(&c.port, "port", 0, "")
-	flags.BoolVar(&c.open, "open", false, "")
-	operands, err := c.Parse(flags, args)
+	queries := flags.String("queries", "", "")
+	port := flags.Int("port", 0, "")
+	inBrowser := flags.Bool("open", false, "")
+	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.Check(); err != nil {
-		return cli.Failed, err
-	}
-	from, rest, ok := c.Origin(operands)
 	chosen := strings.Split(c.Searcher, ",")
 	switch {
-	case !ok || len(rest) > 0:
-		return cli.Failed, cli.WrongUsage("ui: want CATALOG, or -- and the command that starts a server")
 	case len(chosen) > 2:
-		return cli.Failed, cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher)
-	case c.port < 0 || c.port > 65535:
-		return cli.Failed, cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", c.port)
-	case from.Operand == "-" && c.queries == "-":
-		return cli.Failed, cli.WrongUsage("ui: only one file can be standard input")
+		err = cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher)
+	case *port < 0 || *port > 65535:
+		err = cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", *port)
+	case from.Operand == "-" && *queries == "-":
+		err = cli.WrongUsage("ui: only one file can be standard input")
+	}
+	if err != nil {
+		return cli.Failed, err
 	}
 	p := Page{Title: from.String(), Chosen: chosen}
 	if from.Operand != "" && !from.IsURL() {
 		p.Title = filepath.Base(from.Operand)
 	}
-	if p.Searchers, err = c.menu(); err != nil {
+	if p.Searchers, err = menu(c); err != nil {
 		return cli.Failed, err
 	}
-	for _, name := range chosen {
-		if _, err := c.Indexer(name); err != nil {
-			return cli.Failed, err
-		}
+	if _, err := c.Indexers(ctx, chosen...); err != nil {
+		return cli.Failed, err
 	}
-	if c.queries != "" {
-		if p.Queries, err = c.Queries(ctx, c.queries); err != nil {
+	if *queries != "" {
+		if p.Queries, err = c.Queries(ctx, *queries); err != nil {
 			return cli.Failed, err
 		}
 	}
@@ -115,18 +98,36 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return cli.Failed, err
 	}
 	p.Findings = func(ctx context.Context) ([]Finding, error) { return findings(ctx, read) }
-	for _, provider := range cost.Providers() {
-		p.Providers = append(p.Providers, provider.Name)
+	p.Providers = costs.Names(cost.Providers())
+	p.Costs = func(ctx context.Context, name string) (any, error) {
+		provider, _ := cost.Named(cost.Providers(), name)
+		report, err := cost.Compare(ctx, p.Catalog.Tools, provider, cost.Shapes)
+		if err != nil {
+			return nil, err
+		}
+		return costs.JSON(report), nil
 	}
-	p.Costs = func(ctx context.Context, provider string) (any, error) {
-		return conversationCosts(ctx, p.Catalog, provider)
+	server, err := Listen(ctx, p, *port)
+	if err != nil {
+		return cli.Failed, err
 	}
-	return cli.Found, c.serve(ctx, p)
+	fmt.Fprintln(c.Out, server.URL())
+	if out, ok := c.Out.(interface{ Flush() error }); ok { // the address must be readable before the command ends
+		if err := out.Flush(); err != nil {
+			return cli.Failed, err
+		}
+	}
+	if *inBrowser {
+		if err := open(server.URL()); err != nil {
+			fmt.Fprintln(c.Stderr, "no browser opened:", err)
+		}
+	}
+	return cli.Found, server.Serve(ctx)
 }
 
 // menu returns the searchers that the page offers: those with vectors only if -embed says where to
 // get them.
-func (c *command) menu() (list []Searcher, err error) {
+func menu(c *searchers.Choice) (list []Searcher, err error) {
 	for _, s := range searchers.Menu {
 		list = append(list, Searcher{Name: s.Name, Label: searchers.Label(s.Name), About: s.About, Index: s.Index})
 	}
@@ -147,7 +148,7 @@ func (c *command) menu() (list []Searcher, err error) {
 // Tools that a catalog cannot hold are among the findings.
 func pageTools(read []catalog.Definition) (*eval.Catalog, []Tool, error) {
 	read, _ = catalog.Apart(read)
-	built, first, err := catalog.Of(read)
+	built, kept, err := catalog.Of(read)
 	if err == nil && built == nil {
 		err = errors.New("no tool has a name")
 	}
@@ -155,8 +156,7 @@ func pageTools(read []catalog.Definition) (*eval.Catalog, []Tool, error) {
 		return nil, nil, err
 	}
 	tools := make([]Tool, len(built.Tools))
-	for i, info := range built.Tools {
-		d := &read[first[info.Name]]
+	for i, d := range kept {
 		count, _, bare := d.Parameters()
 		tools[i] = Tool{
 			Tokens: (d.Bytes() + 3) / 4, Parameters: count, Schema: d.Schema,
@@ -181,39 +181,6 @@ func findings(ctx context.Context, read *catalog.Contents) ([]Finding, error) {
 		}
 	}
 	return list, nil
-}
-
-// conversationCosts returns what cost -json prints for a provider of the built-in table.
-func conversationCosts(ctx context.Context, catalog *eval.Catalog, name string) (any, error) {
-	provider, ok := cost.Named(cost.Providers(), name)
-	if !ok {
-		return nil, fmt.Errorf("no provider %q", name)
-	}
-	report, err := cost.Compare(ctx, catalog.Tools, provider, cost.Shapes)
-	if err != nil {
-		return nil, err
-	}
-	return costs.JSON(report), nil
-}
-
-// serve shows the page until ctx is done.
-func (c *command) serve(ctx context.Context, p Page) error {
-	server, err := Listen(ctx, p, c.port)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(c.Out, server.URL())
-	if out, ok := c.Out.(interface{ Flush() error }); ok { // the address must be readable before the command ends
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
-	if c.open {
-		if err := open(server.URL()); err != nil {
-			fmt.Fprintln(c.Stderr, "no browser opened:", err)
-		}
-	}
-	return server.Serve(ctx)
 }
 
 // open opens an address in the user's browser.

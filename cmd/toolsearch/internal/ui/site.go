@@ -69,14 +69,13 @@ type Finding struct {
 // A site is a Page that is being served. Slow answers are made once, when they are first asked for.
 type site struct {
 	Page
-	ctx      context.Context // ends with the server
-	ids      map[string]int  // name of a tool -> its place in Tools
-	servers  []string        // of the tools, in their order
-	indexes  map[string]*once[*toolsearch.Catalog]
-	reports  map[string]*once[*eval.Report]
-	findings once[[]Finding]
-	costs    map[string]*once[any]
-	busy     chan struct{} // holds a value for each search that runs
+	ctx     context.Context // ends with the server
+	ids     map[string]int  // name of a tool -> its place in Tools
+	servers []string        // of the tools, in their order
+	busy    chan struct{}   // holds a value for each search that runs
+
+	mu   sync.Mutex
+	made map[string]*making // slow answers, by what they are
 }
 
 // searching is how many searches run at a time. The rest wait their turn or are cancelled.
@@ -87,23 +86,14 @@ func newSite(ctx context.Context, p Page) (*site, error) {
 		return nil, fmt.Errorf("ui: %d tools of a catalog of %d", len(p.Tools), len(p.Catalog.Tools))
 	}
 	s := &site{
-		Page: p, ctx: ctx, ids: make(map[string]int, len(p.Tools)), busy: make(chan struct{}, searching),
-		indexes: make(map[string]*once[*toolsearch.Catalog]), reports: make(map[string]*once[*eval.Report]),
-		costs: make(map[string]*once[any]),
-	}
-	for _, provider := range p.Providers {
-		s.costs[provider] = &once[any]{}
+		Page: p, ctx: ctx, ids: make(map[string]int), busy: make(chan struct{}, searching), made: make(map[string]*making),
 	}
 	for i, info := range p.Catalog.Tools {
 		s.ids[info.Name] = i
 		s.servers = append(s.servers, p.Catalog.Annotate(info).Namespace)
 	}
-	for _, searcher := range p.Searchers {
-		s.indexes[searcher.Name] = &once[*toolsearch.Catalog]{}
-		s.reports[searcher.Name] = &once[*eval.Report]{}
-	}
 	for _, name := range p.Chosen {
-		if s.indexes[name] == nil {
+		if s.menuAt(name) < 0 {
 			return nil, fmt.Errorf("ui: no searcher %q", name)
 		}
 	}
@@ -114,71 +104,59 @@ func newSite(ctx context.Context, p Page) (*site, error) {
 func (s *site) warm() {
 	for _, name := range s.Chosen {
 		go func() {
-			if catalog, err := s.index(s.ctx, name); err == nil {
+			if catalog, err := s.index(s.ctx, s.Searchers[s.menuAt(name)]); err == nil {
 				_, _ = catalog.Search(s.ctx, s.examples()[0], 1)
 			}
 		}()
 	}
 }
 
-// indexer returns the indexer of a searcher that the menu has.
-func (s *site) indexer(name string) search.Indexer {
-	return s.Searchers[slices.IndexFunc(s.Searchers, func(has Searcher) bool { return has.Name == name })].Index
+// menuAt returns the place of a searcher in the menu, or -1.
+func (s *site) menuAt(name string) int {
+	return slices.IndexFunc(s.Searchers, func(has Searcher) bool { return has.Name == name })
 }
 
-// index returns the catalog compiled for a searcher that the menu has.
-func (s *site) index(ctx context.Context, name string) (*toolsearch.Catalog, error) {
-	return s.indexes[name].get(ctx, func() (*toolsearch.Catalog, error) {
-		return s.Catalog.Compile(s.ctx, s.indexer(name))
+// index returns the catalog compiled for a searcher.
+func (s *site) index(ctx context.Context, searcher Searcher) (*toolsearch.Catalog, error) {
+	return get(ctx, s, "index "+searcher.Name, func() (*toolsearch.Catalog, error) {
+		return s.Catalog.Compile(s.ctx, searcher.Index)
 	})
 }
 
-// report returns the evaluation of a searcher that the menu has.
-func (s *site) report(ctx context.Context, name string) (*eval.Report, error) {
-	return s.reports[name].get(ctx, func() (*eval.Report, error) {
-		return eval.Run(s.ctx, s.Catalog, s.Queries, eval.Options{Index: s.indexer(name)})
-	})
-}
-
-// A once is a value that is made when it is first asked for. Whoever asks meanwhile waits for the
-// same value. A failure is not kept: the next question tries again.
-type once[T any] struct {
-	mu     sync.Mutex
-	making *making[T] // nil means that nobody has asked yet, or that it failed
-}
-
-type making[T any] struct {
+// A making is an answer that is being made, or is there.
+type making struct {
 	done  chan struct{} // closed when value and err are set
-	value T
+	value any
 	err   error
 }
 
 // errPending means that a value is still being made: the same question gets it later.
 var errPending = errors.New("the answer is being made")
 
-// get returns the value, or errPending as soon as ctx is done. The value is made all the same.
-func (o *once[T]) get(ctx context.Context, f func() (T, error)) (T, error) {
-	o.mu.Lock()
-	m := o.making
+// get returns what f makes when it is first asked for, or errPending as soon as ctx is done. It is
+// made all the same, and whoever asks meanwhile waits for it. A failure is not kept: the next
+// question tries again.
+func get[T any](ctx context.Context, s *site, what string, f func() (T, error)) (value T, err error) {
+	s.mu.Lock()
+	m := s.made[what]
 	if m == nil {
-		m = &making[T]{done: make(chan struct{})}
-		o.making = m
+		m = &making{done: make(chan struct{})}
+		s.made[what] = m
 		go func() {
-			m.value, m.err = foreign.Guard(f)
-			if m.err != nil {
-				o.mu.Lock()
-				o.making = nil
-				o.mu.Unlock()
+			defer close(m.done)
+			if m.value, m.err = foreign.Guard(func() (any, error) { return f() }); m.err != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.made, what)
 			}
-			close(m.done)
 		}()
 	}
-	o.mu.Unlock()
+	s.mu.Unlock()
 	select {
 	case <-m.done:
-		return m.value, m.err
+		value, _ = m.value.(T)
+		return value, m.err
 	case <-ctx.Done():
-		var none T
-		return none, errPending
+		return value, errPending
 	}
 }

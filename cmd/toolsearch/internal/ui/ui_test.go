@@ -386,9 +386,9 @@ func TestFindings(t *testing.T) {
 	assert.Equal(t, []any{
 		map[string]any{"heading": "a", "count": 2.0, "findings": []any{
 			map[string]any{"tools": []any{tool(2, "train__timetable"), tool(-1, "(tool 4)")}, "detail": "x y"},
-			map[string]any{"tools": []any{tool(1, "train__buy_ticket")}},
+			map[string]any{"tools": []any{tool(1, "train__buy_ticket")}, "detail": ""},
 		}},
-		map[string]any{"heading": "b", "count": 1.0, "findings": []any{map[string]any{"tools": []any{tool(1, "train__buy_ticket")}}}},
+		map[string]any{"heading": "b", "count": 1.0, "findings": []any{map[string]any{"tools": []any{tool(1, "train__buy_ticket")}, "detail": ""}}},
 	}, answer["kinds"])
 }
 

@@ -1,4 +1,4 @@
-package searchers
+package inspect
 
 import (
 	"strings"
@@ -15,6 +15,6 @@ func TestWords(t *testing.T) {
 		"été_ÉTÉ":                      "été été",
 		"":                             "",
 	} {
-		assert.Equal(t, want, strings.Join(Words(text), " "), "Words(%q)", text)
+		assert.Equal(t, want, strings.Join(words(text), " "), "words(%q)", text)
 	}
 }
