@@ -38,6 +38,12 @@ const Help = `CATALOG is one of these:
 const FlagsHelp = "\t-header \"K: V\"   a header for a URL, any number of them; ${NAME} is a variable\n" +
 	"\t-timeout D       total time to read the catalog, such as 90s or 2m (1m)\n"
 
+// HelpOf is the help text of a command with a CATALOG, of which more says more.
+func HelpOf(usage, about, more, flags, examples, exit string) string {
+	return "toolsearch " + usage + "\n" + about + "\n" + Help + more + "\nFlags:\n\n" + flags + "\nExamples:\n" + examples +
+		"\nExit status: " + exit + ".\n"
+}
+
 // maxServers bounds the servers of one file, askedAtOnce those that run at a time.
 const (
 	maxServers  = 100

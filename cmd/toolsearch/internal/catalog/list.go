@@ -9,24 +9,15 @@ import (
 // The command list.
 
 // ListHelp is the help text of the command list.
-const ListHelp = `toolsearch list [flags] CATALOG
-
+var ListHelp = HelpOf("list [flags] CATALOG", `
 Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
 Every command reads it, so servers need to be asked only once. Tools of several servers
 with the same name are named server__tool. Tools that no catalog can hold, such as a tool
 without a name, are left out, with a note on standard error.
-
-` + Help + `
-Flags:
-
-` + FlagsHelp + `
-Examples:
-
+`, "", FlagsHelp, `
 	toolsearch list mcp.json > tools.jsonl
 	toolsearch list -- npx -y @modelcontextprotocol/server-everything | toolsearch search - echo
-
-Exit status: 0 the tools were written, 2 a mistake or no answer.
-`
+`, "0 the tools were written, 2 a mistake or no answer")
 
 // List writes the tools of a catalog as JSONL.
 func List(ctx context.Context, call *cli.Call, args []string) (int, error) {

@@ -22,8 +22,7 @@ import (
 )
 
 // Help is the help text of the command cost.
-const Help = `toolsearch cost [flags] CATALOG
-
+var Help = catalog.HelpOf("cost [flags] CATALOG", `
 Prints what conversations over the catalog cost, the provider's prompt cache included:
 with every tool shown, and with each protocol that hides them. It recommends a
 protocol, and says from how many tools it pays.
@@ -33,11 +32,7 @@ is the tools, then the messages. A tool list that grows ends that part, so that 
 load bills the whole history again. The conversations are played by a real agent with a
 model that follows a plan. "Cold" means that nothing is cached before the run, "warm"
 that the previous turn is. Tokens are estimated.
-
-` + catalog.Help + `
-Flags:
-
-	-provider NAME   whose prices and cache (anthropic): {providers}
+`, "", `	-provider NAME   whose prices and cache (anthropic): {providers}
 	-prices FILE     a table of your own, in the form of internal/cost/prices.json
 	-shape H,C,L     a conversation of H tokens of history, C calls of the model
 	                 without searches, and L tools; any number of them
@@ -47,17 +42,13 @@ Flags:
 	                 shown beside what is computed
 	-svg FILE        write a picture
 	-json            print JSON
-` + catalog.FlagsHelp + `
-Examples:
-
+`+catalog.FlagsHelp, `
 	toolsearch cost tools.jsonl
 	toolsearch cost -provider openai -shape 20000,10,3 tools.jsonl
 	toolsearch cost -made 200,120 -svg cost.svg
 	toolsearch cost -log conversation.jsonl tools.jsonl
 	toolsearch cost -prices mine.json -provider mine -- npx -y some-server
-
-Exit status: 0 the costs were printed, 2 a mistake.
-`
+`, "0 the costs were printed, 2 a mistake")
 
 // A command is a cost with its flags.
 type command struct {

@@ -15,20 +15,15 @@ import (
 )
 
 // Help is the help text of the command eval.
-const Help = `toolsearch eval [flags] CATALOG QUERIES
-
+var Help = catalog.HelpOf("eval [flags] CATALOG QUERIES", `
 Prints recall at k, the share of queries complete at k, MRR and nDCG@10, in percent
 with 95 % bootstrap intervals. For two searchers it also prints the difference, second
 minus first, with a "*" where the interval excludes zero.
-
-` + catalog.Help + `
+`, `
 QUERIES is a file of JSONL, one {"id", "query", "gold", "accept", "kind",
 "max_rank"} a line. max_rank is the rank that the query's tools must reach.
-
-Flags:
-
-	-searcher NAME   the searcher (keyword); NAME,NAME compares two
-` + searchers.EmbedFlagsHelp + searchers.LexiconFlagHelp + `	-n N             hits per query, at least 10 (50)
+`, `	-searcher NAME   the searcher (keyword); NAME,NAME compares two
+`+searchers.EmbedFlagsHelp+searchers.LexiconFlagHelp+`	-n N             hits per query, at least 10 (50)
 	-resamples N     bootstrap samples behind an interval, 0 for no intervals (2000)
 	-v               also print the ranks of every query's tools, and which tools came
 	                 first instead and why
@@ -36,9 +31,7 @@ Flags:
 	-baseline FILE   what eval -json printed before; no metric may be lower
 	-tolerance T     how much lower than the baseline is still accepted (0)
 	-json            print JSON
-` + catalog.FlagsHelp + `
-Examples:
-
+`+catalog.FlagsHelp, `
 	toolsearch eval tools.jsonl queries.jsonl
 	toolsearch eval -searcher keyword,bm25 tools.jsonl queries.jsonl
 	toolsearch eval -v -resamples 0 tools.jsonl queries.jsonl
@@ -48,9 +41,7 @@ Examples:
 What falls short of -min, -baseline or a query's max_rank is printed with the queries
 to blame, and with the tool that came first instead. A comparison of two searchers
 never falls short.
-
-Exit status: 0 the evaluation was made, 1 it fell short, 2 a mistake.
-`
+`, "0 the evaluation was made, 1 it fell short, 2 a mistake")
 
 // A command is an eval with its flags.
 type command struct {

@@ -14,8 +14,7 @@ import (
 )
 
 // Help is the help text of the command inspect.
-const Help = `toolsearch inspect [flags] CATALOG
-
+var Help = catalog.HelpOf("inspect [flags] CATALOG", `
 Lists tools and what to fix in them. Problems are names and schemas that a provider
 would refuse, names that two tools have, missing descriptions of tools and parameters,
 and tools that no query finds. So are hidden characters, instructions to the model, and
@@ -24,22 +23,14 @@ names of other servers' tools.
 Tokens are bytes/4 of name, description and parameters as compact JSON: about the
 price of the tool in every model call. A tool counts as found if it is among the first
 five for the words of its own name or of its description. "-" means that it is not.
-
-` + catalog.Help + `
-Flags:
-
-	-searcher NAME   the searcher (keyword); any but regexp
-` + searchers.EmbedFlagsHelp + `	-lexicon FILE    words of your own for bm25; lines that do nothing are listed
+`, "", `	-searcher NAME   the searcher (keyword); any but regexp
+`+searchers.EmbedFlagsHelp+`	-lexicon FILE    words of your own for bm25; lines that do nothing are listed
 	-json            print JSON
-` + catalog.FlagsHelp + `
-Examples:
-
+`+catalog.FlagsHelp, `
 	toolsearch inspect tools.jsonl
 	toolsearch inspect -- npx -y @modelcontextprotocol/server-everything
 	toolsearch inspect -json -searcher bm25 -timeout 2m -- ./server --stdio
-
-Exit status: 0 nothing to fix, 1 something to fix, 2 a mistake or no answer.
-`
+`, "0 nothing to fix, 1 something to fix, 2 a mistake or no answer")
 
 // Inspect lists the tools of a catalog and their problems.
 func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {

@@ -17,89 +17,57 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-const lockSource = catalog.Help + `
+const (
+	namespaces = `
 A tool's namespace is its server's name in mcp.json, or the "server" of its line, or what
 its name says: server__tool.
 `
-
-const lockFlagsHelp = `	-file FILE       the lock file (` + lock.FileName + `)
+	flagsHelp = `	-file FILE       the lock file (` + lock.FileName + `)
 	-namespace NAME  the namespace of tools whose CATALOG names no server; with it,
 	                 approved tools of other namespaces are not missing
 ` + catalog.FlagsHelp
+	jsonHelp = "\t-json            print JSON, with the texts before and after\n"
+)
 
-const (
-	LockHelp = `toolsearch lock [flags] CATALOG
-
+// The help texts of the four commands.
+var (
+	LockHelp = catalog.HelpOf("lock [flags] CATALOG", `
 Writes a lock file: the definitions of all tools, with the hashes by which a program
 recognizes them (package lock). Read the tools first: the warnings of package lock are
 printed. An existing file is left alone; approve adds to it.
-
-` + lockSource + `
-Flags:
-
-` + lockFlagsHelp + `
-Examples:
-
+`, namespaces, flagsHelp, `
 	toolsearch lock tools.jsonl
 	toolsearch lock mcp.json
 	toolsearch lock -namespace github -- ./github-mcp-server stdio
+`, "0 all tools are locked, 1 some cannot be, 2 a mistake")
 
-Exit status: 0 all tools are locked, 1 some cannot be, 2 a mistake.
-`
-	VerifyHelp = `toolsearch verify [flags] CATALOG
-
+	VerifyHelp = catalog.HelpOf("verify [flags] CATALOG", `
 Compares a catalog with the lock file: lists tools that are new, changed, missing or
 impossible to lock, and new tools that copy an approved tool.
-
-` + lockSource + `
-Flags:
-
-` + lockFlagsHelp + `	-json            print JSON, with the texts before and after
-
-Examples:
-
+`, namespaces, flagsHelp+jsonHelp, `
 	toolsearch verify mcp.json
 	toolsearch verify -namespace github -- ./github-mcp-server stdio
+`, "0 all is as approved, 1 something is not, 2 a mistake")
 
-Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
-`
-	DiffHelp = `toolsearch diff [flags] CATALOG
-
+	DiffHelp = catalog.HelpOf("diff [flags] CATALOG", `
 Does what verify does, and shows what changed: "-" before the approved text, "+" before
 the present text. Hidden characters are shown as escapes. Warnings are those of inspect.
-
-` + lockSource + `
-Flags:
-
-` + lockFlagsHelp + `	-json            print JSON, with the texts before and after
-
-Examples:
-
+`, namespaces, flagsHelp+jsonHelp, `
 	toolsearch diff mcp.json
 	toolsearch diff -namespace github -- ./github-mcp-server stdio
+`, "0 all is as approved, 1 something is not, 2 a mistake")
 
-Exit status: 0 all is as approved, 1 something is not, 2 a mistake.
-`
-	ApproveHelp = `toolsearch approve [flags] CATALOG TOOL...
-
+	ApproveHelp = catalog.HelpOf("approve [flags] CATALOG TOOL...", `
 Puts the present definitions into the lock file, and prints what it approved, as diff
 does. TOOL is a name, or namespace:name. A server may answer diff and approve
 differently: what approve prints is what the file has.
-
-` + lockSource + `
-Flags:
-
-` + lockFlagsHelp + `	-all             approve all new and changed tools, copies too
+`, namespaces, flagsHelp+`	-all             approve all new and changed tools, copies too
 	-prune           drop approved tools that CATALOG does not have
-
-Examples:
-
+`, `
 	toolsearch approve mcp.json send_mail github:create_issue
 	toolsearch approve -namespace github create_issue -- ./github-mcp-server stdio
 	toolsearch approve -all -prune -namespace github -- ./github-mcp-server stdio
-
-Exit status: 0 done, 1 a tool cannot be locked, 2 a mistake.
-`
+`, "0 done, 1 a tool cannot be locked, 2 a mistake")
 )
 
 // A command is one of the four commands with its flags.

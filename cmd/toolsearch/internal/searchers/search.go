@@ -18,19 +18,12 @@ import (
 // JSON for machines.
 
 // SearchHelp is the help text of the command search.
-const SearchHelp = `toolsearch search [flags] CATALOG QUERY...
-
+var SearchHelp = catalog.HelpOf("search [flags] CATALOG QUERY...", `
 Prints the best tools for a query. A query is words, "+word" for a word that must
 match, or "select:name,name" for tools by name.
-
-` + catalog.Help + `
-Flags:
-
-` + FlagsHelp + `	-n N             how many tools to print, 1 to 50 (5)
+`, "", FlagsHelp+`	-n N             how many tools to print, 1 to 50 (5)
 	-json            print JSON
-` + catalog.FlagsHelp + `
-Examples:
-
+`+catalog.FlagsHelp, `
 	toolsearch search tools.jsonl create an issue
 	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
 	toolsearch search tools.jsonl select:get_weather,send_mail
@@ -38,27 +31,16 @@ Examples:
 	    -model nomic-embed-text tools.jsonl where is my parcel
 	toolsearch search -header 'Authorization: Bearer ${TOKEN}' https://a.example/mcp issue
 	toolsearch search send a mail -- npx -y some-mail-server
-
-Exit status: 0 something was found, 1 nothing was found, 2 a mistake.
-`
+`, "0 something was found, 1 nothing was found, 2 a mistake")
 
 // ExplainHelp is the help text of the command explain.
-const ExplainHelp = `toolsearch explain [flags] CATALOG QUERY TOOL
-
+var ExplainHelp = catalog.HelpOf("explain [flags] CATALOG QUERY TOOL", `
 Prints what a tool's score for a query is made of. Quote a query of several words.
-
-` + catalog.Help + `
-Flags:
-
-` + FlagsHelp + `	-json            print JSON
-` + catalog.FlagsHelp + `
-Examples:
-
+`, "", FlagsHelp+`	-json            print JSON
+`+catalog.FlagsHelp, `
 	toolsearch explain tools.jsonl "open a ticket" create_issue
 	toolsearch explain -searcher bm25 tools.jsonl "open a ticket" create_issue
-
-Exit status: 0 the tool matches, 1 it does not, 2 a mistake.
-`
+`, "0 the tool matches, 1 it does not, 2 a mistake")
 
 // compile reads the catalog and compiles it for the searcher of -searcher.
 func (c *Choice) compile(ctx context.Context, from catalog.Origin) (*eval.Catalog, *toolsearch.Catalog, error) {

@@ -22,32 +22,23 @@ import (
 // The command ui: a page on the loopback address. Package ui serves it.
 
 // Help is the help text of the command ui.
-const Help = `toolsearch ui [flags] CATALOG
-
+var Help = catalog.HelpOf("ui [flags] CATALOG", `
 Serves a page about the catalog until it is interrupted, and prints the page's address:
 a search as you type, two searchers side by side, each score taken apart, where the
 tokens go, what inspect finds, what conversations cost, and the misses of an evaluation.
 
 The page is on 127.0.0.1 and nowhere else. Only somebody who knows the address, which
 has a random part, can open it. Nothing leaves the machine except what -embed sends.
-
-` + catalog.Help + `
-Flags:
-
-	-searcher NAME   the searcher shown first; NAME,NAME shows two (keyword,bm25)
-` + searchers.EmbedFlagsHelp + `	-queries FILE    queries as eval takes them: their misses, and what came first
+`, "", `	-searcher NAME   the searcher shown first; NAME,NAME shows two (keyword,bm25)
+`+searchers.EmbedFlagsHelp+`	-queries FILE    queries as eval takes them: their misses, and what came first
 	-port N          the port; 0 means any free port (0)
 	-open            also open the page in a browser
-` + catalog.FlagsHelp + `
-Examples:
-
+`+catalog.FlagsHelp, `
 	toolsearch ui tools.jsonl
 	toolsearch ui -open -queries queries.jsonl tools.jsonl
 	toolsearch ui -searcher bm25,fuzzy mcp.json
 	toolsearch ui -searcher bm25,hybrid -embed http://127.0.0.1:11434/v1 -model M tools.jsonl
-
-Exit status: 0 interrupted, 2 a mistake.
-`
+`, "0 interrupted, 2 a mistake")
 
 // Show serves the page until ctx is done.
 func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
