@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/url"
-	"reflect"
 	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -42,12 +39,7 @@ var (
 	errLargeSchema = errors.New("the schema is too large to be checked against")
 	errDeepSchema  = errors.New("the schema is nested too deep")
 	errReferences  = errors.New("the schema has too many references")
-	errMultiplies  = errors.New("the schema multiplies too much by its references")
 	errPatterns    = errors.New("the schema has too many or too large patterns")
-	errDynamic     = errors.New("the schema has dynamic references")
-	errCircular    = errors.New("the schema refers to itself")
-	errLost        = errors.New("the schema refers to a part that it does not have")
-	errSyntax      = errors.New("the schema has a pattern that Go has no syntax for")
 )
 
 type document struct {
@@ -56,11 +48,9 @@ type document struct {
 
 	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
 
-	schemas []map[string]any // all objects that may be schemas
-	reach   map[uintptr]int  // how many schemas apply to a value through each; reaching until it is known
-
-	parsing int            // the cost of parsing the patterns
-	sizes   map[string]int // instructions of each pattern that can be parsed
+	isCompiled bool
+	parsing    int            // the cost of parsing the patterns
+	sizes      map[string]int // instructions of each pattern that can be parsed
 }
 
 // Bound reports why a tool's arguments will not be checked against its schema: the schema is
@@ -80,45 +70,16 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, errLargeSchema
 	}
-	d := &document{bytes: len(text), reach: make(map[uintptr]int), sizes: make(map[string]int)}
+	d := &document{bytes: len(text), sizes: make(map[string]int)}
 	if d.root, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
 		return nil, err
 	}
-	d.add(d.root, 0, 0, asSchema)
-	for _, s := range d.schemas {
-		d.applied(s)
-	}
+	d.add(d.root, 0, 0)
 	return d, d.err
 }
 
-// A role is what a value in the document is for.
-type role int
-
-const (
-	asSchema role = iota // or a list of schemas
-	asNames              // an object of schemas by the names of parameters and the like
-	asData               // no schema, such as a default
-)
-
-// inside is the role of a value in an object.
-func (r role) inside(name string) role {
-	switch {
-	case r == asData:
-		return asData
-	case r == asNames:
-		return asSchema
-	}
-	switch name {
-	case "properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
-		return asNames
-	case "const", "enum", "default", "examples":
-		return asData
-	}
-	return asSchema
-}
-
 // add counts a value of the schema. path is the length of its path in bytes.
-func (d *document) add(value any, depth, path int, r role) {
+func (d *document) add(value any, depth, path int) {
 	if d.err != nil {
 		return
 	}
@@ -140,20 +101,14 @@ func (d *document) add(value any, depth, path int, r role) {
 	case map[string]any:
 		d.objects++
 		d.paths += path
-		if r == asSchema {
-			d.schemas = append(d.schemas, v)
-			if v["format"] == "regex" { // old drafts would compile the argument, in another syntax than the tool's
-				delete(v, "format")
-			}
-		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			d.keyword(name, v[name])
-			d.add(v[name], depth+1, path+1+len(name), r.inside(name))
+			d.add(v[name], depth+1, path+1+len(name))
 		}
 	case []any:
 		d.paths += path
 		for _, inner := range v {
-			d.add(inner, depth+1, path+4, r)
+			d.add(inner, depth+1, path+4)
 		}
 	case json.Number:
 		if d.values += digits(v) / 16; digits(v) > maxNumberDigits {
@@ -204,7 +159,7 @@ func (d *document) pattern(text string) {
 		}
 		parsed, err := syntax.Parse(text, syntax.Perl)
 		if err != nil {
-			return // applied and the compiler report it where it counts
+			return // the compiler reports it where it counts
 		}
 		size = regexpcost.Size(parsed)
 		d.sizes[text] = size
@@ -212,101 +167,4 @@ func (d *document) pattern(text string) {
 	if d.patternSize += size; size > regexpcost.Max {
 		d.patternSize = maxPatternSize + 1
 	}
-}
-
-const reaching = -1
-
-// applied returns how many schemas apply to a value because s does: s itself, and those that it leads to
-// for the same value, by a reference or a choice. A schema that leads to itself would never end. One whose
-// references double at each step would take forever.
-func (d *document) applied(s any) (n int) {
-	object, isObject := s.(map[string]any)
-	if !isObject || d.err != nil {
-		return 1
-	}
-	id := reflect.ValueOf(object).Pointer()
-	switch n := d.reach[id]; {
-	case n == reaching:
-		d.fail(errCircular)
-		return n
-	case n > 0:
-		return n
-	}
-	d.reach[id] = reaching
-	n = 1
-	for _, keyword := range slices.Sorted(maps.Keys(object)) {
-		for _, inner := range d.same(keyword, object[keyword]) {
-			if n += d.applied(inner); n > maxCost {
-				d.fail(errMultiplies)
-			}
-		}
-	}
-	d.reach[id] = n
-	return n
-}
-
-// same returns the schemas of a keyword that apply to the same value as the schema with the keyword.
-func (d *document) same(keyword string, value any) []any {
-	text, _ := value.(string)
-	list, _ := value.([]any)
-	named, _ := value.(map[string]any)
-	switch keyword {
-	case "not", "if", "then", "else":
-		return []any{value}
-	case "allOf", "anyOf", "oneOf":
-		return list
-	case "dependentSchemas", "dependencies":
-		return slices.Collect(maps.Values(named))
-	case "$ref":
-		return []any{d.target(text)}
-	case "$dynamicRef", "$recursiveRef":
-		d.fail(errDynamic) // their targets are known only during validation
-	case "pattern":
-		d.checkParsed(text)
-	case "patternProperties":
-		for pattern := range named {
-			d.checkParsed(pattern)
-		}
-	}
-	return nil
-}
-
-func (d *document) checkParsed(pattern string) {
-	if _, isParsed := d.sizes[pattern]; !isParsed && pattern != "" {
-		d.fail(errSyntax)
-	}
-}
-
-var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
-
-// target returns what a reference refers to. In a schema whose parts have addresses, only the compiler
-// knows it, and target returns nil.
-func (d *document) target(reference string) any {
-	if d.addresses > 0 {
-		return nil
-	}
-	path, isPath := strings.CutPrefix(reference, "#")
-	path, err := url.PathUnescape(path)
-	if !isPath || err != nil || path != "" && path[0] != '/' {
-		d.fail(errLost)
-		return nil
-	}
-	value := d.root
-	for _, name := range strings.Split(path, "/")[1:] {
-		isThere := false
-		switch v := value.(type) {
-		case map[string]any:
-			value, isThere = v[unescaper.Replace(name)]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if isThere = err == nil && i >= 0 && i < len(v); isThere {
-				value = v[i]
-			}
-		}
-		if !isThere {
-			d.fail(errLost)
-			return nil
-		}
-	}
-	return value
 }

@@ -160,6 +160,7 @@ func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
 	if t.schema, err = c.Compile(schemaURL); err != nil { // the compiler's error may be longer than the schema
 		return 0, errWrongSchema
 	}
+	d.isCompiled = true
 	return schemaBytes*d.bytes + objectBytes*d.objects + patternBytes*d.patternSize, nil
 }
 
@@ -179,6 +180,7 @@ type sizedPattern struct {
 }
 
 // regexpEngine compiles the patterns that the document counted, each text once: the compiler asks twice.
+// Any other text is an argument for which an old draft demands a pattern, in another syntax than the tool's.
 func (d *document) regexpEngine() jsonschema.RegexpEngine {
 	compiled := make(map[string]*sizedPattern, len(d.sizes))
 	return func(text string) (jsonschema.Regexp, error) {
@@ -186,8 +188,11 @@ func (d *document) regexpEngine() jsonschema.RegexpEngine {
 			return pattern, nil
 		}
 		size, counted := d.sizes[text]
-		if !counted && text != "" {
-			return nil, errSyntax
+		switch {
+		case !counted && d.isCompiled:
+			return &sizedPattern{}, nil
+		case !counted && text != "":
+			return nil, errWrongSchema
 		}
 		pattern, err := regexp.Compile(text)
 		if err != nil {

@@ -213,7 +213,7 @@ func TestAttacks(t *testing.T) {
 				assert.Empty(t, problem)
 				if err != nil {
 					assert.LessOrEqual(t, len(err.Error()), 100, "bytes of the reason")
-					if !strings.Contains(err.Error(), "arguments") {
+					if text := err.Error(); !strings.Contains(text, "arguments") && text != "the schema is wrong" {
 						assert.Equal(t, err, schemacheck.Bound(info), "the error when the catalog is built")
 					}
 				}
@@ -345,26 +345,15 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// Bound says why calls will not be checked. It leaves what depends on the arguments to the calls.
+// Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
 func TestBound(t *testing.T) {
-	for _, tt := range []struct{ schema, want string }{
-		{`{"type":"object","allOf":[{"$ref":"#"}]}`, "the schema refers to itself"},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"if":{"$ref":"#/$defs/a"}}}}`, "the schema refers to itself"},
-		{property(`{"$ref":"#/properties/r"}`), "the schema refers to a part that it does not have"},
-		{property(`{"$ref":"#/$defs/a~1b/allOf/2"}`), "the schema refers to a part that it does not have"},
-		{property(`{"$dynamicRef":"#a"}`), "the schema has dynamic references"},
-		{property(`{"patternProperties":{"(?=x)":{}}}`), "the schema has a pattern that Go has no syntax for"},
-		{property(`{"items":{"$ref":"#/properties/q"}}`), ""},
-		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/x~1y%20z/allOf/0"}},"$defs":{"x/y z":{"allOf":[{"type":"string"}]}}}`, ""},
-		{property(`{"default":{"$ref":"#/nowhere","pattern":"(?=x)"},"enum":[{"allOf":[{"$ref":"#"}]}]}`), ""},
-		{`{"type":"object","properties":{"pattern":{"type":"string"},"$ref":{"type":"string"},"default":{"pattern":"^a"}}}`, ""},
+	assert.EqualError(t, schemacheck.Bound(toolWith(t, property(strings.Repeat(`{"items":`, 70)+`{}`+strings.Repeat(`}`, 70)))), "the schema is nested too deep")
+	for _, definition := range []string{
+		`{"type":"object","allOf":[{"$ref":"#"}]}`, property(`{"$ref":"#/properties/r"}`),
+		property(`{"default":{"$ref":"#/nowhere","pattern":"(?=x)"},"enum":[{"allOf":[{"$ref":"#"}]}]}`),
+		`{"type":"object","properties":{"pattern":{"type":"string"},"$ref":{"type":"string"},"default":{"pattern":"^a"}}}`,
 	} {
-		err := schemacheck.Bound(toolWith(t, tt.schema))
-		if tt.want == "" {
-			assert.NoError(t, err, tt.schema)
-		} else {
-			assert.EqualError(t, err, tt.want, tt.schema)
-		}
+		assert.NoError(t, schemacheck.Bound(toolWith(t, definition)), definition)
 	}
 }
 
