@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,25 +20,27 @@ import (
 // reading refuses a whole page for one wrong value, and sorts the keys of schemas. It is safe for
 // concurrent use.
 type guard struct {
-	mu      sync.Mutex
-	bytes   int64 // received
-	passed  error // the first bound that was exceeded
-	trouble error // the last fault of HTTP
-	asked   int   // requests of the server's own
-	stray   int   // lines that are not messages
-	hello   jsonrpc.ID
-	listing jsonrpc.ID
-	info    Info
-	page    json.RawMessage
+	end   context.CancelCauseFunc // of the context for all that concerns the server
+	bytes atomic.Int64            // received
+	asked atomic.Int64            // requests of the server's own
+	stray atomic.Int64            // lines that are not messages
+
+	mu             sync.Mutex
+	trouble        error // the last fault of HTTP
+	hello, listing jsonrpc.ID
+	info           Info
+	page           json.RawMessage // the list of the last page
 }
 
-// fail keeps the first error it is given, which says more than the SDK's own error.
+// newGuard returns a guard and the context that ends with the first bound that is exceeded. That
+// bound, which says more than the SDK's own error, is the cause.
+func newGuard(ctx context.Context) (context.Context, *guard) {
+	ctx, end := context.WithCancelCause(ctx)
+	return ctx, &guard{end: end}
+}
+
 func (g *guard) fail(err error) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.passed == nil {
-		g.passed = err
-	}
+	g.end(err)
 	return err
 }
 
@@ -48,18 +51,12 @@ func (g *guard) hindered(err error) {
 	g.trouble = err
 }
 
-func (g *guard) failure() (passed, trouble error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.passed, g.trouble
-}
-
 // server returns what the server said about itself.
 func (g *guard) server() *Info {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	info := g.info
-	info.StrayLines = g.stray
+	info.StrayLines = int(g.stray.Load())
 	return &info
 }
 
@@ -70,35 +67,23 @@ func (g *guard) tools() json.RawMessage {
 	return g.page
 }
 
-func (g *guard) strayLine() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stray++
-}
-
-var errTooDeep = fmt.Errorf("it sent lists and objects that nest more than %d deep", toolfile.MaxDepth)
-
 // nests refuses JSON that nests too deep: only the stack bounds the SDK's parser.
 func (g *guard) nests(message []byte) error {
 	if toolfile.TooDeep(message) {
-		return g.fail(errTooDeep)
+		return g.fail(fmt.Errorf("it sent lists and objects that nest more than %d deep", toolfile.MaxDepth))
 	}
 	return nil
 }
 
 // counted reads what a server sends, up to maxServerBytes over all readers of the guard.
 type counted struct {
-	from io.Reader
-	g    *guard
+	io.ReadCloser
+	g *guard
 }
 
 func (c counted) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.g.mu.Lock()
-	c.g.bytes += int64(n)
-	over := c.g.bytes > maxServerBytes
-	c.g.mu.Unlock()
-	if over {
+	n, err := c.ReadCloser.Read(p)
+	if c.g.bytes.Add(int64(n)) > maxServerBytes {
 		return 0, c.g.fail(fmt.Errorf("it sent more than %d MiB", maxServerBytes>>20))
 	}
 	return n, err
@@ -124,16 +109,15 @@ type watched struct {
 }
 
 func (c *watched) Write(ctx context.Context, m jsonrpc.Message) error {
-	if request, ok := m.(*jsonrpc.Request); ok {
-		c.g.mu.Lock()
-		switch request.Method {
-		case "initialize":
-			c.g.hello = request.ID
-		case "tools/list":
-			c.g.listing = request.ID
-		}
-		c.g.mu.Unlock()
+	c.g.mu.Lock()
+	switch request, _ := m.(*jsonrpc.Request); {
+	case request == nil:
+	case request.Method == "initialize":
+		c.g.hello = request.ID
+	case request.Method == "tools/list":
+		c.g.listing = request.ID
 	}
+	c.g.mu.Unlock()
 	return c.Connection.Write(ctx, m)
 }
 
@@ -150,11 +134,7 @@ func (c *watched) Read(ctx context.Context) (jsonrpc.Message, error) {
 			if !m.IsCall() {
 				continue
 			}
-			c.g.mu.Lock()
-			c.g.asked++
-			over := c.g.asked > maxReplies
-			c.g.mu.Unlock()
-			if over {
+			if c.g.asked.Add(1) > maxReplies {
 				return nil, c.g.fail(fmt.Errorf("it made more than %d requests", maxReplies))
 			}
 		case *jsonrpc.Response:
@@ -182,8 +162,8 @@ func (g *guard) take(m *jsonrpc.Response) (err error) {
 
 func (g *guard) greeting(raw json.RawMessage) (json.RawMessage, error) {
 	var hello struct {
-		ProtocolVersion string `json:"protocolVersion"`
-		ServerInfo      struct {
+		Version string `json:"protocolVersion"`
+		Server  struct {
 			Name    string `json:"name"`
 			Version string `json:"version"`
 		} `json:"serverInfo"`
@@ -192,20 +172,11 @@ func (g *guard) greeting(raw json.RawMessage) (json.RawMessage, error) {
 	if json.Unmarshal(raw, &hello) != nil {
 		return nil, errors.New("initialize: unreadable answer")
 	}
-	text := hello.Instructions
-	if len(text) > maxInstructions {
-		text = text[:maxInstructions]
-	}
+	text := hello.Instructions[:min(len(hello.Instructions), maxInstructions)]
 	g.info = Info{
-		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
-		Instructions: strings.ToValidUTF8(text, ""),
+		Name: hello.Server.Name, Version: hello.Server.Version, Protocol: hello.Version, Instructions: strings.ToValidUTF8(text, ""),
 	}
-	hello.Instructions = ""
-	return json.Marshal(struct {
-		Capabilities struct{} `json:"capabilities"`
-		Version      string   `json:"protocolVersion"`
-		Info         any      `json:"serverInfo"`
-	}{struct{}{}, hello.ProtocolVersion, hello.ServerInfo})
+	return json.Marshal(map[string]any{"capabilities": struct{}{}, "protocolVersion": hello.Version, "serverInfo": hello.Server})
 }
 
 func (g *guard) list(raw json.RawMessage) (json.RawMessage, error) {

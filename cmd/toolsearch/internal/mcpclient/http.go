@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -30,36 +30,40 @@ const maxRequests = 2 * maxPages
 // listOverHTTP asks a server with a URL for its tools. If the kind is not known, it tries
 // streamable HTTP, and SSE where the server refuses that, as the protocol advises.
 func listOverHTTP(ctx context.Context, at Endpoint) ([]toolfile.Tool, *Info, error) {
-	if at.Kind != SSE {
-		tools, info, w, err := listByKind(ctx, at, Streamable)
-		status := int(w.refused.Load())
-		if err == nil || at.Kind != "" || status < 400 || status > 499 ||
-			status == http.StatusUnauthorized || status == http.StatusForbidden {
-			return tools, info, err
-		}
-		tools, info, _, second := listByKind(ctx, at, SSE)
-		if second != nil {
-			second = fmt.Errorf("%w; and by SSE: %w", err, second)
-		}
-		return tools, info, second
+	if at.Kind == SSE {
+		return listByKind(ctx, at, SSE)
 	}
-	tools, info, _, err := listByKind(ctx, at, SSE)
-	return tools, info, err
+	tools, info, err := listByKind(ctx, at, Streamable)
+	status := refusal(0)
+	if !errors.As(err, &status) || at.Kind != "" || status > 499 ||
+		status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return tools, info, err
+	}
+	tools, info, second := listByKind(ctx, at, SSE)
+	if second != nil {
+		second = fmt.Errorf("%w; and by SSE: %w", err, second)
+	}
+	return tools, info, second
 }
 
-func listByKind(ctx context.Context, at Endpoint, kind string) ([]toolfile.Tool, *Info, *web, error) {
+func listByKind(ctx context.Context, at Endpoint, kind string) ([]toolfile.Tool, *Info, error) {
 	address, err := url.Parse(at.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return nil, nil, &web{}, errors.New("want a URL that begins with http:// or https://")
+		return nil, nil, errors.New("want a URL that begins with http:// or https://")
 	}
-	// Ending asking ends the requests that the SDK makes apart from any context.
-	asking, end := context.WithCancel(ctx)
-	defer end()
-	g := &guard{}
+	ctx, g := newGuard(ctx)
+	defer g.end(nil)
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxResponseHeaderBytes = 1 << 20
-	defer base.CloseIdleConnections()
-	w := &web{ctx: asking, base: base, g: g, address: address, headers: at.Headers}
+	dial := base.DialContext
+	base.DialContext = func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(dialing, network, address)
+		if err == nil { // some requests of the SDK know no context that ends
+			context.AfterFunc(ctx, func() { conn.Close() })
+		}
+		return conn, err
+	}
+	w := &web{base: base, g: g, address: address, headers: at.Headers}
 	client := &http.Client{Transport: w, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) < 10 {
 			return nil
@@ -73,48 +77,37 @@ func listByKind(ctx context.Context, at Endpoint, kind string) ([]toolfile.Tool,
 	if kind == SSE {
 		transport = &mcp.SSEClientTransport{Endpoint: at.URL, HTTPClient: client}
 	}
-	tools, info, err := ask(ctx, transport, g, func() {})
-	return tools, info, w, err
+	return ask(ctx, transport, g, func() {})
+}
+
+// A refusal is a status of HTTP that is an error.
+type refusal int
+
+// Error implements error.
+func (r refusal) Error() string {
+	return "it answered " + strings.TrimSpace(fmt.Sprint(int(r), " ", http.StatusText(int(r))))
 }
 
 // A web makes the requests to one server. It adds the headers only to requests to the
 // server's own origin, so that no other origin learns a key. It bounds what comes back.
 type web struct {
-	ctx      context.Context
 	base     http.RoundTripper
 	g        *guard
 	address  *url.URL
 	headers  http.Header
 	requests atomic.Int64
-	refused  atomic.Int64 // the last status that is an error
 }
 
+// RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := w.roundTrip(request)
-	if err != nil {
-		w.g.hindered(err)
-	}
-	return response, err
-}
-
-func (w *web) roundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme != w.address.Scheme || request.URL.Host != w.address.Host {
-		return nil, w.g.fail(fmt.Errorf("it points to another origin, %s", cli.OneLine(request.URL.Scheme+"://"+request.URL.Host, 100)))
+		origin := cli.OneLine(request.URL.Scheme+"://"+request.URL.Host, 100)
+		return nil, w.g.fail(fmt.Errorf("it points to another origin, %s", origin))
 	}
 	if w.requests.Add(1) > maxRequests {
 		return nil, w.g.fail(fmt.Errorf("it made the client send more than %d requests", maxRequests))
 	}
-	ctx, cancel := context.WithCancel(request.Context())
-	if request.Method == http.MethodDelete { // the goodbye; the SDK waits for it without a limit
-		goodbye := time.AfterFunc(closeTime, cancel)
-		defer goodbye.Stop()
-	}
-	stop := context.AfterFunc(w.ctx, cancel)
-	release := func() {
-		stop()
-		cancel()
-	}
-	request = request.Clone(ctx)
+	request = request.Clone(request.Context())
 	for name, values := range w.headers {
 		if request.Header.Get(name) == "" {
 			request.Header[name] = values
@@ -125,15 +118,14 @@ func (w *web) roundTrip(request *http.Request) (*http.Response, error) {
 		request.Header.Set("Mcp-Protocol-Version", version)
 	}
 	response, err := w.base.RoundTrip(request)
+	if err == nil {
+		if response.StatusCode >= 400 {
+			w.g.hindered(refusal(response.StatusCode))
+		}
+		response.Body, err = w.bounded(response)
+	}
 	if err != nil {
-		release()
-		return nil, err
-	}
-	if response.StatusCode >= 400 {
-		w.refused.Store(int64(response.StatusCode))
-		w.g.hindered(fmt.Errorf("it answered %s", strings.TrimSpace(fmt.Sprint(response.StatusCode, " ", http.StatusText(response.StatusCode)))))
-	}
-	if response.Body, err = w.bounded(response, release); err != nil {
+		w.g.hindered(err)
 		return nil, err
 	}
 	return response, nil
@@ -141,39 +133,28 @@ func (w *web) roundTrip(request *http.Request) (*http.Response, error) {
 
 // bounded returns the body of a response within the guard's bounds. A message is looked at before
 // the SDK reads it.
-func (w *web) bounded(response *http.Response, release func()) (io.ReadCloser, error) {
-	body := &releasing{counted{response.Body, w.g}, response.Body, release}
+func (w *web) bounded(response *http.Response) (io.ReadCloser, error) {
+	body := counted{response.Body, w.g}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode >= 300:
 	case kind == "application/json":
+		defer body.Close()
 		data, err := io.ReadAll(body)
-		body.Close()
 		if err == nil {
 			err = w.g.nests(data)
 		}
 		return io.NopCloser(bytes.NewReader(data)), err
 	case kind == "text/event-stream":
-		body.Reader = &events{from: bufio.NewReader(body.Reader), g: w.g}
+		return &events{Closer: body, from: bufio.NewReader(body), g: w.g}, nil
 	}
 	return body, nil
-}
-
-// A releasing body frees what its request holds when the body is closed.
-type releasing struct {
-	io.Reader
-	body    io.Closer
-	release func()
-}
-
-func (r *releasing) Close() error {
-	r.release()
-	return r.body.Close()
 }
 
 // events reads a stream of server-sent events, an event at a time: lines up to an empty line. It
 // passes on the lines unchanged, after it has checked the message in their data.
 type events struct {
+	io.Closer
 	from *bufio.Reader
 	g    *guard
 	rest []byte

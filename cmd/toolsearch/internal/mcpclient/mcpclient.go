@@ -111,20 +111,25 @@ func ask(ctx context.Context, transport mcp.Transport, g *guard, hangUp func()) 
 		err = g.explain(ctx, "tools/list", err)
 	}
 	hangUp()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		_ = session.Close()
-	}()
-	select {
-	case <-closed:
-	case <-time.After(closeTime):
-	case <-ctx.Done():
-	}
+	within(ctx, func() { _ = session.Close() })
 	if err != nil {
 		return nil, nil, err
 	}
 	return tools, g.server(), nil
+}
+
+// within waits until f has ended, but not for long.
+func within(ctx context.Context, f func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeTime):
+	case <-ctx.Done():
+	}
 }
 
 // pages asks for one page of tools after another.
@@ -158,13 +163,13 @@ var errEnded = errors.New("it ended without an answer")
 
 // explain describes an error of the SDK in terms of the server.
 func (g *guard) explain(ctx context.Context, method string, err error) error {
-	passed, trouble := g.failure()
+	g.mu.Lock()
+	trouble := g.trouble
+	g.mu.Unlock()
 	wire := (*jsonrpc.Error)(nil)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case passed != nil:
-		return passed
 	case trouble != nil:
 		return fmt.Errorf("%s: %w", method, trouble)
 	case errors.Is(err, errEnded), errors.Is(err, io.EOF), errors.Is(err, mcp.ErrConnectionClosed):

@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,17 +20,13 @@ import (
 
 // listFromProcess starts a server, asks it for its tools and stops it.
 func listFromProcess(ctx context.Context, at Endpoint) ([]toolfile.Tool, *Info, error) {
-	// Cancelling running kills the process. ctx stays separate, to tell a timeout from an
-	// ordinary end.
-	running, end := context.WithCancel(ctx)
-	defer end()
-	process := exec.CommandContext(running, at.Command[0], at.Command[1:]...)
+	ctx, g := newGuard(ctx) // its end kills the process
+	defer g.end(nil)
+	process := exec.CommandContext(ctx, at.Command[0], at.Command[1:]...)
 	inGroup(process)
 	process.WaitDelay = closeTime
 	process.Dir = at.Dir
-	if len(at.Env) > 0 {
-		process.Env = append(os.Environ(), at.Env...)
-	}
+	process.Env = append(process.Environ(), at.Env...)
 	stderr := &tail{}
 	process.Stderr = stderr
 	stdin, err := process.StdinPipe()
@@ -48,29 +42,19 @@ func listFromProcess(ctx context.Context, at Endpoint) ([]toolfile.Tool, *Info, 
 	}
 	// A child that left the server's group may hold the pipes after the kill. Closing this end
 	// ends every read and write of ours.
-	defer context.AfterFunc(running, func() {
+	defer context.AfterFunc(ctx, func() {
 		stdin.Close()
 		stdout.Close()
 	})()
-	g := &guard{}
 	output := &messageLines{from: bufio.NewReader(counted{stdout, g}), g: g}
 	transport := &mcp.IOTransport{Reader: io.NopCloser(output), Writer: pipeEnd{stdin}}
 	tools, _, err := ask(ctx, transport, g, func() { stdin.Close() })
 	// A healthy server exits when its input ends, and its output then ends. Whatever it still
 	// writes is counted and dropped.
 	if err == nil {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = io.Copy(io.Discard, output)
-		}()
-		select {
-		case <-ended:
-		case <-time.After(closeTime):
-		case <-ctx.Done():
-		}
+		within(ctx, func() { _, _ = io.Copy(io.Discard, output) })
 	}
-	end()
+	g.end(nil)
 	_ = process.Wait() // the exit status does not matter: the server has answered or was killed
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w%s", err, stderr.said())
@@ -106,18 +90,12 @@ func (l *messageLines) Read(p []byte) (int, error) {
 		line, err := l.from.ReadBytes('\n')
 		line = bytes.TrimSpace(line)
 		switch {
-		case len(line) == 0:
-		case line[0] != '{':
-			l.g.strayLine()
-		default:
-			if err := l.g.nests(line); err != nil {
-				return 0, err
-			}
-			if !isMessage(line) {
-				l.g.strayLine()
-				break
-			}
+		case bytes.HasPrefix(line, []byte("{")) && l.g.nests(line) != nil:
+			return 0, errEnded // the guard knows why
+		case isMessage(line):
 			l.rest = append(line, '\n')
+		case len(line) > 0:
+			l.g.stray.Add(1)
 		}
 		if len(l.rest) == 0 && err != nil {
 			if err == io.EOF {
@@ -133,7 +111,7 @@ func (l *messageLines) Read(p []byte) (int, error) {
 
 // isMessage asks the SDK last, since the SDK is slow to refuse what is not JSON.
 func isMessage(line []byte) bool {
-	if !json.Valid(line) {
+	if !bytes.HasPrefix(line, []byte("{")) || !json.Valid(line) {
 		return false
 	}
 	_, err := jsonrpc.DecodeMessage(line)
