@@ -315,6 +315,8 @@ func unicodeClassOf(r rune) Class {
 
 func lookedUpClassOf(r rune) Class {
 	switch {
+	case '、' <= r && r <= '〃' || '！' <= r && r <= '／' || '：' <= r && r <= '＠': // spares common signs the look-ups
+		return NoLetter
 	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return Ideograph
 	case unicode.IsLower(r):

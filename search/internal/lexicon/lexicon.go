@@ -4,7 +4,6 @@ package lexicon
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -144,22 +143,20 @@ type Meanings struct {
 	Numbers map[string]int32 // a Chinese word, or the term of another -> number
 	English []string         // by number: of the word's line, or "" for a word without meaning
 	Lines   []int            // by number: of the company's own lexicon, or 0
-	lengths map[pair][]int   // first two characters of Chinese words -> their lengths in bytes, the longest first
-	singles map[pair]int32   // Chinese words of one character, as a pair -> number
+	longest map[string]int   // first two characters of Chinese words -> the length in bytes of the longest
 	amounts map[string]bool  // English words for things that are measured, not counted
 	others  bool             // whether there are words that are not Chinese
 }
 
-// A pair is the first two characters of a word, the first in the upper half.
-type pair uint64
-
 func (l *Lexicon) readMeanings() Meanings {
-	all, z := Meanings{Numbers: make(map[string]int32), lengths: make(map[pair][]int), singles: make(map[pair]int32), amounts: make(map[string]bool)}, analysis.New()
+	all := Meanings{Numbers: make(map[string]int32), longest: make(map[string]int), amounts: make(map[string]bool)}
+	z := analysis.New()
 	for number, line := range l.lines("meanings") {
 		word, english, _ := strings.Cut(line, "\t")
-		isChinese := !strings.ContainsFunc(word, analysis.IsNotHan)
-		if isChinese {
+		if isChinese(word) {
 			word = analysis.Simplify(word)
+			begins := word[:twoLength(word)]
+			all.longest[begins] = max(all.longest[begins], len(word))
 		} else {
 			word, all.others = z.Term(word), true
 		}
@@ -168,48 +165,40 @@ func (l *Lexicon) readMeanings() Meanings {
 		}
 		all.Numbers[word] = int32(len(all.English))
 		all.English, all.Lines = append(all.English, english), append(all.Lines, number)
-		switch begins, first := beginningOf(word); {
-		case !isChinese:
-		case first == len(word):
-			all.singles[begins] = all.Numbers[word]
-		case !slices.Contains(all.lengths[begins], len(word)):
-			all.lengths[begins] = append(all.lengths[begins], len(word))
-		}
 	}
 	for _, line := range l.lines("amounts") {
 		for word := range strings.FieldsSeq(line) {
 			all.amounts[word] = true
 		}
 	}
-	for _, lengths := range all.lengths {
-		slices.SortFunc(lengths, func(a, b int) int { return b - a })
-	}
 	return all
 }
 
-// beginningOf returns the first characters of a word, and the length of the first.
-func beginningOf(word string) (begins pair, length int) {
-	first, length := utf8.DecodeRuneInString(word)
-	begins = pair(first) << 32
-	if length < len(word) {
-		second, _ := utf8.DecodeRuneInString(word[length:])
-		begins |= pair(second)
-	}
-	return begins, length
+func isChinese(word string) bool { return !strings.ContainsFunc(word, analysis.IsNotHan) }
+
+// twoLength returns the length in bytes of the first two characters of a word.
+func twoLength(word string) int {
+	_, first := utf8.DecodeRuneInString(word)
+	_, second := utf8.DecodeRuneInString(word[first:])
+	return first + second
 }
 
 // Cut returns the length of the longest word that a run of characters begins with, and its
 // number. A character that begins no word is a word with the number analysis.NoTerm.
 func (w Meanings) Cut(run string) (length int, number int32) {
-	begins, first := beginningOf(run)
-	for _, length := range w.lengths[begins] {
-		if length <= len(run) {
-			if number, known := w.Numbers[run[:length]]; known {
-				return length, number
-			}
-		}
+	word := run
+	if longest := w.longest[run[:twoLength(run)]]; longest < len(run) {
+		word = run[:longest]
 	}
-	if number, known := w.singles[begins>>32<<32]; known {
+	_, first := utf8.DecodeRuneInString(run)
+	for len(word) > first {
+		if number, known := w.Numbers[word]; known {
+			return len(word), number
+		}
+		_, last := utf8.DecodeLastRuneInString(word)
+		word = word[:len(word)-last]
+	}
+	if number, known := w.Numbers[run[:first]]; known {
 		return first, number
 	}
 	return first, analysis.NoTerm
@@ -247,7 +236,8 @@ func (l *Lexicon) readChinese() map[string][]Synonym {
 	for rank := range MaxMeanings {
 		for number, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line, "\t")
-			if words := strings.Split(english, "; "); !strings.ContainsFunc(word, analysis.IsNotHan) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
+			words := strings.Split(english, "; ")
+			if isChinese(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
 				stem := z.Term(words[rank])
 				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: number})
 			}

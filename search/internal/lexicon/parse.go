@@ -103,15 +103,14 @@ func tidyMeanings(line string) string {
 
 func checkMeanings(line string) error {
 	word, english, hasTab := strings.Cut(line, "\t")
-	isChinese := !strings.ContainsFunc(word, analysis.IsNotHan)
 	switch english = strings.TrimSpace(english); {
 	case !hasTab:
 		return errors.New("want a word, a tab, and what it means")
-	case english == "" && !isChinese:
+	case english == "" && !isChinese(word):
 		return fmt.Errorf("%q has no meaning", word)
 	case english != "" && strings.Count(english, ";") >= MaxMeanings:
 		return fmt.Errorf("%d meanings; at most %d count", 1+strings.Count(english, ";"), MaxMeanings)
-	case !isChinese:
+	case !isChinese(word):
 		return checkWord(word)
 	}
 	return nil
