@@ -2,14 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -19,310 +21,385 @@ import (
 // What holds for each model call, whatever the conversation. Numbers refer to "What holds" in
 // CONTRIBUTING.md.
 
-// maxAnswer bounds the text of a search tool's answer, in bytes. The smallest answer may exceed
-// the smallest budget, since it has a message.
-func (p *plan) maxAnswer() int {
-	return max(4*cmp.Or(p.config.Limits.MaxAnswerTokens, toolsearch.DefaultMaxAnswerTokens), leastAnswer)
-}
-
-// leastAnswer bounds an answer without tools, with names that were not found, in bytes.
-const leastAnswer = 8 << 10
-
 // seenCall is a call of the model.
 type seenCall[M adk.MessageType] struct {
-	plan      *plan
+	*world
 	protocol  toolsearch.Protocol
 	run, call int
 	user      int
 	input     []M
+	parts     []part // of the input
 	request   toolsearchtest.Request
+	tools     []*schema.ToolInfo // ordinary, deferred and for search
 	isInside  bool
 }
 
-func checkCall[M adk.MessageType](rec *recorder, c *seenCall[M]) {
-	rec.saw(c.call, c.request, c.isInside)
-	writeBytes(rec, c)
-	c.checkLists(rec)
-	c.checkReminders(rec)
-	c.checkForbidden(rec)
-	c.checkAnswers(rec)
+// lastSeen is what the model saw in its last call.
+type lastSeen struct{ loaded, reach []string }
+
+func checkCall[M adk.MessageType](c *seenCall[M]) {
+	c.calls++
+	c.parts = partsOf(c.input)
+	c.tools = slices.Concat(c.request.Tools, c.request.Deferred)
+	if c.request.SearchTool != nil {
+		c.tools = append(c.tools, c.request.SearchTool)
+	}
+	c.note("  run %d, call %d, within %v, sees %d messages, %d deferred tools, and %.2000q",
+		c.run, c.call, c.isInside, len(c.input), len(c.request.Deferred), c.request.ToolNames())
+	for _, m := range c.request.Messages[max(0, len(c.request.Messages)-4):] {
+		c.note("    %s %.60q %.60q: %.240q %.500q", m.Role, m.ToolName, m.CallID, m.Text, m.Calls)
+	}
+	c.shown = append(c.shown, fmt.Sprintf("run %d, call %d, within %v, %d deferred", c.run, c.call, c.isInside, len(c.request.Deferred)))
+	c.shown = append(c.shown, described(c.world, false, c.input, c.tools)...)
+	c.checkLists()
+	c.checkReminders()
+	c.checkAnswers()
 	if c.isInside {
 		return
 	}
-	if rec.tidy && !c.plan.odd && !c.plan.rewrites() {
-		c.checkPairs(rec)
-	}
-	c.checkReach(rec)
-}
-
-// writeBytes records all that the model was given: invariant 8. Of long texts it records a hash.
-func writeBytes[M adk.MessageType](rec *recorder, c *seenCall[M]) {
-	name := fmt.Sprintf("run %d, call %d, ", c.run, c.call)
-	if c.isInside {
-		name = fmt.Sprintf("within, call %d, ", c.call)
-	}
-	for i, msg := range c.input {
-		rec.bytes(fmt.Sprintf("%smessage %d", name, i), short(plainID(written(msg))))
-	}
-	for i, list := range [][]*schema.ToolInfo{c.request.Tools, c.request.Deferred, {c.request.SearchTool}} {
-		for j, t := range list {
-			if t == nil {
-				continue
-			}
-			what := []string{"tool", "deferred tool", "search tool"}[i]
-			rec.bytes(fmt.Sprintf("%s%s %d", name, what, j), short(fmt.Sprintf("%q %q %v %s", t.Name, t.Desc, t.Extra, rec.schemaOf(t))))
-		}
-	}
-}
-
-// short returns a text, or the beginning and the hash of a long text.
-func short(text string) string {
-	const most = 4000
-	if len(text) <= most {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	return text[:most] + "... " + hex.EncodeToString(sum[:])
-}
-
-// checkLists checks the tool lists: invariant 3.
-func (c *seenCall[M]) checkLists(rec *recorder) {
-	seen := map[string]bool{}
-	for _, t := range append(slices.Concat(c.request.Tools, c.request.Deferred), c.request.SearchTool) {
-		if t == nil {
-			continue
-		}
-		if seen[t.Name] {
-			rec.fault("a tool stands twice", "%.200q", t.Name)
-		}
-		seen[t.Name] = true
-	}
-	dynamic, wasDynamic := rec.dynamic, ""
-	for _, name := range c.request.ToolNames() {
-		switch {
-		case dynamic[name]:
-			wasDynamic = name
-		case wasDynamic != "" && !slices.Contains(secondNames, name) && !c.isInside: // the insider has no tools of its own that would come first
-			rec.fault("a loaded tool stands before another", "%.200q before %.200q, which is not dynamic", wasDynamic, name)
-		}
-	}
-}
-
-// secondNames are the tools of the second middleware's catalog.
-var secondNames = []string{"cut_grass", "water_plants"}
-
-// checkReminders checks that there is at most one reminder, from which nothing breaks out:
-// invariant 5.
-func (c *seenCall[M]) checkReminders(rec *recorder) {
-	count := map[string]int{}
-	for _, m := range c.request.Messages {
-		block, found := reminderIn(m)
-		if !found {
-			continue
-		}
-		tag, inner, _ := strings.Cut(block, "\n")
-		if count[tag]++; count[tag] > 1 {
-			rec.fault(twoReminders, "%.200q", tag)
-		}
-		if c.plan.config.Language == 0 && strings.ContainsAny(strings.TrimSuffix(inner, "</available-deferred-tools>"), "<>") {
-			rec.fault("a name breaks out of the reminder", "%.2000q", inner)
-		}
-	}
-}
-
-// reminderIn returns the reminder in a message of a user or of the system.
-func reminderIn(m toolsearchtest.Message) (block string, found bool) {
-	text := m.Text
-	if m.Role == toolsearchtest.System {
-		at := strings.LastIndex(text, "<available-deferred-tools")
-		if at < 0 {
-			return "", false
-		}
-		text = text[at:]
-	} else if m.Role != toolsearchtest.User {
-		return "", false
-	}
-	text = strings.TrimSpace(text)
-	return text, strings.HasPrefix(text, "<available-deferred-tools") && strings.HasSuffix(text, "</available-deferred-tools>")
-}
-
-// checkForbidden checks that no list has a tool the user may not see: invariant 10. Texts
-// of earlier runs in a history may name such a tool.
-func (c *seenCall[M]) checkForbidden(rec *recorder) {
-	forbidden := c.plan.forbidden[c.user]
-	for _, t := range append(slices.Concat(c.request.Tools, c.request.Deferred), c.request.SearchTool) {
-		if t != nil && forbidden[t.Name] {
-			rec.fault("a forbidden tool is seen", "%.200q by user %d", t.Name, c.user)
-		}
-	}
-	for _, p := range partsOf(c.input) {
-		for _, t := range p.found {
-			if t != nil && forbidden[t.Name] && !c.isInside {
-				rec.fault(p.strayOr("a forbidden tool is seen"), "%.200q in a native result, by user %d", t.Name, c.user)
-			}
-		}
-	}
-}
-
-// checkAnswers checks the results of search tools: their size (invariant 6), and that native
-// results come only under native protocols.
-func (c *seenCall[M]) checkAnswers(rec *recorder) {
-	isNative := c.protocol >= toolsearch.ProtocolNativeDeferred
-	ordinary := map[string]bool{}
-	for _, name := range c.request.ToolNames() {
-		ordinary[name] = true
-	}
-	for _, p := range partsOf(c.input) {
-		if !p.isCall && !c.plan.odd && p.name != "call_tool" && slices.Contains(metaNames, p.name) && len(p.text) > c.plan.maxAnswer() {
-			rec.fault("an answer has no bound", "%d bytes from %s", len(p.text), p.name)
-		}
-		if !p.native || c.isInside {
-			continue
-		}
-		if !isNative || c.protocol == toolsearch.ProtocolNativeServer {
-			rec.fault(p.strayOr("a native result under another protocol"), "%v got the result of call %q", c.protocol, p.id)
-		}
-		if c.plan.agentic {
-			continue // the adapters of these protocols get results as they were given
-		}
-		for _, t := range p.found {
-			if t != nil && ordinary[t.Name] {
-				rec.fault(p.strayOr("a tool stands twice"), "%.200q, in the tool list and in the native result of call %q", t.Name, p.id)
-			}
-		}
-	}
-}
-
-// strayOr returns the kind of a native result's fault.
-func (p part) strayOr(kind string) string {
-	if p.native && p.name == "" {
-		return strayNative
-	}
-	return kind
-}
-
-// removed reports whether a part is an answer of remove_tool, or may be one if its name was lost.
-func (p part) removed() bool {
-	return !p.isCall && (p.name == "remove_tool" || p.name == "") && strings.HasPrefix(p.text, `{"removed":["`)
-}
-
-// checkPairs checks that each call has its result and each result its call.
-func (c *seenCall[M]) checkPairs(rec *recorder) {
-	open := map[string]string{}
-	for _, p := range partsOf(c.input) {
-		name, isOpen := open[p.id]
-		switch {
-		case p.isCall && isOpen:
-			rec.fault("a call without a result", "call %q of %q comes twice", p.id, p.name)
-		case p.isCall:
-			open[p.id] = p.name
-		case !isOpen:
-			rec.fault("a result without a call", "%q of %q", p.id, p.name)
-		default:
-			kind := "a result has another's name, and a text"
-			if p.text == "" || c.plan.has("clearing") { // the clearing gives it a text
-				kind = misnamed
-			}
-			if name != p.name && name != "" {
-				rec.fault(kind, "call %q is of %.100q, its result of %.100q", p.id, name, p.name)
-			}
-			delete(open, p.id)
-		}
-	}
-	for id, name := range open {
-		rec.fault("a call without a result", "%q of %q", id, name)
-	}
-}
-
-// checkReach checks that a tool within the model's reach stays there, in its place, and that
-// the tools a search has found are within reach: invariants 2 and 3.
-func (c *seenCall[M]) checkReach(rec *recorder) {
-	var loaded, reach []string
-	for _, name := range c.request.ToolNames() {
-		if rec.dynamic[name] {
-			loaded = append(loaded, name)
-		}
-	}
-	reach = slices.Clone(loaded)
-	deferred := c.request.DeferredNames()
-	parts := partsOf(c.input)
-	for _, p := range parts {
-		for _, t := range p.found {
-			if t != nil && p.name != "" && (slices.Contains(deferred, t.Name) || c.protocol == toolsearch.ProtocolNativeReferences) {
-				reach = append(reach, t.Name)
-			}
-		}
-	}
-	before := rec.last
-	rec.last = lastSeen{run: c.run, user: c.user, loaded: loaded, reach: reach, isKnown: true}
-	if before.isKnown && before.run == c.run && before.user == c.user && !rec.resumed {
-		kept := slices.DeleteFunc(slices.Clone(before.loaded), func(name string) bool { return !slices.Contains(loaded, name) })
-		stayed := slices.DeleteFunc(slices.Clone(loaded), func(name string) bool { return !slices.Contains(before.loaded, name) })
-		if !slices.Equal(kept, stayed) {
-			rec.fault(changesOrder, "%.1000q became %.1000q", kept, stayed)
-		}
-		kind := outOfReach
-		if slices.ContainsFunc(parts, part.removed) {
-			kind = unloadedAgain
-		}
-		for _, name := range before.reach {
-			if c.plan.config.Limits.MaxLoaded == 0 && !rec.removes && !slices.Contains(reach, name) {
-				rec.fault(kind, "%.200q", name)
-			}
-		}
-	}
-	rec.resumed = false
-	loads := c.protocol == toolsearch.ProtocolToolSearch || c.protocol == toolsearch.ProtocolRegexp
-	if !loads || c.plan.config.Limits.MaxLoaded > 0 || rec.removes || c.plan.config.DeferFrom > 0 {
-		return
-	}
-	for _, p := range parts {
-		if p.isCall || p.name != "tool_search" || !rec.made[p.id] || c.plan.odd {
-			continue
-		}
-		var answer struct{ Matches, SelectedTools []string }
-		if json.Unmarshal([]byte(p.text), &answer) != nil {
-			continue
-		}
-		for _, name := range append(answer.Matches, answer.SelectedTools...) {
-			if rec.dynamic[name] && !c.plan.forbidden[c.user][name] && rec.made[p.id] && !slices.Contains(reach, name) && !c.plan.moves() {
-				rec.fault("what was found is not within reach", "%.200q, found by call %q", name, p.id)
-			}
-		}
-	}
-}
-
-// rewrites reports whether another middleware takes messages away.
-func (p *plan) rewrites() bool {
 	// Eino's patching takes an empty agentic result for a missing one, and adds another.
-	return p.has("trimming", "forgetting") || p.agentic && p.has("patching")
+	if c.tidy && !c.plan.odd && !c.plan.has("trimming", "forgetting") && !(c.plan.agentic && c.plan.has("patching")) {
+		c.checkPairs()
+	}
+	c.checkReach()
+	if c.protocol == toolsearch.ProtocolToolSearch || c.protocol == toolsearch.ProtocolRegexp {
+		c.checkFound()
+	}
 }
 
-// moves reports whether the catalog may change within a run.
-func (p *plan) moves() bool {
-	return slices.ContainsFunc(p.runs, func(run runPlan) bool { return run.moves })
+// described returns messages and tools as lines, of which long ones are a beginning and a hash. With isIdentity
+// it says which messages and tools they are, without it the ids that Eino makes up are left out.
+func described[M adk.MessageType](w *world, isIdentity bool, messages []M, lists ...[]*schema.ToolInfo) (lines []string) {
+	add := func(pointer any, text string) {
+		if isIdentity {
+			text = fmt.Sprintf("%p ", pointer) + text
+		} else {
+			text = plainID(text)
+		}
+		if most := 4000; len(text) > most {
+			text = fmt.Sprintf("%s... %x", text[:most], sha256.Sum256([]byte(text)))
+		}
+		lines = append(lines, text)
+	}
+	for _, msg := range messages {
+		add(msg, asJSON(msg))
+	}
+	for _, list := range lists {
+		lines = append(lines, "tools:")
+		for _, t := range list {
+			if t != nil {
+				add(t, fmt.Sprintf("%q %q %v %s", t.Name, t.Desc, t.Extra, w.schemaOf(t)))
+			}
+		}
+	}
+	return lines
 }
 
-// compareBytes returns the first difference between two plays, or "".
-func compareBytes(a, b *recorder) string {
-	for i := range max(len(a.parts), len(b.parts)) {
-		if i >= len(a.parts) || i >= len(b.parts) {
-			return fmt.Sprintf("one has %d parts, the other %d", len(a.parts), len(b.parts))
+var randomID = regexp.MustCompile(`"_eino_msg_id":"[^"]*"`)
+
+// plainID returns a text without the ids that Eino makes up.
+func plainID(text string) string { return randomID.ReplaceAllString(text, `"_eino_msg_id":""`) }
+
+// firstDifference returns the first difference of two lists of lines, or "".
+func firstDifference(a, b []string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			continue
 		}
-		if a.parts[i] != b.parts[i] {
-			return fmt.Sprintf("%s and %s: %s", a.parts[i].name, b.parts[i].name, difference(a.parts[i].text, b.parts[i].text))
+		at := 0
+		for at < min(len(a[i]), len(b[i])) && a[i][at] == b[i][at] {
+			at++
 		}
+		from := max(0, at-80)
+		return fmt.Sprintf("line %d, byte %d: %.300q and %.300q", i, at, a[i][from:], b[i][from:])
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d lines and %d lines", len(a), len(b))
 	}
 	return ""
 }
 
-// difference shows the first difference of two texts.
-func difference(a, b string) string {
-	at := 0
-	for at < len(a) && at < len(b) && a[at] == b[at] {
-		at++
+// checkLists checks the tool lists (invariant 3), and that none has a tool the user may not see
+// (invariant 10). Texts of earlier runs in a history may name such a tool.
+func (c *seenCall[M]) checkLists() {
+	seen := map[string]bool{}
+	for _, t := range c.tools {
+		if seen[t.Name] {
+			c.fault("a tool stands twice", "%.200q", t.Name)
+		}
+		if c.plan.forbidden[c.user][t.Name] {
+			c.fault("a forbidden tool is seen", "%.200q by user %d", t.Name, c.user)
+		}
+		seen[t.Name] = true
 	}
-	from := max(0, at-80)
-	until := func(text string) string { return text[from:min(len(text), at+200)] }
-	return fmt.Sprintf("at byte %d: %q and %q", at, until(a), until(b))
+	wasDynamic := ""
+	for _, name := range c.request.ToolNames() {
+		isSecond := slices.Contains([]string{"cut_grass", "water_plants"}, name) // of the second middleware
+		switch {
+		case c.dynamic[name]:
+			wasDynamic = name
+		case wasDynamic != "" && !isSecond && !c.isInside: // the insider has no tools of its own that would come first
+			c.fault("a loaded tool stands before another", "%.200q before %.200q, which is not dynamic", wasDynamic, name)
+		}
+	}
+}
+
+// checkReminders checks that there is at most one reminder of a middleware, from which nothing breaks
+// out: invariant 5.
+func (c *seenCall[M]) checkReminders() {
+	const opens, closes = "<available-deferred-tools", "</available-deferred-tools>"
+	count := map[string]int{}
+	for _, m := range c.request.Messages {
+		text := strings.TrimSpace(m.Text)
+		if at := strings.LastIndex(text, opens); m.Role == toolsearchtest.System && at >= 0 {
+			text = text[at:]
+		}
+		isReminder := strings.HasPrefix(text, opens) && strings.HasSuffix(text, closes)
+		if !isReminder || m.Role != toolsearchtest.System && m.Role != toolsearchtest.User {
+			continue
+		}
+		tag, inner, _ := strings.Cut(text, "\n")
+		if count[tag]++; count[tag] > 1 {
+			c.fault("two reminders", "%.200q", tag)
+		}
+		if c.plan.config.Language == 0 && strings.ContainsAny(strings.TrimSuffix(inner, closes), "<>") {
+			c.fault("a name breaks out of the reminder", "%.2000q", inner)
+		}
+	}
+}
+
+// leastAnswer bounds an answer without tools, with names that were not found, in bytes. It may exceed
+// the smallest budget, since it has a message.
+const leastAnswer = 8 << 10
+
+// checkAnswers checks the results of search tools: their size (invariant 6), that native results come only
+// under native protocols, and what tools they bring.
+func (c *seenCall[M]) checkAnswers() {
+	isNative := c.protocol == toolsearch.ProtocolNativeDeferred || c.protocol == toolsearch.ProtocolNativeReferences
+	maxAnswer := max(4*cmp.Or(c.plan.config.Limits.MaxAnswerTokens, toolsearch.DefaultMaxAnswerTokens), leastAnswer)
+	for _, p := range c.parts {
+		isMeta := !p.isCall && p.name != "call_tool" && slices.Contains(metaNames, p.name)
+		if isMeta && !c.plan.odd && len(p.text) > maxAnswer {
+			c.fault("an answer has no bound", "%d bytes from %s", len(p.text), p.name)
+		}
+		if !p.native || c.isInside {
+			continue
+		}
+		if !isNative {
+			c.fault("a native result under another protocol", "%v got the result of call %q", c.protocol, p.id)
+		}
+		for _, t := range p.found {
+			if t == nil {
+				continue
+			}
+			if c.plan.forbidden[c.user][t.Name] {
+				c.fault("a forbidden tool is seen", "%.200q in a native result, by user %d", t.Name, c.user)
+			}
+			// The adapters of agentic protocols get results as they were given.
+			if !c.plan.agentic && slices.Contains(c.request.ToolNames(), t.Name) {
+				c.fault("a tool stands twice", "%.200q, in the tool list and in the native result of call %q", t.Name, p.id)
+			}
+		}
+	}
+}
+
+// checkPairs checks that each call has its result and each result its call, and that the calls are the
+// model's own, and not their replacements.
+func (c *seenCall[M]) checkPairs() {
+	open := map[string]string{}
+	for _, p := range c.parts {
+		name, isOpen := open[p.id]
+		switch {
+		case p.isCall && isOpen:
+			c.fault("a call without a result", "call %q of %q comes twice", p.id, p.name)
+		case p.isCall:
+			open[p.id] = p.name
+		case !isOpen:
+			c.fault("a result without a call", "%q of %q", p.id, p.name)
+		case name != p.name && name != "":
+			c.fault("a result has another's name", "call %q is of %.100q, its result of %.100q", p.id, name, p.name)
+			fallthrough
+		default:
+			delete(open, p.id)
+		}
+	}
+	for id, name := range open {
+		c.fault("a call without a result", "%q of %q", id, name)
+	}
+}
+
+// checkReach checks that a tool within the model's reach stays there, in its place: invariants 2 and 3.
+func (c *seenCall[M]) checkReach() {
+	var loaded []string
+	for _, name := range c.request.ToolNames() {
+		if c.dynamic[name] {
+			loaded = append(loaded, name)
+		}
+	}
+	reach := slices.Clone(loaded)
+	for _, p := range c.parts {
+		for _, t := range p.found {
+			isShown := c.protocol == toolsearch.ProtocolNativeReferences || t != nil && slices.Contains(c.request.DeferredNames(), t.Name)
+			if t != nil && p.name != "" && isShown {
+				reach = append(reach, t.Name)
+			}
+		}
+	}
+	before := c.last
+	if c.last = (&lastSeen{loaded, reach}); before == nil {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(before.loaded), func(name string) bool { return !slices.Contains(loaded, name) })
+	stayed := slices.DeleteFunc(slices.Clone(loaded), func(name string) bool { return !slices.Contains(before.loaded, name) })
+	if !slices.Equal(kept, stayed) && !c.plan.reorders() {
+		c.fault("loaded tools changed their order", "%.1000q became %.1000q", kept, stayed)
+	}
+	for _, name := range before.reach {
+		if c.plan.config.Limits.MaxLoaded == 0 && !c.removes && !slices.Contains(reach, name) {
+			c.fault("a tool went out of reach", "%.200q", name)
+		}
+	}
+}
+
+// checkFound checks that the tools a search of the run has found are loaded.
+func (c *seenCall[M]) checkFound() {
+	config := c.plan.config
+	moves := slices.ContainsFunc(c.plan.runs, func(run runPlan) bool { return run.moves }) // the catalog may change within a run
+	if config.Limits.MaxLoaded > 0 || config.DeferFrom > 0 || c.removes || c.plan.odd || moves {
+		return
+	}
+	for _, p := range c.parts {
+		var answer struct{ Matches, SelectedTools []string }
+		if p.isCall || p.name != "tool_search" || !c.current[p.id] || json.Unmarshal([]byte(p.text), &answer) != nil {
+			continue
+		}
+		for _, name := range append(answer.Matches, answer.SelectedTools...) {
+			if c.dynamic[name] && !c.plan.forbidden[c.user][name] && !slices.Contains(c.last.loaded, name) {
+				c.fault("what was found is not within reach", "%.200q, found by call %q", name, p.id)
+			}
+		}
+	}
+}
+
+// watcher is one of two middlewares, directly before and directly after the middleware under test.
+// They see what each of its hooks is given and returns.
+type watcher[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	*watched[M]
+	isFirst bool
+}
+
+// watched is what the two share. The hooks of an agent run one after the other.
+type watched[M adk.MessageType] struct {
+	world *world
+	ours  adk.TypedChatModelAgentMiddleware[M]
+	given *adk.TypedChatModelAgentState[M]
+	parts []part // of the given state
+	was   []string
+}
+
+type (
+	state[M adk.MessageType]        = adk.TypedChatModelAgentState[M]
+	modelContext[M adk.MessageType] = adk.TypedModelContext[M]
+)
+
+func describedState[M adk.MessageType](w *world, isIdentity bool, s *state[M]) []string {
+	return described(w, isIdentity, s.Messages, s.ToolInfos, s.DeferredToolInfos)
+}
+
+// look remembers the state that a hook is given, and checks afterwards that the hook did not write to it.
+func (w *watcher[M]) look(hook string, state *state[M]) {
+	if w.isFirst {
+		w.given, w.was, w.parts = state, describedState(w.world, true, state), partsOf(state.Messages)
+	} else if changed := firstDifference(w.was, describedState(w.world, true, w.given)); changed != "" {
+		w.world.fault("a hook wrote to its input", "%s: %s", hook, changed)
+	}
+}
+
+// BeforeModelRewriteState implements adk.TypedChatModelAgentMiddleware.
+func (w *watcher[M]) BeforeModelRewriteState(
+	ctx context.Context, state *state[M], mc *modelContext[M],
+) (context.Context, *state[M], error) {
+	w.look("BeforeModelRewriteState", state)
+	if w.isFirst {
+		return ctx, state, nil
+	}
+	if state.ToolInfos == nil {
+		w.world.fault("a nil tool list", "BeforeModelRewriteState returned no tool list, which Eino takes for a list that was never set")
+	}
+	after := partsOf(state.Messages)
+	if !slices.EqualFunc(w.parts, after, func(a, b part) bool { return a.isCall == b.isCall && a.id == b.id }) {
+		w.world.fault("calls or results changed", "BeforeModelRewriteState was given %.1000v and returned %.1000v", w.parts, after)
+	}
+	for _, p := range after { // as the model made them, in the form of a store of JSON, which is UTF-8
+		valid := func(text string) string { return string([]rune(text)) }
+		said, known := w.world.said[p.id]
+		isSame := valid(said.Name) == valid(p.name) && valid(said.Arguments) == valid(p.text)
+		if w.world.tidy && !w.world.plan.odd && p.isCall && known && !isSame {
+			w.world.fault("a call is not as it was made", "%.400q became %.400q", fmt.Sprint(said), fmt.Sprint(p))
+		}
+	}
+	if w.world.plan.twice {
+		w.again(ctx, state, mc)
+	}
+	return ctx, state, nil
+}
+
+// again runs the hook a second time and checks that nothing changes.
+func (w *watcher[M]) again(ctx context.Context, state *state[M], mc *modelContext[M]) {
+	was := describedState(w.world, true, state)
+	_, second, err := w.ours.BeforeModelRewriteState(ctx, state, mc)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.world.fault("a run ended", "BeforeModelRewriteState for the second time: %v", err)
+		}
+		return
+	}
+	if changed := firstDifference(was, describedState(w.world, true, state)); changed != "" {
+		w.world.fault("a hook wrote to its input", "BeforeModelRewriteState for the second time: %s", changed)
+	}
+	changed := firstDifference(describedState(w.world, false, state), describedState(w.world, false, second))
+	if changed != "" && w.world.plan.config.Limits.MaxLoaded == 0 {
+		w.world.fault("a second time changes the state", "%s", changed)
+	}
+}
+
+// AfterModelRewriteState implements adk.TypedChatModelAgentMiddleware.
+func (w *watcher[M]) AfterModelRewriteState(
+	ctx context.Context, state *state[M], _ *modelContext[M],
+) (context.Context, *state[M], error) {
+	w.look("AfterModelRewriteState", state)
+	return ctx, state, nil
+}
+
+// WrapModel implements adk.TypedChatModelAgentMiddleware.
+func (w *watcher[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *modelContext[M]) (model.BaseModel[M], error) {
+	return &watchedModel[M]{inner, w.world}, nil
+}
+
+// watchedModel checks that nothing behind it writes to the input of a model.
+type watchedModel[M adk.MessageType] struct {
+	inner model.BaseModel[M]
+	world *world
+}
+
+func (m *watchedModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	defer m.compare(input, opts)()
+	return m.inner.Generate(ctx, input, opts...)
+}
+
+func (m *watchedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	defer m.compare(input, opts)()
+	return m.inner.Stream(ctx, input, opts...)
+}
+
+func (m *watchedModel[M]) compare(input []M, opts []model.Option) func() {
+	options := model.GetCommonOptions(nil, opts...)
+	now := func() []string { return described(m.world, true, input, options.Tools, options.DeferredTools) }
+	was := now()
+	return func() {
+		if changed := firstDifference(was, now()); changed != "" {
+			m.world.fault("the model's input was written to", "%s", changed)
+		}
+	}
 }

@@ -4,9 +4,9 @@
 //
 //	go run ./workshop/soak -minutes 5
 //
-// It prints the first conversation in which something does not hold, and the command that plays
-// it again. A conversation depends only on a seed and a number, so that it is the same each
-// time, except for where a cancellation strikes.
+// It prints what does not hold in the first faulty conversation, and the command that prints the whole
+// of it. A conversation depends only on a seed and a number, so that it is the same each time, except
+// for where a cancellation strikes.
 package main
 
 import (
@@ -15,7 +15,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
@@ -25,26 +28,20 @@ import (
 func init() { sources.Grace = time.Minute }
 
 func main() {
-	s := &soak{}
+	s := &soak{print: func(text string) { fmt.Println(text) }}
 	minutes := flag.Float64("minutes", 1, "how long to go on")
-	flag.Uint64Var(&s.seed, "seed", 0, "the seed of the random numbers; 0 means a seed from the clock, which is printed")
-	only := flag.Int("conversation", -1, "the number of the one conversation to play; -1 means all")
-	flag.IntVar(&s.most, "faults", 1, "the number of faulty conversations to stop after")
-	flag.BoolVar(&s.known, "known", false, "also print the conversations whose faults are all known")
-	flag.BoolVar(&s.verbose, "v", false, "print whole transcripts")
+	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "the seed of the random numbers, by default from the clock")
+	only := flag.Int("conversation", -1, "the number of the one conversation to play and print; -1 means all")
 	flag.Parse()
-	if s.seed == 0 {
-		s.seed = uint64(time.Now().UnixNano())%1_000_000 + 1
-	}
-	s.print = func(text string) { fmt.Println(text) }
-	if *only >= 0 {
-		s.verbose = true
+	if s.verbose = *only >= 0; s.verbose {
 		s.play(*only)
 	} else {
 		fmt.Printf("seed %d\n", s.seed)
-		s.playFor(time.Duration(*minutes * float64(time.Minute)))
-		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault, %d with one that is known; at most %d MB allocated by one, and %v taken, by number %d\n",
-			s.played, s.calls, s.pairs, s.faulty, s.hasKnown, s.allocated>>20, s.longest.Round(time.Millisecond), s.slowest)
+		for end := time.Now().Add(time.Duration(*minutes * float64(time.Minute))); s.faulty == 0 && time.Now().Before(end); {
+			s.play(s.played)
+		}
+		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault; at most %d MB allocated by one, and %v taken, by number %d\n",
+			s.played, s.calls, s.pairs, s.faulty, s.allocated>>20, s.longest.Round(time.Millisecond), s.slowest)
 	}
 	if s.faulty > 0 {
 		os.Exit(1)
@@ -57,126 +54,145 @@ const (
 	hangTime     = 2 * time.Minute  // for a conversation with all its plays, on a busy machine
 	maxAllocated = 2 << 30          // bytes in all, by a conversation with all its plays
 	maxGrowth    = 64 << 20         // bytes of the heap, since the first measure
-	warmUp       = 100              // conversations before the first measure
-	measureEach  = 500              // conversations
+	measureEach  = 200              // conversations
 )
 
 // soak plays conversations one after another.
 type soak struct {
 	seed    uint64
-	most    int
-	known   bool
 	verbose bool
 	print   func(text string)
 
-	played, calls, pairs, faulty, hasKnown int
-	slowest                                int // the number of the conversation that took longest
-	allocated                              uint64
-	longest                                time.Duration
-	goroutines                             int // before the second conversation
-	heap                                   uint64
-}
-
-func (s *soak) playFor(duration time.Duration) {
-	for end := time.Now().Add(duration); time.Now().Before(end) && s.faulty < max(1, s.most); {
-		s.play(s.played)
-	}
+	played, calls, pairs, faulty int
+	slowest                      int // the number of the conversation that took longest
+	allocated                    uint64
+	longest                      time.Duration
+	goroutines                   int // before the second conversation
+	heap                         uint64
 }
 
 // play plays one conversation and reports its faults.
 func (s *soak) play(number int) {
 	p := newPlan(s.seed, number)
-	start, before := time.Now(), allocatedBytes()
-	done := make(chan *recorder, 1)
+	start, before := time.Now(), memory().TotalAlloc
+	done := make(chan *world, 1)
 	go func() { done <- s.try(p) }()
-	var rec *recorder
+	var w *world
 	select {
-	case rec = <-done:
+	case w = <-done:
 	case <-time.After(hangTime):
-		stacks := make([]byte, 1<<20)
-		fmt.Printf("%s\n", stacks[:runtime.Stack(stacks, true)])
-		rec = newRecorder(p)
-		rec.fault("it hangs", "no end in %v", hangTime)
+		w = newWorld(p, nil)
+		w.fault("it hangs", "no end in %v\n%s", hangTime, stacks())
 	}
 	s.played++
-	took, allocated := time.Since(start), allocatedBytes()-before
+	took, allocated := time.Since(start), memory().TotalAlloc-before
 	s.allocated = max(s.allocated, allocated)
 	if took > s.longest {
 		s.longest, s.slowest = took, number
 	}
 	if allocated > maxAllocated {
-		rec.fault("much memory", "%d MB were allocated", allocated>>20)
+		w.fault("much memory", "%d MB were allocated", allocated>>20)
 	}
-	s.checkGoroutines(rec)
-	s.checkHeap(rec)
-	switch {
-	case len(rec.faults) > 0:
+	s.checkLeft(w)
+	if len(w.faults) > 0 {
 		s.faulty++
-	case len(rec.known) > 0:
-		s.hasKnown++
 	}
-	if len(rec.faults) > 0 || s.verbose || s.known && len(rec.known) > 0 {
-		s.print(report(p, rec, s.verbose))
+	if s.verbose {
+		s.print(fmt.Sprintf("%s\n\n%s\n", p, strings.Join(w.transcript, "\n")))
+	}
+	if len(w.faults) > 0 {
+		again := fmt.Sprintf("\nAgain: go run ./workshop/soak -seed %d -conversation %d\n", p.seed, p.number)
+		s.print(strings.Join(w.faults, "\n") + again)
 	}
 }
 
 // try plays a conversation, and again to compare.
-func (s *soak) try(p *plan) *recorder {
-	rec := play(p, nil)
-	for _, part := range rec.parts {
-		if len(part.name) > 4 && part.name[len(part.name)-2:] == " 0" {
-			s.calls++
-		}
+func (s *soak) try(p *plan) *world {
+	w := play(p, nil)
+	s.calls += w.calls
+	if len(w.faults) > 0 || !p.deterministic() {
+		return w
 	}
-	if len(rec.faults) > 0 {
-		return rec
-	}
-	if p.deterministic() {
-		if differs := compareBytes(rec, play(p, nil)); differs != "" {
-			rec.fault("a second play gives other bytes", "%s", differs)
-		}
+	if differs := firstDifference(w.shown, play(p, nil).shown); differs != "" {
+		w.fault("a second play gives other bytes", "%s", differs)
 	}
 	if !p.paired() {
-		return rec
+		return w
 	}
 	s.pairs++
-	if differs := compareBytes(rec, play(p, p.forbidden[p.runs[0].user])); differs != "" {
-		rec.fault(filterTrace, "%s", differs)
+	if differs := firstDifference(w.shown, play(p, p.forbidden[p.runs[0].user]).shown); differs != "" {
+		w.fault("Filter leaves a trace", "%s", differs)
 	}
-	return rec
+	return w
 }
 
-// checkGoroutines checks that a conversation leaves no goroutine.
-func (s *soak) checkGoroutines(rec *recorder) {
-	if s.played <= 1 { // the first conversation starts what is started once
+// checkLeft checks that a conversation leaves no goroutine, and now and then that the heap does not
+// grow from conversation to conversation.
+func (s *soak) checkLeft(w *world) {
+	if s.played == 1 { // the first conversation starts what is started once
 		s.goroutines = runtime.NumGoroutine()
-		return
 	}
 	if !waitFor(s.goroutines, settleTime) {
-		stacks := make([]byte, 1<<20)
-		rec.fault("goroutines are left", "%d, and %d before\n%.20000s", runtime.NumGoroutine(), s.goroutines, stacks[:runtime.Stack(stacks, true)])
+		w.fault("goroutines are left", "%d, and %d before\n%.20000s", runtime.NumGoroutine(), s.goroutines, stacks())
 		s.goroutines = runtime.NumGoroutine()
 	}
-}
-
-// checkHeap checks now and then that the heap does not grow from conversation to conversation.
-func (s *soak) checkHeap(rec *recorder) {
-	if s.played != warmUp && s.played%measureEach != 0 {
+	if s.played%measureEach != 0 {
 		return
 	}
 	debug.FreeOSMemory()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	switch {
-	case s.heap == 0:
-		s.heap = stats.HeapAlloc
-	case stats.HeapAlloc > s.heap+maxGrowth:
-		rec.fault("the heap grows", "%d MB after %d conversations, %d MB at first", stats.HeapAlloc>>20, s.played, s.heap>>20)
+	heap := memory().HeapAlloc
+	if s.heap == 0 {
+		s.heap = heap
+	}
+	if heap > s.heap+maxGrowth {
+		w.fault("the heap grows", "%d MB after %d conversations, %d MB at first", heap>>20, s.played, s.heap>>20)
 	}
 }
 
-func allocatedBytes() uint64 {
-	var stats runtime.MemStats
+// waitFor waits until there are at most that many goroutines. It reports false if the time is
+// up first.
+func waitFor(goroutines int, most time.Duration) bool {
+	for end := time.Now().Add(most); runtime.NumGoroutine() > goroutines; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+func memory() (stats runtime.MemStats) {
 	runtime.ReadMemStats(&stats)
-	return stats.TotalAlloc
+	return stats
+}
+
+func stacks() []byte {
+	text := make([]byte, 1<<20)
+	return text[:runtime.Stack(text, true)]
+}
+
+// fault records something that must not happen. Tools of a round run at the same time.
+func (w *world) fault(kind, format string, values ...any) {
+	text := kind + ": " + fmt.Sprintf(format, values...)
+	w.note("  FAULT %s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, text)
+}
+
+func (w *world) note(format string, values ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.transcript = append(w.transcript, fmt.Sprintf(format, values...))
+}
+
+// schemaOf returns the schema of a definition as JSON. Each model call shows the same schemas again.
+func (w *world) schemaOf(info *schema.ToolInfo) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, known := w.schemas[info.ParamsOneOf]
+	if !known {
+		text = schemaText(info)
+		w.schemas[info.ParamsOneOf] = text
+	}
+	return text
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/filesystem"
@@ -33,21 +32,44 @@ func userOf(ctx context.Context) int {
 	return user
 }
 
-// world is the surroundings of one play. It is not generic, since tools do not see messages.
+// world is one play of a plan: what surrounds the middleware, and the record of what happens. It is not
+// generic, since tools do not see messages.
 type world struct {
 	plan    *plan
-	rec     *recorder
 	without map[string]bool // names of tools that are left out, for the other half of a pair
-	made    []*soakTool
+	dynamic map[string]bool // names of all dynamic tools
 
 	mu         sync.Mutex
-	edition    edition
-	searchTool string // the name of the search tool of the run
+	faults     []string
+	transcript []string
+	allTools   []*soakTool
+	schemas    map[*schema.ParamsOneOf]string // as JSON
+	edition    int
 	onTool     func() // called by the next tool that runs; nil means nothing
+
+	searchTool string // its name in the run
+
+	// Only the model's goroutine uses the fields below. Tidy means that the history so far is as
+	// agents left it, without damage. The answers of an UnknownToolsHandler are not in events, and
+	// so not in a history.
+	tidy    bool
+	removes bool                           // a call may have unloaded tools
+	last    *lastSeen                      // of the previous model call; nil means none since the run began or was resumed
+	current map[string]bool                // ids of the calls of the run
+	said    map[string]toolsearchtest.Call // by id, of the whole conversation
+	calls   int                            // of the model
+	shown   []string                       // every byte that the model was given
 }
 
-func newWorld(p *plan, rec *recorder, without map[string]bool) *world {
-	return &world{plan: p, rec: rec, without: without}
+func newWorld(p *plan, without map[string]bool) *world {
+	w := &world{
+		plan: p, without: without, dynamic: map[string]bool{}, schemas: map[*schema.ParamsOneOf]string{},
+		tidy: len(p.past) == 0 && p.config.Unknown == 0, said: map[string]toolsearchtest.Call{},
+	}
+	for _, name := range p.names() {
+		w.dynamic[name] = true
+	}
+	return w
 }
 
 // soakTool is a tool of a spec. Its ways are methods of the types below.
@@ -55,7 +77,6 @@ type soakTool struct {
 	world *world
 	spec  toolSpec
 	of    *schema.ToolInfo
-	was   schema.ToolInfo // the definition when the tool was made
 
 	mu    sync.Mutex
 	asked int
@@ -73,7 +94,7 @@ func (t *soakTool) Info(context.Context) (*schema.ToolInfo, error) {
 
 func (t *soakTool) run(ctx context.Context, arguments string) (string, error) {
 	t.world.ran(ctx, t.spec.name)
-	if t.spec.result == confirms {
+	if t.spec.result == "confirms" {
 		if was, _, _ := tool.GetInterruptState[any](ctx); !was {
 			return "", tool.Interrupt(ctx, "really?")
 		}
@@ -91,7 +112,7 @@ func (w *world) ran(ctx context.Context, name string) {
 		onTool()
 	}
 	if w.plan.forbidden[userOf(ctx)][name] {
-		w.rec.fault("a forbidden tool ran", "%.200q ran for user %d, who may not see it", name, userOf(ctx))
+		w.fault("a forbidden tool ran", "%.200q ran for user %d, who may not see it", name, userOf(ctx))
 	}
 }
 
@@ -133,14 +154,14 @@ func (w *world) tools(specs []toolSpec) (tools []tool.BaseTool) {
 			continue
 		}
 		t := &soakTool{world: w, spec: spec, of: spec.info()}
-		t.was = copied(t.of)
 		w.mu.Lock()
-		w.made = append(w.made, t)
+		w.allTools = append(w.allTools, t)
 		w.mu.Unlock()
-		switch spec.way {
-		case streamable:
+		switch {
+		// Eino v0.9.21 cannot keep a streamed result of an agentic run in a second checkpoint.
+		case spec.way == "streamable" && !(w.plan.agentic && w.plan.confirms):
 			tools = append(tools, streamableTool{t})
-		case enhanced:
+		case spec.way == "enhanced":
 			tools = append(tools, enhancedTool{t})
 		default:
 			tools = append(tools, invokableTool{t})
@@ -150,18 +171,16 @@ func (w *world) tools(specs []toolSpec) (tools []tool.BaseTool) {
 }
 
 // serve changes what the Source answers.
-func (w *world) serve(now edition) {
+func (w *world) serve(edition int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.edition = now
+	w.edition = edition
 }
 
 // next makes the Source answer with the next edition, if it has any.
 func (w *world) next() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.plan.served) > 0 {
-		w.edition = edition((int(w.edition) + 1 + len(w.plan.served)) % len(w.plan.served))
+	if n := len(w.plan.served); n > 0 {
+		w.serve((w.edition + 1 + n) % n)
 	}
 }
 
@@ -181,36 +200,35 @@ func (w *world) answer(ctx context.Context) ([]tool.BaseTool, error) {
 	if now >= 0 {
 		return w.tools(w.plan.served[now]), nil
 	}
-	good := w.tools(w.plan.served[0])
-	named := func(name string) tool.BaseTool {
-		return w.tools([]toolSpec{{name: name, desc: "A server's"}})[0]
-	}
-	switch now {
-	case failing:
-		return nil, errors.New("no route to host")
-	case panicking:
-		panic("the server's client panics")
-	case nilTool:
-		return append(good, nil), nil
-	case nameless:
-		return append(good, named("")), nil
-	case doubled:
-		return append(good, w.tools(w.plan.served[0])...), nil
-	case grabbing:
-		return append(good, named(w.searchTool)), nil
-	case clashing:
+	return badAnswers[-1-now](w, w.tools(w.plan.served[0]))
+}
+
+// named returns a server's tool of that name.
+func (w *world) named(name string) tool.BaseTool {
+	return w.tools([]toolSpec{{name: name, desc: "A server's"}})[0]
+}
+
+// badAnswers are what may be wrong with an answer of the Source that was good.
+var badAnswers = []func(w *world, good []tool.BaseTool) ([]tool.BaseTool, error){
+	func(*world, []tool.BaseTool) ([]tool.BaseTool, error) { return nil, errors.New("no route to host") },
+	func(*world, []tool.BaseTool) ([]tool.BaseTool, error) { panic("the server's client panics") },
+	func(*world, []tool.BaseTool) ([]tool.BaseTool, error) { return nil, nil },
+	func(_ *world, good []tool.BaseTool) ([]tool.BaseTool, error) { return append(good, nil), nil },
+	func(w *world, good []tool.BaseTool) ([]tool.BaseTool, error) { return append(good, w.named("")), nil },
+	func(w *world, good []tool.BaseTool) ([]tool.BaseTool, error) { return append(good, good...), nil },
+	func(_ *world, good []tool.BaseTool) ([]tool.BaseTool, error) { return append(good, muteTool{}), nil },
+	func(w *world, good []tool.BaseTool) ([]tool.BaseTool, error) {
+		return append(good, w.named(w.searchTool)), nil
+	},
+	func(w *world, good []tool.BaseTool) ([]tool.BaseTool, error) { // tools of the agent's own
 		if w.plan.has("filesystem") {
-			good = append(good, named("ls"))
+			good = append(good, w.named("ls"))
 		}
 		if len(w.plan.static) > 0 {
-			good = append(good, named("clock"))
+			good = append(good, w.named("clock"))
 		}
 		return good, nil
-	case mute:
-		return append(good, muteTool{}), nil
-	default:
-		return nil, nil
-	}
+	},
 }
 
 // filter is the Filter. For some tools it panics instead of saying no.
@@ -237,12 +255,12 @@ func (w *world) event(ctx context.Context, e toolsearch.Event) {
 		// Protocol reports schemas that arguments cannot be checked against.
 		expected := []string{"DynamicTools", "Tools", "Protocol", "Filter", "AlwaysLoaded"}
 		if !slices.Contains(expected, e.Part) && (e.Part != "Source" || w.plan.served == nil) {
-			w.rec.fault("a failure was reported", "%s: %.500v", e.Part, e.Err)
+			w.fault("a failure was reported", "%s: %.500v", e.Part, e.Err)
 		}
 	}
 	for _, name := range names {
 		if w.plan.forbidden[userOf(ctx)][name] {
-			w.rec.fault("an event mentions a forbidden tool", "%.200q in %T", name, e)
+			w.fault("an event mentions a forbidden tool", "%.200q in %T", name, e)
 		}
 	}
 }
@@ -262,7 +280,18 @@ func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 		c.Groups = []toolsearch.Group{{Source: w.answer}}
 	}
 	if w.plan.grouped {
-		w.group(&c)
+		var own, team []toolSpec
+		for i, spec := range w.plan.fixed {
+			list := []*[]toolSpec{&own, &team}[i%2]
+			*list = append(*list, spec)
+		}
+		c.DynamicTools = w.tools(own)
+		c.Groups = append(c.Groups,
+			toolsearch.Group{Name: "team", Description: "</available-deferred-tools>\n" + strings.Repeat("and files ", 300), Tools: w.tools(team)},
+			toolsearch.Group{Name: "nothing", Description: "Mail and issues."})
+		if w.plan.served != nil {
+			c.Groups[0].Name, c.Groups[0].Description = "server", "What a server says of itself."
+		}
 	}
 	if w.plan.filtered && w.without == nil {
 		c.Filter = w.filter
@@ -270,34 +299,19 @@ func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 	return &c
 }
 
-// group puts the Source and some of the fixed tools into groups. The tools keep their names.
-func (w *world) group(c *toolsearch.Config) {
-	var own, team []toolSpec
-	for _, spec := range w.plan.fixed {
-		if len(spec.name)%2 == 0 {
-			own = append(own, spec)
-		} else {
-			team = append(team, spec)
-		}
-	}
-	c.DynamicTools = w.tools(own)
-	var served func(context.Context) ([]tool.BaseTool, error)
-	if w.plan.served != nil {
-		served = w.answer
-	}
-	c.Groups = []toolsearch.Group{
-		{Name: "team", Description: "Mail </available-deferred-tools>\n" + strings.Repeat("and files ", 300), Tools: w.tools(team)},
-		{Name: "server", Description: "What a server says of itself.", Source: served},
-		{Name: "nothing", Description: "Mail and issues."},
-	}
-}
-
 // toolsUnchanged checks that nobody wrote to a definition.
 func (w *world) toolsUnchanged() {
-	for _, t := range w.made {
-		isSame := t.of.Name == t.was.Name && t.of.Desc == t.was.Desc && t.of.ParamsOneOf == t.was.ParamsOneOf && len(t.of.Extra) == len(t.was.Extra)
-		if !isSame || len(t.spec.schema) < 1000 && schemaText(t.of) != w.rec.schemaOf(t.spec.fresh()) {
-			w.rec.fault("a definition was written to", "%.200q", t.was.Name)
+	texts := map[string]string{} // of a definition that nobody saw, by its schema
+	for _, t := range w.allTools {
+		isSame := t.of.Name == t.spec.name && t.of.Desc == t.spec.desc && len(t.of.Extra) == 0
+		if len(t.spec.schema) < 1000 {
+			if _, known := texts[t.spec.schema]; !known {
+				texts[t.spec.schema] = schemaText(t.spec.info())
+			}
+			isSame = isSame && schemaText(t.of) == texts[t.spec.schema]
+		}
+		if !isSame {
+			w.fault("a definition was written to", "%.200q", t.spec.name)
 		}
 	}
 }
@@ -318,7 +332,8 @@ func other[M adk.MessageType](w *world, name string) (adk.TypedChatModelAgentMid
 	case "summarization":
 		summary := "<summary>\nMuch was said.\n<all_user_messages>\n- as the model tells it\n</all_user_messages>\n</summary>"
 		model := toolsearchtest.NewModel[M](slices.Repeat([]toolsearchtest.Turn{toolsearchtest.Say(summary)}, 200)...)
-		return summarization.NewTyped(ctx, &summarization.TypedConfig[M]{Model: model, Trigger: &summarization.TriggerCondition{ContextMessages: 6}})
+		trigger := &summarization.TriggerCondition{ContextMessages: 6}
+		return summarization.NewTyped(ctx, &summarization.TypedConfig[M]{Model: model, Trigger: trigger})
 	case "clearing":
 		return reduction.NewTyped(ctx, &reduction.TypedConfig[M]{SkipTruncation: true, MaxTokensForClear: 50, ClearRetentionSuffixLimit: 1})
 	case "truncating":
@@ -330,7 +345,8 @@ func other[M adk.MessageType](w *world, name string) (adk.TypedChatModelAgentMid
 		return fsmiddleware.NewTyped[M](ctx, &fsmiddleware.MiddlewareConfig{Backend: filesystem.NewInMemoryBackend()})
 	case "second":
 		return toolsearch.NewTyped[M](ctx, &toolsearch.Config{
-			ToolName: "find", Limits: toolsearch.Limits{MaxLoaded: 1}, DynamicTools: w.tools([]toolSpec{{name: "cut_grass", desc: "Mows"}, {name: "water_plants", desc: "Waters mail"}}),
+			ToolName: "find", Limits: toolsearch.Limits{MaxLoaded: 1},
+			DynamicTools: w.tools([]toolSpec{{name: "cut_grass", desc: "Mows"}, {name: "water_plants", desc: "Waters mail"}}),
 		})
 	default:
 		return nil, fmt.Errorf("no middleware %q", name)
@@ -343,40 +359,26 @@ type rewriter[M adk.MessageType] struct {
 	change func(messages []M) []M
 }
 
-func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (r *rewriter[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	next := *state
 	next.Messages = r.change(state.Messages)
 	return ctx, &next, nil
 }
 
 // memoryStore keeps checkpoints.
-type memoryStore struct {
-	mu   sync.Mutex
-	data map[string][]byte
-}
+type memoryStore struct{ sync.Map }
 
 func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, ok := s.data[id]
-	return data, ok, nil
+	data, ok := s.Load(id)
+	if !ok {
+		return nil, false, nil
+	}
+	return data.([]byte), true, nil
 }
 
 func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.data == nil {
-		s.data = make(map[string][]byte)
-	}
-	s.data[id] = data
+	s.Store(id, data)
 	return nil
-}
-
-// atOnce is the pause before a retry.
-func atOnce(context.Context, int) time.Duration { return 0 }
-
-// firstLine returns the text before the first line break, for errors that have a stack.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
