@@ -123,7 +123,7 @@ func testChangedTool[M adk.MessageType](t *testing.T, streaming bool) {
 	s := &server{}
 	s.serve("send_mail: Sends an e-mail", stocks)
 	var blocked []string
-	l, path := opened(t, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }}, s.documents(t)...)
+	l, path := opened(t, func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }, s.documents(t)...)
 	middleware, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter})
 	require.NoError(t, err)
 	c := &chat[M]{middleware: middleware, streaming: streaming}

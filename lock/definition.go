@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -44,45 +45,41 @@ func (id ID) String() string {
 	return naming.Visible(id.Name, naming.MaxBytes) + " of " + naming.Visible(id.Namespace, 64)
 }
 
-// A Definition is what a lock knows of a tool: the part that a model reads.
+// A Definition is what a lock knows of a tool: the part that a model reads. The order of the schema's
+// keys does not matter. Tags, hints and whatever else the program knows of a tool are not part of it.
 type Definition struct {
 	ID
 	Description string // "" means none
 	Parameters  string // the JSON schema in canonical form
-}
-
-// Define returns the definition of a document: the name, description and schema of its Info, if
-// it has one, under the document's Namespace. The order of the schema's keys does not matter.
-// The rest of a document, such as tags and hints, is the program's own and is not part of a
-// definition. Define fails on a definition that cannot be locked: an empty name, text that is
-// not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of name or
-// namespace, 64 KiB of description and 1 MiB of schema.
-func Define(doc search.Document) (Definition, error) {
-	d := Definition{ID: idOf(&doc), Description: doc.Description, Parameters: noParameters}
-	if doc.Info != nil {
-		d.Description = doc.Info.Desc
-	}
-	if err := d.check(); err != nil {
-		return d, err
-	}
-	if doc.Info == nil || doc.Info.ParamsOneOf == nil {
-		return d, nil
-	}
-	var err error
-	d.Parameters, err = parametersOf(doc.Info)
-	return d, err
-}
-
-func idOf(doc *search.Document) ID {
-	id := ID{doc.Namespace, doc.Name}
-	if doc.Info != nil {
-		id.Name = doc.Info.Name
-	}
-	return id
+	sum         sum
 }
 
 // noParameters is the schema of a tool without one, as a catalog fills it in.
 const noParameters = `{"properties":{},"type":"object"}`
+
+// define returns the definition of a document: the name, description and schema of its Info, if it
+// has one. It fails on a definition that cannot be locked, and then returns what can be read of it.
+func define(doc *search.Document) (d Definition, err error) {
+	d = Definition{ID: ID{doc.Namespace, doc.Name}, Description: doc.Description, Parameters: noParameters}
+	if doc.Info != nil {
+		d.Name, d.Description = doc.Info.Name, doc.Info.Desc
+		if doc.Info.ParamsOneOf != nil {
+			d.Parameters, err = parametersOf(doc.Info)
+		}
+	}
+	return d.sealed(cmp.Or(d.check(), err))
+}
+
+// sealed returns the definition with its hash, unless there is an error.
+func (d Definition) sealed(err error) (Definition, error) {
+	if err == nil {
+		b := append([]byte(nil), `{"description":`...)
+		b = append(appendText(b, d.Description), `,"name":`...)
+		b = append(appendText(b, d.Name), `,"parameters":`...)
+		d.sum = sha256.Sum256(append(append(b, d.Parameters...), '}'))
+	}
+	return d, err
+}
 
 // check returns why a definition cannot be locked, apart from its parameters.
 func (d *Definition) check() error {
@@ -126,19 +123,20 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 }
 
 // mended returns the definition that a catalog makes of d if d comes from a Source and providers
-// would refuse its schema, and whether the two differ. Whoever approved d has approved the mended
-// definition, which says nothing more.
-func (d *Definition) mended() (mended Definition, differs bool) {
+// would refuse its schema. Whoever approved d has approved the mended definition, which says nothing
+// more. Without a need to mend, it is the zero value.
+func (d *Definition) mended() Definition {
 	s, err := schemacheck.Read([]byte(d.Parameters))
 	if err != nil {
-		return Definition{}, false
+		return Definition{}
 	}
-	info, refusal := schemacheck.Mended(&schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})
+	info := &schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)}
+	info, refusal := schemacheck.Mended(info)
 	if info == nil || refusal == nil {
-		return Definition{}, false
+		return Definition{}
 	}
-	parameters, err := parametersOf(info)
-	return Definition{ID: d.ID, Description: d.Description, Parameters: parameters}, err == nil
+	mended, _ := define(&search.Document{Info: info, Annotation: search.Annotation{Namespace: d.Namespace}})
+	return mended
 }
 
 // A sum is a SHA-256.
@@ -151,21 +149,7 @@ type sum [sha256.Size]byte
 //		separators=(",", ":")).encode()).hexdigest()
 //
 // as long as both write numbers alike. The namespace is not part of it.
-func (d Definition) SHA256() string {
-	s := d.sum()
-	return hex.EncodeToString(s[:])
-}
-
-func (d *Definition) sum() sum {
-	b := make([]byte, 0, len(d.Description)+len(d.Name)+len(d.Parameters)+64)
-	b = append(b, `{"description":`...)
-	b = appendCanonical(b, d.Description)
-	b = append(b, `,"name":`...)
-	b = appendCanonical(b, d.Name)
-	b = append(b, `,"parameters":`...)
-	b = append(b, d.Parameters...)
-	return sha256.Sum256(append(b, '}'))
-}
+func (d Definition) SHA256() string { return hex.EncodeToString(d.sum[:]) }
 
 // content returns a hash that a copy of the tool under another name shares: the hash of the
 // letters and digits of its description, and of its parameters. ok is false for a tool without a

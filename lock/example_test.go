@@ -40,9 +40,9 @@ func Example() {
 		return
 	}
 
-	l, err := lock.Open(path, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) {
+	l, err := lock.Open(path, func(_ context.Context, f lock.Finding) {
 		fmt.Print("blocked ", f, "\n", f.Diff())
-	}})
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,11 +1,16 @@
 package lock
 
+// Read and Bytes are what ReadFile reads and WriteFile writes.
+var (
+	Read  = read
+	Bytes = (*File).bytes
+)
+
 // VerdictsOf returns how many verdicts a Lock keeps.
 func VerdictsOf(l *Lock) int {
-	s := l.current.Load()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.verdicts)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.verdicts)
 }
 
 // UnmatchedPhrases returns the patterns that match none of the texts.

@@ -2,7 +2,7 @@ package lock
 
 import (
 	"bytes"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -39,55 +38,46 @@ import (
 // FileName is the usual name of a lock file.
 const FileName = "toolsearch.lock.json"
 
-// MaxFileBytes is the size of the largest lock file that is read or written.
-const MaxFileBytes = 64 << 20
+// maxFileBytes is the size of the largest lock file that is read or written.
+const maxFileBytes = 64 << 20
 
 const version = "1"
 
 // A File holds the approved definitions of a lock file. The zero value has none. It is not safe
 // for concurrent use while it changes.
 type File struct {
-	tools map[ID]entry
+	tools map[ID]Definition
 }
 
-type entry struct {
-	Definition
-	sum sum
-}
-
-// Read reads what Write wrote. It fails on anything else, on a file of more than MaxFileBytes, and
-// on a hash that does not match the definition beside it. The layout of the JSON does not matter.
-func Read(r io.Reader) (*File, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
-	if err == nil && len(data) > MaxFileBytes {
-		err = fmt.Errorf("more than %d MiB", MaxFileBytes>>20)
-	}
-	var value any
-	if err == nil {
-		value, err = readJSON(data)
-	}
-	var f *File
-	if err == nil {
-		f, err = fileOf(value)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return f, nil
-}
-
-// ReadFile is Read for a file. For a file that does not exist, the error wraps fs.ErrNotExist.
+// ReadFile reads what WriteFile wrote. It fails on anything else, on a file of more than 64 MiB, and
+// on a hash that does not match the definition beside it. The layout of the JSON does not matter. For
+// a file that does not exist, the error wraps fs.ErrNotExist.
 func ReadFile(path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	defer file.Close()
-	f, err := Read(file)
+	f, err := read(file)
 	if err != nil {
-		return nil, fmt.Errorf("lock: %s: %s", path, strings.TrimPrefix(err.Error(), "lock: "))
+		return nil, fmt.Errorf("lock: %s: %w", path, err)
 	}
 	return f, nil
+}
+
+func read(r io.Reader) (*File, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("more than %d MiB", maxFileBytes>>20)
+	}
+	value, err := readJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	return fileOf(value)
 }
 
 // fileOf interprets the JSON of a lock file. No key may be unknown.
@@ -103,7 +93,7 @@ func fileOf(value any) (*File, error) {
 	if !ok || len(top) != 2 {
 		return nil, errors.New(`want "lock_version" and "namespaces" alone`)
 	}
-	f := &File{tools: make(map[ID]entry)}
+	f := &File{tools: make(map[ID]Definition)}
 	for namespace, value := range namespaces {
 		tools, ok := value.(map[string]any)
 		if !ok {
@@ -111,50 +101,35 @@ func fileOf(value any) (*File, error) {
 		}
 		for name, value := range tools {
 			id := ID{namespace, name}
-			e, err := entryOf(id, value)
-			if err != nil {
+			var err error
+			if f.tools[id], err = entryOf(id, value); err != nil {
 				return nil, fmt.Errorf("%v: %w", id, err)
 			}
-			f.tools[id] = e
 		}
 	}
 	return f, nil
 }
 
-func entryOf(id ID, value any) (entry, error) {
+func entryOf(id ID, value any) (Definition, error) {
 	fields, _ := value.(map[string]any)
 	description, isText := fields["description"].(string)
 	parameters, hasParameters := fields["parameters"]
 	hash, isHash := fields["sha256"].(string)
 	if !isText || !hasParameters || !isHash || len(fields) != 3 {
-		return entry{}, errors.New(`want "description", "parameters" and "sha256" alone`)
+		return Definition{}, errors.New(`want "description", "parameters" and "sha256" alone`)
 	}
-	e := entry{Definition: Definition{ID: id, Description: description, Parameters: string(appendCanonical(nil, parameters))}}
-	if err := e.check(); err != nil {
-		return entry{}, err
+	d := Definition{ID: id, Description: description, Parameters: string(appendCanonical(nil, parameters))}
+	d, err := d.sealed(d.check())
+	if err == nil && d.SHA256() != hash {
+		err = errors.New("its sha256 is not that of the definition beside it; has the file been edited by hand?")
 	}
-	e.sum = e.Definition.sum()
-	if hex.EncodeToString(e.sum[:]) != hash {
-		return entry{}, errors.New("its sha256 is not that of the definition beside it; has the file been edited by hand?")
-	}
-	return e, nil
-}
-
-// Write writes the file: the same tools give the same bytes. It fails if the file would have
-// more than MaxFileBytes.
-func (f *File) Write(w io.Writer) error {
-	data, err := f.bytes()
-	if err != nil {
-		return fmt.Errorf("lock: %w", err)
-	}
-	_, err = w.Write(data)
-	return err
+	return d, err
 }
 
 func (f *File) bytes() ([]byte, error) {
 	namespaces := make(map[string]any)
-	for id, e := range f.tools {
-		parameters, err := readJSON([]byte(e.Parameters))
+	for id, d := range f.tools {
+		parameters, err := readJSON([]byte(d.Parameters))
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", id, err)
 		}
@@ -163,7 +138,7 @@ func (f *File) bytes() ([]byte, error) {
 			tools = make(map[string]any)
 			namespaces[id.Namespace] = tools
 		}
-		tools[id.Name] = map[string]any{"description": e.Description, "parameters": parameters, "sha256": e.SHA256()}
+		tools[id.Name] = map[string]any{"description": d.Description, "parameters": parameters, "sha256": d.SHA256()}
 	}
 	canonical := appendCanonical(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
 	var indented bytes.Buffer
@@ -171,8 +146,8 @@ func (f *File) bytes() ([]byte, error) {
 		return nil, err
 	}
 	data := append(escapeHidden(indented.Bytes()), '\n')
-	if len(data) > MaxFileBytes {
-		return nil, fmt.Errorf("the lock file would have more than %d MiB", MaxFileBytes>>20)
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("the lock file would have more than %d MiB", maxFileBytes>>20)
 	}
 	return data, nil
 }
@@ -180,7 +155,7 @@ func (f *File) bytes() ([]byte, error) {
 // WriteFile replaces a file as a whole: a concurrent reader, and a reader after a crash, finds
 // the old file or the new file. A new file gets mode 0644; a replaced file keeps its mode. A
 // symbolic link stays, and its target is replaced. If two programs write at the same time, the
-// later file stays.
+// later file stays. The same tools give the same bytes. More than 64 MiB is an error.
 func (f *File) WriteFile(path string) error {
 	data, err := f.bytes()
 	if err == nil {
@@ -221,32 +196,28 @@ func replaceFile(path string, data []byte) (err error) {
 
 // Definitions returns the approved definitions, sorted by namespace and name.
 func (f *File) Definitions() []Definition {
-	list := make([]Definition, 0, len(f.tools))
-	for _, id := range f.ids() {
-		list = append(list, f.tools[id].Definition)
-	}
-	return list
+	return slices.SortedFunc(maps.Values(f.tools), func(a, b Definition) int { return compareIDs(a.ID, b.ID) })
 }
 
-func (f *File) ids() []ID { return slices.SortedFunc(maps.Keys(f.tools), compareIDs) }
-
-// Approve adds definitions, which replace earlier definitions of the same tools. It fails, and adds
-// none, if a definition cannot be locked or if two documents of the same tool differ.
+// Approve adds the definitions of documents: the name, description and schema of their Info, under
+// their Namespace. They replace earlier definitions of the same tools. It fails, and adds none, if two
+// documents of the same tool differ or if a definition cannot be locked: an empty name, text that is
+// not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of name or namespace,
+// 64 KiB of description and 1 MiB of schema.
 func (f *File) Approve(docs ...search.Document) error {
-	added := make(map[ID]entry, len(docs))
+	added := make(map[ID]Definition, len(docs))
 	for i := range docs {
-		d, err := Define(docs[i])
+		d, err := define(&docs[i])
+		if other, twice := added[d.ID]; twice && other.sum != d.sum {
+			err = cmp.Or(err, errors.New("two tools of that name with different definitions"))
+		}
 		if err != nil {
 			return fmt.Errorf("lock: %v: %w", d.ID, err)
 		}
-		e := entry{d, d.sum()}
-		if other, twice := added[d.ID]; twice && other.sum != e.sum {
-			return fmt.Errorf("lock: %v: two tools of that name with different definitions", d.ID)
-		}
-		added[d.ID] = e
+		added[d.ID] = d
 	}
 	if f.tools == nil {
-		f.tools = make(map[ID]entry, len(added))
+		f.tools = added
 	}
 	maps.Copy(f.tools, added)
 	return nil
@@ -263,19 +234,18 @@ func (f *File) Remove(id ID) bool {
 // changed, a copy or impossible to lock, and for each approved tool that is missing, sorted by
 // namespace and name. Nil means that the whole catalog is as approved.
 func (f *File) Verify(docs []search.Document) []Finding {
-	x := f.index()
+	a := f.approved()
 	seen := make(map[ID]bool, len(docs))
 	var findings []Finding
 	for i := range docs {
-		finding, ok := x.judge(&docs[i])
+		finding, ok := a.judge(&docs[i])
 		seen[finding.ID] = true
 		if !ok {
 			findings = append(findings, finding)
 		}
 	}
-	for _, id := range f.ids() {
+	for id, was := range f.tools {
 		if !seen[id] {
-			was := f.tools[id].Definition
 			findings = append(findings, Finding{Kind: Missing, ID: id, Was: &was})
 		}
 	}
@@ -283,49 +253,44 @@ func (f *File) Verify(docs []search.Document) []Finding {
 	return findings
 }
 
-// An index is a File that no longer changes, prepared for comparing.
-type index struct {
-	tools  map[ID]entry
-	copies map[sum]ID // content -> the first tool that has it
+// approved is a File that no longer changes, prepared for comparing.
+type approved struct {
+	tools   map[ID]Definition
+	copies  map[sum]ID // content -> the first tool that has it
+	reading int        // of the file, by a Lock
 }
 
-func (f *File) index() *index {
-	x := &index{tools: maps.Clone(f.tools), copies: make(map[sum]ID, len(f.tools))}
-	for _, id := range f.ids() {
-		e := f.tools[id]
-		if content, ok := e.content(); ok {
-			if _, taken := x.copies[content]; !taken {
-				x.copies[content] = id
+func (f *File) approved() *approved {
+	a := &approved{tools: maps.Clone(f.tools), copies: make(map[sum]ID, len(f.tools))}
+	for _, d := range f.Definitions() {
+		if content, ok := d.content(); ok {
+			if _, taken := a.copies[content]; !taken {
+				a.copies[content] = d.ID
 			}
 		}
 	}
-	return x
+	return a
 }
 
 // judge compares a tool with the lock. ok means that it is as approved; the Finding then has
 // only an ID.
-func (x *index) judge(doc *search.Document) (f Finding, ok bool) {
-	d, err := Define(*doc)
+func (a *approved) judge(doc *search.Document) (f Finding, ok bool) {
+	d, err := define(doc)
 	if err != nil {
 		return Finding{Kind: Refused, ID: d.ID, Reason: err.Error()}, false
 	}
-	approved, known := x.tools[d.ID]
-	if known && approved.sum == d.sum() {
+	was, known := a.tools[d.ID]
+	if known && (was.sum == d.sum || was.mended().sum == d.sum) {
 		return Finding{ID: d.ID}, true
-	}
-	if known {
-		if mended, differs := approved.mended(); differs && mended.sum() == d.sum() {
-			return Finding{ID: d.ID}, true
-		}
 	}
 	f = Finding{Kind: New, ID: d.ID, Is: &d}
 	if content, ok := d.content(); ok {
-		if original, copied := x.copies[content]; copied && original != d.ID {
+		if original, copied := a.copies[content]; copied && original != d.ID {
 			f.Kind, f.Original = Copied, original
 		}
 	}
 	if known {
-		f.Kind, f.Was = Changed, &approved.Definition
+		f.Kind, f.Was = Changed, &was
 	}
 	return f, false
 }

@@ -83,7 +83,7 @@ func TestReadRefuses(t *testing.T) {
 		return strings.Replace(text, old, new, 1)
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		{"nothing", "", "lock: not JSON near byte 0: unexpected EOF"},
+		{"nothing", "", "not JSON near byte 0: unexpected EOF"},
 		{"half a file", text[:len(text)/2], "not JSON near byte"},
 		{"two files", text + text, "more after the JSON value"},
 		{"another JSON", `{"tools":[]}`, `not a lock file: want an object with "lock_version"`},
@@ -105,7 +105,7 @@ func TestReadRefuses(t *testing.T) {
 		})
 	}
 	_, err := lock.Read(endless{})
-	assert.ErrorContains(t, err, "lock: more than 64 MiB")
+	assert.ErrorContains(t, err, "more than 64 MiB")
 	_, err = lock.Read(io.MultiReader(strings.NewReader(text), strings.NewReader("\n\n")))
 	assert.NoError(t, err, "blank lines at the end")
 	// Another layout of the JSON, or Windows line ends, change nothing.

@@ -15,6 +15,7 @@ import (
 // A Kind says what is wrong with a tool.
 type Kind string
 
+// The kinds of a Finding.
 const (
 	New     Kind = "new"     // no tool of that namespace and name is approved
 	Changed Kind = "changed" // its description or its parameters differ from the approved ones
@@ -41,14 +42,13 @@ func compareIDs(a, b ID) int {
 // String describes the finding on a line for a terminal or a log.
 func (f Finding) String() string {
 	text := fmt.Sprintf("%v: %s", f.ID, f.Kind)
-	var changed []string
 	if f.Kind == Changed {
-		for _, c := range f.Changes() {
-			if part, _, _ := strings.Cut(c.Path, "."); !slices.Contains(changed, part) {
-				changed = append(changed, part)
-			}
+		var parts []string
+		for _, c := range f.changes() {
+			part, _, _ := strings.Cut(c.path, ".")
+			parts = append(parts, part)
 		}
-		text += ": " + strings.Join(changed, ", ")
+		text += ": " + strings.Join(slices.Compact(parts), ", ")
 	}
 	if f.Original != (ID{}) {
 		text += fmt.Sprintf(": the definition of %v", f.Original)
@@ -81,8 +81,8 @@ func (f Finding) LogValue() slog.Value {
 // tool has "reason".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	changes := []any{}
-	for _, c := range f.Changes() {
-		changes = append(changes, map[string]any{"path": c.Path, "was": c.Was, "is": c.Is})
+	for _, c := range f.changes() {
+		changes = append(changes, map[string]any{"path": c.path, "was": c.was, "is": c.is})
 	}
 	object := map[string]any{"kind": string(f.Kind), "namespace": f.Namespace, "name": f.Name, "changes": changes}
 	if f.Is != nil {
@@ -97,34 +97,27 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return escapeHidden(appendCanonical(nil, object)), nil
 }
 
-// A Change is one part of a definition that has changed.
-type Change struct {
-	Path string // "name", "description", or within "parameters", such as "parameters.properties.city.type"
-	Was  string // "" means that it was not there. Parts of parameters are JSON
-	Is   string // "" means that it is gone
+// A change is one part of a definition that has changed.
+type change struct {
+	path string // "name", "description", or within "parameters", such as "parameters.properties.city.type"
+	was  string // "" means that it was not there. Parts of parameters are JSON
+	is   string // "" means that it is gone
 }
 
-// Changes lists what is different between Was and Is. A new tool, with nothing before, and a
-// missing tool, with nothing after, have a Change for each of their parts. A copy has a change of
-// its name. Names are written as by ID.String.
-func (f Finding) Changes() []Change {
-	var list []Change
+// changes lists what is different between Was and Is. A new tool, with nothing before, and a
+// missing tool, with nothing after, have a change for each of their parts. A copy has a change of
+// its name.
+func (f Finding) changes() (list []change) {
 	add := func(path, was, is string) {
 		if was != is {
-			list = append(list, Change{path, was, is})
+			list = append(list, change{path, was, is})
 		}
 	}
 	if f.Kind == Copied {
 		add("name", f.Original.String(), f.ID.String())
 		return list
 	}
-	var was, is Definition
-	if f.Was != nil {
-		was = *f.Was
-	}
-	if f.Is != nil {
-		is = *f.Is
-	}
+	was, is := cmp.Or(f.Was, &Definition{}), cmp.Or(f.Is, &Definition{})
 	add("description", was.Description, is.Description)
 	before, errBefore := readJSON([]byte(was.Parameters))
 	after, errAfter := readJSON([]byte(is.Parameters))
@@ -180,45 +173,36 @@ const (
 	shownBefore     = 40  // bytes of a long text before the first difference
 )
 
-// Diff shows Changes on lines for a terminal: the path, and below it the text before with a "-"
-// and the text after with a "+". It shows hidden characters as escapes, long texts from where
+// Diff shows what is different on lines for a terminal: the path, and below it the text before with a
+// "-" and the text after with a "+". It shows hidden characters as escapes, long texts from where
 // they begin to differ, and at most 20 changes. Each line ends with a line feed.
 func (f Finding) Diff() string {
 	var b strings.Builder
-	changes := f.Changes()
+	changes := f.changes()
 	for i, c := range changes {
 		if i == maxShownChanges {
 			fmt.Fprintf(&b, "and %d more changes\n", len(changes)-i)
 			break
 		}
-		fmt.Fprintln(&b, naming.Visible(c.Path, maxShownPath))
-		skipped := 0
-		if len(c.Was) > maxShownText || len(c.Is) > maxShownText {
-			skipped = max(0, commonPrefix(c.Was, c.Is)-shownBefore)
-			for skipped > 0 && !utf8.RuneStart(c.Was[skipped]) {
-				skipped--
+		fmt.Fprintln(&b, naming.Visible(c.path, maxShownPath))
+		from, dots := 0, ""
+		if len(c.was) > maxShownText || len(c.is) > maxShownText {
+			for from < len(c.was)-1 && from < len(c.is)-1 && c.was[from] == c.is[from] {
+				from++
+			}
+			from = max(0, from-shownBefore)
+			for from > 0 && !utf8.RuneStart(c.was[from]) {
+				from--
 			}
 		}
-		for _, line := range []struct{ sign, text string }{{"-", c.Was}, {"+", c.Is}} {
-			if line.text == "" {
-				continue
+		if from > 0 {
+			dots = "…"
+		}
+		for _, line := range []struct{ sign, text string }{{"-", c.was}, {"+", c.is}} {
+			if line.text != "" {
+				fmt.Fprintf(&b, "  %s %s%s\n", line.sign, dots, naming.Visible(line.text[from:], maxShownText))
 			}
-			dots := ""
-			if skipped > 0 {
-				dots = "…"
-			}
-			fmt.Fprintf(&b, "  %s %s%s\n", line.sign, dots, naming.Visible(line.text[skipped:], maxShownText))
 		}
 	}
 	return b.String()
-}
-
-// commonPrefix returns how many bytes two texts have in common at their beginning. It is less
-// than the length of any text that is not empty.
-func commonPrefix(a, b string) int {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	return max(0, min(i, len(a)-1, len(b)-1))
 }

@@ -139,14 +139,12 @@ func appendText(b []byte, s string) []byte {
 func escapeHidden(data []byte) []byte {
 	b := make([]byte, 0, len(data))
 	for _, r := range string(data) {
-		switch {
-		case r == '\n' || !naming.IsHidden(r): // within texts, a line feed is an escape already
+		if r == '\n' || !naming.IsHidden(r) { // within texts, a line feed is an escape already
 			b = utf8.AppendRune(b, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
-		default:
-			b = fmt.Appendf(b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			b = fmt.Appendf(b, `\u%04x`, unit)
 		}
 	}
 	return b

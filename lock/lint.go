@@ -20,25 +20,23 @@ import (
 // phrases.go for the instructions, and docs/security.md for how often each rule warns of
 // harmless tools.
 
-// A WarningKind is a rule of Lint.
-type WarningKind string
-
+// The kinds of a Warning, which are the rules of Lint.
 const (
 	// Hidden characters carry text that a model reads and a person does not see, or show text in
 	// an order that differs from what a model reads.
-	Hidden WarningKind = "hidden"
+	Hidden Kind = "hidden"
 	// Instructions speak to the model about its task and its other tools, and not about the tool.
-	Instructions WarningKind = "instructions"
+	Instructions Kind = "instructions"
 	// ForeignNames are names of tools of other namespaces.
-	ForeignNames WarningKind = "foreign-names"
+	ForeignNames Kind = "foreign-names"
 )
 
 // A Warning is a place in a definition that a person should read.
 type Warning struct {
-	Doc   int         // the document's index
-	Kind  WarningKind // the rule
-	Where string      // "name", "description", or within "parameters", as Change.Path; safe to print
-	Text  string      // the suspicious words; safe to print
+	Doc   int    // the document's index
+	Kind  Kind   // the rule
+	Where string // "name", "description", or within "parameters", as Finding.Diff shows it; safe to print
+	Text  string // the suspicious words; safe to print
 }
 
 // Bounds on Lint.
@@ -51,11 +49,19 @@ const (
 // Lint returns the suspicious places in definitions, in their order. It finds hints, not
 // proofs: a warning may be harmless, and a definition without warnings may still mean harm.
 func Lint(docs []search.Document) []Warning {
-	servers := newServers(docs)
-	var warnings []Warning
+	definitions := make([]Definition, len(docs))
 	for i := range docs {
-		l := &linter{doc: i, left: maxLintBytes, servers: servers, namespace: docs[i].Namespace}
-		l.document(&docs[i])
+		definitions[i], _ = define(&docs[i]) // a definition that cannot be locked may still reach a model
+	}
+	owners := ownersOf(definitions)
+	var warnings []Warning
+	for i, d := range definitions {
+		l := &linter{doc: i, left: maxLintBytes, owners: owners, namespace: d.Namespace}
+		l.hidden("name", d.Name)
+		l.text("description", d.Description)
+		if value, err := readJSON([]byte(d.Parameters)); err == nil {
+			l.value("parameters", value)
+		}
 		warnings = append(warnings, l.warnings...)
 	}
 	return warnings
@@ -66,27 +72,8 @@ type linter struct {
 	doc       int
 	left      int // bytes that are still read
 	namespace string
-	servers   *servers
+	owners    map[string][]string // of ownersOf
 	warnings  []Warning
-}
-
-func (l *linter) document(doc *search.Document) {
-	id, description := idOf(doc), doc.Description
-	if doc.Info != nil {
-		description = doc.Info.Desc
-	}
-	l.hidden("name", id.Name)
-	l.text("description", description)
-	if doc.Info == nil || doc.Info.ParamsOneOf == nil {
-		return
-	}
-	parameters, err := parametersOf(doc.Info)
-	if err != nil {
-		return // such a definition cannot be approved anyway
-	}
-	if value, err := readJSON([]byte(parameters)); err == nil {
-		l.value("parameters", value)
-	}
 }
 
 // value reads the keys and texts of a schema.
@@ -107,7 +94,7 @@ func (l *linter) value(path string, value any) {
 	}
 }
 
-func (l *linter) warn(kind WarningKind, where, text string) {
+func (l *linter) warn(kind Kind, where, text string) {
 	if len(l.warnings) < maxToolWarnings {
 		l.warnings = append(l.warnings, Warning{l.doc, kind, naming.Visible(where, maxShownPath), naming.Visible(text, 2*hiddenShown)})
 	}
@@ -124,8 +111,11 @@ func (l *linter) text(where, s string) {
 	if phrase := phraseIn(fold(s)); phrase != "" {
 		l.warn(Instructions, where, phrase)
 	}
-	for _, name := range namesIn(s) {
-		if l.servers.isForeign(name, l.namespace) {
+	seen := make(map[string]bool)
+	for _, name := range nameLike.FindAllString(s, -1) {
+		owners := l.owners[name]
+		if len(owners) > 0 && !slices.Contains(owners, l.namespace) && !seen[name] {
+			seen[name] = true
 			l.warn(ForeignNames, where, name)
 		}
 	}
@@ -178,33 +168,21 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// servers knows which namespaces have which names.
-type servers struct {
-	owners map[string][]string // a name that looks like a tool's -> the namespaces that have it, up to two
-}
-
-// newServers collects the whole names of tools and their names within their namespaces.
-func newServers(docs []search.Document) *servers {
-	s := &servers{owners: make(map[string][]string)}
-	for i := range docs {
-		id := idOf(&docs[i])
+// ownersOf returns the names that look like tools', with the namespaces that have a tool of the name,
+// up to two: whole names of tools and their names within their namespaces.
+func ownersOf(definitions []Definition) map[string][]string {
+	all := make(map[string][]string)
+	for _, d := range definitions {
 		// Some servers spell the namespace differently within the name.
-		rest := id.Name[max(0, strings.LastIndex(id.Name, "__")):]
-		rest = strings.TrimLeft(rest, "_")
-		for _, name := range []string{id.Name, naming.Bare(id.Name, id.Namespace), rest} {
-			owners := s.owners[name]
-			if looksLikeTool(name) && len(owners) < 2 && !slices.Contains(owners, id.Namespace) {
-				s.owners[name] = append(owners, id.Namespace)
+		rest := strings.TrimLeft(d.Name[max(0, strings.LastIndex(d.Name, "__")):], "_")
+		for _, name := range []string{d.Name, naming.Bare(d.Name, d.Namespace), rest} {
+			owners := all[name]
+			if looksLikeTool(name) && len(owners) < 2 && !slices.Contains(owners, d.Namespace) {
+				all[name] = append(owners, d.Namespace)
 			}
 		}
 	}
-	return s
-}
-
-// isForeign reports whether only tools of other namespaces have the name.
-func (s *servers) isForeign(name, namespace string) bool {
-	owners := s.owners[name]
-	return len(owners) > 0 && !slices.Contains(owners, namespace)
+	return all
 }
 
 // looksLikeTool tells a name of several words, such as create_issue or get-page-text, from a word
@@ -214,15 +192,3 @@ func looksLikeTool(name string) bool {
 }
 
 var nameLike = regexp.MustCompile(`[\pL\pN_.-]*[\pL\pN_]`)
-
-// namesIn returns the words of a text that look like names of tools, each once.
-func namesIn(s string) (names []string) {
-	seen := make(map[string]bool)
-	for _, word := range nameLike.FindAllString(s, -1) {
-		if !seen[word] && looksLikeTool(word) {
-			names = append(names, word)
-		}
-		seen[word] = true
-	}
-	return names
-}

@@ -3,8 +3,8 @@
 // A lock file holds the definitions you approved: name, description and schema by namespace, each
 // with its SHA-256. A Lock drops every tool that is new or changed:
 //
-//	l, err := lock.Open(lock.FileName, &lock.Options{
-//		OnBlocked: func(ctx context.Context, f lock.Finding) { slog.WarnContext(ctx, "blocked", "tool", f) },
+//	l, err := lock.Open(lock.FileName, func(ctx context.Context, f lock.Finding) {
+//		slog.WarnContext(ctx, "blocked", "tool", f)
 //	})
 //	...
 //	config.Filter = l.Filter // or l.And(filter), with a filter of your own
@@ -25,7 +25,7 @@ package lock
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -36,24 +36,16 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Options are the settings of a Lock. Nil means the zero value.
-type Options struct {
-	// OnBlocked is called for a tool that Filter drops: once for each finding, by the run that
-	// meets it first. A definition that changes again is another finding. It is never called for
-	// Missing tools, which File.Verify finds. It may be called concurrently; its panics are
-	// ignored. Nil means no calls.
-	OnBlocked func(ctx context.Context, f Finding)
-}
-
 // A Lock lets the approved definitions pass. It is safe for concurrent use.
 type Lock struct {
-	path    string
-	options Options
-	reading sync.Mutex // held while the file is read, so that the newest content stays
-	current atomic.Pointer[state]
+	path      string
+	onBlocked func(ctx context.Context, f Finding)
+	reading   sync.Mutex // held while the file is read, so that the newest content stays
+	current   atomic.Pointer[approved]
 
-	mu       sync.Mutex
+	mu       sync.RWMutex
 	reported map[sum]bool // findings
+	verdicts map[weak.Pointer[schema.ToolInfo]]verdict
 }
 
 // maxReported is how many findings are remembered. Beyond that, all are forgotten, and reported
@@ -61,11 +53,13 @@ type Lock struct {
 const maxReported = 1 << 16
 
 // Open reads a lock file. Filter uses the file's present content until Reload.
-func Open(path string, options *Options) (*Lock, error) {
-	l := &Lock{path: path, reported: make(map[sum]bool)}
-	if options != nil {
-		l.options = *options
-	}
+//
+// onBlocked is called for a tool that Filter drops: once for each finding, by the run that
+// meets it first. A definition that changes again is another finding. It is never called for
+// Missing tools, which File.Verify finds. It may be called concurrently; its panics are
+// ignored. Nil means no calls.
+func Open(path string, onBlocked func(ctx context.Context, f Finding)) (*Lock, error) {
+	l := &Lock{path: path, onBlocked: onBlocked, reported: make(map[sum]bool), verdicts: make(map[weak.Pointer[schema.ToolInfo]]verdict)}
 	if err := l.Reload(); err != nil {
 		return nil, err
 	}
@@ -81,25 +75,55 @@ func (l *Lock) Reload() error {
 	if err != nil {
 		return err
 	}
-	l.current.Store(&state{index: f.index(), verdicts: make(map[weak.Pointer[schema.ToolInfo]]verdict)})
+	a := f.approved()
+	if before := l.current.Load(); before != nil {
+		a.reading = before.reading + 1
+	}
+	l.current.Store(a)
 	return nil
+}
+
+// A verdict is what Filter said of a tool.
+type verdict struct {
+	reading   int // of the lock file
+	namespace string
+	passes    bool
 }
 
 // Filter reports whether a document's definition is the approved one. It fits
 // toolsearch.Config.Filter. The hash of a definition is computed once for as long as its Info is in
 // use. The Info must not change; in a catalog it does not.
 func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
-	s := l.current.Load()
-	passes, known := s.verdict(&doc)
-	if known {
-		return passes
+	// Filter is asked about every tool of a catalog at the start of every run, and hashing ten
+	// thousand definitions takes longer than such a run should. A weak pointer to an Info keeps no
+	// definition in memory, and differs from a pointer to another Info in the same place.
+	a, key := l.current.Load(), weak.Make(doc.Info)
+	l.mu.RLock()
+	kept, known := l.verdicts[key]
+	l.mu.RUnlock()
+	if known && kept.reading == a.reading && kept.namespace == doc.Namespace {
+		return kept.passes
 	}
-	finding, passes := s.index.judge(&doc)
+	finding, passes := a.judge(&doc)
 	if !passes {
 		l.tell(ctx, finding)
 	}
-	s.keep(&doc, passes)
+	if doc.Info == nil {
+		return passes
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.verdicts[key]; !known {
+		runtime.AddCleanup(doc.Info, l.forget, key)
+	}
+	l.verdicts[key] = verdict{a.reading, doc.Namespace, passes}
 	return passes
+}
+
+func (l *Lock) forget(key weak.Pointer[schema.ToolInfo]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.verdicts, key)
 }
 
 // And returns a Filter that passes the tools that both Filter and next pass. next is asked only
@@ -112,14 +136,11 @@ func (l *Lock) And(next func(ctx context.Context, doc search.Document) bool) fun
 }
 
 func (l *Lock) tell(ctx context.Context, f Finding) {
-	if l.options.OnBlocked == nil {
+	if l.onBlocked == nil {
 		return
 	}
-	hash := ""
-	if f.Is != nil {
-		hash = f.Is.SHA256()
-	}
-	key := sum(sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Kind, f.Namespace, f.Name, hash, f.Original, f.Reason)))
+	text, _ := f.MarshalJSON() // it does not fail
+	key := sum(sha256.Sum256(text))
 	l.mu.Lock()
 	known := l.reported[key]
 	if len(l.reported) >= maxReported {
@@ -128,52 +149,6 @@ func (l *Lock) tell(ctx context.Context, f Finding) {
 	l.reported[key] = true
 	l.mu.Unlock()
 	if !known {
-		_, _ = foreign.Guard(func() (any, error) { l.options.OnBlocked(ctx, f); return nil, nil })
+		_, _ = foreign.Guard(func() (any, error) { l.onBlocked(ctx, f); return nil, nil })
 	}
-}
-
-// A state is the content of the lock file at one reading, and the verdicts it gave.
-//
-// Filter is asked about every tool of a catalog at the start of every run, and hashing ten
-// thousand definitions takes longer than such a run should. A catalog keeps the Infos of its
-// documents for as long as it lives, so a verdict is kept by a weak pointer to the Info: it keeps
-// no definition in memory, and differs from a pointer to another Info in the same place.
-type state struct {
-	index *index
-
-	mu       sync.RWMutex
-	verdicts map[weak.Pointer[schema.ToolInfo]]verdict
-	sweep    int // the number of verdicts at which verdicts for vanished Infos are dropped
-}
-
-type verdict struct {
-	namespace string
-	passes    bool
-}
-
-func (s *state) verdict(doc *search.Document) (passes, known bool) {
-	if doc.Info == nil {
-		return false, false
-	}
-	s.mu.RLock()
-	v, ok := s.verdicts[weak.Make(doc.Info)]
-	s.mu.RUnlock()
-	return v.passes, ok && v.namespace == doc.Namespace
-}
-
-func (s *state) keep(doc *search.Document, passes bool) {
-	if doc.Info == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.verdicts) >= s.sweep {
-		for info := range s.verdicts {
-			if info.Value() == nil {
-				delete(s.verdicts, info)
-			}
-		}
-		s.sweep = 2*len(s.verdicts) + 1024
-	}
-	s.verdicts[weak.Make(doc.Info)] = verdict{doc.Namespace, passes}
 }

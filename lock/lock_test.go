@@ -57,9 +57,9 @@ func lockOf(t testing.TB, docs ...search.Document) *lock.File {
 
 func bytesOf(t testing.TB, f *lock.File) string {
 	t.Helper()
-	var b strings.Builder
-	require.NoError(t, f.Write(&b))
-	return b.String()
+	text, err := lock.Bytes(f)
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestVerify(t *testing.T) {
@@ -213,18 +213,18 @@ func TestApproveTakesAllOrNothing(t *testing.T) {
 }
 
 // opened returns a Lock of a file with the documents, and the file's path.
-func opened(t testing.TB, options *lock.Options, docs ...search.Document) (*lock.Lock, string) {
+func opened(t testing.TB, onBlocked func(context.Context, lock.Finding), docs ...search.Document) (*lock.Lock, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), lock.FileName)
 	require.NoError(t, lockOf(t, docs...).WriteFile(path))
-	l, err := lock.Open(path, options)
+	l, err := lock.Open(path, onBlocked)
 	require.NoError(t, err)
 	return l, path
 }
 
 func TestFilter(t *testing.T) {
 	var blocked []string
-	l, path := opened(t, &lock.Options{OnBlocked: func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }}, approved(t)...)
+	l, path := opened(t, func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }, approved(t)...)
 	passes := func(doc search.Document) bool { return l.Filter(t.Context(), doc) }
 	for range 3 {
 		for _, doc := range approved(t) {
@@ -272,7 +272,7 @@ func TestAnd(t *testing.T) {
 
 func TestOnBlockedMayPanic(t *testing.T) {
 	calls := 0
-	l, _ := opened(t, &lock.Options{OnBlocked: func(context.Context, lock.Finding) { calls++; panic("no pager") }})
+	l, _ := opened(t, func(context.Context, lock.Finding) { calls++; panic("no pager") })
 	for range 2 {
 		assert.False(t, l.Filter(t.Context(), search.Document{Name: "new"}))
 	}
@@ -328,7 +328,7 @@ func TestVerdictsKeepNoDefinition(t *testing.T) {
 
 func TestLockIsSafeForConcurrentUse(t *testing.T) {
 	var reported atomic.Int32
-	l, _ := opened(t, &lock.Options{OnBlocked: func(context.Context, lock.Finding) { reported.Add(1) }}, approved(t)...)
+	l, _ := opened(t, func(context.Context, lock.Finding) { reported.Add(1) }, approved(t)...)
 	docs := append(approved(t), document(t, "", "new", "A new tool", ""))
 	var passed, blocked atomic.Int32
 	var workers sync.WaitGroup

@@ -472,9 +472,9 @@ func TestLockOfGroups(t *testing.T) {
 	record := func(_ context.Context, doc toolsearch.Document) bool { docs = append(docs, doc); return true }
 	converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, toolsearch.Config{Groups: groups, Filter: record})))
 	require.Len(t, docs, 2)
-	definition, err := lock.Define(docs[0])
-	require.NoError(t, err)
-	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, definition.ID)
+	var file lock.File
+	require.NoError(t, file.Approve(docs[0]))
+	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, file.Definitions()[0].ID)
 }
 
 // Of two equal tools, a long task preselects the tool of the group whose other tools the task speaks

@@ -163,10 +163,7 @@ func (c *command) comparison(file *lock.File, tools []catalog.Definition) *compa
 		id := idOf(docs[w.Doc])
 		k.warnings[id] = append(k.warnings[id], w)
 	}
-	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool {
-		_, err := lock.Define(doc)
-		return err != nil
-	})
+	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool { return new(lock.File).Approve(doc) != nil })
 	return k
 }
 
