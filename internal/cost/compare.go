@@ -3,7 +3,6 @@ package cost
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -182,22 +181,11 @@ type scenario struct {
 // Compare plays conversations of the given shapes over tools, in every way that the provider
 // allows. If fewer tools can be called with example arguments than a shape has Loads, the row's
 // shape has that smaller number. Rows that become the same are merged. Compare fails if no tool can
-// be called, if a shape has fewer than two calls, no load, or as many loads as calls, if a number is
-// negative or the conversations are too long to play, if a price of the provider or a rule of its
-// cache is wrong, or if ctx is done.
+// be called, if the conversations are too long to play, or if ctx is done.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
-	if err := checkInput(tools, p); err != nil {
-		return nil, err
-	}
-	if len(shapes) == 0 {
-		return nil, errors.New("cost: no conversations")
-	}
 	var scenarios []scenario
 	seen := make(map[Shape]bool)
 	for _, shape := range shapes {
-		if err := shape.check(); err != nil {
-			return nil, fmt.Errorf("cost: %w", err)
-		}
 		c := Script(tools, shape)
 		if len(c.Steps) == 0 {
 			return nil, fmt.Errorf("cost: no tool of the catalog's %d can be called with example arguments", len(tools))
@@ -208,19 +196,6 @@ func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes 
 		}
 	}
 	return compare(ctx, tools, p, scenarios)
-}
-
-func checkInput(tools []*schema.ToolInfo, p *Provider) error {
-	if p == nil {
-		return errors.New("cost: no provider")
-	}
-	if err := p.check(); err != nil {
-		return fmt.Errorf("cost: the provider: %w", err)
-	}
-	if i := slices.Index(tools, nil); i >= 0 {
-		return fmt.Errorf("cost: tool %d is nil", i+1)
-	}
-	return nil
 }
 
 // compare plays conversations over a catalog in every way.
@@ -258,15 +233,20 @@ func outcome(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way
 	return o, nil
 }
 
-// maxPlayed bounds the tokens of a conversation's requests if every tool is shown, since all
-// requests are in memory together.
-const maxPlayed = 100_000_000
+// Bounds of a conversation that is played, since all its requests are in memory together.
+const (
+	maxPrompt = 4_000_000   // tokens of the longest prompt, without tools
+	maxPlayed = 100_000_000 // tokens of the requests if every tool is shown
+)
 
 // check fails if the conversation is too long to be played over tools of so many tokens.
 func (s *scenario) check(definitions int) error {
-	prompt, err := s.Conversation.check()
-	if err != nil {
-		return fmt.Errorf("cost: %w", err)
+	prompt := s.System + s.Conversation.History
+	for _, step := range s.Steps {
+		prompt += step.Result
+	}
+	if prompt > maxPrompt {
+		return fmt.Errorf("cost: a conversation of more than %d tokens", maxPrompt)
 	}
 	if (definitions+prompt)*s.Calls > maxPlayed {
 		return fmt.Errorf("cost: %d requests of up to %d tokens are too many to play: want at most %d tokens together",

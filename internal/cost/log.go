@@ -24,9 +24,7 @@ import (
 type Run struct {
 	Way Way // in which it was recorded
 
-	calls    []record // of the model
-	searches int      // of the model
-	changes  int      // of the list of tools since the end of the previous run, as LoadEvent.ToolsChanged reports them
+	calls []record // of the model
 
 	// conversation plays the run again. A log alone does not tell what the first prompt has
 	// besides tools, so System and History are 0, and so is Said. Arguments are not logged, so
@@ -154,28 +152,23 @@ func readRecords(r io.Reader) (records []record, err error) {
 
 // readRecord reads a line. ok is false for any other line.
 func readRecord(line []byte) (r record, ok bool, err error) {
-	var outer struct {
-		Time  json.RawMessage `json:"time"`
-		Event json.RawMessage `json:"event"`
-	}
+	var outer struct{ Time, Event json.RawMessage }
 	if json.Unmarshal(line, &outer) != nil {
 		return r, false, nil
 	}
-	var kind struct {
-		Event string `json:"event"`
-	}
-	if json.Unmarshal(outer.Event, &kind) != nil || !slices.Contains([]string{"search", "load", "model"}, kind.Event) {
+	err = json.Unmarshal(outer.Event, &r) // even with an error of another field, Kind is set
+	if !slices.Contains([]string{"search", "load", "model"}, r.Kind) {
 		return r, false, nil
 	}
-	if err := json.Unmarshal(outer.Event, &r); err != nil {
-		return r, false, err
-	}
-	if outer.Time != nil {
-		if err := json.Unmarshal(outer.Time, &r.at); err != nil {
-			return r, false, fmt.Errorf("time: %w", err)
+	if err == nil && outer.Time != nil {
+		if err = json.Unmarshal(outer.Time, &r.at); err != nil {
+			err = fmt.Errorf("time: %w", err)
 		}
 	}
-	return r, true, r.check()
+	if err == nil {
+		err = r.check()
+	}
+	return r, true, err
 }
 
 // check reports what is wrong with a record.
@@ -208,16 +201,12 @@ func (r *record) check() error {
 
 // wayNamed returns the way of a name, as Way.String writes it; "" is the default protocol.
 func wayNamed(name string) (Way, bool) {
-	ways := []Way{{All: true}}
 	for p := toolsearch.ProtocolToolSearch; p < toolsearch.ProtocolNativeServer; p++ {
-		ways = append(ways, Way{Protocol: p})
-	}
-	for _, way := range ways {
-		if way.String() == name {
-			return way, true
+		if name == "" || name == p.String() {
+			return Way{Protocol: p}, true
 		}
 	}
-	return Way{}, name == ""
+	return Way{All: true}, name == "all"
 }
 
 // A runBuilder puts records together.
@@ -230,23 +219,18 @@ type runBuilder struct {
 	// since the last call of the model
 	found []string // what was loaded
 	grown int      // tokens by which the list of tools has grown
-
-	changes int // of the list of tools, since the end of the last run
 }
 
 func (b *runBuilder) add(r *record) {
-	switch {
-	case r.Kind == "model":
+	switch r.Kind {
+	case "model":
 		b.model(r)
-	case r.Kind == "load":
+	case "load":
 		b.loaded = slices.DeleteFunc(append(b.loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
 		b.found = append(b.found, r.Loaded...)
 		if r.ToolsChanged {
-			b.changes++
 			b.grown += r.LoadedTokens
 		}
-	case b.run != nil:
-		b.run.searches++
 	}
 }
 
@@ -270,12 +254,7 @@ const unknownQuery = selection + "not_in_any_catalog"
 // settle makes steps of the calls in the model's last answer. next is the model call after it.
 func (b *runBuilder) settle(next *record) {
 	last := &b.run.calls[len(b.run.calls)-1]
-	var tools []string
-	for _, name := range last.Calls {
-		if !b.isMeta[name] {
-			tools = append(tools, name)
-		}
-	}
+	tools := slices.DeleteFunc(slices.Clone(last.Calls), func(name string) bool { return b.isMeta[name] })
 	steps := &b.run.conversation.Steps
 	var after time.Duration
 	if n := len(b.run.calls); n > 1 && !last.at.IsZero() && !b.run.calls[n-2].at.IsZero() {
@@ -307,7 +286,6 @@ func (b *runBuilder) settle(next *record) {
 func (b *runBuilder) end() {
 	if b.run != nil {
 		b.run.conversation.Steps = claim(b.run.conversation.Steps)
-		b.run.changes, b.changes = b.changes, 0
 		b.runs = append(b.runs, *b.run)
 	}
 	b.run, b.found, b.grown = nil, nil, 0
@@ -355,9 +333,6 @@ type Check struct {
 // besides its calls is taken from the log. CompareLog fails if the catalog has none of the tools
 // that the runs call.
 func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
-	if err := checkInput(tools, p); err != nil {
-		return nil, err
-	}
 	calls := func(run Run) bool {
 		called := run.conversation.called()
 		return slices.ContainsFunc(tools, func(info *schema.ToolInfo) bool { return called[info.Name] })
@@ -365,15 +340,13 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	if !slices.ContainsFunc(runs, calls) {
 		return nil, fmt.Errorf("cost: the log calls none of the catalog's %d tools", len(tools))
 	}
-	var scenarios []scenario
-	var checks []Check
+	scenarios, checks := make([]scenario, len(runs)), make([]Check, len(runs))
 	definitions := tokensOf(tools)
-	for _, run := range runs {
-		s, check, err := run.fit(ctx, tools, definitions, p)
-		if err != nil {
+	for i := range runs {
+		var err error
+		if scenarios[i], checks[i], err = runs[i].fit(ctx, tools, definitions, p); err != nil {
 			return nil, err
 		}
-		scenarios, checks = append(scenarios, s), append(checks, check)
 	}
 	report, err := compare(ctx, tools, p, scenarios)
 	if err != nil {

@@ -163,15 +163,10 @@ func (p *Provider) check() error {
 		return fmt.Errorf("cache is %q; want %s, %s or %s", p.Cache, CacheNone, CacheAutomatic, CacheMarked)
 	case p.MinTokens < 0 || p.Block < 0 || p.TTL < 0:
 		return fmt.Errorf("min_tokens %d, block %d and ttl %v must not be negative", p.MinTokens, p.Block, time.Duration(p.TTL))
+	case p.Wire != WireMessages && p.Wire != WireChat:
+		return fmt.Errorf("wire is %q; want %s or %s", p.Wire, WireMessages, WireChat)
 	case p.Native != "" && !known:
 		return fmt.Errorf("native is %q; want %v or %v", p.Native, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolNativeDeferred)
-	}
-	return checkWire(p.Wire)
-}
-
-func checkWire(wire string) error {
-	if wire != WireMessages && wire != WireChat {
-		return fmt.Errorf("wire is %q; want %s or %s", wire, WireMessages, WireChat)
 	}
 	return nil
 }

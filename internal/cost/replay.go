@@ -3,7 +3,6 @@ package cost
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,42 +43,6 @@ type Step struct {
 	Together  bool          // the model makes this call together with the previous step's
 }
 
-// Bounds of a conversation that is played.
-const (
-	maxPrompt = 4_000_000 // tokens of the longest prompt, without tools
-	maxSteps  = 300_000
-)
-
-// check returns the tokens of a conversation's longest prompt, without tools. It fails if the
-// conversation cannot be played.
-func (c *Conversation) check() (prompt int, err error) {
-	if len(c.Steps) > maxSteps {
-		return 0, fmt.Errorf("a conversation of %d calls; want at most %d", len(c.Steps), maxSteps)
-	}
-	if c.Said < 0 { // it is in no prompt
-		return 0, fmt.Errorf("a model that says %d tokens", c.Said)
-	}
-	numbers := []int{c.System, c.History}
-	for _, step := range c.Steps {
-		numbers = append(numbers, step.Result)
-		if step.After < 0 {
-			return 0, fmt.Errorf("a call after %v; the time must not be negative", step.After)
-		}
-		if step.Arguments != "" && !json.Valid([]byte(step.Arguments)) {
-			return 0, fmt.Errorf("a call of %q with arguments that are not JSON", step.Tool)
-		}
-	}
-	for _, n := range numbers {
-		if n < 0 {
-			return 0, fmt.Errorf("a text of %d tokens", n)
-		}
-		if prompt += min(n, maxPrompt+1); prompt > maxPrompt {
-			return 0, fmt.Errorf("a conversation of more than %d tokens", maxPrompt)
-		}
-	}
-	return prompt, nil
-}
-
 // called returns the tools that the conversation calls.
 func (c *Conversation) called() map[string]bool {
 	called := make(map[string]bool)
@@ -104,20 +67,8 @@ type Replayed struct {
 // replaced. wire is WireMessages or WireChat. A configuration whose DeferFrom is above the number
 // of tools shows them all. Every tool answers with a filler text. Requests are what the model got,
 // byte for byte the same in every replay. Arguments that a tool's schema does not allow get the
-// protocol's answer.
-//
-// Replay fails if config is wrong, if ctx is done, if a number of the conversation is negative or
-// its arguments are not JSON, or if its prompts have more than four million tokens.
+// protocol's answer. Replay fails if config is wrong or if ctx is done.
 func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) (*Replayed, error) {
-	if err := checkWire(wire); err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
-	if _, err := c.check(); err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
-	if i := slices.Index(tools, nil); i >= 0 {
-		return nil, fmt.Errorf("cost: tool %d is nil", i+1)
-	}
 	m := &plannedModel{
 		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded, atOnce: c.AtOnce,
 		answers: make(map[string]string), tried: make([]int, len(c.Steps)),

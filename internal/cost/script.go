@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -34,21 +33,6 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%s, %d, %d", history, s.Calls, s.Loads)
 }
 
-// check reports what is wrong with a shape.
-func (s Shape) check() error {
-	switch {
-	case s.Calls < 2 || s.Loads < 1 || s.Loads >= s.Calls:
-		return fmt.Errorf("the conversation (%v): want 2 calls of the model or more, and 1 load or more but fewer than calls", s)
-	case s.Calls > maxSteps:
-		return fmt.Errorf("the conversation (%v): more than %d calls of the model", s, maxSteps)
-	}
-	c := Conversation{History: s.History, Steps: slices.Repeat([]Step{{Result: s.Result}}, s.Calls-1)}
-	if _, err := c.check(); err != nil {
-		return fmt.Errorf("the conversation (%v): %w", s, err)
-	}
-	return nil
-}
-
 // Shapes are the conversations that the documentation measures: a question, an assistant's
 // working day, and a long task, each with few and with more loads.
 var Shapes = []Shape{
@@ -62,12 +46,9 @@ var Shapes = []Shape{
 // Script makes a conversation of a shape over tools. It calls tools from all parts of the list,
 // with arguments made from their schemas, and searches for them by the words of their names. It
 // leaves out tools whose schemas ask for more than an example of each type. If no tool is left,
-// or if Compare would fail for the shape, the conversation has no steps.
+// the conversation has no steps.
 func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 	c := Conversation{History: s.History}
-	if s.check() != nil {
-		return c
-	}
 	var steps []Step
 	for i := range s.Loads {
 		from, to := i*len(tools)/s.Loads, (i+1)*len(tools)/s.Loads
