@@ -75,9 +75,9 @@ func (x *Index) norms(row *row) (norms [MaxFields]float64) {
 	return norms
 }
 
-// amount is what a count in a field adds to f.
-func (x *Index) amount(c count, norms *[MaxFields]float64) float64 {
-	return x.Fields[c.field].Weight * float64(c.count) / norms[c.field]
+// amount is what n terms in a field add to f.
+func (x *Index) amount(field int, n uint16, norms *[MaxFields]float64) float64 {
+	return x.Fields[field].Weight * float64(n) / norms[field]
 }
 
 // A Share is the part of a term's impact on a document that comes from one field.
@@ -92,23 +92,21 @@ type Share struct {
 func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	c := newCounter(x.Fields)
 	read(c)
-	c.block = make([]count, 0, len(c.cells)*MaxFields) // for one document, and not for the thousands of an index
-	c.keep()
-	row := &c.rows[0]
-	norms := x.norms(row)
+	norms := x.norms(&c.row)
 	shares := make(map[string][]Share)
-	for _, n := range row.counts {
-		term := c.Analyzer.Terms[n.term]
-		shares[term] = append(shares[term], Share{int(n.field), int(n.count), x.amount(n, &norms)})
-	}
-	for _, fields := range shares {
+	for _, cell := range c.row.cells {
+		var fields []Share
 		f := 0.0
-		for _, share := range fields {
-			f += share.Part
+		for field, n := range cell.counts {
+			if n > 0 {
+				fields = append(fields, Share{field, int(n), x.amount(field, n, &norms)})
+				f += fields[len(fields)-1].Part
+			}
 		}
 		for i := range fields {
 			fields[i].Part /= f
 		}
+		shares[c.Analyzer.Terms[cell.term]] = fields
 	}
 	return shares
 }

@@ -32,39 +32,27 @@ type Counter struct {
 	fields    []Field
 	first     int            // the first document of the run
 	rows      []row          // by document
-	block     []count        // the last block of counts, which rows share
 	frequency []int32        // number of a term -> documents of the run that have it
 	total     [MaxFields]int // length
 	idf       []float32      // of a term; set by merge
 
 	// Of the current document.
-	terms   []int32
-	place   []int32 // number of a term -> 1 + the place of its cells
-	cells   []cells
-	lengths [MaxFields]int32
+	terms []int32
+	place []int32 // number of a term -> 1 + the place of its cell
+	row   row
 }
 
-// count is how often a term occurs in one field of one document.
-type count struct {
-	term  int32
-	count uint16
-	field uint8
-}
-
-// row is the counts of a document, by term, then field, and how long its fields are.
+// row is the counts of a document, in the order of its terms, and how long its fields are.
 type row struct {
-	counts  []count
+	cells   []cell
 	lengths [MaxFields]int32
 }
 
-type cells struct {
+// cell is how often a term occurs in each field of a document.
+type cell struct {
 	term   int32
 	counts [MaxFields]uint16
 }
-
-// countBlock is how many counts are allocated at once. A single growing slice would copy
-// them again and again.
-const countBlock = 1 << 14
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
 
@@ -107,7 +95,7 @@ func (c *Counter) Add(field int, text string) {
 	z := c.Analyzer
 	z.Wholes = z.Wholes[:0]
 	c.terms = z.Append(c.terms[:0], text)
-	c.lengths[field] += int32(len(c.terms))
+	c.row.lengths[field] += int32(len(c.terms))
 	c.count(field)
 	if of.Wholes != NoField && len(z.Wholes) > 0 {
 		c.terms = c.terms[:0]
@@ -118,7 +106,7 @@ func (c *Counter) Add(field int, text string) {
 	}
 }
 
-// count adds c.terms to the cells of the current document.
+// count adds c.terms to the row of the current document.
 func (c *Counter) count(field int) {
 	if more := len(c.Analyzer.Terms) - len(c.place); more > 0 {
 		c.place = append(c.place, make([]int32, more)...)
@@ -127,12 +115,12 @@ func (c *Counter) count(field int) {
 	for _, term := range c.terms {
 		at := c.place[term]
 		if at == 0 {
-			c.cells = append(c.cells, cells{term: term})
-			at = int32(len(c.cells))
+			c.row.cells = append(c.row.cells, cell{term: term})
+			at = int32(len(c.row.cells))
 			c.place[term] = at
 			c.frequency[term]++
 		}
-		if n := &c.cells[at-1].counts[field]; *n < math.MaxUint16-1 {
+		if n := &c.row.cells[at-1].counts[field]; *n < math.MaxUint16-1 {
 			*n++
 		}
 	}
@@ -140,24 +128,14 @@ func (c *Counter) count(field int) {
 
 // keep appends the row of the current document to the others, and begins another document.
 func (c *Counter) keep() {
-	if need := len(c.cells) * MaxFields; cap(c.block)-len(c.block) < need {
-		c.block = make([]count, 0, max(countBlock, need))
+	for i := range c.row.cells {
+		c.place[c.row.cells[i].term] = 0
 	}
-	start := len(c.block)
-	for i := range c.cells {
-		cells := &c.cells[i]
-		c.place[cells.term] = 0
-		for field, n := range cells.counts {
-			if n > 0 {
-				c.block = append(c.block, count{cells.term, n, uint8(field)})
-			}
-		}
-	}
-	for field, length := range c.lengths {
+	for field, length := range c.row.lengths {
 		c.total[field] += int(length)
 	}
-	c.rows = append(c.rows, row{c.block[start:], c.lengths})
-	c.cells, c.lengths = c.cells[:0], [MaxFields]int32{}
+	c.rows = append(c.rows, row{slices.Clone(c.row.cells), c.row.lengths})
+	c.row = row{cells: c.row.cells[:0]}
 }
 
 // merge numbers the terms of all runs. It returns, for each run and each of its terms, the
@@ -218,29 +196,26 @@ func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
 			return err
 		}
 		row, doc := &c.rows[i], c.first+i
-		counts, norms := row.counts, x.norms(row)
-		name := 0.0
-		for _, n := range counts {
-			if n.field == Name {
-				name += float64(c.idf[n.term])
+		norms, name := x.norms(row), 0.0
+		for j := range row.cells {
+			cell := &row.cells[j]
+			p := Posting{doc: uint32(doc)}
+			if cell.counts[Name] > 0 {
+				name += float64(c.idf[cell.term])
+				p.doc |= inName
 			}
+			f := 0.0
+			for field, n := range cell.counts {
+				if n > 0 {
+					f += x.amount(field, n, &norms)
+				}
+			}
+			p.Impact = c.idf[cell.term] * float32(f/(x.k1+f))
+			x.Postings[next[cell.term]] = p
+			next[cell.term]++
 		}
 		if name > 0 {
 			x.PerName[doc] = float32(1 / name)
-		}
-		for at := 0; at < len(counts); {
-			term := counts[at].term
-			p := Posting{doc: uint32(doc)}
-			f := 0.0
-			for ; at < len(counts) && counts[at].term == term; at++ {
-				f += x.amount(counts[at], &norms)
-				if counts[at].field == Name {
-					p.doc |= inName
-				}
-			}
-			p.Impact = c.idf[term] * float32(f/(x.k1+f))
-			x.Postings[next[term]] = p
-			next[term]++
 		}
 	}
 	return nil
