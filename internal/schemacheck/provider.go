@@ -90,7 +90,8 @@ func OddParameter(info *schema.ToolInfo) error {
 	}
 	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		if !validParameter.MatchString(pair.Key) {
-			return fmt.Errorf("a parameter has the name %s, which Anthropic refuses: it takes 1 to 64 letters, digits, underscores, dots and hyphens", naming.Quoted(pair.Key))
+			return fmt.Errorf("a parameter has the name %s, which Anthropic refuses: it takes 1 to 64 letters, digits, underscores, dots and "+
+				"hyphens", naming.Quoted(pair.Key))
 		}
 	}
 	return nil

@@ -84,7 +84,8 @@ func attacks() []attack {
 		return `"properties":{` + list(n, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{%d}$"}`, i, i, size) }) + `}}`
 	}
 	classes := func(n, size int, class string) string {
-		return `{"type":"object","patternProperties":{` + list(n, func(i int) string { return fmt.Sprintf(`"^%d%s$":{"type":"string"}`, i, strings.Repeat(class, size)) }) + `}}`
+		return `{"type":"object","patternProperties":{` + list(n,
+			func(i int) string { return fmt.Sprintf(`"^%d%s$":{"type":"string"}`, i, strings.Repeat(class, size)) }) + `}}`
 	}
 	formats := func(n int, format string) string {
 		return draft7 + `"properties":{"q":{"allOf":[` + list(n, func(int) string { return `{"format":"` + format + `"}` }) + `]}}}`
@@ -102,57 +103,87 @@ func attacks() []attack {
 		{"names by references that double", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(20, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
 		}) + `,"a20":{"required":["x"]}}}`, `{}`, unchecked},
-		{"names of many items", property(`{"items":{"required":[` + names(5000) + `]}}`), `{"q":[` + list(10_000, func(int) string { return `{}` }) + `]}`, unchecked},
+		{"names of many items", property(`{"items":{"required":[` + names(5000) + `]}}`),
+			`{"q":[` + list(10_000, func(int) string { return `{}` }) + `]}`, unchecked},
 		{"names of a few items", property(`{"items":{"required":[` + names(500) + `]}}`), `{"q":[{}]}`, "/q/0: missing properties 'p0', 'p1'"},
 		{"dependent names", referred(400, `{"dependentRequired":{"q":[`+names(5000)+`]}}`), `{"q":1}`, unchecked},
 		{"a few dependent names", referred(4, `{"dependentRequired":{"q":[`+names(50)+`]}}`), `{"q":1}`, "properties 'p0', 'p1'"},
-		{"dependencies of old", draft7 + `"allOf":[` + list(400, func(int) string { return `{"$ref":"#/definitions/a"}` }) + `],"definitions":{"a":{"dependencies":{"q":[` + names(5000) + `]}}}}`, `{"q":1}`, unchecked},
+		{"dependencies of old", draft7 + `"allOf":[` + list(400, func(int) string { return `{"$ref":"#/definitions/a"}` }) +
+			`],"definitions":{"a":{"dependencies":{"q":[` + names(5000) + `]}}}}`, `{"q":1}`, unchecked},
 		{"a constant by reference", referred(400, property(`{"const":[`+names(5000)+`]}`)), `{"q":[` + names(5000) + `]}`, unchecked},
-		{"a constant for many items", property(`{"items":{"const":[` + names(5000) + `]}}`), `{"q":[` + list(200, func(int) string { return `[` + names(140) + `]` }) + `]}`, unchecked},
+		{"a constant for many items", property(`{"items":{"const":[` + names(5000) + `]}}`),
+			`{"q":[` + list(200, func(int) string { return `[` + names(140) + `]` }) + `]}`, unchecked},
 		{"a list to choose from by reference", referred(400, property(`{"enum":[`+names(5000)+`]}`)), `{"q":"x"}`, unchecked},
 		{"a list to choose from", property(`{"enum":[` + names(3000) + `]}`), `{"q":"x"}`, "/q: value must be one of 'p0'"},
-		{"numbers to choose from", property(`{"items":{"enum":[` + list(1000, func(i int) string { return fmt.Sprint(i) + "e290" }) + `]}}`), `{"q":[` + list(1000, func(i int) string { return fmt.Sprint(i) }) + `]}`, unchecked},
+		{"numbers to choose from", property(`{"items":{"enum":[` + list(1000, func(i int) string { return fmt.Sprint(i) + "e290" }) + `]}}`),
+			`{"q":[` + list(1000, func(i int) string { return fmt.Sprint(i) }) + `]}`, unchecked},
 		{"unique large rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 6000), unchecked},
 		{"unique rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 400), unchecked},
 		{"unique small rows", property(`{"type":"array","uniqueItems":true,"items":{"type":"object"}}`), rows(20, 10), ""},
-		{"unique in unique", `{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":{"type":"array","uniqueItems":true}}`, nested(100, rows(20, 400)), unchecked},
-		{"unique long numbers", property(`{"uniqueItems":true}`), `{"q":[` + list(20_000, func(i int) string { return fmt.Sprint(i, "e300")[:len(fmt.Sprint(i))] + "e300" }) + `]}`, unchecked},
+		{"unique in unique", `{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":{"type":"array","uniqueItems":true}}`,
+			nested(100, rows(20, 400)), unchecked},
+		{"unique long numbers", property(`{"uniqueItems":true}`),
+			`{"q":[` + list(20_000, func(i int) string { return fmt.Sprint(i, "e300")[:len(fmt.Sprint(i))] + "e300" }) + `]}`, unchecked},
 		{"thousands of patterns", `{"type":"object",` + patterns(3000, 20), `{"p1":"x"}`, unchecked},
 		{"large patterns", `{"type":"object",` + patterns(90, 900), `{"p1":"x"}`, unchecked},
 		{"some patterns", `{"type":"object",` + patterns(50, 20), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
 		{"a pattern by reference", referred(400, property(`{"pattern":"(x+x+)+y"}`)), `{"q":"` + strings.Repeat("x", 30_000) + `"}`, unchecked},
-		{"patterns of names", `{"type":"object","patternProperties":{` + list(90, func(i int) string { return fmt.Sprintf(`"x{%d}y":{}`, i%20) }) + `}}`, `{` + list(5000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxxxxxxx%d":1`, i) }) + `}`, unchecked},
+		{"patterns of names", `{"type":"object","patternProperties":{` + list(90,
+			func(i int) string { return fmt.Sprintf(`"x{%d}y":{}`, i%20) }) + `}}`,
+			`{` + list(5000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxxxxxxx%d":1`, i) }) + `}`, unchecked},
 		{"a long text by reference", referred(400, property(`{"type":"string"}`)), `{"q":"` + strings.Repeat("x", 1_000_000) + `"}`, unchecked},
 		{"a long text", property(`{"type":"string"}`), `{"q":"` + strings.Repeat("x", 1_000_000) + `"}`, ""},
 		{"a text longer than that", property(`{"type":"number"}`), `{"q":"` + strings.Repeat("x", 2_000_000) + `"}`, unchecked},
 		{"a long text as a pattern", draft7 + `"properties":{"q":{"format":"regex"}}}`, `{"q":"` + strings.Repeat("(?=x)", 100_000) + `"}`, ""},
-		{"many wrong values", property(`{"items":{"type":"string"}}`), `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`, "/q/0: got number, want string; /q/1: got number, want string; /q/2: got number, want string; /q/3: got number, want string; /q/4: got number, want string"},
-		{"many wrong values, deep", `{"type":"object","additionalProperties":{"$ref":"#"},"items":{"type":"integer"}}`, nested(250, `[`+list(20_000, func(int) string { return `"x"` })+`]`), unchecked},
-		{"many names that are wrong", `{"type":"object","propertyNames":{"enum":[` + names(1000) + `]}}`, `{` + list(10_000, func(i int) string { return fmt.Sprintf(`"q%d":1`, i) }) + `}`, unchecked},
+		{"many wrong values", property(`{"items":{"type":"string"}}`), `{"q":[` + list(20_000, func(int) string { return "1" }) + `]}`,
+			"/q/0: got number, want string; /q/1: got number, want string; /q/2: got number, want string; /q/3: got number, want string; /q/4: " +
+				"got number, want string"},
+		{"many wrong values, deep", `{"type":"object","additionalProperties":{"$ref":"#"},"items":{"type":"integer"}}`,
+			nested(250, `[`+list(20_000, func(int) string { return `"x"` })+`]`), unchecked},
+		{"many names that are wrong", `{"type":"object","propertyNames":{"enum":[` + names(1000) + `]}}`,
+			`{` + list(10_000, func(i int) string { return fmt.Sprintf(`"q%d":1`, i) }) + `}`, unchecked},
 		{"a name that is wrong", `{"type":"object","propertyNames":{"enum":["a"]}}`, `{"b":1}`, "invalid propertyName 'b': value must be 'a'"},
-		{"what no schema has looked at", `{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":true}}`, i) }) + `],"unevaluatedProperties":false}`,
+		{"what no schema has looked at", `{"type":"object","allOf":[` + list(200,
+			func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":true}}`, i) }) + `],"unevaluatedProperties":false}`,
 			`{` + list(10_000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, unchecked},
-		{"what few schemas have looked at", `{"type":"object","allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "/b: false schema"},
+		{"what few schemas have looked at", `{"type":"object","allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`,
+			`{"a":1,"b":2}`, "/b: false schema"},
 		{"many names against a pattern", `{"type":"object","propertyNames":{"pattern":"^x"}}`, objectOf(32_000), unchecked},
 		{"names against a pattern", `{"type":"object","propertyNames":{"pattern":"^x"}}`, objectOf(5000), "invalid propertyName 'q0'"},
-		{"many names against two schemas", `{"type":"object","allOf":[{"propertyNames":{"maxLength":1}},{"propertyNames":{"enum":["a"]}}]}`, objectOf(10_000), unchecked},
-		{"many names that are not allowed", `{"type":"object","allOf":[` + list(5, func(int) string { return `{"additionalProperties":false}` }) + `]}`, objectOf(32_000), "additional properties 'q0', 'q1', 'q10', 'q100', 'q1000'"},
-		{"items that no schema has looked at", property(`{"unevaluatedItems":{"type":"integer"},"allOf":[` + list(900, func(int) string { return `{"title":"x"}` }) + `]}`), itemsOf(16_000, "1"), unchecked},
-		{"items that few schemas have looked at", property(`{"unevaluatedItems":{"type":"integer"},"allOf":[{"title":"x"}]}`), itemsOf(100, `"x"`), "/q/0: got string, want integer"},
-		{"many short texts of a format", draft7 + `"properties":{"q":{"items":{"format":"duration"}}}}`, itemsOf(32_000, `"P1Y2M3DT4H5M6S"`), unchecked},
+		{"many names against two schemas", `{"type":"object","allOf":[{"propertyNames":{"maxLength":1}},{"propertyNames":{"enum":["a"]}}]}`,
+			objectOf(10_000), unchecked},
+		{"many names that are not allowed", `{"type":"object","allOf":[` + list(5,
+			func(int) string { return `{"additionalProperties":false}` }) + `]}`, objectOf(32_000),
+			"additional properties 'q0', 'q1', 'q10', 'q100', 'q1000'"},
+		{"items that no schema has looked at",
+			property(`{"unevaluatedItems":{"type":"integer"},"allOf":[` + list(900, func(int) string { return `{"title":"x"}` }) + `]}`),
+			itemsOf(16_000, "1"), unchecked},
+		{"items that few schemas have looked at", property(`{"unevaluatedItems":{"type":"integer"},"allOf":[{"title":"x"}]}`),
+			itemsOf(100, `"x"`), "/q/0: got string, want integer"},
+		{"many short texts of a format", draft7 + `"properties":{"q":{"items":{"format":"duration"}}}}`, itemsOf(32_000, `"P1Y2M3DT4H5M6S"`),
+			unchecked},
 		{"short texts of a format", draft7 + `"properties":{"q":{"items":{"format":"duration"}}}}`, itemsOf(3000, `"P1Y2M3DT4H5M6S"`), ""},
-		{"thousands of properties", `{"type":"object","properties":{` + list(4000, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, unchecked},
-		{"thousands of properties of any type", `{"type":"object","properties":{` + list(5000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`, `{}`, unchecked},
-		{"hundreds of properties", `{"type":"object","properties":{` + list(500, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, "/p1: got number, want string"},
-		{"properties below long names", property(`{"properties":{"` + strings.Repeat("x", 50_000) + `":{"properties":{` + list(300, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}}`), `{}`, unchecked},
-		{"references to what is no definition", `{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"$ref":"#/default/a%d"}`, i) }) + `],"default":{` + list(200, func(i int) string { return fmt.Sprintf(`"a%d":{}`, i) }) + `}}`, `{}`, unchecked},
+		{"thousands of properties", `{"type":"object","properties":{` + list(4000,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, unchecked},
+		{"thousands of properties of any type",
+			`{"type":"object","properties":{` + list(5000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`, `{}`, unchecked},
+		{"hundreds of properties", `{"type":"object","properties":{` + list(500,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}`, `{"p1":1}`, "/p1: got number, want string"},
+		{"properties below long names", property(`{"properties":{"` + strings.Repeat("x", 50_000) + `":{"properties":{` + list(300,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}}`), `{}`, unchecked},
+		{"references to what is no definition",
+			`{"type":"object","allOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"$ref":"#/default/a%d"}`, i) }) +
+				`],"default":{` + list(200, func(i int) string { return fmt.Sprintf(`"a%d":{}`, i) }) + `}}`, `{}`, unchecked},
 		{"nested deep", strings.Repeat(`{"properties":{"a":`, 200) + `{}` + strings.Repeat(`}}`, 200), `{}`, unchecked},
-		{"a long description, nested", strings.Repeat(`{"properties":{"a":`, 200) + `{"description":"` + strings.Repeat("x", 1<<15) + `"}` + strings.Repeat(`}}`, 200), `{}`, unchecked},
+		{"a long description, nested", strings.Repeat(`{"properties":{"a":`, 200) + `{"description":"` + strings.Repeat("x", 1<<15) + `"}` +
+			strings.Repeat(`}}`, 200), `{}`, unchecked},
 		{"branches that share names", `{"type":"object","allOf":[` + list(90, func(int) string {
-			return `{"properties":{` + list(9, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"object"}`, i) }) + `},"additionalProperties":{"$ref":"#"}}`
+			return `{"properties":{` + list(9, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"object"}`, i) }) +
+				`},"additionalProperties":{"$ref":"#"}}`
 		}) + `]}`, `{"p1":{}}`, unchecked},
 		{"states without end", `{"type":"object","allOf":[{"$ref":"#/$defs/t0"}],"$defs":{` + list(60, func(i int) string {
-			return fmt.Sprintf(`"t%d":{"properties":{"a":{"$ref":"#/$defs/t%d"},"b":{"allOf":[{"$ref":"#/$defs/t%d"},{"$ref":"#/$defs/t0"}]}}}`, i, (i+1)%60, (i+1)%60)
+			return fmt.Sprintf(`"t%d":{"properties":{"a":{"$ref":"#/$defs/t%d"},"b":{"allOf":[{"$ref":"#/$defs/t%d"},{"$ref":"#/$defs/t0"}]}}}`,
+				i, (i+1)%60, (i+1)%60)
 		}) + `}}`, strings.Repeat(`{"b":`, 20) + `{}` + strings.Repeat(`}`, 20), unchecked},
 		{"many visits by reference", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(13, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
@@ -160,18 +191,23 @@ func attacks() []attack {
 		{"many visits that go wrong", `{"type":"object","$ref":"#/$defs/a0","$defs":{` + list(13, func(i int) string {
 			return fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i+1, i+1)
 		}) + `,"a13":{"required":["x"]}}}`, `{}`, "missing property 'x'"},
-		{"properties that share a schema", `{"type":"object","allOf":[{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) +
-			`}},{"additionalProperties":{"properties":{` + list(450, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, "/p1: got number, want string"},
+		{"properties that share a schema", `{"type":"object","allOf":[{"properties":{` + list(450,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) +
+			`}},{"additionalProperties":{"properties":{` + list(450,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string"}`, i) }) + `}}}]}`, `{"p1":1}`, "/p1: got number, want string"},
 		{"150 patterns", `{"type":"object",` + patterns(150, 5), `{"p1":"x"}`, "/p1: 'x' does not match pattern"},
 		{"a pattern that Go has no syntax for", property(`{"pattern":"(?=x)y"}`), `{"q":"y"}`, unchecked},
 		{"patterns of classes of letters", classes(20, 380, `[\\pL\\pS]`), `{}`, unchecked},
 		{"a few patterns of classes of letters", classes(20, 2, `[\\pL\\pS]`), `{"1éx":1}`, "/1éx: got number, want string"},
 		{"many patterns of a class of letters", classes(110, 1, `\\PL`), `{}`, ""},
-		{"classes of letters in branches that become one class", property(`{"pattern":"` + strings.Repeat(`\\pL|`, 120) + `x"}`), `{"q":"y"}`, ""},
+		{"classes of letters in branches that become one class", property(`{"pattern":"` + strings.Repeat(`\\pL|`, 120) + `x"}`), `{"q":"y"}`,
+			""},
 		{"more of such branches", property(`{"pattern":"` + strings.Repeat(`\\pL|`, 20_000) + `x"}`), `{"q":"y"}`, unchecked},
 		{"a long pattern of classes", property(`{"pattern":"` + strings.Repeat(`\\PL`, 24_000) + `"}`), `{"q":"x"}`, unchecked},
-		{"a long pattern of ranges of any case", property(`{"pattern":"(?i)` + strings.Repeat(`[B-\\x{1e942}]`, 8000) + `"}`), `{"q":"x"}`, unchecked},
-		{"ranges of any case", property(`{"pattern":"(?i)^` + strings.Repeat(`[B-\\x{1e942}]`, 4) + `$"}`), `{"q":"x"}`, "/q: 'x' does not match pattern"},
+		{"a long pattern of ranges of any case", property(`{"pattern":"(?i)` + strings.Repeat(`[B-\\x{1e942}]`, 8000) + `"}`), `{"q":"x"}`,
+			unchecked},
+		{"ranges of any case", property(`{"pattern":"(?i)^` + strings.Repeat(`[B-\\x{1e942}]`, 4) + `$"}`), `{"q":"x"}`,
+			"/q: 'x' does not match pattern"},
 		{"a pattern of short repetitions", property(`{"pattern":"` + strings.Repeat(`a{2}`, 8000) + `"}`), `{"q":"x"}`, unchecked},
 		{"ranges of Han", property(`{"pattern":"^[一-龥\\p{Han}]+$"}`), `{"q":"中文x"}`, "/q: '中文x' does not match pattern"},
 		{"a format of pointers by branches", formats(24, "json-pointer"), long("/~0"), unchecked},
@@ -181,14 +217,19 @@ func attacks() []attack {
 		{"a format of long pointers", formats(1, "json-pointer"), long("/~0"), ""},
 		{"formats of a short text", formats(24, "email"), `{"q":"x"}`, "/q: 'x' is not valid email"},
 		{"an address that is not there", property(`{"$ref":"https://example.com/schema"}`), `{"q":"y"}`, unchecked},
-		{"values below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
-			list(5000, func(i int) string { return fmt.Sprint(i) }) + `]}},"$defs":{"a":{}}}`, `{}`, ""},
-		{"lists below a long name and an address", `{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
-			list(5000, func(int) string { return "[]" }) + `]}},"$defs":{"a":{}}}`, `{}`, unchecked},
-		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), strings.Repeat(`{"q":`, 30) + `1` + strings.Repeat(`}`, 30), unchecked},
+		{"values below a long name and an address",
+			`{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
+				list(5000, func(i int) string { return fmt.Sprint(i) }) + `]}},"$defs":{"a":{}}}`, `{}`, ""},
+		{"lists below a long name and an address",
+			`{"$id":"https://a.example","type":"object","properties":{"` + strings.Repeat("x", 50_000) + `":{"$ref":"#/$defs/a","enum":[` +
+				list(5000, func(int) string { return "[]" }) + `]}},"$defs":{"a":{}}}`, `{}`, unchecked},
+		{"a tree that branches", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`),
+			strings.Repeat(`{"q":`, 30) + `1` + strings.Repeat(`}`, 30), unchecked},
 		{"a tree that branches a few times", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, "/q/q: got number, want object"},
-		{"branches that share names, deep", `{"type":"object","allOf":[` + list(30, func(int) string { return `{"additionalProperties":{"$ref":"#"}}` }) + `]}`, nested(5, `{}`), unchecked},
-		{"an address that refers to itself", `{"$id":"https://a.example","type":"object","allOf":[{"$ref":"https://a.example"}]}`, `{}`, unchecked},
+		{"branches that share names, deep", `{"type":"object","allOf":[` + list(30,
+			func(int) string { return `{"additionalProperties":{"$ref":"#"}}` }) + `]}`, nested(5, `{}`), unchecked},
+		{"an address that refers to itself", `{"$id":"https://a.example","type":"object","allOf":[{"$ref":"https://a.example"}]}`, `{}`,
+			unchecked},
 		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
 			`{"and":[{"or":[{"field":1},{"and":[{"field":2}]}]},{"or":[{"field":3},{"and":[]}]}]}`, ""},
 	}
@@ -320,7 +361,8 @@ func (s slow) MarshalJSON() ([]byte, error) {
 func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	testtools.InFakeTime(t, func(t *testing.T) {
 		release := make(slow)
-		stuck := &schema.ToolInfo{Name: "slow", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
+		stuck := &schema.ToolInfo{Name: "slow",
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}
 		var c schemacheck.Checker
 		goroutines := runtime.NumGoroutine()
 		for range 5 {
@@ -347,7 +389,8 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 
 // Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
 func TestBound(t *testing.T) {
-	assert.EqualError(t, schemacheck.Bound(toolWith(t, property(strings.Repeat(`{"items":`, 70)+`{}`+strings.Repeat(`}`, 70)))), "the schema is nested too deep")
+	assert.EqualError(t, schemacheck.Bound(toolWith(t, property(strings.Repeat(`{"items":`, 70)+`{}`+strings.Repeat(`}`, 70)))),
+		"the schema is nested too deep")
 	for _, definition := range []string{
 		`{"type":"object","allOf":[{"$ref":"#"}]}`, property(`{"$ref":"#/properties/r"}`),
 		property(`{"default":{"$ref":"#/nowhere","pattern":"(?=x)"},"enum":[{"allOf":[{"$ref":"#"}]}]}`),
@@ -372,7 +415,8 @@ func TestMemoryOfSchemas(t *testing.T) {
 	before := heap()
 	var c schemacheck.Checker
 	for doc := range 250 {
-		info := toolWith(t, `{"type":"object","properties":{`+list(50, func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{40}%d$"}`, i, i, doc) })+`}}`)
+		info := toolWith(t, `{"type":"object","properties":{`+list(50,
+			func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{40}%d$"}`, i, i, doc) })+`}}`)
 		problem, err := c.Problem(t.Context(), doc, info, `{"p1":"x"}`)
 		require.NoError(t, err)
 		require.NotEmpty(t, problem)
