@@ -28,6 +28,14 @@ func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr 
 	return code, out.String(), errs.String()
 }
 
+// prints runs a command line that must end with a status.
+func prints(t *testing.T, want int, stdin string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr := call(t, stdin, args...)
+	require.Equal(t, want, code, "exit status of %v: %s%s", args, stdout, stderr)
+	return stdout, stderr
+}
+
 func written(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -43,10 +51,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 // myself is the entry of an mcpServers file for a server of the tests.
-func myself(t *testing.T, kind string) map[string]any {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
+func myself(kind string) map[string]any {
 	return map[string]any{"command": self, "env": map[string]string{fakeServer: kind}}
 }
 
@@ -85,44 +90,42 @@ func withKey(t *testing.T) string {
 
 // Every command takes every CATALOG, and the output of list for it.
 func TestEveryCommandTakesEveryCatalog(t *testing.T) {
-	self, err := os.Executable()
-	require.NoError(t, err)
 	t.Setenv("TOOLSEARCH_TEST_KEY", "secret")
 	address := withKey(t)
-	header := []string{"-header", "X-Key: ${TOOLSEARCH_TEST_KEY}"}
 	greek := `{"name": "alpha", "description": "Does alpha"}` + "\n" + `{"name": "beta", "inputSchema": {"type": "object"}}`
 	openai := `{"tools": [{"type": "function", "function": {"name": "alpha", "description": "Does alpha"}}]}`
+	there := map[string]any{"type": "http", "url": address, "headers": map[string]string{"X-Key": "${env:TOOLSEARCH_TEST_KEY}"}}
+	servers := serverFile(t, map[string]any{
+		"there": there, "here": myself("good"), "off": map[string]any{"command": "/nothing/such", "disabled": true},
+	})
 	for _, test := range []struct {
-		name                   string
-		flags, catalog, server []string
-		query, tool, listed    string
-		inspected              int
+		name, catalog, query, tool, listed string
+		inspected                          int
 	}{
-		{name: "JSONL", catalog: []string{written(t, "greek.jsonl", greek)}, query: "alpha", tool: "alpha", listed: "alpha beta", inspected: cli.ToFix},
-		{name: "MCP's tools/list", catalog: []string{answer}, query: "rows", tool: "db__select_rows", listed: "db__select_rows db__describe_table db__ping", inspected: cli.ToFix},
-		{name: "a request to OpenAI", catalog: []string{written(t, "request.json", openai)}, query: "alpha", tool: "alpha", listed: "alpha"},
-		{name: "servers", catalog: []string{serverFile(t, map[string]any{
-			"there": map[string]any{"type": "http", "url": address, "headers": map[string]string{"X-Key": "${env:TOOLSEARCH_TEST_KEY}"}},
-			"here":  myself(t, "good"),
-			"off":   map[string]any{"command": "/nothing/such", "disabled": true},
-		})}, query: "alpha", tool: "alpha", listed: "here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", inspected: cli.ToFix},
-		{name: "a URL", flags: header, catalog: []string{address}, query: "alpha", tool: "alpha", listed: "alpha beta gamma"},
-		{name: "a command", server: []string{"--", self}, query: "first", tool: "first_tool", listed: "first_tool second_tool third_tool", inspected: cli.ToFix},
+		{"JSONL", written(t, "greek.jsonl", greek), "alpha", "alpha", "alpha beta", cli.ToFix},
+		{"MCP's tools/list", answer, "rows", "db__select_rows", "db__select_rows db__describe_table db__ping", cli.ToFix},
+		{"a request to OpenAI", written(t, "request.json", openai), "alpha", "alpha", "alpha", cli.Found},
+		{"servers", servers, "alpha", "alpha",
+			"here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", cli.ToFix},
+		{"a URL", "-header 'X-Key: ${TOOLSEARCH_TEST_KEY}' " + address, "alpha", "alpha", "alpha beta gamma", cli.Found},
+		{"a command", "-- " + self, "first", "first_tool", "first_tool second_tool third_tool", cli.ToFix},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.server != nil {
+			if strings.HasPrefix(test.catalog, "--") {
 				t.Setenv(fakeServer, "good")
 			}
 			queries := written(t, "queries.jsonl", asJSON(t, map[string]any{"query": test.query, "gold": []string{test.tool}}))
-			do := func(want int, stdin string, flags, catalog, server []string, command string, rest ...string) string {
+			do := func(want int, stdin, catalog, command, rest string) string {
 				t.Helper()
-				args := append(append(append(append([]string{command}, flags...), catalog...), rest...), server...)
-				code, stdout, stderr := call(t, stdin, args...)
-				require.Equal(t, want, code, "%v: %s", args, stderr)
-				assert.Empty(t, stderr, "%v", args)
+				line := command + " " + catalog + " " + rest
+				if strings.HasPrefix(catalog, "--") {
+					line = command + " " + rest + " " + catalog
+				}
+				stdout, stderr := prints(t, want, stdin, arguments(line)...)
+				assert.Empty(t, stderr, line)
 				return stdout
 			}
-			list := do(cli.Found, "", test.flags, test.catalog, test.server, "list")
+			list := do(cli.Found, "", test.catalog, "list", "")
 			var names []string
 			for line := range strings.Lines(list) {
 				var tool struct{ Name, Server string }
@@ -130,37 +133,31 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 				names = append(names, strings.TrimPrefix(tool.Server+"/"+tool.Name, "/"))
 			}
 			assert.Equal(t, test.listed, strings.Join(names, " "))
-			for _, from := range []struct {
-				stdin                  string
-				flags, catalog, server []string
-			}{{"", test.flags, test.catalog, test.server}, {list, nil, []string{"-"}, nil}} {
-				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "search", test.query), test.tool)
-				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "explain", test.query, test.tool), "in all")
-				assert.Contains(t, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "eval", queries), "R@1")
-				assert.Contains(t, do(test.inspected, from.stdin, from.flags, from.catalog, from.server, "inspect"), test.tool)
-				assert.Equal(t, list, do(cli.Found, from.stdin, from.flags, from.catalog, from.server, "list"))
+			for catalog, stdin := range map[string]string{test.catalog: "", "-": list} {
+				assert.Contains(t, do(cli.Found, stdin, catalog, "search", test.query), test.tool)
+				assert.Contains(t, do(cli.Found, stdin, catalog, "explain", test.query+" "+test.tool), "in all")
+				assert.Contains(t, do(cli.Found, stdin, catalog, "eval", queries), "R@1")
+				assert.Contains(t, do(test.inspected, stdin, catalog, "inspect", ""), test.tool)
+				assert.Equal(t, list, do(cli.Found, stdin, catalog, "list", ""))
 			}
-			lockFile := []string{"-file", filepath.Join(t.TempDir(), "lock.json")}
-			flags := append(lockFile, test.flags...)
-			do(cli.Found, "", flags, test.catalog, test.server, "lock")
-			do(cli.Found, "", flags, test.catalog, test.server, "verify")
-			do(cli.Found, "", flags, test.catalog, test.server, "approve", test.tool)
-			do(cli.Found, list, lockFile, []string{"-"}, nil, "diff")
+			lockFile := "-file " + filepath.Join(t.TempDir(), "lock.json")
+			do(cli.Found, "", test.catalog, "lock", lockFile)
+			do(cli.Found, "", test.catalog, "verify", lockFile)
+			do(cli.Found, "", test.catalog, "approve", lockFile+" "+test.tool)
+			do(cli.Found, list, "-", "diff", lockFile)
 		})
 	}
 }
 
 // Servers may have tools of one name; the catalog holds all of them.
 func TestServersThatShareNames(t *testing.T) {
-	file := serverFile(t, map[string]any{"a": myself(t, "good"), "b": myself(t, "good"), "c": myself(t, "wrong-values")})
-	code, stdout, stderr := call(t, "", "search", file, "first")
-	assert.Equal(t, cli.Found, code, "exit status")
+	file := serverFile(t, map[string]any{"a": myself("good"), "b": myself("good"), "c": myself("wrong-values")})
+	stdout, stderr := prints(t, cli.Found, "", "search", file, "first")
 	assert.Contains(t, stdout, "a__first_tool")
 	assert.Contains(t, stdout, "b__first_tool")
 	assert.Equal(t, "Named with their servers, since several servers have a tool of that name: first_tool, second_tool, third_tool\n"+
 		"Left out: (tool 9), which has no name. toolsearch inspect says more.\n", stderr)
-	code, stdout, stderr = call(t, "", "inspect", file)
-	assert.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
+	stdout, _ = prints(t, cli.ToFix, "", "inspect", file)
 	assert.Contains(t, stdout, "server: a fake 1.2, MCP 2025-06-18\n")
 	assert.Contains(t, stdout, "several servers have a tool of this name; a Prefix keeps such tools apart")
 }
@@ -175,14 +172,17 @@ func TestServerFilesThatAreWrong(t *testing.T) {
 		{"neither", `{"mcpServers": {"a": {}}}`, "server a: want a command or a url"},
 		{"both", `{"mcpServers": {"a": {"command": "x", "url": "http://127.0.0.1:1"}}}`, "server a: want a command or a url"},
 		{"a kind", `{"mcpServers": {"a": {"args": 5}}}`, "server a: a value is of the wrong kind"},
-		{"a type", `{"mcpServers": {"a": {"type": "carrier pigeon", "url": "x"}}}`, `server a: type "carrier pigeon": want stdio, http or sse`},
-		{"a variable", `{"mcpServers": {"a": {"command": "x", "env": {"K": "${TOOLSEARCH_TEST_NONE}"}}}}`, "server a: not set in the environment: TOOLSEARCH_TEST_NONE"},
-		{"no program", `{"mcpServers": {"a": {"command": "${TOOLSEARCH_TEST_NONE:-/nothing/such}"}}}`, "the server a: starting the server: fork/exec /nothing/such"},
+		{"a type", `{"mcpServers": {"a": {"type": "carrier pigeon", "url": "x"}}}`,
+			`server a: type "carrier pigeon": want stdio, http or sse`},
+		{"a variable", `{"mcpServers": {"a": {"command": "x", "env": {"K": "${TOOLSEARCH_TEST_NONE}"}}}}`,
+			"server a: not set in the environment: TOOLSEARCH_TEST_NONE"},
+		{"no program", `{"mcpServers": {"a": {"command": "${TOOLSEARCH_TEST_NONE:-/nothing/such}"}}}`,
+			"the server a: starting the server: fork/exec /nothing/such"},
 		{"no address", `{"mcpServers": {"a": {"url": "a.example"}}}`, "the server a: want a URL that begins with http:// or https://"},
-		{"two that fail", `{"mcpServers": {"a": {"command": "/nothing/such"}, "b": {"command": "/nothing/such"}}}`, "such: no such file or directory\nthe server b: "},
+		{"two that fail", `{"mcpServers": {"a": {"command": "/nothing/such"}, "b": {"command": "/nothing/such"}}}`,
+			"such: no such file or directory\nthe server b: "},
 	} {
-		code, stdout, stderr := call(t, "", "list", written(t, "mcp.json", test.file))
-		assert.Equal(t, cli.Failed, code, "%s: exit status", test.name)
+		stdout, stderr := prints(t, cli.Failed, "", "list", written(t, "mcp.json", test.file))
 		assert.Empty(t, stdout, test.name)
 		assert.Contains(t, stderr, test.want, test.name)
 	}

@@ -22,27 +22,27 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 )
 
-// inspectLive runs inspect on a server, within the process of the test.
-func inspectLive(t *testing.T, flags []string, server ...string) (code int, stdout, stderr string) {
+// inspectFake runs inspect on a server of the tests.
+func inspectFake(t *testing.T, want int, kind string, flags ...string) (stdout, stderr string) {
 	t.Helper()
-	return call(t, "", slices.Concat([]string{"inspect"}, flags, []string{"--"}, server)...)
+	t.Setenv(fakeServer, kind)
+	return prints(t, want, "", slices.Concat([]string{"inspect"}, flags, []string{"--", self})...)
 }
 
-func inspectFake(t *testing.T, kind string, flags ...string) (code int, stdout, stderr string) {
+// reportOf reads what inspect -json printed.
+func reportOf(t *testing.T, stdout string) (r inspect.Report) {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	t.Setenv(fakeServer, kind)
-	return inspectLive(t, flags, self)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	return r
 }
 
 func TestInspectLiveServer(t *testing.T) {
-	code, stdout, stderr := inspectFake(t, "good", "-json")
-	var r inspect.Report
-	require.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
+	stdout, stderr := inspectFake(t, cli.ToFix, "good", "-json")
 	require.Empty(t, stderr)
-	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
-	assert.Equal(t, []*mcpclient.Info{{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3}}, r.Servers)
+	r := reportOf(t, stdout)
+	assert.Equal(t, []*mcpclient.Info{
+		{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3},
+	}, r.Servers)
 	var names []string
 	for _, tool := range r.Tools {
 		names = append(names, tool.Name)
@@ -51,14 +51,8 @@ func TestInspectLiveServer(t *testing.T) {
 	definition := `{"name":"first_tool","description":"Does <what> is first","parameters":{"type":"object"}}`
 	assert.Equal(t, len(definition), r.Tools[0].Bytes, "bytes of %s", definition)
 	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
-}
-
-// Instructions are foreign text: they are shown on one line, without characters that a terminal
-// would obey.
-func TestInspectInstructions(t *testing.T) {
-	_, stdout, _ := inspectFake(t, "good")
-	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ", "below the server")
-
+	stdout, _ = inspectFake(t, cli.ToFix, "good")
+	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ")
 }
 
 // Files may come from anywhere. Nested lists were once read again at every level.
@@ -69,8 +63,7 @@ func TestInspectFilesThatNest(t *testing.T) {
 		{"lists", strings.Repeat("[", 9_000) + text + strings.Repeat("]", 9_000)},
 		{"objects", strings.Repeat(`{"result":`, 9_000) + text + strings.Repeat("}", 9_000)},
 	} {
-		code, _, stderr := call(t, test.text, "inspect", "-")
-		assert.Equal(t, cli.Failed, code, "%s: exit status", test.name)
+		_, stderr := prints(t, cli.Failed, test.text, "inspect", "-")
 		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr, test.name)
 	}
 }
@@ -98,25 +91,19 @@ func TestInspectBadServers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.kind, func(t *testing.T) {
-			code, stdout, stderr := inspectFake(t, test.kind, "-timeout", test.timeout)
-			assert.Equal(t, cli.Failed, code, "exit status")
+			stdout, stderr := inspectFake(t, cli.Failed, test.kind, "-timeout", test.timeout)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
 		})
 	}
-	t.Run("missing", func(t *testing.T) {
-		code, _, stderr := inspectLive(t, nil, filepath.Join(t.TempDir(), "server"))
-		assert.Equal(t, cli.Failed, code, "exit status")
-		assert.Contains(t, stderr, "starting the server")
-	})
+	_, stderr := prints(t, cli.Failed, "", "inspect", "--", filepath.Join(t.TempDir(), "server"))
+	assert.Contains(t, stderr, "starting the server")
 }
 
 // One wrong value does not hide the other tools, and what is wrong is reported.
 func TestInspectWrongValues(t *testing.T) {
-	code, stdout, stderr := inspectFake(t, "wrong-values", "-json")
-	var r inspect.Report
-	require.Equal(t, cli.ToFix, code, "exit status; stderr %s", stderr)
-	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	stdout, _ := inspectFake(t, cli.ToFix, "wrong-values", "-json")
+	r := reportOf(t, stdout)
 	require.Len(t, r.Tools, 3)
 	assert.Equal(t, "b", r.Tools[1].Name)
 	assert.Contains(t, r.Problems, inspect.Problem{Kind: "value", Tools: []string{"a"}, Detail: "the description is not a string"})
@@ -125,8 +112,7 @@ func TestInspectWrongValues(t *testing.T) {
 
 // A server that does not end with its input, and ignores SIGTERM, is killed.
 func TestInspectStubbornServer(t *testing.T) {
-	code, stdout, stderr := inspectFake(t, "stubborn")
-	assert.Equal(t, cli.Found, code, "exit status; stderr %s", stderr)
+	stdout, _ := inspectFake(t, cli.Found, "stubborn")
 	assert.Contains(t, stdout, "tools: 1")
 }
 
@@ -139,8 +125,6 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	if err != nil {
 		t.Skip("no sh to start a server by")
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakeServer, "deaf")
 	script := fmt.Sprintf("'%s' & echo $! > '%s'; wait", self, pidFile)
@@ -204,10 +188,9 @@ func npmServers(t *testing.T) string {
 // The reference server of the protocol.
 func TestInspectEverything(t *testing.T) {
 	dir := npmServers(t)
-	code, stdout, stderr := inspectLive(t, []string{"-json"}, "npx", "--no-install", "--prefix", dir, "mcp-server-everything", "stdio")
-	var r inspect.Report
+	code, stdout, stderr := call(t, "", arguments("inspect -json -- npx --no-install --prefix "+dir+" mcp-server-everything stdio")...)
 	require.NotEqual(t, cli.Failed, code, "exit status; stderr %s", stderr)
-	require.NoError(t, json.Unmarshal([]byte(stdout), &r), "%s", stdout)
+	r := reportOf(t, stdout)
 	require.Len(t, r.Servers, 1)
 	assert.NotEmpty(t, r.Servers[0].Name)
 	assert.NotEmpty(t, r.Servers[0].Protocol)
@@ -226,12 +209,11 @@ func TestInspectEverything(t *testing.T) {
 
 // A type of null, on which the reader of schemas panics, does not end a command.
 func TestTypeOfNull(t *testing.T) {
-	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},{"name":"b","description":"Does"}]`
-	code, stdout, _ := call(t, tools, "inspect", "-")
-	assert.Equal(t, cli.ToFix, code)
+	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},
+		{"name":"b","description":"Does"}]`
+	stdout, _ := prints(t, cli.ToFix, tools, "inspect", "-")
 	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
-	code, _, stderr := call(t, tools, "list", "-")
-	assert.Equal(t, 0, code)
+	_, stderr := prints(t, cli.Found, tools, "list", "-")
 	assert.Contains(t, stderr, "the parameters of a, which are not a JSON schema")
 }
 

@@ -44,6 +44,9 @@ func names(ctx context.Context, docs []search.Document) (search.Searcher, error)
 	return search.Keyword(ctx, docs)
 }
 
+// self is the test binary.
+var self, _ = os.Executable()
+
 // asProgram is the environment variable that turns the test binary into the program.
 const asProgram = "TOOLSEARCH_TEST_PROGRAM"
 
@@ -64,153 +67,161 @@ func TestMain(m *testing.M) {
 func TestCommands(t *testing.T) {
 	catalog, err := os.ReadFile(answer)
 	require.NoError(t, err)
-	tests := []struct {
+	for _, test := range []struct {
 		golden string
-		args   []string
-		stdin  string
 		code   int
+		args   string // divided by blanks, but not within single quotes
+		stdin  string
 	}{
-		{"help", []string{"-h"}, "", cli.Found},
-		{"help-search", []string{"search", "-h"}, "", cli.Found},
-		{"help-explain", []string{"help", "explain"}, "", cli.Found},
-		{"help-eval", []string{"eval", "--help"}, "", cli.Found},
-		{"help-inspect", []string{"inspect", tools, "-h"}, "", cli.Found},
-		{"search", []string{"search", tools, "train", "ticket"}, "", cli.Found},
-		{"search-n", []string{"search", tools, "ticket", "-n", "2"}, "", cli.Found},
-		{"search-required", []string{"search", tools, "+refund ticket theatre"}, "", cli.Found},
-		{"search-select", []string{"search", tools, "select:doorLock,door_lok"}, "", cli.Found},
-		{"search-json", []string{"search", "-json", "-n=2", tools, "ticket"}, "", cli.Found},
-		{"search-nothing", []string{"search", tools, "timtable"}, "", cli.Nothing},
-		{"search-nothing-json", []string{"search", "-json", tools, "timtable"}, "", cli.Nothing},
-		{"search-mcp", []string{"search", answer, "table"}, "", cli.Found},
-		{"search-stdin", []string{"search", "-", "table"}, string(catalog), cli.Found},
-		{"search-no-server", []string{"search", "book", "--"}, "", cli.Failed},
-		{"list", []string{"list", answer}, "", cli.Found},
-		{"list-left-out", []string{"list", problems}, "", cli.Found},
-		{"list-openai", []string{"list", "-"}, `{"model": "m", "tools": [{"type": "function", "function": {"name": "a", "description": "b<` + "\u202e\u009b\ufe0f\U000E0041\u3164 \u3000查" + `", "parameters": {"type": "object"}}}]}`, cli.Found},
-		{"list-nothing", []string{"list"}, "", cli.Failed},
-		{"list-header", []string{"list", "-header", "A: b", tools}, "", cli.Failed},
-		{"list-wrong-header", []string{"list", "-header", "secret", "http://127.0.0.1:1"}, "", cli.Failed},
-		{"list-timeout", []string{"list", "-timeout", "0s", tools}, "", cli.Failed},
-		{"inspect-report", []string{"search", "-", "book"}, `{"searcher": "bm25", "tools": [{"name": "a", "bytes": 30, "parameters": 2}], "problems": []}`, cli.Failed},
-		{"emulated-search", []string{"search", "-searcher", "anthropic-regex", tools, "(?i)TRAIN.*ticket"}, "", cli.Found},
-		{"emulated-json", []string{"search", "-json", "-n", "1", "-searcher", "anthropic-bm25", tools, "a train ticket"}, "", cli.Found},
-		{"emulated-explain", []string{"explain", "-searcher", "anthropic-regex", tools, "give the ticket back", "train__refund_ticket"}, "", cli.Found},
-		{"emulated-eval", []string{"eval", "-resamples", "0", "-searcher", "anthropic-bm25,anthropic-regex", tools, queries}, "", cli.Found},
-		{"emulated-eval-json", []string{"eval", "-json", "-resamples", "0", "-searcher", "anthropic-bm25", tools, "-"}, `{"query": "borrow a book", "gold": ["books_renew"]}`, cli.Found},
-		{"emulated-inspect", []string{"inspect", "-searcher", "anthropic-bm25", problems}, "", cli.ToFix},
-		{"emulated-wrong", []string{"search", "-searcher", "anthropic-regex", tools, "(?=train)"}, "", cli.Nothing},
-		{"help-near", []string{"help", "serach"}, "", cli.Failed},
-		{"near-flag", []string{"search", "-seacher", "bm25", tools, "book"}, "", cli.Failed},
-		{"foreign-flag", []string{"list", "-searcher", "bm25", tools}, "", cli.Failed},
-		{"help-list", []string{"list", "-h"}, "", cli.Found},
-		{"help-ui", []string{"ui", "-h"}, "", cli.Found},
-		{"ui-nothing", []string{"ui"}, "", cli.Failed},
-		{"ui-searchers", []string{"ui", "-searcher", "keyword,bm25,fuzzy", tools}, "", cli.Failed},
-		{"ui-searcher", []string{"ui", "-searcher", "oracle", tools}, "", cli.Failed},
-		{"ui-port", []string{"ui", "-port", "65536", tools}, "", cli.Failed},
-		{"ui-two-stdins", []string{"ui", "-queries", "-", "-"}, "", cli.Failed},
-		{"ui-no-queries", []string{"ui", "-queries", "testdata/missing.jsonl", tools}, "", cli.Failed},
-		{"ui-no-names", []string{"ui", "-"}, `{"description": "a tool without a name"}`, cli.Failed},
-		{"search-names", []string{"search", "-searcher", "names", tools, "seat play"}, "", cli.Nothing},
-		{"explain", []string{"explain", tools, "buy theatre seat celsius", "theatre__buy_ticket"}, "", cli.Found},
-		{"explain-json", []string{"explain", tools, "buy seat", "theatre__buy_ticket", "-json"}, "", cli.Found},
-		{"explain-nothing", []string{"explain", tools, "+refund ticket", "theatre__buy_ticket"}, "", cli.Nothing},
-		{"eval", []string{"eval", tools, queries, "-resamples", "200"}, "", cli.Found},
-		{"eval-two", []string{"eval", tools, queries, "-searcher", "names,keyword", "-resamples", "200"}, "", cli.Found},
-		{"eval-plain", []string{"eval", "-resamples=0", "-v", "-searcher=names,keyword", tools, queries}, "", cli.Found},
-		{"eval-json", []string{"eval", tools, queries, "-json", "-v", "-searcher", "names,keyword", "-resamples", "200"}, "", cli.Found},
-		{"eval-stdin", []string{"eval", "-resamples", "0", answer, "-"}, `{"query": "rows of a table", "gold": ["db__select_rows"]}`, cli.Found},
-		{"inspect", []string{"inspect", tools}, "", cli.Found},
-		{"inspect-problems", []string{"inspect", problems}, "", cli.ToFix},
-		{"inspect-json", []string{"inspect", "-json", "-searcher", "bm25", problems}, "", cli.ToFix},
-		{"inspect-mcp", []string{"inspect", "-"}, string(catalog), cli.ToFix},
-		{"inspect-many", []string{"inspect", "-"}, "[" + strings.Repeat("{},\n", 24) + "{}]", cli.ToFix},
-		{"inspect-nothing", []string{"inspect"}, "", cli.Failed},
-		{"inspect-both", []string{"inspect", tools, "--", "server"}, "", cli.Failed},
-		{"inspect-regexp", []string{"inspect", "-searcher", "regexp", tools}, "", cli.Failed},
-		{"inspect-timeout", []string{"inspect", "-timeout", "0", "--", "server"}, "", cli.Failed},
-		{"inspect-servers", []string{"inspect", "-"}, `{"name": "a_read", "description": "Read a page", "server": "a", "parameters": {"type": "object", "properties": {"pages": {"type": "array", "description": "Pages"}, "ways": {"type": "array", "items": {"type": "string"}, "description": "Ways"}}}}
-{"name": "b_send", "description": "Send a letter", "server": "b"} {"name": "c", "description": "Ring a bell"}`, cli.ToFix},
-		{"inspect-no-tools", []string{"inspect", "-"}, `{"result": {"tools": []}}`, cli.Failed},
-		{"inspect-no-json", []string{"inspect", "-"}, "{\"name\": \"a\"}\nbook\n", cli.Failed},
-		{"inspect-no-object", []string{"inspect", "-"}, "[1]", cli.Failed},
-		{"help-cost", []string{"cost", "-h"}, "", cli.Found},
-		{"cost", []string{"cost", "-shape", "2000,6,1", "-shape", "8000,6,2", "-made", "60,120"}, "", cli.Found},
-		{"cost-none", []string{"cost", "-provider", "none", "-shape", "2000,4,1", tools}, "", cli.Found},
-		{"cost-json", []string{"cost", "-json", "-provider", "deepseek", "-shape", "500,3,1", answer}, "", cli.Found},
-		{"cost-nothing", []string{"cost"}, "", cli.Failed},
-		{"cost-provider", []string{"cost", "-provider", "antropic", tools}, "", cli.Failed},
-		{"cost-prices", []string{"cost", "-prices", answer, tools}, "", cli.Failed},
-		{"cost-own-prices", []string{"cost", "-prices", "-", "-provider", "mine", "-shape", "100,3,1", tools}, `[{"name": "mine", "model": "my\u001b[31m model",
-			"input": 3, "cached": 1, "output": 9, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, cli.Found},
-		{"cost-free", []string{"cost", "-prices", "-", "-provider", "mine", "-shape", "100,3,1", tools}, `[{"name": "mine", "model": "m",
-			"input": 0, "cached": 0, "output": 0, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "my machine"}]`, cli.Found},
-		{"cost-no-price", []string{"cost", "-prices", "-", "-provider", "mine", tools}, `[{"name": "mine", "model": "m",
-			"input": 1, "output": 2, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, cli.Failed},
-		{"cost-too-long", []string{"cost", "-made", "5000,10000"}, "", cli.Failed},
-		{"cost-wrong-shape", []string{"cost", "-shape", "1000,5,5", tools}, "", cli.Failed},
-		{"cost-no-numbers", []string{"cost", "-shape", "many", tools}, "", cli.Failed},
-		{"cost-wrong-made", []string{"cost", "-made", "0,10"}, "", cli.Failed},
-		{"cost-both", []string{"cost", "-made", "10,10", tools}, "", cli.Failed},
-		{"cost-log", []string{"cost", "-provider", "openai", "-log", "testdata/conversation.jsonl", tools}, "", cli.Found},
-		{"cost-log-json", []string{"cost", "-json", "-provider", "none", "-log", "testdata/conversation.jsonl", tools}, "", cli.Found},
-		{"cost-log-wrong", []string{"cost", "-log", "-", tools}, "{}\n{\"event\": {\"event\": \"model\"}}", cli.Failed},
-		{"cost-log-shape", []string{"cost", "-log", "testdata/conversation.jsonl", "-shape", "2000,6,1", tools}, "", cli.Failed},
-		{"cost-log-other", []string{"cost", "-log", "testdata/conversation.jsonl", answer}, "", cli.Failed},
+		{"help", cli.Found, "-h", ""},
+		{"help-search", cli.Found, "search -h", ""},
+		{"help-explain", cli.Found, "help explain", ""},
+		{"help-eval", cli.Found, "eval --help", ""},
+		{"help-inspect", cli.Found, "inspect $TOOLS -h", ""},
+		{"search", cli.Found, "search $TOOLS train ticket", ""},
+		{"search-n", cli.Found, "search $TOOLS ticket -n 2", ""},
+		{"search-required", cli.Found, "search $TOOLS '+refund ticket theatre'", ""},
+		{"search-select", cli.Found, "search $TOOLS select:doorLock,door_lok", ""},
+		{"search-json", cli.Found, "search -json -n=2 $TOOLS ticket", ""},
+		{"search-nothing", cli.Nothing, "search $TOOLS timtable", ""},
+		{"search-nothing-json", cli.Nothing, "search -json $TOOLS timtable", ""},
+		{"search-stdin", cli.Found, "search - table", string(catalog)},
+		{"search-no-server", cli.Failed, "search book --", ""},
+		{"list", cli.Found, "list $ANSWER", ""},
+		{"list-left-out", cli.Found, "list $PROBLEMS", ""},
+		{"list-openai", cli.Found, "list -",
+			`{"model": "m", "tools": [{"type": "function", "function": {"name": "a", "description": "b<` +
+				"\u202e\u009b\ufe0f\U000E0041\u3164 \u3000查" + `", "parameters": {"type": "object"}}}]}`},
+		{"list-nothing", cli.Failed, "list", ""},
+		{"list-header", cli.Failed, "list -header 'A: b' $TOOLS", ""},
+		{"list-wrong-header", cli.Failed, "list -header secret http://127.0.0.1:1", ""},
+		{"list-timeout", cli.Failed, "list -timeout 0s $TOOLS", ""},
+		{"inspect-report", cli.Failed, "search - book",
+			`{"searcher": "bm25", "tools": [{"name": "a", "bytes": 30, "parameters": 2}], "problems": []}`},
+		{"emulated-search", cli.Found, "search -searcher anthropic-regex $TOOLS (?i)TRAIN.*ticket", ""},
+		{"emulated-json", cli.Found, "search -json -n 1 -searcher anthropic-bm25 $TOOLS 'a train ticket'", ""},
+		{"emulated-explain", cli.Found, "explain -searcher anthropic-regex $TOOLS 'give the ticket back' train__refund_ticket", ""},
+		{"emulated-eval", cli.Found, "eval -resamples 0 -searcher anthropic-bm25,anthropic-regex $TOOLS $QUERIES", ""},
+		{"emulated-eval-json", cli.Found, "eval -json -resamples 0 -searcher anthropic-bm25 $TOOLS -",
+			`{"query": "borrow a book", "gold": ["books_renew"]}`},
+		{"emulated-inspect", cli.ToFix, "inspect -searcher anthropic-bm25 $PROBLEMS", ""},
+		{"emulated-wrong", cli.Nothing, "search -searcher anthropic-regex $TOOLS (?=train)", ""},
+		{"near-flag", cli.Failed, "search -seacher bm25 $TOOLS book", ""},
+		{"foreign-flag", cli.Failed, "list -searcher bm25 $TOOLS", ""},
+		{"help-list", cli.Found, "list -h", ""},
+		{"help-ui", cli.Found, "ui -h", ""},
+		{"help-lock", cli.Found, "lock -h", ""},
+		{"help-verify", cli.Found, "verify -h", ""},
+		{"help-diff", cli.Found, "diff -h", ""},
+		{"help-approve", cli.Found, "approve -h", ""},
+		{"inspect-hostile", cli.ToFix, "inspect testdata/hostile.jsonl", ""},
+		{"ui-nothing", cli.Failed, "ui", ""},
+		{"ui-searchers", cli.Failed, "ui -searcher keyword,bm25,fuzzy $TOOLS", ""},
+		{"ui-port", cli.Failed, "ui -port 65536 $TOOLS", ""},
+		{"ui-two-stdins", cli.Failed, "ui -queries - -", ""},
+		{"ui-no-queries", cli.Failed, "ui -queries testdata/missing.jsonl $TOOLS", ""},
+		{"ui-no-names", cli.Failed, "ui -", `{"description": "a tool without a name"}`},
+		{"search-names", cli.Nothing, "search -searcher names $TOOLS 'seat play'", ""},
+		{"explain", cli.Found, "explain $TOOLS 'buy theatre seat celsius' theatre__buy_ticket", ""},
+		{"explain-json", cli.Found, "explain $TOOLS 'buy seat' theatre__buy_ticket -json", ""},
+		{"explain-nothing", cli.Nothing, "explain $TOOLS '+refund ticket' theatre__buy_ticket", ""},
+		{"eval", cli.Found, "eval $TOOLS $QUERIES -resamples 200", ""},
+		{"eval-two", cli.Found, "eval $TOOLS $QUERIES -searcher names,keyword -resamples 200", ""},
+		{"eval-plain", cli.Found, "eval -resamples=0 -v -searcher=names,keyword $TOOLS $QUERIES", ""},
+		{"eval-json", cli.Found, "eval $TOOLS $QUERIES -json -v -searcher names,keyword -resamples 200", ""},
+		{"inspect", cli.Found, "inspect $TOOLS", ""},
+		{"inspect-problems", cli.ToFix, "inspect $PROBLEMS", ""},
+		{"inspect-json", cli.ToFix, "inspect -json -searcher bm25 $PROBLEMS", ""},
+		{"inspect-mcp", cli.ToFix, "inspect -", string(catalog)},
+		{"inspect-many", cli.ToFix, "inspect -", "[" + strings.Repeat("{},\n", 24) + "{}]"},
+		{"inspect-nothing", cli.Failed, "inspect", ""},
+		{"inspect-both", cli.Failed, "inspect $TOOLS -- server", ""},
+		{"inspect-regexp", cli.Failed, "inspect -searcher regexp $TOOLS", ""},
+		{"inspect-timeout", cli.Failed, "inspect -timeout 0 -- server", ""},
+		{"inspect-servers", cli.ToFix, "inspect -",
+			`{"name": "a_read", "description": "Read a page", "server": "a", "parameters": {"type": "object", "properties": {
+	"pages": {"type": "array", "description": "Pages"},
+	"ways": {"type": "array", "items": {"type": "string"}, "description": "Ways"}}}}
+{"name": "b_send", "description": "Send a letter", "server": "b"} {"name": "c", "description": "Ring a bell"}`},
+		{"inspect-no-tools", cli.Failed, "inspect -", `{"result": {"tools": []}}`},
+		{"inspect-no-json", cli.Failed, "inspect -", "{\"name\": \"a\"}\nbook\n"},
+		{"inspect-no-object", cli.Failed, "inspect -", "[1]"},
+		{"help-cost", cli.Found, "cost -h", ""},
+		{"cost", cli.Found, "cost -shape 2000,6,1 -shape 8000,6,2 -made 60,120", ""},
+		{"cost-none", cli.Found, "cost -provider none -shape 2000,4,1 $TOOLS", ""},
+		{"cost-json", cli.Found, "cost -json -provider deepseek -shape 500,3,1 $ANSWER", ""},
+		{"cost-nothing", cli.Failed, "cost", ""},
+		{"cost-provider", cli.Failed, "cost -provider antropic $TOOLS", ""},
+		{"cost-prices", cli.Failed, "cost -prices $ANSWER $TOOLS", ""},
+		{"cost-own-prices", cli.Found, "cost -prices - -provider mine -shape 100,3,1 $TOOLS", `[{"name": "mine", "model": "my\u001b[31m model",
+			"input": 3, "cached": 1, "output": 9, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`},
+		{"cost-free", cli.Found, "cost -prices - -provider mine -shape 100,3,1 $TOOLS", `[{"name": "mine", "model": "m",
+			"input": 0, "cached": 0, "output": 0, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "my machine"}]`},
+		{"cost-no-price", cli.Failed, "cost -prices - -provider mine $TOOLS", `[{"name": "mine", "model": "m",
+			"input": 1, "output": 2, "cache": "automatic", "wire": "chat", "date": "2026-01-02", "source": "a bill"}]`},
+		{"cost-too-long", cli.Failed, "cost -made 5000,10000", ""},
+		{"cost-wrong-shape", cli.Failed, "cost -shape 1000,5,5 $TOOLS", ""},
+		{"cost-no-numbers", cli.Failed, "cost -shape many $TOOLS", ""},
+		{"cost-wrong-made", cli.Failed, "cost -made 0,10", ""},
+		{"cost-both", cli.Failed, "cost -made 10,10 $TOOLS", ""},
+		{"cost-log", cli.Found, "cost -provider openai -log testdata/conversation.jsonl $TOOLS", ""},
+		{"cost-log-json", cli.Found, "cost -json -provider none -log testdata/conversation.jsonl $TOOLS", ""},
+		{"cost-log-wrong", cli.Failed, "cost -log - $TOOLS", "{}\n{\"event\": {\"event\": \"model\"}}"},
+		{"cost-log-shape", cli.Failed, "cost -log testdata/conversation.jsonl -shape 2000,6,1 $TOOLS", ""},
+		{"cost-log-other", cli.Failed, "cost -log testdata/conversation.jsonl $ANSWER", ""},
 		// The commands of docs/tuning.md.
-		{"tuning-inspect-before", []string{"inspect", tuning + "before.jsonl"}, "", cli.ToFix},
-		{"tuning-inspect-after", []string{"inspect", tuning + "after.jsonl"}, "", cli.Found},
-		{"tuning-eval-before", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", tuning + "before.jsonl", tuning + "queries.jsonl"}, "", cli.Found},
-		{"tuning-eval-after", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", "-v", tuning + "after.jsonl", tuning + "queries.jsonl"}, "", cli.Found},
-		{"tuning-explain", []string{"explain", "-searcher", "bm25", tuning + "after.jsonl", "where is the parcel", "ship__track"}, "", cli.Found},
-		{"tuning-lexicon", []string{"explain", "-searcher", "bm25", "-lexicon", tuning + "lexicon.txt", tuning + "after.jsonl", "is Ann OOO", "hr__pto_create"}, "", cli.Found},
-		{"tuning-lexicon-inspect", []string{"inspect", "-lexicon", tuning + "lexicon.txt", tuning + "after.jsonl"}, "", cli.ToFix},
-		{"lexicon-search", []string{"search", "-n", "2", "-searcher", "bm25", "-lexicon", tuning + "lexicon.txt", tuning + "after.jsonl", "consignment"}, "", cli.Found},
-		{"lexicon-eval", []string{"eval", "-searcher", "keyword,bm25", "-resamples", "0", "-lexicon", tuning + "lexicon.txt", tuning + "after.jsonl", "-"}, `{"query": "OOO", "gold": ["hr__pto_create"]}`, cli.Found},
-		{"lexicon-keyword", []string{"search", "-lexicon", tuning + "lexicon.txt", tuning + "after.jsonl", "consignment"}, "", cli.Failed},
-		{"lexicon-wrong", []string{"search", "-searcher", "bm25", "-lexicon", tuning + "after.jsonl", tuning + "after.jsonl", "consignment"}, "", cli.Failed},
-		{"lexicon-missing", []string{"inspect", "-lexicon", "testdata/none.txt", tuning + "after.jsonl"}, "", cli.Failed},
-		{"no-command", nil, "", cli.Failed},
-		{"near-command", []string{"serach"}, "", cli.Failed},
-		{"near-searcher", []string{"search", "-searcher", "bm", tools, "book"}, "", cli.Failed},
-		{"near-tool", []string{"explain", tools, "buy seat", "theatre__buy_tickets"}, "", cli.Failed},
-		{"wrong-command", []string{"find"}, "", cli.Failed},
-		{"wrong-flag", []string{"search", "-m", "5", tools, "book"}, "", cli.Failed},
-		{"wrong-number", []string{"search", "-n", "many", tools, "book"}, "", cli.Failed},
-		{"wrong-n", []string{"search", "-n", "51", tools, "book"}, "", cli.Failed},
-		{"eval-min", []string{"eval", "-resamples", "0", "-min", "R@5=0.9, R@1=0.1", tools, "-"}, `{"query": "borrow a book longer", "gold": ["books_renew"], "max_rank": 1}
+		{"tuning-inspect-before", cli.ToFix, "inspect $TUNINGbefore.jsonl", ""},
+		{"tuning-inspect-after", cli.Found, "inspect $TUNINGafter.jsonl", ""},
+		{"tuning-eval-before", cli.Found, "eval -searcher keyword,bm25 -resamples 0 $TUNINGbefore.jsonl $TUNINGqueries.jsonl", ""},
+		{"tuning-eval-after", cli.Found, "eval -searcher keyword,bm25 -resamples 0 -v $TUNINGafter.jsonl $TUNINGqueries.jsonl", ""},
+		{"tuning-explain", cli.Found, "explain -searcher bm25 $TUNINGafter.jsonl 'where is the parcel' ship__track", ""},
+		{"tuning-lexicon", cli.Found, "explain -searcher bm25 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl 'is Ann OOO' hr__pto_create", ""},
+		{"tuning-lexicon-inspect", cli.ToFix, "inspect -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl", ""},
+		{"lexicon-search", cli.Found, "search -n 2 -searcher bm25 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl consignment", ""},
+		{"lexicon-eval", cli.Found, "eval -searcher keyword,bm25 -resamples 0 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl -",
+			`{"query": "OOO", "gold": ["hr__pto_create"]}`},
+		{"lexicon-keyword", cli.Failed, "search -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl consignment", ""},
+		{"lexicon-wrong", cli.Failed, "search -searcher bm25 -lexicon $TUNINGafter.jsonl $TUNINGafter.jsonl consignment", ""},
+		{"lexicon-missing", cli.Failed, "inspect -lexicon testdata/none.txt $TUNINGafter.jsonl", ""},
+		{"no-command", cli.Failed, "", ""},
+		{"near-command", cli.Failed, "serach", ""},
+		{"near-searcher", cli.Failed, "search -searcher bm $TOOLS book", ""},
+		{"near-tool", cli.Failed, "explain $TOOLS 'buy seat' theatre__buy_tickets", ""},
+		{"wrong-number", cli.Failed, "search -n many $TOOLS book", ""},
+		{"wrong-n", cli.Failed, "search -n 51 $TOOLS book", ""},
+		{"eval-min", cli.Short, "eval -resamples 0 -min 'R@5=0.9, R@1=0.1' $TOOLS -",
+			`{"query": "borrow a book longer", "gold": ["books_renew"], "max_rank": 1}
 {"query": "buy seat", "accept": [["train__buy_ticket", "theatre__buy_ticket"]], "max_rank": 2}
-{"query": "tanslate", "gold": ["translate_text"]}`, cli.Short},
-		{"eval-reached", []string{"eval", "-resamples", "0", "-min", "R@5=1", tools, "-"}, `{"query": "buy seat", "gold": ["train__buy_ticket"], "max_rank": 2}`, cli.Found},
-		{"eval-short-json", []string{"eval", "-json", "-resamples", "0", "-searcher", "bm25", tools, "-"}, `{"query": "buy a seat in a train", "gold": ["theatre__buy_ticket"], "max_rank": 1}`, cli.Short},
-		{"eval-baseline", []string{"eval", "-resamples", "0", "-baseline", "testdata/baseline.json", "-tolerance", "0.02", tools, queries}, "", cli.Short},
-		{"eval-tolerated", []string{"eval", "-resamples", "0", "-baseline", "testdata/baseline.json", "-tolerance", "0.5", tools, queries}, "", cli.Found},
-		{"eval-no-baseline", []string{"eval", "-baseline", tools, tools, queries}, "", cli.Failed},
-		{"eval-other-baseline", []string{"eval", "-searcher", "fuzzy", "-baseline", "testdata/baseline.json", tools, queries}, "", cli.Failed},
-		{"eval-wrong-min", []string{"eval", "-min", "R@5=90", tools, queries}, "", cli.Failed},
-		{"eval-wrong-metric", []string{"eval", "-resamples", "0", "-min", "r=0.9", tools, queries}, "", cli.Failed},
-		{"eval-wrong-tolerance", []string{"eval", "-tolerance", "NaN", tools, queries}, "", cli.Failed},
-		{"eval-two-minima", []string{"eval", "-searcher", "keyword,bm25", "-min", "R@5=0.9", tools, queries}, "", cli.Failed},
-		{"wrong-eval-n", []string{"eval", "-n", "5", tools, queries}, "", cli.Failed},
-		{"wrong-resamples", []string{"eval", "-resamples", "-1", tools, queries}, "", cli.Failed},
-		{"wrong-searcher", []string{"search", "-searcher", "oracle", tools, "book"}, "", cli.Failed},
-		{"wrong-searchers", []string{"eval", "-searcher", "keyword,names,keyword", tools, queries}, "", cli.Failed},
-		{"no-query", []string{"search", tools}, "", cli.Failed},
-		{"no-tool", []string{"explain", tools, "buy seat"}, "", cli.Failed},
-		{"no-queries", []string{"eval", tools}, "", cli.Failed},
-		{"no-file", []string{"search", "testdata/missing.jsonl", "book"}, "", cli.Failed},
-		{"unknown-tool", []string{"explain", tools, "buy seat", "opera__buy_ticket"}, "", cli.Failed},
-		{"explain-select", []string{"explain", tools, "select:doorLock", "doorLock"}, "", cli.Failed},
-		{"two-stdins", []string{"eval", "-", "-"}, "", cli.Failed},
-		{"not-json", []string{"search", "-", "book"}, "{\"name\": \"a\"}\nbook\n", cli.Failed},
-		{"unknown-gold", []string{"eval", tools, "-"}, "\n{\"query\": \"sing\", \"gold\": [\"sing\"]}\n", cli.Failed},
-	}
-	for _, test := range tests {
+{"query": "tanslate", "gold": ["translate_text"]}`},
+		{"eval-reached", cli.Found, "eval -resamples 0 -min R@5=1 $TOOLS -",
+			`{"query": "buy seat", "gold": ["train__buy_ticket"], "max_rank": 2}`},
+		{"eval-short-json", cli.Short, "eval -json -resamples 0 -searcher bm25 $TOOLS -",
+			`{"query": "buy a seat in a train", "gold": ["theatre__buy_ticket"], "max_rank": 1}`},
+		{"eval-baseline", cli.Short, "eval -resamples 0 -baseline testdata/baseline.json -tolerance 0.02 $TOOLS $QUERIES", ""},
+		{"eval-tolerated", cli.Found, "eval -resamples 0 -baseline testdata/baseline.json -tolerance 0.5 $TOOLS $QUERIES", ""},
+		{"eval-no-baseline", cli.Failed, "eval -baseline $TOOLS $TOOLS $QUERIES", ""},
+		{"eval-other-baseline", cli.Failed, "eval -searcher fuzzy -baseline testdata/baseline.json $TOOLS $QUERIES", ""},
+		{"eval-wrong-min", cli.Failed, "eval -min R@5=90 $TOOLS $QUERIES", ""},
+		{"eval-wrong-metric", cli.Failed, "eval -resamples 0 -min r=0.9 $TOOLS $QUERIES", ""},
+		{"eval-wrong-tolerance", cli.Failed, "eval -tolerance NaN $TOOLS $QUERIES", ""},
+		{"eval-two-minima", cli.Failed, "eval -searcher keyword,bm25 -min R@5=0.9 $TOOLS $QUERIES", ""},
+		{"wrong-eval-n", cli.Failed, "eval -n 5 $TOOLS $QUERIES", ""},
+		{"wrong-resamples", cli.Failed, "eval -resamples -1 $TOOLS $QUERIES", ""},
+		{"wrong-searcher", cli.Failed, "search -searcher oracle $TOOLS book", ""},
+		{"wrong-searchers", cli.Failed, "eval -searcher keyword,names,keyword $TOOLS $QUERIES", ""},
+		{"no-query", cli.Failed, "search $TOOLS", ""},
+		{"no-tool", cli.Failed, "explain $TOOLS 'buy seat'", ""},
+		{"no-queries", cli.Failed, "eval $TOOLS", ""},
+		{"no-file", cli.Failed, "search testdata/missing.jsonl book", ""},
+		{"unknown-tool", cli.Failed, "explain $TOOLS 'buy seat' opera__buy_ticket", ""},
+		{"explain-select", cli.Failed, "explain $TOOLS select:doorLock doorLock", ""},
+		{"two-stdins", cli.Failed, "eval - -", ""},
+		{"not-json", cli.Failed, "search - book", "{\"name\": \"a\"}\nbook\n"},
+		{"unknown-gold", cli.Failed, "eval $TOOLS -", "\n{\"query\": \"sing\", \"gold\": [\"sing\"]}\n"},
+	} {
 		t.Run(test.golden, func(t *testing.T) {
-			code, got, said := call(t, test.stdin, test.args...)
-			assert.Equal(t, test.code, code, "exit status")
-			if slices.Contains(test.args, "-json") {
+			got, said := prints(t, test.code, test.stdin, arguments(test.args)...)
+			if strings.Contains(test.args, "-json") {
 				assert.True(t, json.Valid([]byte(got)), "whether the output is JSON")
 			}
 			if said != "" {
@@ -219,6 +230,15 @@ func TestCommands(t *testing.T) {
 			checkGolden(t, test.golden, got)
 		})
 	}
+}
+
+// arguments splits a command line, in which names stand for files.
+func arguments(line string) (args []string) {
+	for _, arg := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {
+		args = append(args, strings.NewReplacer("'", "", "$TOOLS", tools, "$QUERIES", queries, "$ANSWER", answer,
+			"$PROBLEMS", problems, "$TUNING", tuning).Replace(arg))
+	}
+	return args
 }
 
 type fullDisk struct{}
@@ -253,51 +273,49 @@ func TestEvalOnANarrowTerminal(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	var out bytes.Buffer
-	require.Equal(t, cli.Found, run(t.Context(), []string{"version"}, strings.NewReader(""), &out, &out))
-	assert.Regexp(t, `^toolsearch \S+( \S+)?, go\S+ \w+/\w+\n$`, out.String())
+	stdout, _ := prints(t, cli.Found, "", "version")
+	assert.Regexp(t, `^toolsearch \S+( \S+)?, go\S+ \w+/\w+\n$`, stdout)
+}
+
+// A word that must match may be the server of a tool, and so may the word before a colon.
+func TestSearchKnowsServers(t *testing.T) {
+	file := written(t, "tools.jsonl", `{"name": "create_ticket", "description": "Open an issue", "server": "jira"}
+{"name": "create_issue", "description": "Open an issue", "server": "github"}
+{"name": "issue_types", "description": "Types of an issue", "server": "github"}`)
+	for _, query := range []string{"+jira issue", "jira: open issue"} {
+		stdout, _ := prints(t, cli.Found, "", arguments("search -searcher bm25 "+file+" "+query)...)
+		assert.Regexp(t, `^.*description\n1 .*create_ticket +Open an issue\n$`, stdout, "%s finds it alone", query)
+		asked := asJSON(t, map[string]any{"query": query, "gold": []string{"create_ticket"}})
+		prints(t, cli.Found, asked, arguments("eval -resamples 0 -min R@1=1 -searcher bm25 "+file+" -")...)
+	}
 }
 
 func TestCostPicture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cost.svg")
-	var pictures []string
-	for range 2 {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", path, tools}, strings.NewReader(""), &stdout, &stderr)
-		require.Equal(t, cli.Found, code, stderr.String())
+	draw := func(stdin, line string) string {
+		prints(t, cli.Found, stdin, arguments("cost -svg "+path+" "+line)...)
 		picture, err := os.ReadFile(path)
 		require.NoError(t, err)
-		pictures = append(pictures, string(picture))
+		assert.NoError(t, xml.Unmarshal(picture, new(struct{})), "whether it is XML")
+		return string(picture)
 	}
-	assert.Equal(t, pictures[0], pictures[1], "the same catalog again")
-	assert.NoError(t, xml.Unmarshal([]byte(pictures[0]), new(struct{})), "whether it is XML")
+	picture := draw("", "-shape 500,3,1 $TOOLS")
+	assert.Equal(t, picture, draw("", "-shape 500,3,1 $TOOLS"), "the same catalog again")
 	for _, want := range []string{">native_references<", "500, 3, 1", "cache: warm", "claude-sonnet-5-5"} {
-		assert.Contains(t, pictures[0], want)
+		assert.Contains(t, picture, want)
 	}
-	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"cost", "-made", "60,120", "-shape", "2000,6,1", "-shape", "8000,6,2", "-svg", path}, strings.NewReader(""), &stdout, &stderr)
-	require.Equal(t, cli.Found, code, stderr.String())
-	picture, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>native_references<`).FindAll(picture, -1), 3, "what to take")
-	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>all<`).FindAll(picture, -1), 1, "what to take where another way is cheaper")
-	code, _, failure := call(t, `[{"name": "mine", "model": "<my\u001b[31m model>", "input": 3, "cached": 1, "output": 9, "cache": "automatic",
-		"wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, "cost", "-prices", "-", "-provider", "mine", "-shape", "500,3,1", "-svg", path, tools)
-	require.Equal(t, cli.Found, code, failure)
-	picture, err = os.ReadFile(path)
-	require.NoError(t, err)
-	assert.NoError(t, xml.Unmarshal(picture, new(struct{})), "whether it is XML with a foreign name")
-	code = run(t.Context(), []string{"cost", "-shape", "500,3,1", "-svg", filepath.Join(path, "none"), tools}, strings.NewReader(""), &stdout, &stderr)
-	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, stderr.String(), "none")
+	picture = draw("", "-made 60,120 -shape 2000,6,1 -shape 8000,6,2")
+	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>native_references<`).FindAllString(picture, -1), 3, "what to take")
+	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>all<`).FindAllString(picture, -1), 1, "what to take where another way is cheaper")
+	draw(`[{"name": "mine", "model": "<my\u001b[31m model>", "input": 3, "cached": 1, "output": 9, "cache": "automatic",
+		"wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, "-prices - -provider mine -shape 500,3,1 $TOOLS")
+	_, stderr := prints(t, cli.Failed, "", arguments("cost -shape 500,3,1 $TOOLS -svg "+filepath.Join(path, "none"))...)
+	assert.Contains(t, stderr, "none")
 }
 
 func TestCostOfALiveServer(t *testing.T) {
-	self, err := os.Executable()
-	require.NoError(t, err)
 	t.Setenv(fakeServer, "good")
-	code, stdout, stderr := call(t, "", "cost", "-shape", "500,3,1", "--", self)
-	assert.Equal(t, cli.Found, code, "exit status; stderr %s", stderr)
+	stdout, _ := prints(t, cli.Found, "", "cost", "-shape", "500,3,1", "--", self)
 	assert.Contains(t, stdout, "tools: 3, about ")
 	assert.Contains(t, stdout, "these 3 tools, in each of these conversations: show them all")
 }
