@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -42,11 +40,18 @@ func newEmbedServer(t *testing.T) *embedServer {
 	t.Setenv("TOOLSEARCH_EMBED_KEY", "")
 	pause := searchers.EmbedPause
 	searchers.EmbedPause = time.Millisecond
-	t.Cleanup(func() { searchers.EmbedPause = pause })
 	s := &embedServer{}
 	s.Server = httptest.NewServer(s)
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.Close()
+		searchers.EmbedPause = pause
+	})
 	return s
+}
+
+// line is a command line with the flags of the endpoint.
+func (s *embedServer) line(format string, args ...any) []string {
+	return append(arguments(fmt.Sprintf(format, args...)), "-embed", s.URL+"/v1", "-model", "small")
 }
 
 func (s *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -86,15 +91,13 @@ func (s *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // parcels is a catalog in which no tool has the word "parcel".
-func parcels(t *testing.T, tools int) (path string) {
+func parcels(t *testing.T, tools int) string {
 	t.Helper()
 	text := `{"name": "track", "description": "Where a shipment is"}` + "\n" + `{"name": "ring", "description": "Rings a bell"}` + "\n"
 	for i := range tools - 2 {
 		text += fmt.Sprintf(`{"name": "bill_%d", "description": "Sends invoice number %d"}`+"\n", i, i)
 	}
-	path = filepath.Join(t.TempDir(), "tools.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
-	return path
+	return written(t, "tools.jsonl", text)
 }
 
 // A screen keeps what is written to it.
@@ -110,10 +113,10 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *screen) String() string {
+func (s *screen) ends(with string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return string(s.text)
+	return strings.HasSuffix(string(s.text), with)
 }
 
 // A command that waits for the vector of a query says so.
@@ -121,25 +124,20 @@ func TestProgressOfSlowSearches(t *testing.T) {
 	before, between := cli.Slow, cli.Interval
 	cli.Slow, cli.Interval = time.Millisecond, time.Millisecond
 	t.Cleanup(func() { cli.Slow, cli.Interval = before, between })
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"search", "my parcel"}, "searching 2 tools"},
-		{[]string{"explain", "my parcel", "track"}, "explaining the score"},
+	for line, want := range map[string]string{
+		"search %s 'my parcel'":        "searching 2 tools",
+		"explain %s 'my parcel' track": "explaining the score",
 	} {
 		s, stderr := newEmbedServer(t), &screen{}
 		s.instead = func(_ http.ResponseWriter, request int) bool {
 			if request == 2 { // for the query; the first is for the tools
-				assert.Eventually(t, func() bool {
-					return strings.HasSuffix(stderr.String(), "\r\x1b[K"+test.want+" ...")
-				}, 10*time.Second, time.Millisecond, test.want)
+				shown := func() bool { return stderr.ends("\r\x1b[K" + want + " ...") }
+				assert.Eventually(t, shown, 10*time.Second, time.Millisecond, want)
 			}
 			return false
 		}
 		c := &cli.Call{Stdin: strings.NewReader(""), Out: io.Discard, Stderr: stderr, Live: true}
-		args := append([]string{test.args[0], "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "small", parcels(t, 2)}, test.args[1:]...)
-		code, err := dispatch(t.Context(), c, args)
+		code, err := dispatch(t.Context(), c, s.line(line+" -searcher embedding", parcels(t, 2)))
 		require.NoError(t, err)
 		assert.Equal(t, cli.Found, code)
 		assert.Equal(t, 2, s.requests)
@@ -152,8 +150,7 @@ func TestSearchByVectors(t *testing.T) {
 	t.Setenv("TOOLSEARCH_EMBED_KEY", "secret")
 	catalog := parcels(t, 25)
 	search := func(query string) string {
-		code, stdout, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1", "-model", "small", "-n", "1", catalog, query)
-		require.Equal(t, cli.Found, code, stderr)
+		stdout, stderr := prints(t, cli.Found, "", s.line("search -searcher embedding -n 1 %s %s", catalog, query)...)
 		require.Empty(t, stderr)
 		return stdout
 	}
@@ -169,7 +166,8 @@ func TestSearchByVectors(t *testing.T) {
 	search("the weather")
 	require.Len(t, s.batches, 5, "another query asks for itself alone")
 	assert.Equal(t, []string{"the weather"}, s.batches[4])
-	_, _, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", s.URL+"/v1/embeddings/", "-model", "large", catalog, "my parcel")
+	line := fmt.Sprintf("search -searcher embedding -embed %s/v1/embeddings/ -model large %s my parcel", s.URL, catalog)
+	_, stderr := prints(t, cli.Found, "", arguments(line)...)
 	assert.Empty(t, stderr)
 	assert.Len(t, s.batches, 9, "another model has its own vectors")
 }
@@ -183,17 +181,13 @@ func TestEvalByVectors(t *testing.T) {
 	for i := range 12 {
 		queries += fmt.Sprintf(`{"query": "parcel %d", "gold": ["track"]}`+"\n", i)
 	}
-	endpoint := []string{"-embed", s.URL + "/v1", "-model", "small"}
-	code, stdout, stderr := call(t, queries, append([]string{"eval", "-resamples", "0", "-searcher", "keyword,hybrid", catalog, "-"}, endpoint...)...)
-	require.Equal(t, cli.Found, code, stderr)
+	stdout, _ := prints(t, cli.Found, queries, s.line("eval -resamples 0 -searcher keyword,hybrid %s -", catalog)...)
 	assert.Regexp(t, `(?m)^R@1 +0\.0 +100\.0 `, stdout)
 	assert.Len(t, s.batches, 3, "12 queries in batches of 10, then the tools")
-	code, stdout, stderr = call(t, "", append([]string{"inspect", "-searcher", "hybrid", catalog}, endpoint...)...)
-	require.NotEqual(t, cli.Failed, code, stderr)
+	stdout, _ = prints(t, cli.Found, "", s.line("inspect -searcher hybrid %s", catalog)...)
 	assert.Regexp(t, `(?m)^ +\d+  track +0        1        1  Where a shipment is$`, stdout)
 	assert.Len(t, s.batches, 4, "three names and descriptions in one batch")
-	code, stdout, _ = call(t, "", append([]string{"explain", "-searcher", "embedding", catalog, "parcel 1", "track"}, endpoint...)...)
-	require.Equal(t, cli.Found, code)
+	stdout, _ = prints(t, cli.Found, "", s.line("explain -searcher embedding %s 'parcel 1' track", catalog)...)
 	assert.Contains(t, stdout, "cosine")
 	assert.Len(t, s.batches, 4, "explain needs nothing new")
 }
@@ -208,17 +202,15 @@ func TestVectorsOfABusyEndpoint(t *testing.T) {
 		}
 		return request < 3
 	}
-	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
-	code, _, stderr := call(t, "", args...)
-	require.Equal(t, cli.Found, code, stderr)
+	catalog := parcels(t, 2)
+	prints(t, cli.Found, "", s.line("search -searcher embedding %s parcel", catalog)...)
 	assert.Equal(t, 4, s.requests, "twice in vain, the tools, the query")
 
 	s.requests, s.instead = 0, func(w http.ResponseWriter, _ int) bool {
 		http.Error(w, "broken", http.StatusInternalServerError)
 		return true
 	}
-	code, _, stderr = call(t, "", append(args[:len(args)-1], "bell")...)
-	assert.Equal(t, cli.Failed, code)
+	_, stderr := prints(t, cli.Failed, "", s.line("search -searcher embedding %s bell", catalog)...)
 	assert.Contains(t, stderr, "500 Internal Server Error: broken")
 	assert.Equal(t, 4, s.requests)
 }
@@ -249,7 +241,8 @@ func TestVectorsThatAreNone(t *testing.T) {
 		{"too large numbers", say(200, vector("1e99")), "want a list of embeddings"},
 		{"no numbers", say(200, vector("")), "the vector of text 1 of 2 is empty or zero"},
 		{"zeros", say(200, vector("0, 0")), "the vector of text 1 of 2 is empty or zero"},
-		{"two for one text", say(200, `{"data": [{"index": 1, "embedding": [1]}, {"index": 1, "embedding": [1]}]}`), "no vector, or two, for a text: index 1 of 2 texts"},
+		{"two for one text", say(200, `{"data": [{"index": 1, "embedding": [1]}, {"index": 1, "embedding": [1]}]}`),
+			"no vector, or two, for a text: index 1 of 2 texts"},
 		{"an index beyond", say(200, `{"data": [{"index": 7, "embedding": [1]}, {"index": -1, "embedding": [1]}]}`), "index 7 of 2 texts"},
 		{"lengths", say(200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}`), "vectors of 1 and of 2 numbers"},
 		{"deep", say(200, `{"data": `+strings.Repeat("[", 100_000)), "want a list of embeddings"},
@@ -265,17 +258,15 @@ func TestVectorsThatAreNone(t *testing.T) {
 			s := newEmbedServer(t)
 			t.Setenv("TOOLSEARCH_EMBED_KEY", "s3cret")
 			s.instead = test.instead
-			args := []string{"search", "-searcher", "hybrid", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2), "parcel"}
-			code, stdout, stderr := call(t, "", args...)
-			assert.Equal(t, cli.Failed, code, "exit status")
+			line := s.line("search -searcher hybrid %s parcel", parcels(t, 2))
+			stdout, stderr := prints(t, cli.Failed, "", line...)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
 			assert.NotContains(t, stderr, "s3cret")
 			assert.Equal(t, 1, s.requests, "a lasting fault is not asked for again")
 
 			s.instead = nil
-			code, _, stderr = call(t, "", args...)
-			assert.Equal(t, cli.Found, code, "what was wrong is not kept: %s", stderr)
+			prints(t, cli.Found, "", line...) // what was wrong is not kept
 		})
 	}
 }
@@ -283,38 +274,27 @@ func TestVectorsThatAreNone(t *testing.T) {
 // A model that has changed under its name has vectors of another length.
 func TestVectorsOfAnotherModel(t *testing.T) {
 	s := newEmbedServer(t)
-	args := []string{"search", "-searcher", "embedding", "-embed", s.URL + "/v1", "-model", "m", parcels(t, 2)}
-	code, _, stderr := call(t, "", append(args, "parcel")...)
-	require.Equal(t, cli.Found, code, stderr)
+	catalog := parcels(t, 2)
+	prints(t, cli.Found, "", s.line("search -searcher embedding %s parcel", catalog)...)
 	s.instead = func(w http.ResponseWriter, _ int) bool {
 		fmt.Fprint(w, `{"data": [{"embedding": [1, 2]}]}`)
 		return true
 	}
-	code, _, stderr = call(t, "", append(args, "bell")...)
-	assert.Equal(t, cli.Failed, code)
+	_, stderr := prints(t, cli.Failed, "", s.line("search -searcher embedding %s bell", catalog)...)
 	assert.Regexp(t, `vectors of 2 numbers, but those before had 5; if the model has changed, remove \S+vectors-[0-9a-f]{16}\b`, stderr)
 }
 
 func TestEmbedFlags(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-searcher", "hybrid"}, "-searcher hybrid needs -embed URL and -model NAME"},
-		{[]string{"-searcher", "embedding", "-embed", "http://localhost"}, "-searcher embedding needs -embed URL and -model NAME"},
-		{[]string{"-searcher", "embedding", "-embed", "localhost:80", "-model", "m"}, "-embed: want a URL that begins with http:// or https://"},
-		{[]string{"-embed", "http://localhost", "-model", "m"}, "-embed and -model are for the searchers embedding and hybrid"},
+	newEmbedServer(t) // for its empty cache
+	for flags, want := range map[string]string{
+		"-searcher hybrid": "-searcher hybrid needs -embed URL and -model NAME",
+		"-searcher embedding -embed http://localhost":                                    "-searcher embedding needs -embed URL and -model NAME",
+		"-searcher embedding -embed localhost:80 -model small":                           "-embed: want a URL that begins with http:// or https://",
+		"-embed http://localhost -model small":                                           "-embed and -model are for the searchers embedding and hybrid",
+		"-searcher embedding -embed http://user:pass@127.0.0.1:1/v1?key=secret -model m": "127.0.0.1:1: ",
 	} {
-		code, _, stderr := call(t, "", append([]string{"search", tools, "book"}, test.args...)...)
-		assert.Equal(t, cli.Failed, code)
-		assert.Contains(t, stderr, test.want)
+		_, stderr := prints(t, cli.Failed, "", arguments("search $TOOLS book "+flags)...)
+		assert.Contains(t, stderr, want)
+		assert.NotRegexp(t, "pass|secret", stderr)
 	}
-	t.Run("no endpoint", func(t *testing.T) {
-		newEmbedServer(t)
-		code, _, stderr := call(t, "", "search", "-searcher", "embedding", "-embed", "http://user:pass@127.0.0.1:1/v1?key=secret", "-model", "m", tools, "book")
-		assert.Equal(t, cli.Failed, code)
-		assert.Contains(t, stderr, "127.0.0.1:1: ")
-		assert.NotContains(t, stderr, "pass")
-		assert.NotContains(t, stderr, "secret")
-	})
 }

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -34,6 +34,12 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// headers are those of every answer. Nobody changes their values.
+var headers = http.Header{
+	"Content-Security-Policy": {policy}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
+	"Referrer-Policy": {"no-referrer"}, "Cross-Origin-Opener-Policy": {"same-origin"}, "Cross-Origin-Resource-Policy": {"same-origin"},
+}
+
 // patience is how long a request waits for an answer that is being made, and then for a search. The
 // page asks again for an answer, and shows an error for a search. No request comes near the write
 // timeout. Tests change it.
@@ -58,17 +64,13 @@ type Server struct {
 // Listen starts to listen on a port of the loopback address. Port 0 means any free port. Work
 // that the page begins ends with ctx.
 func Listen(ctx context.Context, p Page, port int) (*Server, error) {
-	s, err := newSite(ctx, p)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return nil, err
 	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return nil, err
-	}
+	s := newSite(ctx, p)
 	s.warm()
-	token := newToken()
+	token := rand.Text() // 130 random bits
 	return &Server{
 		listener: listener,
 		token:    token,
@@ -107,30 +109,15 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// newToken returns 192 random bits.
-func newToken() string {
-	var bits [24]byte
-	_, _ = rand.Read(bits[:]) // it never fails
-	return base64.RawURLEncoding.EncodeToString(bits[:])
-}
-
 // handler answers requests for one host and token.
 func (s *site) handler(host, token string) http.Handler {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // cannot happen: the folder is a part of the binary
-	}
+	files, _ := fs.Sub(static, "static") // it cannot fail: the folder is a part of the binary
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	s.route(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
-		header.Set("Content-Security-Policy", policy)
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		maps.Copy(header, headers)
 		given, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		switch {
 		case r.Host != host:

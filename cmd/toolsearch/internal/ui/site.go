@@ -12,7 +12,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -28,7 +27,7 @@ type Page struct {
 	Catalog   *eval.Catalog // what is searched
 	Tools     []Tool        // the tools of Catalog, in its order
 	Searchers []Searcher    // to choose among; at least one
-	Chosen    []string      // names of one or two searchers that are shown first
+	Chosen    []string      // names of one or two of Searchers that are shown first
 	Queries   []eval.Query  // nil means that there is no evaluation
 
 	// Findings returns what to fix in the catalog. It is called when somebody opens the
@@ -81,10 +80,7 @@ type site struct {
 // searching is how many searches run at a time. The rest wait their turn or are cancelled.
 const searching = 8
 
-func newSite(ctx context.Context, p Page) (*site, error) {
-	if len(p.Tools) != len(p.Catalog.Tools) {
-		return nil, fmt.Errorf("ui: %d tools of a catalog of %d", len(p.Tools), len(p.Catalog.Tools))
-	}
+func newSite(ctx context.Context, p Page) *site {
 	s := &site{
 		Page: p, ctx: ctx, ids: make(map[string]int), busy: make(chan struct{}, searching), made: make(map[string]*making),
 	}
@@ -92,12 +88,7 @@ func newSite(ctx context.Context, p Page) (*site, error) {
 		s.ids[info.Name] = i
 		s.servers = append(s.servers, p.Catalog.Annotate(info).Namespace)
 	}
-	for _, name := range p.Chosen {
-		if s.menuAt(name) < 0 {
-			return nil, fmt.Errorf("ui: no searcher %q", name)
-		}
-	}
-	return s, nil
+	return s
 }
 
 // warm builds what the first searches need, so that the first letter typed is as fast as the others.

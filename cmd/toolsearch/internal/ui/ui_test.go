@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +24,8 @@ import (
 const (
 	plain = `{"name": "theatre__buy_ticket", "description": "Buy a seat for a play", "server": "theatre"}
 {"name": "train__buy_ticket", "description": "Buy a seat in a train", "server": "train"}
-{"name": "train__timetable", "description": "When a train leaves", "server": "train", "parameters": {"type": "object", "properties": {"from": {"type": "string"}}}}
+{"name": "train__timetable", "description": "When a train leaves", "server": "train",
+	"parameters": {"type": "object", "properties": {"from": {"type": "string"}}}}
 `
 	image = `<img src=x onerror=alert(1)>`
 )
@@ -37,7 +37,11 @@ func pageOf(t *testing.T, tools string) ui.Page {
 	require.NoError(t, err)
 	p := ui.Page{
 		Title: "test.jsonl", Catalog: catalog, Tools: make([]ui.Tool, len(catalog.Tools)), Chosen: []string{"keyword", "bm25"},
-		Searchers: []ui.Searcher{{Name: "keyword", About: "four tiers", Index: search.Keyword}, {Name: "bm25", Label: "bm25 (ours)", About: "words", Index: search.BM25}, {Name: "regexp", Index: search.Regexp}},
+		Searchers: []ui.Searcher{
+			{Name: "keyword", About: "four tiers", Index: search.Keyword},
+			{Name: "bm25", Label: "bm25 (ours)", About: "words", Index: search.BM25},
+			{Name: "regexp", Index: search.Regexp},
+		},
 	}
 	for i := range p.Tools {
 		p.Tools[i] = ui.Tool{Tokens: 10 + i, Parameters: i}
@@ -46,18 +50,25 @@ func pageOf(t *testing.T, tools string) ui.Page {
 	return p
 }
 
-// serve serves a page until the test ends.
-func serve(t *testing.T, p ui.Page) *ui.Server {
+// start serves a page until end.
+func start(t *testing.T, p ui.Page) (s *ui.Server, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := ui.Listen(ctx, p, 0)
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
-	t.Cleanup(func() {
+	return s, func() {
 		cancel()
 		assert.NoError(t, <-ended)
-	})
+	}
+}
+
+// serve serves a page until the test ends.
+func serve(t *testing.T, p ui.Page) *ui.Server {
+	t.Helper()
+	s, end := start(t, p)
+	t.Cleanup(end)
 	return s
 }
 
@@ -81,13 +92,21 @@ func ask(t *testing.T, s *ui.Server, path string) (status int, answer map[string
 	return status, answer
 }
 
+// answers checks the whole of an answer.
+func answers(t *testing.T, s *ui.Server, path string, status int, want string) {
+	t.Helper()
+	got, _, text := get(t, s, path)
+	assert.Equal(t, status, got, "%.60s", path)
+	assert.JSONEq(t, want, text, "%.60s", path)
+}
+
 func TestOnlyTheAddressOpensThePage(t *testing.T) {
 	s := serve(t, pageOf(t, plain))
 	at, err := url.Parse(s.URL())
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", at.Hostname())
 	token := strings.Trim(at.Path, "/")
-	assert.Len(t, token, 32, "192 bits in base64")
+	assert.Len(t, token, 26, "130 bits in base32")
 	for _, test := range []struct {
 		name, method, host, path string
 		status                   int
@@ -101,7 +120,7 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 		{"no token for a file", "GET", at.Host, "/page.js", http.StatusForbidden},
 		{"no token for an answer", "GET", at.Host, "/api/state", http.StatusForbidden},
 		{"the token of another page", "GET", at.Host, "/" + strings.Repeat("a", len(token)) + "/", http.StatusForbidden},
-		{"the beginning of the token", "GET", at.Host, "/" + token[:31] + "/", http.StatusForbidden},
+		{"the beginning of the token", "GET", at.Host, "/" + token[:25] + "/", http.StatusForbidden},
 		{"the token behind a path", "GET", at.Host, "/api/../" + token + "x/", http.StatusForbidden},
 		{"a name that resolves to 127.0.0.1", "GET", "evil.example:" + at.Port(), at.Path, http.StatusMisdirectedRequest},
 		{"another port's host", "GET", "127.0.0.1", at.Path, http.StatusMisdirectedRequest},
@@ -171,15 +190,13 @@ func TestSearchTakesScoresApart(t *testing.T) {
 func TestSearcherThatFails(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Chosen = p.Chosen[:1]
-	p.Searchers = append(p.Searchers, ui.Searcher{Name: "broken", Index: func(context.Context, []search.Document) (search.Searcher, error) { return broken{}, nil }})
+	p.Searchers = append(p.Searchers, ui.Searcher{Name: "broken", Index: always(broken{}, nil)})
 	s := serve(t, p)
 	status, answer := ask(t, s, "api/search?searcher=broken&q=train")
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "no answer of the endpoint", answer["message"])
 	assert.NotEmpty(t, answer["hits"])
-	status, answer = ask(t, s, "api/explain?searcher=broken&q=train&id=0")
-	assert.Equal(t, http.StatusInternalServerError, status)
-	assert.Equal(t, "no answer of the endpoint", answer["error"])
+	answers(t, s, "api/explain?searcher=broken&q=train&id=0", http.StatusInternalServerError, `{"error": "no answer of the endpoint"}`)
 }
 
 // A searcher that is too slow is an error, which the page shows. If the page asked again, the
@@ -188,11 +205,8 @@ func TestSearcherThatIsSlow(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Chosen = p.Chosen[:1]
 	searches := atomic.Int32{}
-	p.Searchers = append(p.Searchers,
-		ui.Searcher{Name: "slow", Index: func(context.Context, []search.Document) (search.Searcher, error) { return slow{&searches}, nil }},
-		ui.Searcher{Name: "late", Index: func(context.Context, []search.Document) (search.Searcher, error) {
-			return nil, context.DeadlineExceeded // from the indexer's own time limit
-		}})
+	p.Searchers = append(p.Searchers, ui.Searcher{Name: "slow", Index: always(slow{&searches}, nil)},
+		ui.Searcher{Name: "late", Index: always(nil, context.DeadlineExceeded)}) // from the indexer's own time limit
 	s := serve(t, p)
 	ui.SetPatience(t, 20*time.Millisecond)
 	for _, path := range []string{"api/search?searcher=slow&q=train", "api/explain?searcher=slow&q=train&id=0"} {
@@ -211,6 +225,11 @@ func TestSearcherThatIsSlow(t *testing.T) {
 	}
 	assert.Equal(t, http.StatusInternalServerError, status, "an index that was not made in time")
 	assert.Contains(t, answer["error"], context.DeadlineExceeded.Error())
+}
+
+// always is an Indexer whose result is given.
+func always(s search.Searcher, err error) search.Indexer {
+	return func(context.Context, []search.Document) (search.Searcher, error) { return s, err }
 }
 
 // slow is a searcher that answers when nobody waits any more.
@@ -243,28 +262,31 @@ func (broken) Explain(context.Context, search.Query, int) (search.Explanation, e
 func TestTheCatalog(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Tools[1].Refused = true
+	p.Providers = []string{"one", "two"}
+	p.Costs = func(_ context.Context, provider string) (any, error) {
+		return map[string]string{"advice": provider}, nil
+	}
 	s := serve(t, p)
-	_, state := ask(t, s, "api/state")
-	assert.Equal(t, "test.jsonl", state["title"])
-	assert.EqualValues(t, 3, state["tools"])
-	assert.EqualValues(t, 2, state["servers"])
-	assert.EqualValues(t, 10+11+12, state["tokens"])
-	assert.Equal(t, []any{"keyword", "bm25"}, state["chosen"])
-	assert.Equal(t, []any{
-		map[string]any{"name": "keyword", "label": "keyword", "about": "four tiers"},
-		map[string]any{"name": "bm25", "label": "bm25 (ours)", "about": "words"},
-		map[string]any{"name": "regexp", "label": "regexp", "about": ""},
-	}, state["searchers"], "the menu")
-	assert.Equal(t, []any{"buy ticket", "timetable"}, state["examples"])
-	assert.Equal(t, false, state["findings"])
-
-	_, tools := ask(t, s, "api/tools")
-	assert.Equal(t, []any{"theatre", "train"}, tools["servers"])
-	assert.Equal(t, map[string]any{"name": "train__buy_ticket", "server": 1.0, "tokens": 11.0, "parameters": 1.0, "refused": true}, tools["tools"].([]any)[1])
-
-	_, definition := ask(t, s, "api/tool?id=2")
-	assert.Equal(t, "When a train leaves", definition["description"])
-	assert.Equal(t, "{\n  \"type\": \"object\"\n}", definition["schema"])
+	answers(t, s, "api/state", http.StatusOK, `{
+		"title": "test.jsonl", "tools": 3, "servers": 2, "tokens": 33, "chosen": ["keyword", "bm25"],
+		"searchers": [
+			{"name": "keyword", "label": "keyword", "about": "four tiers"},
+			{"name": "bm25", "label": "bm25 (ours)", "about": "words"},
+			{"name": "regexp", "label": "regexp", "about": ""}
+		],
+		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["one", "two"]
+	}`)
+	answers(t, s, "api/tools", http.StatusOK, `{"servers": ["theatre", "train"], "tools": [
+		{"name": "theatre__buy_ticket", "server": 0, "tokens": 10, "parameters": 0, "refused": false},
+		{"name": "train__buy_ticket", "server": 1, "tokens": 11, "parameters": 1, "refused": true},
+		{"name": "train__timetable", "server": 1, "tokens": 12, "parameters": 2, "refused": false}
+	]}`)
+	answers(t, s, "api/tool?id=2", http.StatusOK, `{
+		"id": 2, "name": "train__timetable", "server": "train", "description": "When a train leaves",
+		"schema": "{\n  \"type\": \"object\"\n}", "tokens": 12, "parameters": 2, "refused": false
+	}`)
+	answers(t, s, "api/costs?provider=two", http.StatusOK, `{"advice": "two"}`)
+	answers(t, s, "api/costs?provider=three", http.StatusNotFound, `{"error": "no such provider"}`)
 }
 
 // A request that the page itself never makes gets a reason, and causes no work.
@@ -288,9 +310,7 @@ func TestBounds(t *testing.T) {
 		{"api/eval?searcher=keyword", http.StatusNotFound, "no queries; toolsearch ui -queries FILE has some"},
 		{"api/findings", http.StatusNotFound, "no findings"},
 	} {
-		status, answer := ask(t, s, test.path)
-		assert.Equal(t, test.status, status, "%.60s", test.path)
-		assert.Equal(t, map[string]any{"error": test.text}, answer, "%.60s", test.path)
+		answers(t, s, test.path, test.status, `{"error": "`+test.text+`"}`)
 	}
 	longest := url.Values{"searcher": {"bm25"}, "q": {strings.Repeat("天", search.MaxQueryBytes/3)}}
 	status, _ := ask(t, s, "api/search?"+longest.Encode())
@@ -313,15 +333,20 @@ func TestHostileTexts(t *testing.T) {
 	}
 	p := pageOf(t, lines.String())
 	p.Title = hostile
-	p.Tools[0].Schema = []byte(`{"description":"` + image + `\u202e","deep":` + strings.Repeat("[", 60) + strings.Repeat("1,", 100_000) + "1" + strings.Repeat("]", 60) + `}`)
-	p.Queries = []eval.Query{{ID: hostile, Text: "One " + hostile, Kind: hostile, Groups: [][]string{{hostile, long}}}, {Text: long, Groups: [][]string{{hostile}}}}
+	deep := strings.Repeat("[", 60) + strings.Repeat("1,", 100_000) + "1" + strings.Repeat("]", 60)
+	p.Tools[0].Schema = []byte(`{"description":"` + image + `\u202e","deep":` + deep + `}`)
+	p.Queries = []eval.Query{
+		{ID: hostile, Text: "One " + hostile, Kind: hostile, Groups: [][]string{{hostile, long}}},
+		{Text: long, Groups: [][]string{{hostile}}},
+	}
 	p.Findings = func(context.Context) ([]ui.Finding, error) {
 		return []ui.Finding{{Heading: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}, nil
 	}
 	s := serve(t, p)
 	for _, path := range []string{
-		"api/state", "api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile), "api/explain?searcher=bm25&id=0&query=1",
-		"api/tool?id=0", "api/tool?id=1", "api/tools", "api/findings", "api/eval?searcher=keyword", "api/search?searcher=regexp&q=" + url.QueryEscape("("+hostile),
+		"api/state", "api/tools", "api/findings", "api/eval?searcher=keyword", "api/tool?id=0", "api/tool?id=1",
+		"api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile),
+		"api/explain?searcher=bm25&id=0&query=1", "api/search?searcher=regexp&q=" + url.QueryEscape("("+hostile),
 	} {
 		status, header, text := get(t, s, path)
 		require.Equal(t, http.StatusOK, status, "%.60s: %.200s", path, text)
@@ -355,58 +380,23 @@ func TestFindings(t *testing.T) {
 		}, nil
 	}
 	s := serve(t, p)
-	status, answer := ask(t, s, "api/findings")
-	assert.Equal(t, http.StatusInternalServerError, status)
-	assert.Equal(t, map[string]any{"error": "the first time fails"}, answer)
+	answers(t, s, "api/findings", http.StatusInternalServerError, `{"error": "the first time fails"}`)
 	ui.SetPatience(t, 20*time.Millisecond)
-	var all sync.WaitGroup
 	for range 3 {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			response, err := http.Get(s.URL() + "api/findings")
-			if assert.NoError(t, err) {
-				assert.Equal(t, http.StatusAccepted, response.StatusCode, "the answer is being made")
-				response.Body.Close()
-			}
-		}()
+		answers(t, s, "api/findings", http.StatusAccepted, `{"pending": true}`)
 	}
-	all.Wait()
 	close(release)
-	for status = http.StatusAccepted; status == http.StatusAccepted; {
-		status, answer = ask(t, s, "api/findings")
+	for status := http.StatusAccepted; status == http.StatusAccepted; {
+		status, _ = ask(t, s, "api/findings")
 	}
+	answers(t, s, "api/findings", http.StatusOK, `{"kinds": [
+		{"heading": "a", "count": 2, "findings": [
+			{"tools": [{"id": 2, "name": "train__timetable", "server": "train"}, {"id": -1, "name": "(tool 4)"}], "detail": "x y"},
+			{"tools": [{"id": 1, "name": "train__buy_ticket", "server": "train"}], "detail": ""}
+		]},
+		{"heading": "b", "count": 1, "findings": [{"tools": [{"id": 1, "name": "train__buy_ticket", "server": "train"}], "detail": ""}]}
+	]}`)
 	assert.EqualValues(t, 2, asked.Load(), "it is made once for all who ask, and once more after the failure")
-	tool := func(id float64, name string) map[string]any {
-		if id < 0 {
-			return map[string]any{"id": id, "name": name}
-		}
-		return map[string]any{"id": id, "name": name, "server": "train"}
-	}
-	assert.Equal(t, []any{
-		map[string]any{"heading": "a", "count": 2.0, "findings": []any{
-			map[string]any{"tools": []any{tool(2, "train__timetable"), tool(-1, "(tool 4)")}, "detail": "x y"},
-			map[string]any{"tools": []any{tool(1, "train__buy_ticket")}, "detail": ""},
-		}},
-		map[string]any{"heading": "b", "count": 1.0, "findings": []any{map[string]any{"tools": []any{tool(1, "train__buy_ticket")}, "detail": ""}}},
-	}, answer["kinds"])
-}
-
-func TestCosts(t *testing.T) {
-	p := pageOf(t, plain)
-	p.Providers = []string{"one", "two"}
-	p.Costs = func(_ context.Context, provider string) (any, error) {
-		return map[string]string{"advice": provider}, nil
-	}
-	s := serve(t, p)
-	_, state := ask(t, s, "api/state")
-	assert.Equal(t, []any{"one", "two"}, state["providers"])
-	status, answer := ask(t, s, "api/costs?provider=two")
-	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, "two", answer["advice"])
-	status, answer = ask(t, s, "api/costs?provider=three")
-	assert.Equal(t, http.StatusNotFound, status)
-	assert.Equal(t, "no such provider", answer["error"])
 }
 
 // A query tells where its tools are and what came first instead.
@@ -422,16 +412,17 @@ func TestEval(t *testing.T) {
 	assert.Equal(t, "R@1", answer["metrics"].([]any)[0].(map[string]any)["name"])
 	queries := answer["queries"].([]any)
 	require.Len(t, queries, 2)
-	theatre := map[string]any{"id": 0.0, "name": "theatre__buy_ticket", "server": "theatre"}
-	train := map[string]any{"id": 1.0, "name": "train__buy_ticket", "server": "train"}
-	timetable := map[string]any{"id": 2.0, "name": "train__timetable", "server": "train"}
-	assert.Equal(t, map[string]any{
-		"id": "1", "text": "buy train seat", "kind": "words", "max_rank": 1.0,
-		"wanted": []any{map[string]any{"rank": 2.0, "tools": []any{theatre}}},
-		"first":  map[string]any{"id": train["id"], "name": train["name"], "server": train["server"], "rank": 1.0},
-	}, queries[0])
-	assert.Equal(t, []any{map[string]any{"rank": 2.0, "tools": []any{timetable, theatre}}}, queries[1].(map[string]any)["wanted"],
-		"the tool that was found comes first")
+	text, err := json.Marshal(queries)
+	require.NoError(t, err)
+	const first = `{"id": 1, "name": "train__buy_ticket", "server": "train", "rank": 1}`
+	const theatre = `{"id": 0, "name": "theatre__buy_ticket", "server": "theatre"}`
+	assert.JSONEq(t, `[
+		{"id": "1", "text": "buy train seat", "kind": "words", "max_rank": 1,
+			"wanted": [{"rank": 2, "tools": [`+theatre+`]}], "first": `+first+`},
+		{"id": "2", "text": "train", "kind": "", "max_rank": 0, "wanted": [
+			{"rank": 2, "tools": [{"id": 2, "name": "train__timetable", "server": "train"}, `+theatre+`]}
+		], "first": `+first+`}
+	]`, string(text), "the tool that was found comes first")
 	_, explained := ask(t, s, "api/explain?searcher=keyword&query=0&id=1")
 	assert.EqualValues(t, 10+10+2, explained["score"], "the score of what came first")
 
@@ -451,33 +442,17 @@ func TestServeEnds(t *testing.T) {
 		close(ended)
 		return nil, ctx.Err()
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := ui.Listen(ctx, p, 0)
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx) }()
+	s, end := start(t, p)
 	go func() {
 		if response, err := http.Get(s.URL() + "api/findings"); err == nil {
 			response.Body.Close()
 		}
 	}()
 	<-began
-	cancel()
+	end()
 	<-ended
-	assert.NoError(t, <-served)
-	_, err = http.Get(s.URL())
+	_, err := http.Get(s.URL())
 	assert.Error(t, err, "the port is closed")
-}
-
-func TestWrongPages(t *testing.T) {
-	p := pageOf(t, plain)
-	p.Chosen = []string{"oracle"}
-	_, err := ui.Listen(t.Context(), p, 0)
-	assert.ErrorContains(t, err, `no searcher "oracle"`)
-	p = pageOf(t, plain)
-	p.Tools = p.Tools[1:]
-	_, err = ui.Listen(t.Context(), p, 0)
-	assert.ErrorContains(t, err, "2 tools of a catalog of 3")
 }
 
 // The script makes elements and text nodes. Nothing in it reads a text as HTML or as a program,
