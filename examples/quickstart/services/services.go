@@ -20,8 +20,8 @@
 // In the JSON given to returns, a name in braces is a placeholder for an argument. A string
 // that is only a placeholder takes the argument's own type, or null if an optional argument is
 // missing. Inside a longer string the argument is inserted as text. {$number} and {$id} are
-// derived from the tool's name and arguments, for things that the call pretends to create. A tool
-// without returns answers with its arguments.
+// derived from the tool's name and arguments, for things that the call pretends to create. Without the
+// outer braces the text follows all arguments. A tool without returns answers with its arguments.
 package services
 
 import (
@@ -31,69 +31,73 @@ import (
 	"fmt"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 )
 
-var catalog = [][]*demoTool{
-	github, slack, gmail, calendar, jira, notion, drive, stripe,
-	postgres, kubernetes, s3, sentry, zendesk, salesforce, weather,
-}
-
 // Tools returns every tool of the catalog, service by service. The order is the
 // same on each call, and each tool is a [tool.InvokableTool].
 func Tools() []tool.BaseTool {
-	var all []tool.BaseTool
-	for _, tools := range catalog {
-		for _, t := range tools {
-			all = append(all, t)
-		}
-	}
-	return all
+	return slices.Concat(github, slack, gmail, calendar, jira, notion, drive, stripe,
+		postgres, kubernetes, s3, sentry, zendesk, salesforce, weather)
 }
 
 type demoTool struct {
 	name, desc string
 	params     []param
-	reply      reply
+	template   []byte // of the result, as compact JSON
 }
 
-// part is what fn accepts after the description: a param or a reply.
+// part is what fn accepts after the description: a param or a template.
 type part interface{ addTo(*demoTool) }
 
 type param struct {
-	name, desc string
-	required   bool
-	typ        schema.DataType
-	enum       []string
-	elem       *param
-	fields     []param
-	fallback   json.RawMessage
+	name     string
+	info     *schema.ParameterInfo
+	fallback json.RawMessage
 }
 
-// reply works out the result of a call whose arguments are complete.
-type reply func(call) string
+// returns is the result of a call whose arguments are complete.
+type returns string
 
-func (p param) addTo(t *demoTool) { t.params = append(t.params, p) }
-func (r reply) addTo(t *demoTool) { t.reply = r }
+func (p param) addTo(t *demoTool)   { t.params = append(t.params, p) }
+func (r returns) addTo(t *demoTool) { t.template = []byte(r) }
 
-func service(name string, tools ...*demoTool) []*demoTool {
+func service(name string, tools ...*demoTool) (all []tool.BaseTool) {
 	for _, t := range tools {
 		t.name = "mcp__" + name + "__" + t.name
+		all = append(all, t)
 	}
-	return tools
+	return all
 }
 
+// fn makes a tool. It panics if the result is not JSON, since that is a mistake in the table.
 func fn(name, desc string, parts ...part) *demoTool {
 	t := &demoTool{name: name, desc: desc}
 	for _, p := range parts {
 		p.addTo(t)
 	}
-	if t.reply == nil {
-		t.reply = t.echo
+	if !bytes.HasPrefix(t.template, []byte("{")) {
+		var fields []string
+		if t.template == nil {
+			fields = []string{`"ok": true, "id": "{$id}"`}
+		}
+		for _, p := range t.params {
+			fields = append(fields, fmt.Sprintf(`%q: "{%s}"`, p.name, p.name))
+		}
+		if t.template != nil {
+			fields = append(fields, string(t.template))
+		}
+		t.template = []byte("{" + strings.Join(fields, ",") + "}")
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, t.template); err != nil {
+		panic(fmt.Sprintf("services: %v in %s", err, t.template))
+	}
+	t.template = compact.Bytes()
 	return t
 }
 
@@ -102,38 +106,35 @@ type trait func(*param)
 
 func req(name, desc string, traits ...trait) param {
 	p := opt(name, desc, traits...)
-	p.required = true
+	p.info.Required = true
 	return p
 }
 
 func opt(name, desc string, traits ...trait) param {
-	p := param{name: name, desc: desc, typ: schema.String}
+	p := param{name: name, info: &schema.ParameterInfo{Desc: desc, Type: schema.String}}
 	for _, t := range traits {
 		t(&p)
 	}
 	return p
 }
 
-func integer(p *param) { p.typ = schema.Integer }
-func number(p *param)  { p.typ = schema.Number }
-func boolean(p *param) { p.typ = schema.Boolean }
+func integer(p *param) { p.info.Type = schema.Integer }
+func number(p *param)  { p.info.Type = schema.Number }
+func boolean(p *param) { p.info.Type = schema.Boolean }
 
 func oneOf(values ...string) trait {
-	return func(p *param) { p.enum = values }
+	return func(p *param) { p.info.Enum = values }
 }
 
 // list is an array of strings, or of another type if the traits say so.
 func list(traits ...trait) trait {
-	return func(p *param) {
-		elem := opt("", "", traits...)
-		p.typ, p.elem = schema.Array, &elem
-	}
+	return func(p *param) { p.info.Type, p.info.ElemInfo = schema.Array, opt("", "", traits...).info }
 }
 
 // object is an object with these fields. Without fields it takes any keys, for records whose
 // columns the user defines.
 func object(fields ...param) trait {
-	return func(p *param) { p.typ, p.fields = schema.Object, fields }
+	return func(p *param) { p.info.Type, p.info.SubParams = schema.Object, infos(fields) }
 }
 
 // or sets the default of an optional argument. Eino's ParameterInfo has no field for a
@@ -141,147 +142,77 @@ func object(fields ...param) trait {
 func or(value any) trait {
 	return func(p *param) {
 		p.fallback, _ = json.Marshal(value)
-		p.desc = fmt.Sprintf("%s (default: %v)", p.desc, value)
+		p.info.Desc = fmt.Sprintf("%s (default: %v)", p.info.Desc, value)
 	}
 }
 
-// Info describes the tool to a model. Every call returns a new ToolInfo, which the caller may
-// change.
-func (t *demoTool) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{
-		Name:        t.name,
-		Desc:        t.desc,
-		ParamsOneOf: schema.NewParamsOneOfByParams(paramInfos(t.params)),
-	}, nil
-}
-
-func paramInfos(params []param) map[string]*schema.ParameterInfo {
+func infos(params []param) map[string]*schema.ParameterInfo {
 	infos := make(map[string]*schema.ParameterInfo, len(params))
 	for _, p := range params {
-		infos[p.name] = p.info()
+		infos[p.name] = p.info
 	}
 	return infos
 }
 
-func (p param) info() *schema.ParameterInfo {
-	info := &schema.ParameterInfo{
-		Type:      p.typ,
-		Desc:      p.desc,
-		Enum:      append([]string(nil), p.enum...),
-		Required:  p.required,
-		SubParams: paramInfos(p.fields),
-	}
-	if p.elem != nil {
-		info.ElemInfo = p.elem.info()
-	}
-	return info
+// Info describes the tool to a model.
+func (t *demoTool) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: t.name, Desc: t.desc, ParamsOneOf: schema.NewParamsOneOfByParams(infos(t.params))}, nil
 }
 
 // InvokableRun returns the tool's canned result. It reports bad arguments in the result and
 // not as an error: an error would end the agent's run, but a result lets the model try again.
 func (t *demoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
-	c := call{tool: t.name}
 	// Some models send nothing at all to a tool that needs no arguments.
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
-	if err := json.Unmarshal([]byte(arguments), &c.args); err != nil || c.args == nil {
-		problems := append([]string{"the arguments must be a JSON object"}, t.missing(nil)...)
-		return t.name + ": " + strings.Join(problems, "; "), nil
-	}
-	if problems := t.missing(c.args); len(problems) > 0 {
-		return t.name + ": " + strings.Join(problems, "; "), nil
+	// The arguments stay JSON, so that echoing one cannot round a long id or change a type.
+	args, problems := map[string]json.RawMessage(nil), []string(nil)
+	if err := json.Unmarshal([]byte(arguments), &args); err != nil || args == nil {
+		args, problems = map[string]json.RawMessage{}, []string{"the arguments must be a JSON object"}
 	}
 	for _, p := range t.params {
-		if p.fallback != nil && absent(c.args[p.name]) {
-			c.args[p.name] = p.fallback
-		}
-	}
-	return t.reply(c), nil
-}
-
-// echo is the result of a tool without one: its arguments, and the id of what was done.
-func (t *demoTool) echo(c call) string {
-	text := fmt.Sprintf(`{"ok":true,"id":%s`, c.value("$id"))
-	for _, p := range t.params {
-		text += fmt.Sprintf(`,%q:%s`, p.name, c.value(p.name))
-	}
-	return text + "}"
-}
-
-func (t *demoTool) missing(args map[string]json.RawMessage) []string {
-	var problems []string
-	for _, p := range t.params {
-		if p.required && absent(args[p.name]) {
+		isAbsent := len(args[p.name]) == 0 || string(args[p.name]) == "null" // some models fill in every parameter
+		switch {
+		case isAbsent && p.info.Required:
 			problems = append(problems, fmt.Sprintf("missing required parameter %q", p.name))
+		case isAbsent && p.fallback != nil:
+			args[p.name] = p.fallback
 		}
 	}
-	return problems
+	if problems != nil {
+		return t.name + ": " + strings.Join(problems, "; "), nil
+	}
+	return string(placeholder.ReplaceAllFunc(t.template, func(match []byte) []byte {
+		value := t.value(args, string(bytes.Trim(match, `"{}`)))
+		if match[0] == '"' {
+			return value
+		}
+		if value[0] != '"' { // inside a JSON string
+			value, _ = json.Marshal(string(value))
+		}
+		return value[1 : len(value)-1]
+	})), nil
 }
 
-// absent treats null as absent, since some models fill in every parameter.
-func absent(value json.RawMessage) bool {
-	return len(value) == 0 || string(value) == "null"
-}
+var placeholder = regexp.MustCompile(`"\{\$?[a-z0-9_]+\}"|\{\$?[a-z0-9_]+\}`)
 
-// call keeps the arguments as JSON text. So echoing an argument cannot round a long id or
-// change a type.
-type call struct {
-	tool string
-	args map[string]json.RawMessage
-}
-
-// hash stands in for the sequence numbers and random ids of a real service.
-func (c call) hash() uint32 {
+// value returns the JSON that a placeholder stands for. A hash stands in for the sequence numbers and
+// random ids of a real service.
+func (t *demoTool) value(args map[string]json.RawMessage, name string) []byte {
+	if len(args[name]) > 0 {
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, args[name])
+		return compact.Bytes()
+	}
+	all, _ := json.Marshal(args) // sorts the keys, so their order does not matter
 	h := fnv.New32a()
-	h.Write([]byte(c.tool))
-	// Marshal sorts the keys, so their order does not matter.
-	args, _ := json.Marshal(c.args)
-	h.Write(args)
-	return h.Sum32()
-}
-
-// value returns the JSON that a placeholder stands for.
-func (c call) value(name string) json.RawMessage {
+	h.Write(append([]byte(t.name), all...))
 	switch name {
 	case "$number":
-		return fmt.Appendf(nil, "%d", 100+c.hash()%900)
+		return fmt.Appendf(nil, "%d", 100+h.Sum32()%900)
 	case "$id":
-		return fmt.Appendf(nil, `"%08x"`, c.hash())
+		return fmt.Appendf(nil, `"%08x"`, h.Sum32())
 	}
-	if absent(c.args[name]) {
-		return json.RawMessage("null")
-	}
-	var compact bytes.Buffer
-	_ = json.Compact(&compact, c.args[name])
-	return compact.Bytes()
-}
-
-// text returns the value of a placeholder for use inside a JSON string.
-func (c call) text(name string) []byte {
-	value := c.value(name)
-	if value[0] != '"' {
-		value, _ = json.Marshal(string(value))
-	}
-	return value[1 : len(value)-1]
-}
-
-var placeholder = regexp.MustCompile(`"\{(\$?[a-z0-9_]+)\}"|\{(\$?[a-z0-9_]+)\}`)
-
-// returns makes a reply that fills in a JSON template. It panics if the template is not JSON,
-// since that is a mistake in the table.
-func returns(template string) reply {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(template)); err != nil {
-		panic(fmt.Sprintf("services: %v in %s", err, template))
-	}
-	return func(c call) string {
-		filled := placeholder.ReplaceAllFunc(compact.Bytes(), func(match []byte) []byte {
-			if match[0] == '"' {
-				return c.value(string(match[2 : len(match)-2]))
-			}
-			return c.text(string(match[1 : len(match)-1]))
-		})
-		return string(filled)
-	}
+	return []byte("null")
 }
