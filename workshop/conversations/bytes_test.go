@@ -3,8 +3,6 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,88 +19,6 @@ import (
 )
 
 // What stays the same: the same input gives the same bytes, tools are only appended, and nothing is written to.
-
-// The tool list of each call begins with the tool list of the call before, so a provider's prompt
-// cache stays valid. This holds although the history is cut between the calls.
-func TestToolsAreOnlyAppended(t *testing.T) {
-	for seed := range uint64(testtools.Rounds(4, 1)) {
-		for _, native := range []bool{false, true} {
-			t.Run(fmt.Sprintf("seed=%d/native=%v", seed, native), func(t *testing.T) {
-				t.Run("message", func(t *testing.T) { checkAppended[*schema.Message](t, seed, native) })
-				t.Run("agentic", func(t *testing.T) { checkAppended[*schema.AgenticMessage](t, seed, native) })
-			})
-		}
-	}
-}
-
-func checkAppended[M adk.MessageType](t *testing.T, seed uint64, native bool) {
-	random := rand.New(rand.NewPCG(seed, 5))
-	var names, specs []string
-	for i := range 60 {
-		names = append(names, fmt.Sprintf("%s_%s_%d", testtools.Pick(random, []string{"github", "slack", "jira"}), testtools.Pick(random, []string{"get", "list", "send"}), i))
-		specs = append(specs, names[i]+": "+testtools.Pick(random, []string{"Reads", "Writes", "Posts"}))
-	}
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), UseModelToolSearch: native})
-	ctx, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
-	require.NoError(t, err)
-	tools := map[string]tool.BaseTool{}
-	var all []*schema.ToolInfo
-	for _, tl := range runCtx.Tools {
-		all = append(all, testtools.MustInfo(t, tl))
-		tools[testtools.MustInfo(t, tl).Name] = tl
-	}
-	mc := &adk.TypedModelContext[M]{Tools: all}
-	state := &adk.TypedChatModelAgentState[M]{ToolInfos: all, Messages: []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "Go on."})}}
-	shown := []string{"clock"}
-	for step := range 200 {
-		_, state, err = middleware.BeforeModelRewriteState(ctx, state, mc)
-		require.NoError(t, err, "step %d", step)
-		now := namesOf(state.ToolInfos)
-		require.GreaterOrEqual(t, len(now), len(shown), "step %d: the tools %v after %v", step, now, shown)
-		require.Equal(t, shown, now[:len(shown)], "step %d: the beginning of the tools", step)
-		require.Len(t, sortedSet(now), len(now), "step %d: the distinct tools of %v", step, now)
-		if step == 0 {
-			require.LessOrEqual(t, len(now), 2, "the first tools are %v", now)
-		}
-		shown = now
-
-		said := message{Role: toolsearchtest.Assistant}
-		for i := range 1 + random.IntN(3) {
-			c := called(fmt.Sprintf("c%d_%d", step, i), "tool_search", `{"query":"select:`+testtools.Pick(random, names)+`"}`)
-			switch random.IntN(12) {
-			case 0:
-				c.Arguments = fmt.Sprintf(`{"query":"%s","max_results":%d}`, testtools.Pick(random, []string{"github", "slack +send", "zzz"}), random.IntN(4))
-			case 1:
-				c.Name = testtools.Pick(random, names)
-			case 2:
-				c.Name = "no_such_tool"
-			}
-			said.Calls = append(said.Calls, c)
-		}
-		state.Messages = append(slices.Clip(state.Messages), toolsearchtest.Encode[M](said))
-		_, state, err = middleware.AfterModelRewriteState(ctx, state, mc)
-		require.NoError(t, err, "step %d", step)
-		for _, c := range toolsearchtest.Decode(state.Messages[len(state.Messages)-1]).Calls {
-			answer := message{Role: toolsearchtest.Tool, CallID: c.ID, ToolName: c.Name}
-			if enhanced, ok := tools[c.Name].(tool.EnhancedInvokableTool); ok {
-				result, err := enhanced.InvokableRun(ctx, &schema.ToolArgument{Text: c.Arguments})
-				require.NoError(t, err, "step %d", step)
-				answer.Text = result.Parts[0].Text
-				if found := result.Parts[0].ToolSearchResult; found != nil {
-					answer.Native, answer.Found = true, found.Tools
-				}
-			} else {
-				answer.Text, err = tools[c.Name].(tool.InvokableTool).InvokableRun(ctx, c.Arguments)
-				require.NoError(t, err, "step %d", step)
-			}
-			state.Messages = append(slices.Clip(state.Messages), toolsearchtest.Encode[M](answer))
-		}
-		if random.IntN(6) == 0 { // another middleware cuts the history down
-			state.Messages = state.Messages[random.IntN(len(state.Messages)):]
-		}
-	}
-	assert.GreaterOrEqual(t, len(shown), 20, "the tools that were loaded: %v", shown)
-}
 
 // busyTurns are searches, calls and mistakes, some in parallel.
 func busyTurns() []turn {

@@ -55,21 +55,6 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 	}
 }
 
-// The caller may use the config and its slice for something else after New.
-func TestNewKeepsNothingOfTheConfigItWasGiven(t *testing.T) {
-	config := &toolsearch.Config{DynamicTools: testtools.NewsTools()}
-	before := *config
-	middleware := newMiddleware[*schema.Message](t, *config)
-	_, err := toolsearch.New(context.Background(), config)
-	require.NoError(t, err)
-	assert.Equal(t, before, *config, "New changed the config")
-	clear(config.DynamicTools)
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	require.Greater(t, len(runCtx.Tools), 1)
-	assert.Equal(t, "get_weather", testtools.MustInfo(t, runCtx.Tools[1]).Name)
-}
-
 // addingMiddleware gives an agent tools, as other middlewares do.
 type addingMiddleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
@@ -82,73 +81,6 @@ func TestUnlisted(t *testing.T) {
 		assert.NotContains(t, text, "deferred", "the texts mention the list of names")
 		assert.NotContains(t, text, "列表中取", "the texts mention the list of names")
 	}
-}
-
-// When the engine is down, the model gets what the fallback or the keyword search finds.
-func TestRetrieverFailureDegrades(t *testing.T) {
-	down := errors.New("no route to engine")
-	broken := toolsearch.Retriever(brokenEngine{down})
-	inEngine := toolsearch.Retriever(wordEngine{"shares": "list_stocks", "slack": "mcp__slack__send_message"})
-	for _, tt := range []struct {
-		what            string
-		index, fallback toolsearch.Indexer
-		query           string
-		found           string
-		failed          bool
-	}{
-		{"keyword search answers", broken, nil, "weather", "get_weather get_forecast", true},
-		{"the fallback answers", broken, toolsearch.Fuzzy, "wether", "get_weather", true},
-		{"both are down", broken, broken, "weather", "get_weather get_forecast", true},
-		{"the fallback is down", inEngine, broken, "shares", "list_stocks", false},
-		{"the fallback of an engine that finds nothing is down", inEngine, broken, "nothing", "", true},
-		{"nothing is down", inEngine, nil, "+slack message", "mcp__slack__send_message", false},
-	} {
-		reason := down
-		if !tt.failed {
-			reason = nil
-		}
-		config := toolsearch.Config{Index: tt.index, Fallback: tt.fallback}
-		t.Run(tt.what, func(t *testing.T) {
-			inAllWays(t,
-				func(t *testing.T, w way) { degrades[*schema.Message](t, w, config, tt.query, tt.found, reason) },
-				func(t *testing.T, w way) { degrades[*schema.AgenticMessage](t, w, config, tt.query, tt.found, reason) })
-		})
-	}
-}
-
-func degrades[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, query, found string, reason error) {
-	var events []*toolsearch.SearchEvent
-	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
-	o := play[M](t, conversation{config: config, turns: []turn{searching(`{"query":"` + query + `"}`)}}, w)
-	require.NoError(t, o.err)
-	require.Len(t, events, 1)
-	assert.Equal(t, found, strings.Join(events[0].Matches, " "))
-	if reason == nil {
-		assert.NoError(t, events[0].Err)
-	} else {
-		assert.ErrorIs(t, events[0].Err, reason)
-	}
-	assert.Equal(t, append([]string{"tool_search"}, strings.Fields(found)...), o.last().ToolNames(), "what the model saw")
-}
-
-// wordEngine is a retriever that finds a tool by a word of its own.
-type wordEngine map[string]string
-
-func (e wordEngine) Retrieve(_ context.Context, query string, _ ...retriever.Option) (found []*schema.Document, err error) {
-	for word, name := range e {
-		if strings.Contains(query, word) {
-			doc := &schema.Document{ID: name, MetaData: map[string]any{search.MetaName: name}}
-			found = append(found, doc.WithScore(1))
-		}
-	}
-	return found, nil
-}
-
-// brokenEngine is a retriever that fails.
-type brokenEngine struct{ err error }
-
-func (e brokenEngine) Retrieve(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
-	return nil, e.err
 }
 
 // eventOf makes one search and returns its answer and event.

@@ -151,6 +151,13 @@ var dropInTable = []program{
 	},
 	// Histories.
 	{name: "a history with a search", history: searchedBefore(`{"matches":["send_mail","gone"]}`), turns: []turn{calling("send_mail")}},
+	{
+		name:    "a stored history whose results lost the names of their tools",
+		history: changed(searchedBefore(`{"matches":["send_mail"]}`), func(m *message) { m.ToolName = "" }),
+		eino:    []string{"call 1 sees tool_search"},
+		here:    []string{"call 1 sees tool_search send_mail"},
+		reason:  "the call of a result says of which tool it is",
+	},
 	{name: "a history with a broken search", history: searchedBefore(`{"matches":["send_mail"`)},
 	{name: "a history with the reminder", history: []message{{Role: toolsearchtest.System, Text: "Be brief."}, {Role: toolsearchtest.User, Text: einoReminder, Extra: einoMark}}},
 	{

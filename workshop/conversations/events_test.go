@@ -30,77 +30,6 @@ import (
 
 // These tests look at the events that OnEvent and the caller get, and at Preselect.
 
-// loadEvents returns the LoadEvents of a run, and its error.
-func loadEvents[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (told []*toolsearch.LoadEvent, err error) {
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			err = event.Err
-		}
-		if event.Output != nil {
-			if e, is := event.Output.CustomizedOutput.(*toolsearch.LoadEvent); is {
-				told = append(told, e)
-			}
-			if out := event.Output.MessageOutput; out != nil {
-				if _, msgErr := out.GetMessage(); msgErr != nil {
-					err = msgErr
-				}
-			}
-		}
-	}
-	return told, err
-}
-
-func TestSendEvents(t *testing.T) {
-	inAllWays(t, testSendEvents[*schema.Message], testSendEvents[*schema.AgenticMessage])
-}
-
-func testSendEvents[M adk.MessageType](t *testing.T, w way) {
-	for _, tt := range []struct {
-		name   string
-		config toolsearch.Config
-		turns  []turn
-		want   []*toolsearch.LoadEvent
-	}{
-		{"a tool found twice", toolsearch.Config{}, []turn{selecting("get_weather,send_mail"), selecting("send_mail")},
-			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather", "send_mail"}, ToolsChanged: true}}},
-		{"called", toolsearch.Config{}, []turn{calling("get_weather")}, []*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}}},
-		{"evicted", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, []turn{selecting("get_weather"), selecting("send_mail")},
-			[]*toolsearch.LoadEvent{{Loaded: []string{"get_weather"}, ToolsChanged: true}, {Loaded: []string{"send_mail"}, Unloaded: []string{"get_weather"}, ToolsChanged: true}}},
-		{"refused", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})},
-			[]*toolsearch.LoadEvent{{Refused: []string{"get_weather", "get_wether"}}}},
-		{"removed", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd},
-			[]turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
-			[]*toolsearch.LoadEvent{{Loaded: []string{"send_mail"}, ToolsChanged: true}, {Unloaded: []string{"send_mail"}, ToolsChanged: true}}},
-		{"wrong arguments of a dispatched call", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch},
-			[]turn{toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":7}}`)}, []*toolsearch.LoadEvent{
-				{Refused: []string{"send_mail"}}, {Loaded: []string{"send_mail"}}, // the answer has the definition
-			}},
-	} {
-		for _, send := range []bool{true, false} {
-			tt.config.SendEvents, tt.config.DynamicTools = send, testtools.NewsTools()
-			config := with(newMiddleware[M](t, tt.config))
-			config.Model = toolsearchtest.NewModel[M](append(slices.Clone(tt.turns), toolsearchtest.Say("done"))...)
-			agent := newAgent(t, config)
-			var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
-			if w.runner {
-				events = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming}).Run(context.Background(), encoded[M](question...))
-			} else {
-				events = agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: encoded[M](question...), EnableStreaming: w.streaming})
-			}
-			got, err := loadEvents(events)
-			assert.NoError(t, err, "%s, SendEvents %v", tt.name, send)
-			for i := range got { // TestEventsTellWhatRequestsCost has the tokens
-				got[i].LoadedTokens, got[i].ToolTokens, got[i].ListTokens = 0, 0, 0
-			}
-			if send {
-				assert.Equal(t, tt.want, got, tt.name)
-			} else {
-				assert.Empty(t, got, "%s, without SendEvents", tt.name)
-			}
-		}
-	}
-}
-
 // Events tell how large requests are, and how often the list of tools changes: each time a tool
 // is loaded by default, and never if loaded tools are not in the list.
 func TestEventsTellWhatRequestsCost(t *testing.T) {
@@ -180,21 +109,6 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 			assert.Equal(t, len(e.Matches) > 0, e.Tokens > 0, "%v: %+v", name, e)
 		}
 	}
-}
-
-// A run with events can be resumed. Eino keeps the events in the checkpoint.
-func TestEventsDoNotBreakACheckpoint(t *testing.T) {
-	t.Run("message", testEventsInCheckpoint[*schema.Message])
-	t.Run("agentic", testEventsInCheckpoint[*schema.AgenticMessage])
-}
-
-func testEventsInCheckpoint[M adk.MessageType](t *testing.T) {
-	store := &memoryStore{}
-	config := toolsearch.Config{SendEvents: true, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
-	interrupted[M](t, store, false, config, selecting("send_mail"), toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("u", "no_such_tool", "{}")))
-	o := resumed[M](t, store, false, config)
-	assert.NoError(t, o.err)
-	assert.Equal(t, []string{"tool_search send_mail delete_all"}, o.saw(), "what the model saw after the resume")
 }
 
 // The first model call shows the best tools for what the user said last. No model call is spent
@@ -364,7 +278,7 @@ func (l *told) add(e toolsearch.Event) {
 	case *toolsearch.SearchEvent:
 		*l = append(*l, fmt.Sprintf("search %s %s %v%v%s", e.Tool, e.Query, e.Matches, e.NotFound, e.Searcher))
 	case *toolsearch.LoadEvent:
-		*l = append(*l, fmt.Sprintf("load %v%v%v", e.Loaded, e.Unloaded, e.Refused))
+		*l = append(*l, fmt.Sprintf("load %v%v%v", e.Loaded, e.Unloaded, e.Refused)+map[bool]string{true: " changed"}[e.ToolsChanged])
 	case *toolsearch.CatalogEvent:
 		*l = append(*l, fmt.Sprintf("catalog %d +%d -%d", e.Tools, e.Added, e.Removed))
 	case *toolsearch.FailureEvent:
@@ -425,17 +339,28 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 	}{
 		{name: "a run without searches"},
 		{name: "a search, a call and two mistakes", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"), selecting("get_wether"), calling("get_wether")}, want: told{
-			"search tool_search mail [send_mail][]index", "load [send_mail][][]", "load [get_weather][][]",
+			"search tool_search mail [send_mail][]index", "load [send_mail][][] changed", "load [get_weather][][] changed",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
 		{name: "a tool hidden again", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
-			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][]",
-			"search tool_search select:get_weather [get_weather][]", "load [get_weather][send_mail][]",
+			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed",
+			"search tool_search select:get_weather [get_weather][]", "load [get_weather][send_mail][] changed",
 		}},
+		{name: "a tool found twice", turns: []turn{selecting("send_mail"), selecting("send_mail")}, want: told{
+			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed", "search tool_search select:send_mail [send_mail][]",
+		}},
+		{name: "refused calls", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+			turns: []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})}, want: told{"load [][][get_weather get_wether]"}},
+		{name: "a tool added and removed", config: using(toolsearch.ProtocolSearchAdd), turns: []turn{
+			toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
+			want: told{"load [send_mail][][] changed", "load [][send_mail][] changed"}},
+		// The answer to wrong arguments has the definition.
+		{name: "wrong arguments of a dispatched call", config: using(toolsearch.ProtocolDispatch),
+			turns: []turn{dispatching("send_mail", `{"city":7}`)}, want: told{"load [][][send_mail]", "load [send_mail][][]"}},
 		{name: "a source answers for the first time", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}}}, turns: []turn{selecting("fax")},
-			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][]"}},
+			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
 		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
-			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][]"}},
+			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
 		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source"}},
 		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
@@ -501,29 +426,17 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// A FailureEvent has the part that failed and the error.
+// The error of a FailureEvent is that of the Source.
 func TestFailureEvents(t *testing.T) {
-	var failures []*toolsearch.FailureEvent
+	var failures []error
 	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(),
-		Groups:       []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }}},
-		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, is := e.(*toolsearch.FailureEvent); is {
-				failures = append(failures, failure)
-			}
-		},
+		DynamicTools: testtools.NewsTools(), OnEvent: onFailure(func(err error) { failures = append(failures, err) }),
+		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }}},
 	}
 	checkSaw(t, "the model", converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config))), "tool_search")
-	config.Groups = []toolsearch.Group{{Source: sourceOf("clock: Lies")}}
-	agent := with(newMiddleware[*schema.Message](t, config))
-	agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
-	checkSaw(t, "the model", converse(context.Background(), t, way{}, agent, calling("clock")), "clock tool_search", "clock tool_search")
-	require.Len(t, failures, 2)
-	assert.Equal(t, "Source", failures[0].Part)
-	assert.ErrorIs(t, failures[0].Err, errMower)
-	assert.ErrorContains(t, failures[0].Err, "5 tools stays")
-	assert.Equal(t, "Source", failures[1].Part)
-	assert.ErrorContains(t, failures[1].Err, `"clock"`)
+	require.Len(t, failures, 1)
+	assert.ErrorIs(t, failures[0], errMower)
+	assert.ErrorContains(t, failures[0], "5 tools stays")
 }
 
 // Nothing is locked while OnEvent runs. At the first event of each kind, OnEvent reads the session

@@ -128,51 +128,6 @@ func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []
 	return guaranteed
 }
 
-// The bound holds for every searcher of this library that runs in the process.
-func TestFairnessBoundOfSearchers(t *testing.T) {
-	testtools.SkipWithoutGoroutines(t)
-	words := strings.Fields("create delete list update issue mail user file report weather order payment team page event")
-	for name, index := range map[string]toolsearch.Indexer{
-		"Keyword": toolsearch.Keyword, "BM25": toolsearch.BM25, "Fuzzy": toolsearch.FuzzyOptions{MaxHits: -1}.Index,
-		"Similarity": toolsearch.Similarity, "LSA": toolsearch.LSA,
-		"BM25 and LSA": toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA), "BM25 and Fuzzy": toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy),
-	} {
-		t.Run(name, func(t *testing.T) {
-			guaranteed, rounds := 0, testtools.Rounds(60, 10)
-			for seed := range uint64(rounds) {
-				random := rand.New(rand.NewPCG(seed, 2))
-				word := func() string { return words[random.IntN(len(words))] }
-				var specs []string
-				for i := range 5 + random.IntN(60) {
-					n := int(6 * random.Float64() * random.Float64())
-					specs = append(specs, fmt.Sprintf("s%d__%s_%s_%d: %s %s %s", n, word(), word(), i, word(), word(), word()))
-				}
-				places := 1 + random.IntN(10)
-				config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Index: index, MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: 1 + random.IntN(places)}}
-				var docs []toolsearch.Document
-				for i, dynamic := range config.DynamicTools {
-					info := testtools.MustInfo(t, dynamic)
-					docs = append(docs, search.DocumentOf(info, toolsearch.Annotate))
-					docs[i].Parameters = search.ParametersOf(info)
-				}
-				searcher, err := index(t.Context(), docs)
-				require.NoError(t, err)
-				query := search.ParseQuery(word() + " " + word())
-				hits, err := searcher.Search(t.Context(), query)
-				require.NoError(t, err)
-				var ranking []int
-				for _, hit := range hits.Hits {
-					ranking = append(ranking, hit.Doc)
-				}
-				guaranteed += checkBound(t, config, query.Text, ranking, func(doc int) (name, namespace string) {
-					return docs[doc].Name, docs[doc].Namespace
-				})
-			}
-			assert.Greater(t, guaranteed, rounds, "tools that the bound guarantees")
-		})
-	}
-}
-
 // attack is a way in which a server tries to be found in place of the others.
 type attack struct {
 	name  string

@@ -252,7 +252,8 @@ func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.Ty
 }
 
 // Loaded tools survive other middlewares that remove and rewrite messages within a run. The other
-// middleware comes before or after ours, with the default protocol and a native one.
+// middleware comes before or after ours, with the default protocol and a native one, and with the
+// reminder at each position.
 func TestOtherMiddlewares(t *testing.T) {
 	inAllWays(t, testOtherMiddlewares[*schema.Message], testOtherMiddlewares[*schema.AgenticMessage])
 }
@@ -308,19 +309,19 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 
 func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 	for name, other := range otherMiddlewares[M]() {
-		for _, order := range []string{"ours first", "ours last"} {
-			for _, native := range []bool{false, true} {
-				title := name + ", " + order
-				if native {
-					title += ", native"
-				}
-				t.Run(title, func(t *testing.T) {
-					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
-					handlers := []adk.TypedChatModelAgentMiddleware[M]{ours, other(t)}
+		for setting, config := range map[string]toolsearch.Config{
+			"by default": {}, "native": {UseModelToolSearch: true},
+			"reminder last":               {Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderLast}},
+			"reminder in the instruction": {Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}},
+		} {
+			for _, order := range []string{"ours first", "ours last"} {
+				t.Run(name+", "+order+", "+setting, func(t *testing.T) {
+					config.DynamicTools = testtools.NewsTools()
+					handlers := []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config), other(t)}
 					if order == "ours last" {
 						slices.Reverse(handlers)
 					}
-					checkSurvival(t, w, handlers, native)
+					checkSurvival(t, w, handlers, config.UseModelToolSearch)
 				})
 			}
 		}
@@ -413,30 +414,5 @@ func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 		for i, r := range second {
 			checkRequest(t, i, r)
 		}
-	}
-}
-
-// WithLoaded carries loaded tools over to a run without history.
-func TestCarryOver(t *testing.T) {
-	inAllWays(t, testCarryOver[*schema.Message], testCarryOver[*schema.AgenticMessage])
-}
-
-func testCarryOver[M adk.MessageType](t *testing.T, w way) {
-	session := toolsearch.NewSession()
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()})
-	run := func(ctx context.Context, turns ...turn) []request {
-		t.Helper()
-		model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
-		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
-		_, err := runAgent(ctx, agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
-		require.NoError(t, err)
-		return model.Requests()
-	}
-	run(toolsearch.WithSession(context.Background(), session), searching(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("get_weather", `{}`))
-	require.Equal(t, []string{"send_mail", "get_weather"}, session.Loaded(), "what the session has")
-	requests := run(toolsearch.WithLoaded(context.Background(), append(session.Loaded(), "no_such_tool")...), searching(`{"query":"select:list_stocks"}`))
-	require.Len(t, requests, 2)
-	for i, want := range []string{"tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks"} {
-		assert.Equal(t, want, strings.Join(requests[i].ToolNames(), " "), "call %d: what the model saw", i)
 	}
 }

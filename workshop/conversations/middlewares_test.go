@@ -370,66 +370,6 @@ func testToolFailure[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// Runs at the same time see only what they loaded themselves. They share the middleware, and in
-// the first case the agent. The agent has no tools of its own: with some, Eino has a data race
-// even without a middleware. Run this test with -race.
-func TestConcurrentRunsSeeOnlyWhatTheyLoaded(t *testing.T) {
-	inAllWays(t, testConcurrentRuns[*schema.Message], testConcurrentRuns[*schema.AgenticMessage])
-}
-
-func testConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
-	const runs = 32
-	var specs []string
-	for i := range runs {
-		specs = append(specs, fmt.Sprintf("tool_%d: Does", i))
-	}
-	// The question identifies a run, and the number of results says how far it is.
-	progress := func(r request) (mine, next string, results int) {
-		for _, m := range r.Messages {
-			var number int
-			if _, err := fmt.Sscanf(m.Text, "Question %d", &number); err == nil {
-				mine, next = fmt.Sprintf("tool_%d", number), fmt.Sprintf("tool_%d", (number+1)%runs)
-			} else if m.Role == toolsearchtest.Tool {
-				results++
-			}
-		}
-		return mine, next, results
-	}
-	// Each run loads one tool by a search and another tool by a call. Another run loads each of the
-	// two in the other way.
-	script := slices.Repeat([]turn{{Decide: func(r request) turn {
-		mine, next, results := progress(r)
-		return []turn{selecting(mine), calling(mine), calling(next), toolsearchtest.Say("done")}[results]
-	}}}, 4*runs)
-	for _, shared := range []bool{true, false} {
-		scripted := toolsearchtest.NewModel[M](script...)
-		config := with(over[M](t, testtools.EchoTools(specs...)...))
-		config.Model = scripted
-		agent := newAgent(t, config)
-		var group sync.WaitGroup
-		for i := range runs {
-			if !shared {
-				agent = newAgent(t, config)
-			}
-			group.Add(1)
-			go func(agent adk.TypedAgent[M]) {
-				defer group.Done()
-				_, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: fmt.Sprintf("Question %d", i)}})
-				assert.NoError(t, err, "run %d", i)
-			}(agent)
-		}
-		group.Wait()
-		o := outcome{requests: scripted.Requests()}
-		assert.Len(t, o.requests, 4*runs, "model calls")
-		for _, r := range o.requests {
-			mine, next, results := progress(r)
-			want := [][]string{{"tool_search"}, {"tool_search", mine}, {"tool_search", mine}, {"tool_search", mine, next}}[results]
-			assert.Equal(t, want, r.ToolNames(), "what the run of %s saw after %d results", mine, results)
-		}
-		checkReminded(t, "the model", o, "<available-deferred-tools>")
-	}
-}
-
 // Runs at the same time keep the catalog and the user that they started with. They share a
 // middleware whose source changes all the time, and each user may see other tools. Run this test
 // with -race.

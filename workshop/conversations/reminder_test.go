@@ -434,28 +434,6 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// Loaded tools survive other middlewares in the other positions too, as in TestOtherMiddlewares.
-func TestPositionsSurviveOtherMiddlewares(t *testing.T) {
-	inAllWays(t, testPositionsSurvive[*schema.Message], testPositionsSurvive[*schema.AgenticMessage])
-}
-
-func testPositionsSurvive[M adk.MessageType](t *testing.T, w way) {
-	for name, other := range otherMiddlewares[M]() {
-		for _, position := range []toolsearch.ReminderPosition{toolsearch.ReminderLast, toolsearch.ReminderInstruction} {
-			for _, oursFirst := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s, position %d, ours first %v", name, position, oursFirst), func(t *testing.T) {
-					ours := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: position}})
-					handlers := []adk.TypedChatModelAgentMiddleware[M]{ours, other(t)}
-					if !oursFirst {
-						slices.Reverse(handlers)
-					}
-					checkSurvival(t, w, handlers, false)
-				})
-			}
-		}
-	}
-}
-
 // Two middlewares can each have a reminder in the system message.
 func TestTwoRemindersInTheInstruction(t *testing.T) {
 	inAllWays(t, testTwoInInstruction[*schema.Message], testTwoInInstruction[*schema.AgenticMessage])

@@ -3,7 +3,6 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -245,80 +244,4 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 			assert.Equal(t, []string{second + " delete_all", third, called}, sawOf(scripted), "after the restart")
 		}, "send_mail", "get_weather", "delete_all")
 	}, nil)
-}
-
-// Two tasks of the deep agent run at the same time. Each may load a tool, and the agent has both
-// afterwards. Run this test with -race.
-func TestSessionOfTasksAtTheSameTime(t *testing.T) {
-	inAllWays(t, testParallelTasks[*schema.Message], testParallelTasks[*schema.AgenticMessage])
-}
-
-func testParallelTasks[M adk.MessageType](t *testing.T, w way) {
-	eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-		worker := func(name, loads string) adk.TypedAgent[M] {
-			config := with(over[M](t, testtools.NewsTools()...))
-			config.Name, config.Description, config.Model = name, "Works", toolsearchtest.NewModel[M](selecting(loads), toolsearchtest.Say("Done."))
-			return newAgent(t, config)
-		}
-		task := func(name string) call {
-			return call{Name: "task", Arguments: `{"subagent_type":"` + name + `","description":"Work"}`}
-		}
-		scripted := toolsearchtest.NewModel[M](toolsearchtest.CallTools(task("one"), task("two")),
-			toolsearchtest.CallTool("tool_search", `{"query":"select:send_mail"}`), toolsearchtest.Say("done"))
-		agent, err := deep.NewTyped(ctx, &deep.TypedConfig[M]{
-			Name: "deep", Description: "Thinks", ChatModel: scripted, WithoutGeneralSubAgent: true,
-			SubAgents: []adk.TypedAgent[M]{worker("one", "get_weather"), worker("two", "get_weather,list_stocks")},
-			Handlers:  with(over[M](t, testtools.NewsTools()...)).Handlers,
-		})
-		require.NoError(t, err)
-		_, err = runAgent(ctx, adk.TypedAgent[M](agent), w, question)
-		const start = "write_todos task tool_search"
-		knows := start + what(" get_weather") + what(" list_stocks")
-		checkSaw(t, "the deep agent", outcome{scripted.Requests(), nil, err}, start, knows, knows+" send_mail")
-	}, "get_weather", "list_stocks", "send_mail")
-}
-
-// A session does for other protocols what it does for the default. Calls of tools that were not
-// loaded are refused here, so the second task's call runs only with a session.
-func TestSessionUnderOtherProtocols(t *testing.T) {
-	inAllWays(t, testSessionUnderOtherProtocols[*schema.Message], testSessionUnderOtherProtocols[*schema.AgenticMessage])
-}
-
-func testSessionUnderOtherProtocols[M adk.MessageType](t *testing.T, w way) {
-	dispatched := toolsearchtest.CallTool("call_tool", `{"name":"get_weather","arguments":{}}`)
-	for _, tt := range []struct {
-		protocol toolsearch.Protocol
-		use      turn
-		again    string // what the second task sees with a session, and without
-		anew     string
-	}{
-		{toolsearch.ProtocolNativeDeferred, calling("get_weather"), "write_todos get_weather", "write_todos"},
-		{toolsearch.ProtocolDispatch, dispatched, "write_todos tool_search call_tool", "write_todos tool_search call_tool"},
-	} {
-		t.Run(tt.protocol.String(), func(t *testing.T) {
-			eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-				task := toolsearchtest.CallTool("task", `{"subagent_type":"general-purpose","description":"Weather?"}`)
-				scripted := toolsearchtest.NewModel[M](task, selecting("get_weather"), toolsearchtest.Say("Found."),
-					task, tt.use, toolsearchtest.Say("Sunny."), toolsearchtest.Say("done"))
-				agent, err := deep.NewTyped(ctx, &deep.TypedConfig[M]{
-					Name: "deep", Description: "Thinks", ChatModel: scripted,
-					Handlers: with(newMiddleware[M](t, toolsearch.Config{
-						DynamicTools: testtools.NewsTools(), Protocol: tt.protocol, Unloaded: toolsearch.UnloadedRefuse,
-					})).Handlers,
-				})
-				require.NoError(t, err)
-				_, err = runAgent(ctx, adk.TypedAgent[M](agent), w, question)
-				require.NoError(t, err)
-				require.Len(t, scripted.Requests(), 7)
-				second, used := scripted.Requests()[4], outcome{requests: scripted.Requests()[:6]}
-				shared := what("x") != ""
-				want := tt.anew
-				if shared {
-					want = tt.again
-				}
-				assert.Equal(t, want, strings.Join(second.ToolNames(), " "), "what the second task saw")
-				assert.Equal(t, shared, used.result(t, "call_4") == "get_weather ran with {}", "whether its call ran: %s", used.result(t, "call_4"))
-			}, "get_weather")
-		})
-	}
 }

@@ -73,7 +73,7 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
 		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
 		middleware := newMiddleware[M](t, toolsearch.Config{
-			DynamicTools: append(testtools.NewsTools(), confirm), UseModelToolSearch: native,
+			DynamicTools: append(testtools.NewsTools(), confirm), UseModelToolSearch: native, SendEvents: true, // which Eino keeps in the checkpoint
 		})
 		model := toolsearchtest.NewModel[M](turns...)
 		config := &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}}

@@ -73,20 +73,6 @@ func TestSessionAsJSON(t *testing.T) {
 	}
 }
 
-// A program can store a Session as a field of a struct.
-func TestSessionInAStruct(t *testing.T) {
-	type user struct {
-		Name   string
-		Loaded *toolsearch.Session
-	}
-	text, err := json.Marshal(user{"Ada", toolsearch.NewSession("get_weather")})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"Name":"Ada","Loaded":["get_weather"]}`, string(text))
-	var back user
-	require.NoError(t, json.Unmarshal(text, &back))
-	assert.Equal(t, []string{"get_weather"}, back.Loaded.Loaded())
-}
-
 // A session forgets the names that were loaded first, whether they were given or read as JSON.
 func TestSessionIsBounded(t *testing.T) {
 	const most, many = 10_000, 20_000
@@ -182,7 +168,14 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 			[]turn{calling("send_mail"), selecting("send_mail,list_stocks")},
 			[]string{"tool_search get_weather", "tool_search get_weather", "tool_search get_weather list_stocks"}, []string{"send_mail", "get_weather", "list_stocks"}},
 		{"preselected tools are in the session", toolsearch.Config{Preselect: 1, Index: onlyFinding("send_mail")}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
-		{"refused calls load nothing", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, nil, []turn{calling("send_mail")}, []string{"tool_search", "tool_search"}, nil},
+		{"refused calls load nothing", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, nil, []turn{calling("send_mail")},
+			[]string{"tool_search", "tool_search"}, nil},
+		{"a native protocol", toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred, Unloaded: toolsearch.UnloadedRefuse},
+			[]string{"send_mail"}, []turn{calling("send_mail"), selecting("get_weather")},
+			[]string{"send_mail", "send_mail", "send_mail"}, []string{"send_mail", "get_weather"}},
+		{"dispatched calls", dispatch(func(c *toolsearch.Config) { c.Unloaded = toolsearch.UnloadedRefuse }),
+			[]string{"send_mail"}, []turn{dispatching("send_mail", "{}"), selecting("get_weather")},
+			slices.Repeat([]string{"tool_search call_tool"}, 3), []string{"send_mail", "get_weather"}},
 	} {
 		session := toolsearch.NewSession(tt.had...)
 		tt.config.DynamicTools = testtools.NewsTools()
@@ -190,6 +183,9 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 		require.NoError(t, o.err, tt.name)
 		assert.Equal(t, tt.saw, o.saw(), "%s: what the model saw", tt.name)
 		assert.Equal(t, tt.want, session.Loaded(), "%s: what the session has", tt.name)
+		if tt.config.Unloaded == toolsearch.UnloadedRefuse && tt.had != nil {
+			assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"), "%s: a tool that the session has is not refused", tt.name)
+		}
 	}
 }
 
@@ -251,37 +247,6 @@ func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what 
 		play(t, toolsearch.WithSession(context.Background(), &session), func(name string) string { return name })
 		assert.Equal(t, loaded, session.Loaded(), "what the session has")
 	})
-}
-
-// An agent and an agent that is its tool share a session: what one loads, the other has from its
-// next model call on. This holds with one middleware for both and with a middleware for each.
-func TestSessionOfAnAgentAsTool(t *testing.T) {
-	inAllWays(t, testSessionOfAgentTool[*schema.Message], testSessionOfAgentTool[*schema.AgenticMessage])
-}
-
-func testSessionOfAgentTool[M adk.MessageType](t *testing.T, w way) {
-	for _, one := range []bool{true, false} {
-		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			outside := over[M](t, testtools.NewsTools()...)
-			within := outside
-			if !one {
-				within = over[M](t, testtools.NewsTools()...)
-			}
-			insider := toolsearchtest.NewModel[M](calling("list_stocks"), selecting("get_weather"), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Again."))
-			inner := with(within)
-			inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
-			config := with(outside)
-			config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
-			ask := toolsearchtest.CallTool("insider", `{"request":"Weather?"}`)
-			o := converse(ctx, t, w, config, selecting("send_mail"), ask, ask)
-			const first = "insider tool_search send_mail"
-			then := first + what(" list_stocks") + what(" get_weather")
-			checkSaw(t, "outside", o, "insider tool_search", first, then, then)
-			start := "tool_search" + what(" send_mail")
-			checkSaw(t, "inside", outcome{requests: insider.Requests()}, start, start+" list_stocks", start+" list_stocks get_weather",
-				start+what(" list_stocks")+what(" get_weather"))
-		}, "send_mail", "list_stocks", "get_weather")
-	}
 }
 
 // ownSession is a handler that gives each run of its agent another session. A nil session means

@@ -67,20 +67,6 @@ func eachOrder[M adk.MessageType](t *testing.T, ours, theirs adk.TypedChatModelA
 
 var useSkill = toolsearchtest.CallTool("skill", `{"skill":"weather"}`)
 
-// A skill is read, and the tools that it names are found and called.
-func TestSkills(t *testing.T) {
-	inAllWays(t, testSkills[*schema.Message], testSkills[*schema.AgenticMessage])
-}
-
-func testSkills[M adk.MessageType](t *testing.T, w way) {
-	eachOrder(t, over[M](t, testtools.NewsTools()...), newSkills(t, skill.FrontMatter{}, hub[M]{}), func(t *testing.T, config *adk.TypedChatModelAgentConfig[M], start string) {
-		o := converse(context.Background(), t, w, config, useSkill, selecting("get_weather"), calling("get_weather"))
-		checkSaw(t, "the model", o, start, start, start+" get_weather", start+" get_weather")
-		assert.Contains(t, o.result(t, "call_1"), "Find get_weather with tool_search", "the skill")
-		assert.Contains(t, o.result(t, "call_3"), "get_weather ran", "the tool's result")
-	})
-}
-
 // A skill of a model of its own changes the model in the middle of a run. The new model sees what
 // the old model saw. Eino does this for *schema.Message only.
 func TestSkillsWithAModelOfTheirOwn(t *testing.T) {

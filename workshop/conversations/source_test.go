@@ -546,42 +546,6 @@ func BenchmarkUnchangedSource(b *testing.B) {
 	}
 }
 
-// A server cannot stop an agent by a tool with the name of a static tool. The static tool stays,
-// and the server's tool is left out.
-func TestSourceYieldsToTheAgentsTools(t *testing.T) {
-	var told atomic.Int32
-	sourced := toolsearch.Config{
-		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
-			return testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell"), nil
-		}}},
-		OnEvent: onFailure(func(err error) {
-			if strings.Contains(err.Error(), `"clock"`) {
-				told.Add(1)
-			}
-		}),
-	}
-	filtered := toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" }}
-	row := conversation{
-		static: []tool.BaseTool{&ownClock{}},
-		turns:  []turn{searching(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`)},
-		check: func(t *testing.T, o outcome) {
-			assert.Equal(t, "the agent's own clock", o.result(t, "call_2"))
-			assert.NotContains(t, answerOf(t, o.result(t, "call_1")).Matches, "clock")
-			for i, r := range o.requests {
-				assert.NotContains(t, r.Messages[0].Text, "clock", "call %d: the reminder", i)
-			}
-		},
-	}
-	ofSource, ofFilter := row, row
-	ofSource.name, ofSource.config = "a tool of Source", sourced
-	ofSource.saw = []string{"clock tool_search", "clock tool_search ring", "clock tool_search ring"}
-	ofFilter.name, ofFilter.config = "a tool that Filter drops", filtered
-	ofFilter.dynamic = testtools.EchoTools("clock: Another clock", "ring: Rings a bell")
-	ofFilter.saw = ofSource.saw
-	playAll(t, []conversation{ofSource, ofFilter})
-	assert.Equal(t, len(allWays()), int(told.Load()), "failure events, one for each run")
-}
-
 type ownClock struct{}
 
 func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {

@@ -407,37 +407,6 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// A run whose history is the events of an earlier run can call the tools that the earlier run found.
-func TestDispatchSecondRun(t *testing.T) {
-	inAllWays(t, testDispatchSecondRun[*schema.Message], testDispatchSecondRun[*schema.AgenticMessage])
-}
-
-func testDispatchSecondRun[M adk.MessageType](t *testing.T, w way) {
-	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
-		c.DynamicTools, c.Unloaded = testtools.NewsTools(), toolsearch.UnloadedRefuse
-	})))
-	first := converse(context.Background(), t, w, config,
-		searching(`{"query":"select:get_weather,send_mail"}`),
-		toolsearchtest.CallTools(
-			call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)}, call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
-			call{Name: "call_tool", Arguments: dispatched("send_mail", `{"city":1}`)}, call{Name: "call_tool", Arguments: dispatched("list_stocks", `{}`)}))
-	require.NoError(t, first.err)
-	scripted := toolsearchtest.NewModel[M](
-		toolsearchtest.CallTools(called("x", "call_tool", dispatched("send_mail", `{}`)), called("y", "call_tool", dispatched("list_stocks", `{}`))), toolsearchtest.Say("done"))
-	config.Model = scripted
-	history := slices.Concat(question, first.events, question)
-	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
-	o := outcome{scripted.Requests(), events, err}
-	checkSaw(t, "the second run's model", o, "tool_search call_tool", "tool_search call_tool")
-	assert.Equal(t, "send_mail ran with {}", o.result(t, "x"), "the tool that the first run searched for")
-	assert.Contains(t, o.result(t, "y"), "not been looked up yet", "the tool that no run searched for")
-	assert.Equal(t, []string{"tool_search", "call_tool", "call_tool", "call_tool", "call_tool"},
-		namesOfResults(outcome{requests: o.requests[:1]}), "the names of the first run's results")
-	// The model of the second run sees the messages of the first run as its model saw them. Only the
-	// order of results differs, because events come in the order of completion.
-	assert.Subset(t, plainly(o.requests[0]), plainly(first.last()))
-}
-
 // The run goes on, whatever a model writes for the arguments of call_tool. The model sees its own
 // call with one answer, and a tool that ran got a JSON object.
 func FuzzDispatch(f *testing.F) {
