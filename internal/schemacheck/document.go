@@ -17,40 +17,35 @@ import (
 )
 
 // The bounds on a schema before it is compiled. Schemas come from remote servers. A document is the JSON
-// of a schema, with a count of what makes the compiler slow or the result large.
+// of a schema, weighed by what makes the compiler slow or the result large.
 
 const (
-	// The time to compile grows with the square of the number of objects. The path of each object also
-	// takes time and memory.
-	maxSchemaBytes   = 128 << 10
-	maxSchemaDepth   = 64
-	maxSchemaObjects = 1000 // schemas and all other objects
-	maxSchemaValues  = 1 << 14
-	maxSchemaPaths   = 512 << 10 // bytes, of all objects and lists together
-	maxReferences    = 500
-	maxOddReferences = 32 // references to anything but a definition; each copies the compiler's state of the schema
-	maxAddresses     = 64 // $id, $anchor and the like
-	maxPatterns      = 200
-	maxPatternSize   = 8000    // instructions, of all patterns together
-	maxParsing       = 1 << 19 // of regexpcost.Parsing, of all patterns together; some 20 ms
+	maxSchemaBytes = 128 << 10
+	maxSchemaDepth = 64
+	maxWeight      = 1 << 15 // some 10 ms or 7 MB
+
+	objectWeight      = 25  // the time to compile grows with the square of the number of objects
+	pathUnit          = 16  // bytes of the path of an object or a list that weigh 1
+	referenceWeight   = 25  // a reference to a definition
+	oddWeight         = 800 // a reference to anything else, which copies the compiler's state of the schema
+	addressWeight     = 500 // $id, $anchor and the like
+	patternWeight     = 25
+	instructionWeight = 2
+	parsingUnit       = 64 // of regexpcost.Parsing
 )
 
 var (
 	errLargeSchema = errors.New("the schema is too large to be checked against")
 	errDeepSchema  = errors.New("the schema is nested too deep")
-	errReferences  = errors.New("the schema has too many references")
-	errPatterns    = errors.New("the schema has too many or too large patterns")
 )
 
 type document struct {
-	root any
-	err  error // the first bound that the schema is beyond; then nothing more is counted
+	root   any
+	err    error // the first bound that the schema is beyond; then nothing more is weighed
+	weight int
 
-	bytes, objects, values, paths, references, odd, addresses, patterns, patternSize int
-
-	isCompiled bool
-	parsing    int            // the cost of parsing the patterns
 	sizes      map[string]int // instructions of each pattern that can be parsed
+	isCompiled bool
 }
 
 // Bound reports why a tool's arguments will not be checked against its schema: the schema is
@@ -70,7 +65,7 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, errLargeSchema
 	}
-	d := &document{bytes: len(text), sizes: make(map[string]int)}
+	d := &document{sizes: make(map[string]int)}
 	if d.root, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
 		return nil, err
 	}
@@ -78,40 +73,33 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	return d, d.err
 }
 
-// add counts a value of the schema. path is the length of its path in bytes.
+// add weighs a value of the schema. path is the length of its path in bytes.
 func (d *document) add(value any, depth, path int) {
+	if d.weight += 2; depth > maxSchemaDepth {
+		d.fail(errDeepSchema)
+	}
+	if d.weight > maxWeight {
+		d.fail(errLargeSchema)
+	}
 	if d.err != nil {
 		return
 	}
-	d.values++
-	switch {
-	case depth > maxSchemaDepth:
-		d.fail(errDeepSchema)
-	case d.objects > maxSchemaObjects || d.values > maxSchemaValues || d.paths > maxSchemaPaths || d.addresses > maxAddresses:
-		d.fail(errLargeSchema)
-	case d.references > maxReferences || d.odd > maxOddReferences:
-		d.fail(errReferences)
-	case d.patterns > maxPatterns || d.patternSize > maxPatternSize:
-		d.fail(errPatterns)
-	}
 	switch v := value.(type) {
 	case bool: // true and false are schemas too
-		d.objects++
-		d.paths += path
+		d.weight += objectWeight + path/pathUnit
 	case map[string]any:
-		d.objects++
-		d.paths += path
+		d.weight += objectWeight + path/pathUnit
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			d.keyword(name, v[name])
 			d.add(v[name], depth+1, path+1+len(name))
 		}
 	case []any:
-		d.paths += path
+		d.weight += path / pathUnit
 		for _, inner := range v {
 			d.add(inner, depth+1, path+4)
 		}
 	case json.Number:
-		if d.values += digits(v) / 16; digits(v) > maxNumberDigits {
+		if d.weight += digits(v) / 16; digits(v) > maxNumberDigits {
 			d.fail(errLongNumber)
 		}
 	}
@@ -124,14 +112,14 @@ func (d *document) keyword(name string, value any) {
 	text, _ := value.(string)
 	switch name {
 	case "$ref", "$dynamicRef", "$recursiveRef":
-		d.references++
+		d.weight += referenceWeight
 		definition := strings.TrimPrefix(strings.TrimPrefix(text, "#/$defs/"), "#/definitions/")
 		if text != "#" && (definition == text || strings.Contains(definition, "/")) {
-			d.odd++
+			d.weight += oddWeight
 		}
 	case "$id", "id", "$anchor", "$dynamicAnchor":
 		if text != "" { // a parameter may also have this name
-			d.addresses++
+			d.weight += addressWeight
 		}
 	case "pattern":
 		if text != "" {
@@ -145,16 +133,11 @@ func (d *document) keyword(name string, value any) {
 	}
 }
 
-// pattern counts a pattern. It parses each text once, and nothing once the patterns are beyond a bound.
+// pattern weighs a pattern. It parses each text once, and nothing once the schema is too heavy.
 func (d *document) pattern(text string) {
-	d.patterns++
-	if d.patterns > maxPatterns || d.patternSize > maxPatternSize {
-		return
-	}
 	size, known := d.sizes[text]
 	if !known {
-		if d.parsing += regexpcost.Parsing(text); d.parsing > maxParsing {
-			d.patternSize = maxPatternSize + 1
+		if d.weight += regexpcost.Parsing(text) / parsingUnit; d.weight > maxWeight {
 			return
 		}
 		parsed, err := syntax.Parse(text, syntax.Perl)
@@ -164,7 +147,7 @@ func (d *document) pattern(text string) {
 		size = regexpcost.Size(parsed)
 		d.sizes[text] = size
 	}
-	if d.patternSize += size; size > regexpcost.Max {
-		d.patternSize = maxPatternSize + 1
+	if d.weight += patternWeight + instructionWeight*size; size > regexpcost.Max {
+		d.fail(errLargeSchema)
 	}
 }

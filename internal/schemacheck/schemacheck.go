@@ -67,11 +67,9 @@ type checked struct {
 
 // The approximate memory of compiled schemas in bytes, measured.
 const (
-	maxKept      = 64 << 20 // of all schemas; beyond it they are dropped, and compiled again when needed
-	minKept      = 500
-	schemaBytes  = 4    // for each byte of the text
-	objectBytes  = 1800 // for each object in it
-	patternBytes = 400  // for each instruction of its patterns; patterns with ^ and $ may be kept twice
+	maxKept     = 64 << 20 // of all schemas; beyond it they are dropped, and compiled again when needed
+	minKept     = 1000
+	weightBytes = 100 // of a document's weight
 )
 
 // Problem returns the first five problems of a tool's arguments: those of a value before those of the
@@ -161,7 +159,7 @@ func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
 		return 0, errWrongSchema
 	}
 	d.isCompiled = true
-	return schemaBytes*d.bytes + objectBytes*d.objects + patternBytes*d.patternSize, nil
+	return weightBytes * d.weight, nil
 }
 
 // noLoader loads nothing. A schema from a remote server must not make the program read
