@@ -334,7 +334,7 @@ func rankingText(report *eval.Report, tools int) []byte {
 	fmt.Fprintln(&text)
 	for _, result := range report.Queries {
 		rank, first := "-", "nothing"
-		if r := result.Rank(); r > 0 {
+		if r := result.Ranks[0]; r > 0 {
 			rank = fmt.Sprint(r)
 		}
 		if len(result.Found) > 0 {

@@ -1,17 +1,6 @@
 package eval
 
-import (
-	"fmt"
-	"slices"
-)
-
-// A Comparison compares two searchers query by query. Most of what makes a query easy or
-// hard affects both and cancels out, so a difference can be certain even where the intervals
-// of the two means overlap.
-type Comparison struct {
-	Metrics []string     // as in the reports
-	Changes []Difference // one for each metric
-}
+import "fmt"
 
 // A Difference is how report b differs from report a on one metric.
 type Difference struct {
@@ -24,37 +13,35 @@ type Difference struct {
 // Certain reports whether the interval of the mean difference excludes 0.
 func (d Difference) Certain() bool { return d.Mean.Low > 0 || d.Mean.High < 0 }
 
-// Compare compares report b with report a. Both must have the same queries and metrics. The
+// Compare compares report b with report a query by query, and returns a Difference for each of their
+// metrics. Most of what makes a query easy or hard affects both and cancels out, so a difference can
+// be certain even where the intervals of the two means overlap. Both must have the same queries. The
 // options of a's Run decide how the intervals are computed.
-func Compare(a, b *Report) (*Comparison, error) {
-	if !slices.Equal(a.Metrics, b.Metrics) {
-		return nil, fmt.Errorf("eval: comparing reports on different metrics, %q and %q", a.Metrics, b.Metrics)
-	}
+func Compare(a, b *Report) ([]Difference, error) {
 	if len(a.Queries) != len(b.Queries) {
 		return nil, fmt.Errorf("eval: comparing reports on %d and on %d queries", len(a.Queries), len(b.Queries))
 	}
-	comparison := &Comparison{Metrics: a.Metrics, Changes: make([]Difference, len(a.Metrics))}
+	changes := make([]Difference, len(a.Metrics))
 	rows := make([][]float64, len(a.Queries))
 	for i := range a.Queries {
 		if one, other := a.Queries[i].Query, b.Queries[i].Query; one.ID != other.ID || one.Text != other.Text {
 			return nil, fmt.Errorf("eval: comparing reports on different queries: number %d is %q and %q", i+1, one.ID, other.ID)
 		}
-		rows[i] = make([]float64, len(a.Metrics))
-		for m := range a.Metrics {
+		for m := range changes {
 			change := b.Queries[i].Values[m] - a.Queries[i].Values[m]
-			rows[i][m] = change
-			switch difference := &comparison.Changes[m]; {
+			rows[i] = append(rows[i], change)
+			switch {
 			case change > 0:
-				difference.Wins++
+				changes[m].Wins++
 			case change < 0:
-				difference.Losses++
+				changes[m].Losses++
 			default:
-				difference.Ties++
+				changes[m].Ties++
 			}
 		}
 	}
-	for m, mean := range estimates(rows, len(a.Metrics), a.options) {
-		comparison.Changes[m].Mean = mean
+	for m, mean := range estimates(rows, len(changes), a.options.Resamples) {
+		changes[m].Mean = mean
 	}
-	return comparison, nil
+	return changes, nil
 }

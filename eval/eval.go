@@ -16,8 +16,8 @@
 // smallest rank of any of its tools, counted from 1. A group has no rank if none of its tools
 // is among the first [Options].Depth hits. Then, for one query,
 //
-//	R@k          the share of its groups whose rank is at most k
-//	complete@k   1 if the rank of every group is at most k, else 0
+//	R@k          the share of its groups whose rank is at most k, for k of 1, 5 and 10
+//	complete@k   1 if the rank of every group is at most k, else 0; likewise
 //	MRR          1 / the smallest rank of any of its groups, 0 if no group has a rank
 //	nDCG@10      sum over groups of rank r <= 10 of 1/log2(1+r), divided by the same sum
 //	             for ranks 1, 2, ..., min(groups, 10), and at most 1
@@ -31,7 +31,7 @@
 //
 // [Report.Check] compares a report with what it must reach: the least value of a metric, an earlier
 // report, and the MaxRank of every query. A [Miss] says what came first instead and why. The
-// command toolsearch eval and toolsearchtest.TestCatalog use both.
+// command toolsearch eval and toolsearchtest.TestCatalog, a test of your own catalog, use both.
 //
 // # Encoders
 //
@@ -50,6 +50,7 @@ package eval
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -61,48 +62,17 @@ type Options struct {
 	// Index builds the searcher. Nil means search.Keyword.
 	Index search.Indexer
 
-	// K are the cut-offs of recall and complete recall, ascending. Nil means 1, 5 and 10.
-	K []int
-
-	// Depth is the number of hits per query. A tool that is not among these hits counts
-	// as not found. Zero means 50, or the greatest of K if that is more.
+	// Depth is the number of hits per query, at least 10. A tool that is not among these hits
+	// counts as not found. Zero means 50.
 	Depth int
 
 	// Resamples is the number of bootstrap samples behind an interval. Zero means 2000. A
 	// negative number means none: Low and High of an Estimate then equal its Value.
 	Resamples int
 
-	// Seed is the seed of the bootstrap.
-	Seed uint64
-
 	// Progress is called after each query with the number of queries done and of all
 	// queries. Nil means no calls.
 	Progress func(done, total int)
-}
-
-func (o Options) withDefaults() (Options, error) {
-	if o.Index == nil {
-		o.Index = search.Keyword
-	}
-	if o.K == nil {
-		o.K = []int{1, 5, 10}
-	}
-	for i, k := range o.K {
-		if k < 1 || i > 0 && k <= o.K[i-1] {
-			return o, fmt.Errorf("eval: K %v: want ascending numbers from 1", o.K)
-		}
-	}
-	deepest := slices.Max(append([]int{ndcgDepth}, o.K...))
-	if o.Depth == 0 {
-		o.Depth = max(50, deepest)
-	}
-	if o.Depth < deepest {
-		return o, fmt.Errorf("eval: Depth %d is less than the %d that the metrics need", o.Depth, deepest)
-	}
-	if o.Resamples == 0 {
-		o.Resamples = 2000
-	}
-	return o, nil
 }
 
 // A Report is what Run measured.
@@ -128,22 +98,13 @@ type QueryResult struct {
 	Values []float64 // value of each of Report.Metrics
 }
 
-// Rank returns the smallest rank of any of the query's groups. It is 0 if no group was found.
-func (r QueryResult) Rank() int {
-	best := 0
-	for _, rank := range r.Ranks {
-		if rank > 0 && (best == 0 || rank < best) {
-			best = rank
-		}
-	}
-	return best
+// missed reports whether the query has a MaxRank that a group does not reach.
+func (r QueryResult) missed() bool {
+	return slices.ContainsFunc(r.Ranks, func(rank int) bool { return isBeyond(rank, r.Query.MaxRank) })
 }
 
-// Missed reports whether the query has a MaxRank that a group does not reach: its rank is
-// greater, or it was not found.
-func (r QueryResult) Missed() bool {
-	return r.Query.MaxRank > 0 && slices.ContainsFunc(r.Ranks, func(rank int) bool { return rank == 0 || rank > r.Query.MaxRank })
-}
+// isBeyond reports whether a rank is greater than most, if that is not 0, or none.
+func isBeyond(rank, most int) bool { return most > 0 && (rank == 0 || rank > most) }
 
 // Run searches the catalog for every query and measures the ranks of its tools.
 //
@@ -151,17 +112,24 @@ func (r QueryResult) Missed() bool {
 // has no meaning. Run fails if there are no queries, if a query wants a tool that the catalog
 // does not have, or if the searcher fails. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options) (*Report, error) {
-	options, err := options.withDefaults()
-	if err != nil {
-		return nil, err
+	if options.Index == nil {
+		options.Index = search.Keyword
+	}
+	options.Depth, options.Resamples = cmp.Or(options.Depth, 50), cmp.Or(options.Resamples, 2000)
+	if deepest := cutoffs[len(cutoffs)-1]; options.Depth < deepest {
+		return nil, fmt.Errorf("eval: Depth %d is less than the %d that the metrics need", options.Depth, deepest)
 	}
 	if len(queries) == 0 {
 		return nil, fmt.Errorf("eval: no queries")
 	}
-	if err := checkGroups(catalog, queries); err != nil {
-		return nil, err
+	known := make(map[string]bool, len(catalog.Tools))
+	for _, info := range catalog.Tools {
+		known[info.Name] = true
 	}
 	for _, query := range queries {
+		if err := query.check(known); err != nil {
+			return nil, fmt.Errorf("eval: %s: %w", query.where(), err)
+		}
 		if query.MaxRank > options.Depth {
 			return nil, fmt.Errorf("eval: %s: the rank %d is beyond the %d hits of a query", query.where(), query.MaxRank, options.Depth)
 		}
@@ -171,7 +139,7 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 		return nil, err
 	}
 	narrower := search.NewNarrower(docs, searcher)
-	report := &Report{Metrics: metricNames(options.K), options: options}
+	report := &Report{Metrics: metricNames(), options: options}
 	for i, query := range queries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -185,16 +153,15 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 		if err = cmp.Or(err, answer.Partial); err != nil {
 			return nil, fmt.Errorf("eval: %s: searching: %w", query.where(), err)
 		}
-		hits := answer.Hits
-		result := QueryResult{Query: query, Found: make([]string, 0, min(len(hits), options.Depth))}
-		for _, hit := range hits[:min(len(hits), options.Depth)] {
+		result := QueryResult{Query: query}
+		for _, hit := range answer.Hits[:min(len(answer.Hits), options.Depth)] {
 			if hit.Doc < 0 || hit.Doc >= len(docs) {
 				return nil, fmt.Errorf("eval: %s: the searcher found document %d in a catalog of %d", query.where(), hit.Doc, len(docs))
 			}
 			result.Found = append(result.Found, docs[hit.Doc].Name)
 		}
 		result.Ranks = ranks(result.Found, query.Groups)
-		result.Values = values(result.Ranks, options.K)
+		result.Values = values(result.Ranks)
 		report.Queries = append(report.Queries, result)
 		if options.Progress != nil {
 			options.Progress(i+1, len(queries))
@@ -204,23 +171,18 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 	return report, nil
 }
 
-func checkGroups(catalog *Catalog, queries []Query) error {
-	known := make(map[string]bool, len(catalog.Tools))
-	for _, info := range catalog.Tools {
-		known[info.Name] = true
+// check fails if the query has a group without a known tool.
+func (q Query) check(known map[string]bool) error {
+	if len(q.Groups) == 0 {
+		return errors.New("no gold tool")
 	}
-	for _, query := range queries {
-		if len(query.Groups) == 0 {
-			return fmt.Errorf("eval: %s: no gold tool", query.where())
+	for _, group := range q.Groups {
+		if len(group) == 0 {
+			return errors.New("a group without a tool")
 		}
-		for _, group := range query.Groups {
-			if len(group) == 0 {
-				return fmt.Errorf("eval: %s: a group without a tool", query.where())
-			}
-			for _, name := range group {
-				if !known[name] {
-					return fmt.Errorf("eval: %s: the catalog has no tool %q", query.where(), name)
-				}
+		for _, name := range group {
+			if !known[name] {
+				return fmt.Errorf("the catalog has no tool %q", name)
 			}
 		}
 	}
@@ -265,5 +227,5 @@ func (r *Report) estimate() {
 	for i, result := range r.Queries {
 		rows[i] = result.Values
 	}
-	r.Means = estimates(rows, len(r.Metrics), r.options)
+	r.Means = estimates(rows, len(r.Metrics), r.options.Resamples)
 }

@@ -27,23 +27,20 @@ func TestValues(t *testing.T) {
 	tests := []struct {
 		name  string
 		ranks []int
-		want  []float64 // R@1, R@5, complete@1, complete@5, MRR, nDCG@10
+		want  []float64 // R@1, R@5, R@10, complete@1, complete@5, complete@10, MRR, nDCG@10
 	}{
-		{"first", []int{1}, []float64{1, 1, 1, 1, 1, 1}},
-		{"second", []int{2}, []float64{0, 1, 0, 1, 1. / 2, 1 / log2(3)}},
-		{"at the cut-off", []int{5}, []float64{0, 1, 0, 1, 1. / 5, 1 / log2(6)}},
-		{"after the cut-off", []int{6}, []float64{0, 0, 0, 0, 1. / 6, 1 / log2(7)}},
-		{"after the cut-off of nDCG", []int{11}, []float64{0, 0, 0, 0, 1. / 11, 0}},
-		{"not found", []int{0}, []float64{0, 0, 0, 0, 0, 0}},
-		{"two of two", []int{3, 1}, []float64{1. / 2, 1, 0, 1, 1, (1 + 1/log2(4)) / (1 + 1/log2(3))}},
-		{"one of two", []int{0, 4}, []float64{0, 1. / 2, 0, 0, 1. / 4, 1 / log2(5) / (1 + 1/log2(3))}},
-		{"groups that share a tool", []int{1, 1}, []float64{1, 1, 1, 1, 1, 1}},
+		{"first", []int{1}, []float64{1, 1, 1, 1, 1, 1, 1, 1}},
+		{"second", []int{2}, []float64{0, 1, 1, 0, 1, 1, 1. / 2, 1 / log2(3)}},
+		{"at the cut-off", []int{5}, []float64{0, 1, 1, 0, 1, 1, 1. / 5, 1 / log2(6)}},
+		{"after the cut-off", []int{6}, []float64{0, 0, 1, 0, 0, 1, 1. / 6, 1 / log2(7)}},
+		{"after the cut-off of nDCG", []int{11}, []float64{0, 0, 0, 0, 0, 0, 1. / 11, 0}},
+		{"not found", []int{0}, []float64{0, 0, 0, 0, 0, 0, 0, 0}},
+		{"two of two", []int{3, 1}, []float64{1. / 2, 1, 1, 0, 1, 1, 1, (1 + 1/log2(4)) / (1 + 1/log2(3))}},
+		{"one of two", []int{0, 4}, []float64{0, 1. / 2, 1. / 2, 0, 0, 0, 1. / 4, 1 / log2(5) / (1 + 1/log2(3))}},
+		{"groups that share a tool", []int{1, 1}, []float64{1, 1, 1, 1, 1, 1, 1, 1}},
 	}
 	for _, test := range tests {
-		got := values(test.ranks, []int{1, 5})
-		for i := range got {
-			assert.InDelta(t, test.want[i], got[i], 1e-12, "%s: %s", test.name, metricNames([]int{1, 5})[i])
-		}
+		assert.InDeltaSlice(t, test.want, values(test.ranks), 1e-12, test.name)
 	}
 	// nDCG looks at ten ranks, so its ideal has ten of the twelve groups.
 	twelve := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
@@ -54,8 +51,6 @@ func TestRanks(t *testing.T) {
 	found := []string{"a", "b", "c", "d"}
 	groups := [][]string{{"c"}, {"x", "d", "b"}, {"x"}, {"b"}}
 	assert.Equal(t, []int{3, 2, 0, 2}, ranks(found, groups))
-	assert.Equal(t, 2, QueryResult{Ranks: []int{0, 3, 2}}.Rank())
-	assert.Zero(t, QueryResult{Ranks: []int{0, 0}}.Rank())
 }
 
 // The standard error of a mean of ones and zeros is known. The interval is about 1.96
@@ -65,25 +60,17 @@ func TestInterval(t *testing.T) {
 	for i := range 400 {
 		rows = append(rows, []float64{float64(i % 4 / 3), 1})
 	}
-	got := estimates(rows, 2, Options{Resamples: 4000, Seed: 1})
+	got := estimates(rows, 2, 4000)
 	half := 1.96 * math.Sqrt(0.25*0.75/400)
 	require.Len(t, got, 2)
 	assert.Equal(t, 0.25, got[0].Value)
 	assert.InDelta(t, 0.25-half, got[0].Low, 0.006)
 	assert.InDelta(t, 0.25+half, got[0].High, 0.006)
 	assert.Equal(t, Estimate{1, 1, 1}, got[1], "all queries have the same value")
-	assert.Equal(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 1}), "the same seed")
-	assert.NotEqual(t, got, estimates(rows, 2, Options{Resamples: 4000, Seed: 2}), "another seed")
-	none := estimates(rows, 2, Options{Resamples: -1})
+	assert.Equal(t, got, estimates(rows, 2, 4000), "again")
+	none := estimates(rows, 2, -1)
 	require.NotEmpty(t, none)
 	assert.Equal(t, Estimate{0.25, 0.25, 0.25}, none[0], "without resamples")
-	hundred := make([]float64, 100)
-	for i := range hundred {
-		hundred[i] = float64(i)
-	}
-	low, high := middle95(hundred)
-	assert.Equal(t, 2.0, low, "middle of 0 to 99")
-	assert.Equal(t, 97.0, high, "middle of 0 to 99")
 }
 
 const tools = `{"name": "mail__send", "description": "Send a letter", "parameters": {"type": "object", "properties": {"to": {"type": ["string", "null"], "description": "Recipient"}}}, "server": "post"}
@@ -119,7 +106,7 @@ func TestCatalogFormats(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			catalog, err := parseCatalog("file", []byte(test.text))
+			catalog, err := ReadCatalog(strings.NewReader(test.text), "file")
 			require.NoError(t, err)
 			docs, _, err := catalog.searcher(t.Context(), search.Keyword)
 			require.NoError(t, err)
@@ -153,7 +140,7 @@ func TestCatalogErrors(t *testing.T) {
 		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},
 	}
 	for _, test := range tests {
-		_, err := parseCatalog("f", []byte(test.text))
+		_, err := ReadCatalog(strings.NewReader(test.text), "f")
 		wantErrorPrefix(t, err, test.want, test.name)
 	}
 }
@@ -212,10 +199,10 @@ func wantErrorPrefix(t *testing.T, err error, want, name string) {
 }
 
 func TestQueries(t *testing.T) {
-	got, err := parseQueries("f", []byte(`{"id": "q1", "query": "send a letter", "gold": ["b", "a", "b"], "kind": "words", "max_rank": 3}
+	got, err := ReadQueries(strings.NewReader(`{"id": "q1", "query": "send a letter", "gold": ["b", "a", "b"], "kind": "words", "max_rank": 3}
 
 {"query": "read", "gold": ["x"], "accept": [["a", "b"], ["c"]], "note": 1}
-`))
+`), "f")
 	want := []Query{
 		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, File: "f", Line: 1},
 		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, File: "f", Line: 3},
@@ -234,7 +221,7 @@ func TestQueries(t *testing.T) {
 		{"an id twice", "{\"id\": \"a\", \"query\": \"a\", \"gold\": [\"x\"]}\n{\"id\": \"a\", \"query\": \"b\", \"gold\": [\"x\"]}", `eval: f:2: two queries with the id "a", the other one on line 1`},
 	}
 	for _, test := range tests {
-		_, err := parseQueries("f", []byte(test.text))
+		_, err := ReadQueries(strings.NewReader(test.text), "f")
 		wantErrorPrefix(t, err, test.want, test.name)
 	}
 }
@@ -279,12 +266,12 @@ func TestRun(t *testing.T) {
 	catalog, queries := small()
 	var progress []string
 	report, err := Run(t.Context(), catalog, queries, Options{
-		Index: listed(2, 0), K: []int{1, 2},
+		Index:    listed(2, 0),
 		Progress: func(done, total int) { progress = append(progress, fmt.Sprint(done, "/", total)) },
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1/3", "2/3", "3/3"}, progress)
-	require.Equal(t, []string{"R@1", "R@2", "complete@1", "complete@2", "MRR", "nDCG@10"}, report.Metrics)
+	require.Equal(t, []string{"R@1", "R@5", "R@10", "complete@1", "complete@5", "complete@10", "MRR", "nDCG@10"}, report.Metrics)
 	wantRanks := [][]int{{2}, {0, 1}, {1}}
 	require.Len(t, report.Queries, len(wantRanks))
 	for i, result := range report.Queries {
@@ -292,8 +279,8 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, []string{"c", "a"}, result.Found, "query %d", i)
 	}
 	for metric, want := range map[string]float64{
-		"R@1": (0 + 1./2 + 1) / 3, "R@2": (1 + 1./2 + 1) / 3,
-		"complete@1": (0 + 0 + 1) / 3., "complete@2": (1 + 0 + 1) / 3., "MRR": (1./2 + 1 + 1) / 3,
+		"R@1": (0 + 1./2 + 1) / 3, "R@5": (1 + 1./2 + 1) / 3,
+		"complete@1": (0 + 0 + 1) / 3., "complete@5": (1 + 0 + 1) / 3., "MRR": (1./2 + 1 + 1) / 3,
 	} {
 		got, ok := report.Mean(metric)
 		assert.True(t, ok, metric)
@@ -328,8 +315,7 @@ func TestRunErrors(t *testing.T) {
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
 		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},
 		{"a document outside the catalog", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
-		{"cut-offs", queries, Options{K: []int{5, 1}}, "ascending"},
-		{"depth", queries, Options{K: []int{20}, Depth: 15}, "Depth 15 is less than the 20"},
+		{"depth", queries, Options{Depth: 9}, "Depth 9 is less than the 10"},
 	}
 	for _, test := range tests {
 		_, err := Run(t.Context(), catalog, test.queries, test.options)
@@ -350,9 +336,9 @@ func TestCompare(t *testing.T) {
 	}
 	a := run(queries, Options{Index: listed(2, 0)}) // R@1 0, 1/2, 1
 	b := run(queries, Options{Index: listed(0, 1)}) // R@1 1, 0, 1
-	comparison, err := Compare(a, b)
+	changes, err := Compare(a, b)
 	require.NoError(t, err)
-	got := comparison.Changes[slices.Index(comparison.Metrics, "R@1")]
+	got := changes[slices.Index(a.Metrics, "R@1")]
 	assert.InDelta(t, (1-0.5+0)/3, got.Mean.Value, 1e-12)
 	assert.Equal(t, 1, got.Wins)
 	assert.Equal(t, 1, got.Losses)
@@ -363,11 +349,9 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, 1.0, got.Mean.High)
 	self, err := Compare(a, a)
 	require.NoError(t, err)
-	assert.Equal(t, Difference{Ties: 3}, self.Changes[0], "a report compared with itself")
+	assert.Equal(t, Difference{Ties: 3}, self[0], "a report compared with itself")
 	_, err = Compare(a, run(queries[:2], Options{}))
 	assert.Error(t, err, "reports with different numbers of queries")
-	_, err = Compare(a, run(queries, Options{K: []int{3}}))
-	assert.Error(t, err, "reports with different metrics")
 	_, err = Compare(a, run([]Query{queries[1], queries[0], queries[2]}, Options{}))
 	assert.Error(t, err, "reports with different queries")
 }
@@ -380,7 +364,7 @@ func TestGoldenReport(t *testing.T) {
 	require.NoError(t, err)
 	var texts [2]bytes.Buffer
 	for i := range texts {
-		report, err := Run(t.Context(), catalog, queries, Options{Seed: 7})
+		report, err := Run(t.Context(), catalog, queries, Options{})
 		require.NoError(t, err)
 		for m, metric := range report.Metrics {
 			fmt.Fprintf(&texts[i], "%-12s %.4f  %.4f to %.4f\n", metric, report.Means[m].Value, report.Means[m].Low, report.Means[m].High)
@@ -405,10 +389,10 @@ func TestMissed(t *testing.T) {
 		ranks []int
 		want  bool
 	}{{0, []int{0}, false}, {2, []int{1, 2}, false}, {2, []int{1, 3}, true}, {2, []int{1, 0}, true}} {
-		got := QueryResult{Query: Query{MaxRank: test.max}, Ranks: test.ranks}.Missed()
+		got := QueryResult{Query: Query{MaxRank: test.max}, Ranks: test.ranks}.missed()
 		assert.Equal(t, test.want, got, "ranks %v, at most %d", test.ranks, test.max)
 	}
-	catalog, err := parseCatalog("f", []byte(tools))
+	catalog, err := ReadCatalog(strings.NewReader(tools), "f")
 	require.NoError(t, err)
 	queries := []Query{{ID: "q", Text: "read", Groups: [][]string{{"weather"}}, MaxRank: 51}}
 	_, err = Run(t.Context(), catalog, queries, Options{})

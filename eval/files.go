@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,11 +79,34 @@ func load[T any](path string, read func(io.Reader, string) (T, error)) (T, error
 // and objects that nest 64 deep. More is an error. file is the file's name in errors, which
 // also name the line.
 func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
-	data, err := toolfile.Read(r)
+	s, err := readSource(r, file)
 	if err != nil {
-		return nil, fmt.Errorf("eval: %s: %w", file, err)
+		return nil, err
 	}
-	return parseCatalog(file, data)
+	catalog := &Catalog{servers: make(map[string]string)}
+	firsts := make(map[string]int) // name -> offset where it was first seen
+	err = toolfile.Tools(s.data, func(t toolfile.Tool) error {
+		info, server, err := s.tool(t)
+		if err != nil {
+			return err
+		}
+		if first, taken := firsts[info.Name]; taken {
+			return s.at(t.Offset, "two tools named %q, the other one on line %d", info.Name, s.line(first))
+		}
+		firsts[info.Name] = t.Offset
+		if server != "" {
+			catalog.servers[info.Name] = server
+		}
+		catalog.Tools = append(catalog.Tools, info)
+		return nil
+	})
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	if len(catalog.Tools) == 0 {
+		return nil, fmt.Errorf(`eval: %s: no tools; want a line {"name", "description", "parameters"} for each, or MCP's answer to tools/list`, file)
+	}
+	return catalog, nil
 }
 
 // ReadQueries reads queries: JSONL with one object {"id", "query", "gold", "accept", "kind",
@@ -92,17 +116,48 @@ func ReadCatalog(r io.Reader, file string) (*Catalog, error) {
 //
 // file is the file's name in errors, which also name the line.
 func ReadQueries(r io.Reader, file string) ([]Query, error) {
-	data, err := toolfile.Read(r)
+	s, err := readSource(r, file)
 	if err != nil {
-		return nil, fmt.Errorf("eval: %s: %w", file, err)
+		return nil, err
 	}
-	return parseQueries(file, data)
+	var queries []Query
+	lineOf := make(map[string]int)
+	line, counted := 1, 0
+	err = toolfile.Values(s.data, func(offset, to int) error {
+		line += bytes.Count(s.data[counted:offset], []byte("\n"))
+		counted = offset
+		query, err := s.query(offset, to, line)
+		if err != nil {
+			return err
+		}
+		if first, taken := lineOf[query.ID]; taken {
+			return s.at(offset, "two queries with the id %q, the other one on line %d", query.ID, first)
+		}
+		lineOf[query.ID] = line
+		queries = append(queries, query)
+		return nil
+	})
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	if len(queries) == 0 {
+		return nil, fmt.Errorf(`eval: %s: no queries; want a line {"id", "query", "gold"} for each`, file)
+	}
+	return queries, nil
 }
 
 // A source is a file's content. It turns offsets into line numbers.
 type source struct {
 	file string
 	data []byte
+}
+
+func readSource(r io.Reader, file string) (source, error) {
+	data, err := toolfile.Read(r)
+	if err != nil {
+		err = fmt.Errorf("eval: %s: %w", file, err)
+	}
+	return source{file, data}, err
 }
 
 // at returns an error at an offset.
@@ -127,68 +182,28 @@ func (s source) fault(err error) error {
 	return s.at(wrong.Offset, "%s", wrong.Text)
 }
 
-// decode describes errors in terms of the file, not of Go.
-func (s source) decode(raw json.RawMessage, offset int, into any) error {
-	err := json.Unmarshal(raw, into)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		want := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}[wrong.Type.Kind().String()]
-		if want != "" && wrong.Field != "" {
-			return s.at(offset, "%q: want %s, not a JSON %s", wrong.Field, want, wrong.Value)
-		}
-	}
-	if err != nil {
-		return s.at(offset, "%w", err)
-	}
-	return nil
-}
-
-type catalogReader struct {
-	source
-	catalog *Catalog
-	first   map[string]int // name -> offset where it was first seen
-}
-
-func parseCatalog(file string, data []byte) (*Catalog, error) {
-	r := &catalogReader{source{file, data}, &Catalog{servers: make(map[string]string)}, make(map[string]int)}
-	if err := toolfile.Tools(data, r.tool); err != nil {
-		return nil, r.fault(err)
-	}
-	if len(r.catalog.Tools) == 0 {
-		return nil, fmt.Errorf(`eval: %s: no tools; want a line {"name", "description", "parameters"} for each, or MCP's answer to tools/list`, file)
-	}
-	return r.catalog, nil
-}
-
-func (r *catalogReader) tool(t toolfile.Tool) error {
-	var name, description, server string
+// tool reads a tool and the server it comes from.
+func (s source) tool(t toolfile.Tool) (info *schema.ToolInfo, server string, err error) {
+	info = &schema.ToolInfo{}
 	for _, field := range []struct {
 		key  string
 		into *string
-	}{{"name", &name}, {"description", &description}, {"server", &server}} {
+	}{{"name", &info.Name}, {"description", &info.Desc}, {"server", &server}} {
 		if raw, ok := t.Keys[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
-			return r.at(t.Offset, "%q: want a string, not a JSON %s", field.key, kindOf(raw))
+			return nil, "", s.at(t.Offset, "%q: want a string, not a JSON %s", field.key, kindOf(raw))
 		}
 	}
-	if name == "" {
-		return r.at(t.Offset, "a tool without a name")
+	if info.Name == "" {
+		return nil, "", s.at(t.Offset, "a tool without a name")
 	}
-	if first, taken := r.first[name]; taken {
-		return r.at(t.Offset, "two tools named %q, the other one on line %d", name, r.line(first))
-	}
-	r.first[name] = t.Offset
-	info := &schema.ToolInfo{Name: name, Desc: description}
 	if parameters := t.Schema(); parameters != nil {
-		s, err := schemacheck.Read(parameters)
+		read, err := schemacheck.Read(parameters)
 		if err != nil {
-			return r.at(t.Offset, "tool %q: parameters: %s", name, schemaProblem(parameters, err))
+			return nil, "", s.at(t.Offset, "tool %q: parameters: %s", info.Name, schemaProblem(parameters, err))
 		}
-		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(read)
 	}
-	if server != "" {
-		r.catalog.servers[name] = server
-	}
-	r.catalog.Tools = append(r.catalog.Tools, info)
-	return nil
+	return info, server, nil
 }
 
 // kindOf names the kind of a JSON value, as package json does.
@@ -221,64 +236,47 @@ func schemaProblem(raw json.RawMessage, err error) string {
 	return fmt.Sprintf("%q: a JSON schema does not have a JSON %s there", wrong.Field, wrong.Value)
 }
 
-func parseQueries(file string, data []byte) ([]Query, error) {
-	s := source{file, data}
-	var queries []Query
-	lineOf := make(map[string]int)
-	line, counted := 1, 0
-	err := toolfile.Values(data, func(offset, to int) error {
-		raw := json.RawMessage(data[offset:to])
-		if raw[0] != '{' {
-			return s.at(offset, `want an object with "query" and "gold"`)
+// query reads the query between two offsets.
+func (s source) query(offset, to, line int) (Query, error) {
+	raw := s.data[offset:to]
+	if raw[0] != '{' {
+		return Query{}, s.at(offset, `want an object with "query" and "gold"`)
+	}
+	var row struct {
+		ID     string     `json:"id"`
+		Query  string     `json:"query"`
+		Gold   []string   `json:"gold"`
+		Accept [][]string `json:"accept"`
+		Kind   string     `json:"kind"`
+		Max    int        `json:"max_rank"`
+	}
+	err := json.Unmarshal(raw, &row)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" { // in terms of the file, not of Go
+		if want := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}[wrong.Type.Kind().String()]; want != "" {
+			return Query{}, s.at(offset, "%q: want %s, not a JSON %s", wrong.Field, want, wrong.Value)
 		}
-		var row struct {
-			ID     string     `json:"id"`
-			Query  string     `json:"query"`
-			Gold   []string   `json:"gold"`
-			Accept [][]string `json:"accept"`
-			Kind   string     `json:"kind"`
-			Max    int        `json:"max_rank"`
-		}
-		if err := s.decode(raw, offset, &row); err != nil {
-			return err
-		}
-		line += bytes.Count(data[counted:offset], []byte("\n"))
-		counted = offset
-		query := Query{ID: row.ID, Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, File: file, Line: line}
-		if query.ID == "" {
-			query.ID = strconv.Itoa(query.Line)
-		}
-		if first, taken := lineOf[query.ID]; taken {
-			return s.at(offset, "two queries with the id %q, the other one on line %d", query.ID, first)
-		}
-		lineOf[query.ID] = query.Line
-		if strings.TrimSpace(query.Text) == "" {
-			return s.at(offset, `no "query"`)
-		}
-		if query.MaxRank < 0 {
-			return s.at(offset, `"max_rank": want a rank from 1`)
-		}
-		if len(query.Groups) == 0 {
-			for i, name := range row.Gold {
-				if !slices.Contains(row.Gold[:i], name) {
-					query.Groups = append(query.Groups, []string{name})
-				}
+	}
+	q := Query{
+		ID: cmp.Or(row.ID, strconv.Itoa(line)), Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, File: s.file, Line: line,
+	}
+	if len(q.Groups) == 0 {
+		for i, name := range row.Gold {
+			if !slices.Contains(row.Gold[:i], name) {
+				q.Groups = append(q.Groups, []string{name})
 			}
 		}
-		if len(query.Groups) == 0 {
-			return s.at(offset, `no "gold" and no "accept"`)
-		}
-		if slices.ContainsFunc(query.Groups, func(group []string) bool { return len(group) == 0 }) {
-			return s.at(offset, `an empty group in "accept"`)
-		}
-		queries = append(queries, query)
-		return nil
-	})
-	if err != nil {
-		return nil, s.fault(err)
 	}
-	if len(queries) == 0 {
-		return nil, fmt.Errorf(`eval: %s: no queries; want a line {"id", "query", "gold"} for each`, file)
+	switch {
+	case err != nil:
+		return q, s.at(offset, "%w", err)
+	case strings.TrimSpace(q.Text) == "":
+		return q, s.at(offset, `no "query"`)
+	case q.MaxRank < 0:
+		return q, s.at(offset, `"max_rank": want a rank from 1`)
+	case len(q.Groups) == 0:
+		return q, s.at(offset, `no "gold" and no "accept"`)
+	case slices.ContainsFunc(q.Groups, func(group []string) bool { return len(group) == 0 }):
+		return q, s.at(offset, `an empty group in "accept"`)
 	}
-	return queries, nil
+	return q, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,8 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The goals of an evaluation, and why they are missed: the tests of a catalog. The
-// command toolsearch eval and toolsearchtest.TestCatalog both use this file.
+// The goals of an evaluation, and why they are missed: the tests of a catalog.
 
 // Goals are what the metrics of a report must reach. The zero value asks for nothing. Each
 // query must also reach its MaxRank, whatever the goals are.
@@ -24,23 +22,13 @@ type Goals struct {
 	// Min is the least mean of a metric, as a share of 1, by the metric's name: {"R@5": 0.9}.
 	Min map[string]float64
 
-	// Baseline is the mean of each metric in an earlier evaluation, as LoadBaseline returns it.
+	// Baseline is the mean of each metric in an earlier evaluation, as ReadBaseline returns it.
 	// No metric may be lower. Metrics that are not in the report do not count.
 	Baseline map[string]float64
 
 	// Tolerance is how much lower than the Baseline a metric may be, as a share of 1.
 	Tolerance float64
 }
-
-// A Verdict says what a report falls short of. It is the zero value if the report reaches all
-// goals.
-type Verdict struct {
-	Short  []Shortfall // metrics below a goal, in the order of the report's metrics
-	Misses []Miss      // the queries to blame, in the order of the report's queries
-}
-
-// Reached reports whether all goals and the MaxRank of every query were reached.
-func (v *Verdict) Reached() bool { return len(v.Short)+len(v.Misses) == 0 }
 
 // A Shortfall is a metric below a goal.
 type Shortfall struct {
@@ -83,7 +71,7 @@ type Instead struct {
 // OverMaxRank reports whether the query has a MaxRank that a wanted group does not reach:
 // its rank is greater, or it was not found.
 func (m Miss) OverMaxRank() bool {
-	return m.MaxRank > 0 && slices.ContainsFunc(m.Wanted, func(w Wanted) bool { return w.Rank == 0 || w.Rank > m.MaxRank })
+	return slices.ContainsFunc(m.Wanted, func(w Wanted) bool { return isBeyond(w.Rank, m.MaxRank) })
 }
 
 // String returns a line for the query and a line for each tool. Texts of the catalog and of the
@@ -113,21 +101,21 @@ func (m Miss) String() string {
 	return b.String()
 }
 
-// Check compares the report with goals and with the MaxRank of every query. catalog is the
-// catalog of the Run. Check fails on goals that make no sense, such as an unknown metric in Min,
-// and if the searcher fails.
-func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (*Verdict, error) {
+// Check compares the report with goals and with the MaxRank of every query. It returns the metrics
+// below a goal and the queries to blame, in the order of the report; without either, all goals are
+// reached. catalog is the catalog of the Run. Check fails on goals that make no sense, such as an
+// unknown metric in Min, and if the searcher fails.
+func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (short []Shortfall, misses []Miss, err error) {
 	if err := goals.validate(r.Metrics); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	verdict := &Verdict{}
 	for m, metric := range r.Metrics {
 		value := r.Means[m].Value
 		below := func(want float64, known bool, from string) {
 			// Shares are rounded. A value that differs from a goal only in the last bits is
 			// not below it.
 			if known && value < want-1e-9 {
-				verdict.Short = append(verdict.Short, Shortfall{metric, value, want, from})
+				short = append(short, Shortfall{metric, value, want, from})
 			}
 		}
 		least, known := goals.Min[metric]
@@ -135,13 +123,12 @@ func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (*Ver
 		before, known := goals.Baseline[metric]
 		below(before-goals.Tolerance, known, "baseline")
 	}
-	var err error
-	verdict.Misses, err = r.Misses(ctx, catalog, func(q QueryResult) bool {
-		return q.Missed() || slices.ContainsFunc(verdict.Short, func(s Shortfall) bool {
+	misses, err = r.Misses(ctx, catalog, func(q QueryResult) bool {
+		return q.missed() || slices.ContainsFunc(short, func(s Shortfall) bool {
 			return q.Values[slices.Index(r.Metrics, s.Metric)] < 1
 		})
 	})
-	return verdict, err
+	return short, misses, err
 }
 
 func (g Goals) validate(metrics []string) error {
@@ -248,37 +235,20 @@ func scoreText(score float64) string {
 	return fmt.Sprintf("%.3g", score)
 }
 
-// A baseline is a file with the metrics of an evaluation: the part of the output of
-// toolsearch eval -json that Goals need.
-type baseline struct {
-	Searchers []baselineSearcher `json:"searchers"`
-}
-
-type baselineSearcher struct {
-	Name    string              `json:"name"`
-	Metrics map[string]Estimate `json:"metrics"`
-}
-
-// LoadBaseline reads a file that [Report.SaveBaseline] or toolsearch eval -json wrote, and
-// returns the mean of each metric of one searcher for Goals.Baseline. The searcher "" means the
-// only searcher of the file.
-func LoadBaseline(path, searcher string) (map[string]float64, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("eval: %w", err)
+// ReadBaseline reads what toolsearch eval -json printed, and returns the mean of each metric of one
+// searcher for Goals.Baseline. The searcher "" means the only one. file is the file's name in errors.
+func ReadBaseline(data []byte, file, searcher string) (map[string]float64, error) {
+	type measured struct {
+		Name    string
+		Metrics map[string]Estimate
 	}
-	return ParseBaseline(data, path, searcher)
-}
-
-// ParseBaseline is LoadBaseline for the content of a file. file is its name in errors.
-func ParseBaseline(data []byte, file, searcher string) (map[string]float64, error) {
-	var before baseline
+	var before struct{ Searchers []measured }
 	if json.Unmarshal(data, &before) != nil || len(before.Searchers) == 0 {
 		return nil, fmt.Errorf("eval: %s: want what eval -json printed", file)
 	}
 	at := 0
 	if searcher != "" {
-		at = slices.IndexFunc(before.Searchers, func(s baselineSearcher) bool { return s.Name == searcher })
+		at = slices.IndexFunc(before.Searchers, func(s measured) bool { return s.Name == searcher })
 	} else if len(before.Searchers) > 1 {
 		return nil, fmt.Errorf("eval: %s: want the metrics of one searcher, not of %d", file, len(before.Searchers))
 	}
@@ -292,19 +262,11 @@ func ParseBaseline(data []byte, file, searcher string) (map[string]float64, erro
 	return means, nil
 }
 
-// SaveBaseline writes the report's metrics into a file that LoadBaseline reads. searcher is the
-// name under which they are found; it may be "".
-func (r *Report) SaveBaseline(path, searcher string) error {
+// Baseline writes the report's metrics as ReadBaseline reads them.
+func (r *Report) Baseline() ([]byte, error) {
 	metrics := make(map[string]Estimate)
 	for m, metric := range r.Metrics {
 		metrics[metric] = r.Means[m]
 	}
-	data, err := json.MarshalIndent(baseline{[]baselineSearcher{{searcher, metrics}}}, "", "  ")
-	if err == nil {
-		err = os.WriteFile(path, append(data, '\n'), 0o666)
-	}
-	if err != nil {
-		return fmt.Errorf("eval: saving the baseline: %w", err)
-	}
-	return nil
+	return json.MarshalIndent(map[string]any{"searchers": []any{map[string]any{"name": "", "metrics": metrics}}}, "", "  ")
 }

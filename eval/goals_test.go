@@ -2,8 +2,6 @@ package eval
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -18,7 +16,7 @@ import (
 func smallReport(t *testing.T) (*Catalog, *Report) {
 	t.Helper()
 	catalog, queries := small()
-	report, err := Run(t.Context(), catalog, queries, Options{Index: listed(2, 0), K: []int{1, 2}, Resamples: -1})
+	report, err := Run(t.Context(), catalog, queries, Options{Index: listed(2, 0), Resamples: -1})
 	require.NoError(t, err)
 	return catalog, report
 }
@@ -42,33 +40,36 @@ func TestMisses(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	catalog, report := smallReport(t) // R@1 is (0 + 1/2 + 1) / 3, R@2 (1 + 1/2 + 1) / 3
-	check := func(goals Goals) *Verdict {
-		verdict, err := report.Check(t.Context(), catalog, goals)
+	catalog, report := smallReport(t) // R@1 is (0 + 1/2 + 1) / 3, R@5 (1 + 1/2 + 1) / 3
+	check := func(goals Goals) ([]Shortfall, []Miss) {
+		short, misses, err := report.Check(t.Context(), catalog, goals)
 		require.NoError(t, err)
-		return verdict
+		return short, misses
 	}
-	assert.True(t, check(Goals{}).Reached())
-	assert.True(t, check(Goals{Min: map[string]float64{"R@1": 1.5 / 3, "R@2": 2.5 / 3}}).Reached(), "goals that are just reached")
-	assert.True(t, check(Goals{Baseline: map[string]float64{"R@1": 0.6, "R@100": 1}, Tolerance: 0.1}).Reached(), "within the tolerance")
-
-	verdict := check(Goals{Min: map[string]float64{"R@2": 0.9}, Baseline: map[string]float64{"R@2": 0.95}, Tolerance: 0.1})
-	require.Len(t, verdict.Short, 2)
-	assert.Equal(t, Shortfall{Metric: "R@2", Value: 2.5 / 3, Want: 0.9, From: "min"}, verdict.Short[0])
-	assert.Equal(t, "baseline", verdict.Short[1].From)
-	assert.InDelta(t, 0.85, verdict.Short[1].Want, 1e-12)
-	require.Len(t, verdict.Misses, 1, "only the second query lacks something at 2")
-	assert.Equal(t, "2", verdict.Misses[0].ID)
-	assert.False(t, verdict.Reached())
+	for name, goals := range map[string]Goals{
+		"none":                        {},
+		"goals that are just reached": {Min: map[string]float64{"R@1": 1.5 / 3, "R@5": 2.5 / 3}},
+		"within the tolerance":        {Baseline: map[string]float64{"R@1": 0.6, "R@100": 1}, Tolerance: 0.1},
+	} {
+		short, misses := check(goals)
+		assert.Empty(t, short, name)
+		assert.Empty(t, misses, name)
+	}
+	short, misses := check(Goals{Min: map[string]float64{"R@5": 0.9}, Baseline: map[string]float64{"R@5": 0.95}, Tolerance: 0.1})
+	require.Len(t, short, 2)
+	assert.Equal(t, Shortfall{Metric: "R@5", Value: 2.5 / 3, Want: 0.9, From: "min"}, short[0])
+	assert.Equal(t, "baseline", short[1].From)
+	assert.InDelta(t, 0.85, short[1].Want, 1e-12)
+	require.Len(t, misses, 1, "only the second query lacks something at 5")
+	assert.Equal(t, "2", misses[0].ID)
 
 	report.Queries[0].Query.MaxRank = 1
-	verdict = check(Goals{})
-	assert.Empty(t, verdict.Short)
-	require.Len(t, verdict.Misses, 1)
-	assert.True(t, verdict.Misses[0].OverMaxRank())
-	assert.False(t, verdict.Reached(), "a query beyond its own MaxRank")
+	short, misses = check(Goals{})
+	assert.Empty(t, short)
+	require.Len(t, misses, 1)
+	assert.True(t, misses[0].OverMaxRank())
 	for _, goals := range []Goals{{Min: map[string]float64{"R@3": 1}}, {Min: map[string]float64{"R@1": -0.1}}, {Tolerance: 1}, {Tolerance: -1}} {
-		_, err := report.Check(t.Context(), catalog, goals)
+		_, _, err := report.Check(t.Context(), catalog, goals)
 		assert.Error(t, err, "%v", goals)
 	}
 }
@@ -87,21 +88,19 @@ func TestMissesAreSafeToPrint(t *testing.T) {
 
 func TestBaselines(t *testing.T) {
 	_, report := smallReport(t)
-	path := filepath.Join(t.TempDir(), "baseline.json")
-	require.NoError(t, report.SaveBaseline(path, "mine"))
-	for _, searcher := range []string{"", "mine"} {
-		means, err := LoadBaseline(path, searcher)
-		require.NoError(t, err)
-		require.Len(t, means, len(report.Metrics))
-		for m, metric := range report.Metrics {
-			assert.Equal(t, report.Means[m].Value, means[metric], metric)
-		}
+	data, err := report.Baseline()
+	require.NoError(t, err)
+	means, err := ReadBaseline(data, "f", "")
+	require.NoError(t, err)
+	require.Len(t, means, len(report.Metrics))
+	for m, metric := range report.Metrics {
+		assert.Equal(t, report.Means[m].Value, means[metric], metric)
 	}
-	_, err := LoadBaseline(path, "yours")
+	means, err = ReadBaseline([]byte(`{"searchers": [{"name": "a"}, {"name": "b", "metrics": {"MRR": {"value": 0.5}}}]}`), "f", "b")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"MRR": 0.5}, means)
+	_, err = ReadBaseline(data, "f", "yours")
 	assert.ErrorContains(t, err, "nothing about the searcher yours")
-	_, err = LoadBaseline(path+"x", "")
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	assert.Error(t, report.SaveBaseline(filepath.Join(path, "x"), ""), "a file is not a folder")
 	for text, want := range map[string]string{
 		"":                                "f: want what eval -json printed",
 		"[]":                              "f: want what eval -json printed",
@@ -109,7 +108,7 @@ func TestBaselines(t *testing.T) {
 		`{"searchers": [{}, {}]}`:         "f: want the metrics of one searcher, not of 2",
 		`{"searchers": [{"metrics": 5}]}`: "f: want what eval -json printed",
 	} {
-		_, err := ParseBaseline([]byte(text), "f", "")
+		_, err := ReadBaseline([]byte(text), "f", "")
 		assert.ErrorContains(t, err, want, text)
 	}
 }

@@ -10,15 +10,16 @@ import (
 // The arithmetic: ranks -> values of one query -> means and intervals over queries. The
 // package comment has the definitions.
 
+// cutoffs are those of recall and complete recall.
+var cutoffs = []int{1, 5, 10}
+
 const ndcgDepth = 10
 
-func metricNames(ks []int) []string {
-	var names []string
-	for _, k := range ks {
-		names = append(names, fmt.Sprintf("R@%d", k))
-	}
-	for _, k := range ks {
-		names = append(names, fmt.Sprintf("complete@%d", k))
+func metricNames() (names []string) {
+	for _, format := range []string{"R@%d", "complete@%d"} {
+		for _, k := range cutoffs {
+			names = append(names, fmt.Sprintf(format, k))
+		}
 	}
 	return append(names, "MRR", fmt.Sprintf("nDCG@%d", ndcgDepth))
 }
@@ -34,35 +35,24 @@ func ranks(found []string, groups [][]string) []int {
 }
 
 // values computes the metrics of one query, in the order of metricNames.
-func values(ranks []int, ks []int) []float64 {
-	within := func(k int) float64 {
-		n := 0
+func values(ranks []int) []float64 {
+	var recall, complete []float64
+	reciprocal := 0.0
+	for _, k := range cutoffs {
+		found, all := 0.0, 1.0
 		for _, rank := range ranks {
-			if rank > 0 && rank <= k {
-				n++
+			if isBeyond(rank, k) {
+				all = 0
+			} else {
+				found++
+			}
+			if rank > 0 {
+				reciprocal = max(reciprocal, 1/float64(rank))
 			}
 		}
-		return float64(n)
+		recall, complete = append(recall, found/float64(len(ranks))), append(complete, all)
 	}
-	groups := float64(len(ranks))
-	var v []float64
-	for _, k := range ks {
-		v = append(v, within(k)/groups)
-	}
-	for _, k := range ks {
-		complete := 0.0
-		if within(k) == groups {
-			complete = 1
-		}
-		v = append(v, complete)
-	}
-	reciprocal := 0.0
-	for _, rank := range ranks {
-		if rank > 0 {
-			reciprocal = max(reciprocal, 1/float64(rank))
-		}
-	}
-	return append(v, reciprocal, ndcg(ranks))
+	return append(append(recall, complete...), reciprocal, ndcg(ranks))
 }
 
 func ndcg(ranks []int) float64 {
@@ -81,7 +71,7 @@ func ndcg(ranks []int) float64 {
 
 // estimates returns the mean of every column of rows with its interval. Each resample draws
 // rows once for all columns. The mean of no rows is 0.
-func estimates(rows [][]float64, columns int, options Options) []Estimate {
+func estimates(rows [][]float64, columns, resamples int) []Estimate {
 	list := make([]Estimate, columns)
 	if len(rows) == 0 {
 		return list
@@ -97,12 +87,12 @@ func estimates(rows [][]float64, columns int, options Options) []Estimate {
 		mean := sums[c] / n
 		list[c] = Estimate{Value: mean, Low: mean, High: mean}
 	}
-	if options.Resamples < 1 {
+	if resamples < 1 {
 		return list
 	}
-	random := rand.New(rand.NewPCG(options.Seed, 0))
+	random := rand.New(rand.NewPCG(0, 0))
 	means := make([][]float64, columns) // by column, the mean of every resample
-	for range options.Resamples {
+	for range resamples {
 		clear(sums)
 		for range rows {
 			for c, v := range rows[random.IntN(len(rows))] {
@@ -113,16 +103,10 @@ func estimates(rows [][]float64, columns int, options Options) []Estimate {
 			means[c] = append(means[c], sums[c]/n)
 		}
 	}
-	for c := range list {
+	for c := range list { // the middle 95 %
 		slices.Sort(means[c])
-		list[c].Low, list[c].High = middle95(means[c])
+		drop := resamples / 40
+		list[c].Low, list[c].High = means[c][drop], means[c][resamples-1-drop]
 	}
 	return list
-}
-
-// middle95 drops 2.5 % of a sorted list at either end, and returns the smallest and the
-// largest value left.
-func middle95(sorted []float64) (low, high float64) {
-	drop := len(sorted) / 40
-	return sorted[drop], sorted[len(sorted)-1-drop]
 }

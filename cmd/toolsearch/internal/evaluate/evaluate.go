@@ -150,15 +150,16 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 			return cli.Failed, err
 		}
 	}
-	var comparison *eval.Comparison
+	var comparison []eval.Difference
 	if len(reports) == 2 {
 		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
 			return cli.Failed, err
 		}
 	}
-	verdict := &eval.Verdict{}
+	var short []eval.Shortfall
+	var misses []eval.Miss
 	if len(reports) == 1 { // a comparison of two searchers has no goals
-		if verdict, err = reports[0].Check(ctx, tools, goals); err != nil {
+		if short, misses, err = reports[0].Check(ctx, tools, goals); err != nil {
 			return cli.Failed, err
 		}
 	}
@@ -169,12 +170,12 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 	}
 	code := cli.Found
-	if !verdict.Reached() {
+	if len(short)+len(misses) > 0 {
 		code = cli.Short
 	}
 	if c.json {
 		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
-		output.Short, output.Misses = verdict.Short, verdict.Misses
+		output.Short, output.Misses = short, misses
 		for i := range names {
 			output.Searchers[i].Misses = misplaced[i]
 		}
@@ -185,8 +186,8 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	for i, name := range names {
 		c.printMisses("other tools came first, with "+searchers.Label(name), misplaced[i], 0)
 	}
-	c.printShort(verdict.Short)
-	missed := slices.DeleteFunc(slices.Clone(verdict.Misses), func(m eval.Miss) bool { // those were printed above
+	c.printShort(short)
+	missed := slices.DeleteFunc(slices.Clone(misses), func(m eval.Miss) bool { // those were printed above
 		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
 	})
 	const shown = 20
@@ -194,7 +195,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	return code, nil
 }
 
-func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison *eval.Comparison) evalOutput {
+func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison []eval.Difference) evalOutput {
 	output := evalOutput{Tools: tools, Queries: len(reports[0].Queries)}
 	for i, report := range reports {
 		s := searcherOutput{Name: names[i], Emulated: searchers.IsEmulated(names[i]), Metrics: byMetric(report)}
@@ -213,8 +214,8 @@ func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, co
 	}
 	if comparison != nil {
 		output.Difference = make(map[string]eval.Difference)
-		for m, metric := range comparison.Metrics {
-			output.Difference[metric] = comparison.Changes[m]
+		for m, metric := range reports[0].Metrics {
+			output.Difference[metric] = comparison[m]
 		}
 	}
 	return output
@@ -228,7 +229,7 @@ func byMetric(report *eval.Report) map[string]eval.Estimate {
 	return means
 }
 
-func (c *command) printEval(names []string, reports []*eval.Report, comparison *eval.Comparison) {
+func (c *command) printEval(names []string, reports []*eval.Report, comparison []eval.Difference) {
 	var labels []string
 	for _, name := range names {
 		labels = append(labels, searchers.Label(name))
@@ -259,7 +260,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison *
 }
 
 // meansTable is the table of all metrics, with or without their intervals.
-func meansTable(names []string, reports []*eval.Report, comparison *eval.Comparison, intervals bool) *cli.Table {
+func meansTable(names []string, reports []*eval.Report, comparison []eval.Difference, intervals bool) *cli.Table {
 	estimate := func(e eval.Estimate, format string) string {
 		text := fmt.Sprintf(format, 100*e.Value)
 		if intervals {
@@ -279,7 +280,7 @@ func meansTable(names []string, reports []*eval.Report, comparison *eval.Compari
 			cells = append(cells, estimate(report.Means[m], "%.1f"))
 		}
 		if comparison != nil {
-			d := comparison.Changes[m]
+			d := comparison[m]
 			difference := estimate(d.Mean, "%+.1f")
 			if intervals && d.Certain() {
 				difference += " *"

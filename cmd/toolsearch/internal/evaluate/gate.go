@@ -34,7 +34,7 @@ func (c *command) goals(ctx context.Context, searcher string) (eval.Goals, error
 	}
 	file, data, err := c.ReadFile(ctx, c.baseline)
 	if err == nil {
-		goals.Baseline, err = eval.ParseBaseline(data, file, searcher)
+		goals.Baseline, err = eval.ReadBaseline(data, file, searcher)
 	}
 	return goals, err
 }
