@@ -145,9 +145,6 @@ func help(out io.Writer, text string) error {
 	for _, s := range searchers.Menu {
 		fmt.Fprintf(&list, "\t%-15s  %s\n", s.Name, s.About)
 	}
-	for _, s := range searchers.ByVectors {
-		fmt.Fprintf(&list, "\t%-15s  %s\n", s.Name, s.About)
-	}
 	providers := strings.Join(costs.Names(cost.Providers()), ", ")
 	_, err := strings.NewReplacer("{searchers}", list.String(), "{providers}", providers).WriteString(out, text)
 	return err

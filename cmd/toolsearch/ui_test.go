@@ -99,7 +99,7 @@ func serveUI(t *testing.T, args ...string) (ask func(path string, into any), int
 	line, err := bufio.NewReader(printed).ReadString('\n')
 	require.NoError(t, err)
 	address := strings.TrimSpace(line)
-	require.Regexp(t, `^http://127\.0\.0\.1:\d+/\w{26}/$`, address)
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/[\w-]{32}/$`, address)
 	ask = func(path string, into any) {
 		response, err := http.Get(address + "api/" + path)
 		require.NoError(t, err)

@@ -98,16 +98,27 @@ func Tools(ctx context.Context, read *catalog.Contents, index search.Indexer) (*
 			r.add(kindDuplicate, "several servers have a tool of this name; a Prefix keeps such tools apart", name)
 		}
 	}
-	first := make(map[string]bool)
-	for i := range tools {
-		r.inspectTool(&tools[i], catalog.Label(tools, i), first)
-	}
+	r.inspectTools(tools)
 	docs, _ := catalog.Documents(read.Tools)
 	for _, w := range lock.Lint(docs) {
 		r.add(string(w.Kind), w.Where+": "+w.Text, catalog.Label(tools, w.Doc))
 	}
 	r.Tokens = (r.Bytes + 3) / 4
 	return r, r.find(ctx, tools, index)
+}
+
+// Sizes returns the part of a report on tools that needs no search.
+func Sizes(tools []catalog.Definition) []ToolReport {
+	var r Report
+	r.inspectTools(tools)
+	return r.Tools
+}
+
+func (r *Report) inspectTools(tools []catalog.Definition) {
+	first := make(map[string]bool)
+	for i := range tools {
+		r.inspectTool(&tools[i], catalog.Label(tools, i), first)
+	}
 }
 
 // inspectTool adds the problems of a single tool.

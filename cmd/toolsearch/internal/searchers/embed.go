@@ -44,19 +44,20 @@ const (
 // shorten it.
 var EmbedPause = 500 * time.Millisecond
 
-// ByVectors are the searchers that need an endpoint.
-var ByVectors = []struct{ Name, About string }{
-	{"embedding", "the meaning of the text, by the vectors of -embed and -model"},
-	{"hybrid", "bm25 and embedding together"},
-}
-
 func needsEndpoint(searcher string) bool { return searcher == "embedding" || searcher == "hybrid" }
 
 // Indexer returns the searcher of a name. It is the place for whatever a searcher needs
 // besides its name.
 func (c *Choice) Indexer(name string) (search.Indexer, error) {
+	var names []string
+	for _, s := range Menu {
+		if s.Name == name && s.Index != nil {
+			return s.Index, nil
+		}
+		names = append(names, s.Name)
+	}
 	if !needsEndpoint(name) {
-		return plainIndexer(name)
+		return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
 	}
 	if err := c.openEndpoint(name); err != nil {
 		return nil, err

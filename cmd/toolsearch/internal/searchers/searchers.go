@@ -6,8 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -25,13 +23,15 @@ const EmbedFlagsHelp = "\t-embed URL       an endpoint for vectors, such as http
 
 const LexiconFlagHelp = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n"
 
-// Menu holds the values of -searcher, the default first. A new searcher is a new line
-// here.
-var Menu = []struct {
+// A Searcher is a value of -searcher.
+type Searcher struct {
 	Name  string
-	Index search.Indexer
+	Index search.Indexer // nil means that it needs an endpoint for vectors
 	About string
-}{
+}
+
+// Menu holds the values of -searcher, the default first. A new searcher is a new line here.
+var Menu = []Searcher{
 	{"keyword", search.Keyword, "four tiers: part of the name, in a part, in the name, in the description"},
 	{"bm25", search.BM25, "stemmed words of names, descriptions and parameters; finds best"},
 	{"fuzzy", search.Fuzzy, "substrings, then words, then misspellings"},
@@ -41,6 +41,8 @@ var Menu = []struct {
 	{"bm25+lsa", search.Hybrid(search.BM25, search.LSA), "bm25 and lsa together; finds more for long requests, and builds slowly"},
 	{"anthropic-bm25", anthropicBM25, "emulated: Claude's own search by words"},
 	{"anthropic-regex", anthropicRegex, "emulated: Claude's own search by a Python pattern"},
+	{"embedding", nil, "the meaning of the text, by the vectors of -embed and -model"},
+	{"hybrid", nil, "bm25 and embedding together"},
 }
 
 // A Choice is a Reader with the searchers that a call chooses by its flags. It is embedded in the
@@ -109,14 +111,7 @@ func (c *Choice) Indexers(ctx context.Context, names ...string) ([]search.Indexe
 
 // ReadLexicon reads the file of -lexicon.
 func (c *Choice) ReadLexicon(ctx context.Context) (*search.Lexicon, error) {
-	text, err := cli.Await(ctx, func() ([]byte, error) {
-		file, err := os.Open(c.Lexicon)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		return io.ReadAll(io.LimitReader(file, search.MaxLexiconBytes+1))
-	})
+	_, text, err := c.ReadFile(ctx, c.Lexicon)
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +120,6 @@ func (c *Choice) ReadLexicon(ctx context.Context) (*search.Lexicon, error) {
 		return nil, fmt.Errorf("%s: %s", c.Lexicon, strings.ReplaceAll(err.Error(), "toolsearch: ", ""))
 	}
 	return lexicon, nil
-}
-
-// plainIndexer returns a searcher that needs nothing besides its name.
-func plainIndexer(name string) (search.Indexer, error) {
-	var names []string
-	for _, s := range Menu {
-		if s.Name == name {
-			return s.Index, nil
-		}
-		names = append(names, s.Name)
-	}
-	for _, s := range ByVectors {
-		names = append(names, s.Name)
-	}
-	return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
 }
 
 // NoteEmulated says below a table that its searcher is emulated.

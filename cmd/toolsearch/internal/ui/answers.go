@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -94,19 +97,17 @@ func (s *site) route(mux *http.ServeMux) {
 
 func (s *site) state(context.Context, *http.Request) (any, error) {
 	tokens, servers, menu := 0, make(map[string]bool), []object{}
-	for i, t := range s.Tools {
+	for i, t := range s.sizes {
 		tokens += t.Tokens
 		servers[s.servers[i]] = true
 	}
 	for _, searcher := range s.Searchers {
-		menu = append(menu, object{
-			"name": searcher.Name, "label": cmp.Or(searcher.Label, searcher.Name), "about": searcher.About,
-		})
+		menu = append(menu, object{"name": searcher.Name, "label": searchers.Label(searcher.Name), "about": searcher.About})
 	}
 	return object{
 		"title": shown(s.Title, nameRunes), "tools": len(s.Tools), "tokens": tokens, "servers": len(servers),
 		"searchers": menu, "chosen": s.Chosen, "queries": len(s.Queries), "findings": s.Page.Findings != nil,
-		"providers": s.Providers, "examples": s.examples(),
+		"providers": costs.Names(cost.Providers()), "examples": s.examples(),
 	}, nil
 }
 
@@ -119,8 +120,8 @@ func (s *site) examples() []string {
 		if n := len(s.Queries); n > 0 {
 			text = s.Queries[i*n/most].Text
 		} else {
-			info := s.Catalog.Tools[i*len(s.Tools)/most]
-			text = strings.Join(naming.Parts(naming.Bare(info.Name, s.Catalog.Annotate(info).Namespace)), " ")
+			info := s.catalog.Tools[i*len(s.Tools)/most]
+			text = strings.Join(naming.Parts(naming.Bare(info.Name, s.catalog.Annotate(info).Namespace)), " ")
 		}
 		if text = shown(text, 60); text != "" && !slices.Contains(list, text) {
 			list = append(list, text)
@@ -193,7 +194,7 @@ func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	name := s.Catalog.Tools[id].Name
+	name := s.catalog.Tools[id].Name
 	explanation, err := catalog.Explain(ctx, query, name)
 	if ctx.Err() != nil {
 		return nil, late(r)
@@ -209,8 +210,8 @@ func (s *site) tool(_ context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, info := s.Tools[id], s.Catalog.Tools[id]
-	text := t.Schema
+	t, info := s.sizes[id], s.catalog.Tools[id]
+	text := []byte(s.Tools[id].Schema)
 	var indented bytes.Buffer
 	if len(text) <= maxIndented && json.Indent(&indented, text, "", "  ") == nil {
 		text = indented.Bytes()
@@ -223,7 +224,7 @@ func (s *site) tool(_ context.Context, r *http.Request) (any, error) {
 
 func (s *site) tools(context.Context, *http.Request) (any, error) {
 	servers, tools, at := []string{}, []object{}, make(map[string]int)
-	for i, t := range s.Tools {
+	for i, t := range s.sizes {
 		server, ok := at[s.servers[i]]
 		if !ok {
 			server = len(servers)
@@ -231,7 +232,7 @@ func (s *site) tools(context.Context, *http.Request) (any, error) {
 			servers = append(servers, shown(s.servers[i], nameRunes))
 		}
 		tools = append(tools, object{
-			"name": shown(s.Catalog.Tools[i].Name, nameRunes), "server": server,
+			"name": shown(t.Name, nameRunes), "server": server,
 			"tokens": t.Tokens, "parameters": t.Parameters, "refused": t.Refused,
 		})
 	}
@@ -242,34 +243,41 @@ func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 	if s.Page.Findings == nil {
 		return nil, &refusal{http.StatusNotFound, "no findings"}
 	}
-	list, err := get(ctx, s, "findings", func() ([]Finding, error) { return s.Page.Findings(s.ctx) })
+	list, err := get(ctx, s, "findings", func() ([]inspect.Problem, error) { return s.Page.Findings(s.ctx) })
 	if err != nil {
 		return nil, err
 	}
-	var headings []string
-	counts, findings := make(map[string]int), make(map[string][]object) // by heading
-	for _, f := range list {
-		if counts[f.Heading]++; counts[f.Heading] == 1 {
-			headings = append(headings, f.Heading)
-		}
-		if counts[f.Heading] <= maxOfKind {
-			tools := s.allNamed(f.Tools[:min(len(f.Tools), maxAlternatives)])
-			findings[f.Heading] = append(findings[f.Heading], object{"tools": tools, "detail": oneLine(f.Detail, lineRunes)})
-		}
-	}
 	kinds := []object{}
-	for _, heading := range headings {
-		kinds = append(kinds, object{"heading": heading, "count": counts[heading], "findings": findings[heading]})
+	for _, k := range inspect.Kinds {
+		count, findings := 0, []object{}
+		for _, p := range list {
+			if p.Kind != k.Kind {
+				continue
+			}
+			if count++; count <= maxOfKind {
+				tools := s.allNamed(p.Tools[:min(len(p.Tools), maxAlternatives)])
+				findings = append(findings, object{"tools": tools, "detail": oneLine(p.Detail, lineRunes)})
+			}
+		}
+		if count > 0 {
+			kinds = append(kinds, object{"heading": k.Heading, "count": count, "findings": findings})
+		}
 	}
 	return object{"kinds": kinds}, nil
 }
 
 func (s *site) cost(ctx context.Context, r *http.Request) (any, error) {
-	provider := r.FormValue("provider")
-	if !slices.Contains(s.Providers, provider) {
+	provider, ok := cost.Named(cost.Providers(), r.FormValue("provider"))
+	if !ok {
 		return nil, &refusal{http.StatusNotFound, "no such provider"}
 	}
-	return get(ctx, s, "costs "+provider, func() (any, error) { return s.Page.Costs(s.ctx, provider) })
+	return get(ctx, s, "costs "+provider.Name, func() (any, error) {
+		report, err := cost.Compare(s.ctx, s.catalog.Tools, provider, cost.Shapes)
+		if err != nil {
+			return nil, err
+		}
+		return costs.JSON(report), nil
+	})
 }
 
 func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
@@ -281,7 +289,7 @@ func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	report, err := get(ctx, s, "eval "+searcher.Name, func() (*eval.Report, error) {
-		return eval.Run(s.ctx, s.Catalog, s.Queries, eval.Options{Index: searcher.Index})
+		return eval.Run(s.ctx, s.catalog, s.Queries, eval.Options{Index: searcher.Index})
 	})
 	if err != nil {
 		return nil, err
@@ -327,11 +335,11 @@ func (s *site) query(q eval.QueryResult) object {
 }
 
 // searcher returns the searcher that is asked for, if the menu has it.
-func (s *site) searcher(r *http.Request) (Searcher, error) {
+func (s *site) searcher(r *http.Request) (found searchers.Searcher, err error) {
 	if at := s.menuAt(r.FormValue("searcher")); at >= 0 {
 		return s.Searchers[at], nil
 	}
-	return Searcher{}, &refusal{http.StatusNotFound, "no such searcher"}
+	return found, &refusal{http.StatusNotFound, "no such searcher"}
 }
 
 // asked returns the catalog and the query of a request. The page sends the number of an evaluation's

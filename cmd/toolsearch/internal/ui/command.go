@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +11,8 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
-	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The command ui: a page on the loopback address. Package ui serves it.
@@ -67,8 +63,14 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if from.Operand != "" && !from.IsURL() {
 		p.Title = filepath.Base(from.Operand)
 	}
-	if p.Searchers, err = menu(c); err != nil {
-		return cli.Failed, err
+	for _, s := range searchers.Menu {
+		if s.Index == nil && !c.HasEndpoint() {
+			continue
+		}
+		if s.Index, err = c.Indexer(s.Name); err != nil {
+			return cli.Failed, err
+		}
+		p.Searchers = append(p.Searchers, s)
 	}
 	if _, err := c.Indexers(ctx, chosen...); err != nil {
 		return cli.Failed, err
@@ -82,21 +84,16 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	if p.Catalog, p.Tools, err = pageTools(read.Tools); err != nil {
-		return cli.Failed, err
-	}
 	if err := c.EmbedQueries(ctx, searchers.Texts(p.Queries)); err != nil {
 		return cli.Failed, err
 	}
-	p.Findings = func(ctx context.Context) ([]Finding, error) { return findings(ctx, read) }
-	p.Providers = costs.Names(cost.Providers())
-	p.Costs = func(ctx context.Context, name string) (any, error) {
-		provider, _ := cost.Named(cost.Providers(), name)
-		report, err := cost.Compare(ctx, p.Catalog.Tools, provider, cost.Shapes)
+	p.Tools, _ = catalog.Apart(read.Tools)
+	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
+		r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
 		if err != nil {
 			return nil, err
 		}
-		return costs.JSON(report), nil
+		return r.Problems, nil
 	}
 	server, err := Listen(ctx, p, *port)
 	if err != nil {
@@ -114,64 +111,6 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 	}
 	return cli.Found, server.Serve(ctx)
-}
-
-// menu returns the searchers that the page offers: those with vectors only if -embed says where to
-// get them.
-func menu(c *searchers.Choice) (list []Searcher, err error) {
-	for _, s := range searchers.Menu {
-		list = append(list, Searcher{Name: s.Name, Label: searchers.Label(s.Name), About: s.About, Index: s.Index})
-	}
-	for _, s := range searchers.ByVectors {
-		if !c.HasEndpoint() {
-			break
-		}
-		index, err := c.Indexer(s.Name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Searcher{Name: s.Name, About: s.About, Index: index})
-	}
-	return list, nil
-}
-
-// pageTools returns the catalog that the page searches, and what the page shows of each tool.
-// Tools that a catalog cannot hold are among the findings.
-func pageTools(read []catalog.Definition) (*eval.Catalog, []Tool, error) {
-	read, _ = catalog.Apart(read)
-	built, kept, err := catalog.Of(read)
-	if err == nil && built == nil {
-		err = errors.New("no tool has a name")
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	tools := make([]Tool, len(built.Tools))
-	for i, d := range kept {
-		count, _, bare := d.Parameters()
-		tools[i] = Tool{
-			Tokens: (d.Bytes() + 3) / 4, Parameters: count, Schema: d.Schema,
-			Refused: !catalog.TakenName.MatchString(d.Name) || d.SchemaProblem() != "" || len(bare) > 0,
-		}
-	}
-	return built, tools, nil
-}
-
-// findings returns what inspect finds, in the order of its report.
-func findings(ctx context.Context, read *catalog.Contents) ([]Finding, error) {
-	r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Finding, 0, len(r.Problems))
-	for _, k := range inspect.Kinds {
-		for _, p := range r.Problems {
-			if p.Kind == k.Kind {
-				list = append(list, Finding{Heading: k.Heading, Tools: p.Tools, Detail: p.Detail})
-			}
-		}
-	}
-	return list, nil
 }
 
 // open opens an address in the user's browser.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,13 +65,18 @@ type Server struct {
 // Listen starts to listen on a port of the loopback address. Port 0 means any free port. Work
 // that the page begins ends with ctx.
 func Listen(ctx context.Context, p Page, port int) (*Server, error) {
+	s, err := newSite(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return nil, err
 	}
-	s := newSite(ctx, p)
 	s.warm()
-	token := rand.Text() // 130 random bits
+	var bits [24]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	token := base64.RawURLEncoding.EncodeToString(bits[:])
 	return &Server{
 		listener: listener,
 		token:    token,

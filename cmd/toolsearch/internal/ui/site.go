@@ -16,62 +16,35 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Page is what is shown. It must not change while it is served.
 type Page struct {
-	Title     string        // of the catalog
-	Catalog   *eval.Catalog // what is searched
-	Tools     []Tool        // the tools of Catalog, in its order
-	Searchers []Searcher    // to choose among; at least one
-	Chosen    []string      // names of one or two of Searchers that are shown first
-	Queries   []eval.Query  // nil means that there is no evaluation
+	Title     string               // of the catalog
+	Tools     []catalog.Definition // those that one catalog can hold are shown
+	Searchers []searchers.Searcher // to choose among; at least one
+	Chosen    []string             // names of one or two of Searchers that are shown first
+	Queries   []eval.Query         // nil means that there is no evaluation
 
 	// Findings returns what to fix in the catalog. It is called when somebody opens the
 	// findings. Nil means that the page has none.
-	Findings func(ctx context.Context) ([]Finding, error)
-
-	// Providers are the providers whose prices Costs knows, the default first. Nil means that the
-	// page has no costs.
-	Providers []string
-	// Costs returns what conversations over the catalog cost with one of Providers, as
-	// `toolsearch cost -json` prints it. It is called when somebody opens the costs.
-	Costs func(ctx context.Context, provider string) (any, error)
-}
-
-// A Tool is what the page shows of a tool beyond its name and description.
-type Tool struct {
-	Tokens     int    // of the definition, which every model call pays for
-	Parameters int    // how many the tool has
-	Schema     []byte // of the parameters, as JSON; nil means none
-	Refused    bool   // by large providers
-}
-
-// A Searcher is an entry of the menu.
-type Searcher struct {
-	Name  string
-	Label string // what people read in place of Name; "" means Name
-	About string // one line
-	Index search.Indexer
-}
-
-// A Finding is one thing to fix in a catalog.
-type Finding struct {
-	Heading string   // of all findings of its kind
-	Tools   []string // their names
-	Detail  string
+	Findings func(ctx context.Context) ([]inspect.Problem, error)
 }
 
 // A site is a Page that is being served. Slow answers are made once, when they are first asked for.
 type site struct {
-	Page
+	Page                    // its Tools are those of catalog
 	ctx     context.Context // ends with the server
-	ids     map[string]int  // name of a tool -> its place in Tools
-	servers []string        // of the tools, in their order
-	busy    chan struct{}   // holds a value for each search that runs
+	catalog *eval.Catalog
+	sizes   []inspect.ToolReport // of Tools
+	ids     map[string]int       // name of a tool -> its place in Tools
+	servers []string             // of Tools
+	busy    chan struct{}        // holds a value for each search that runs
 
 	mu   sync.Mutex
 	made map[string]*making // slow answers, by what they are
@@ -80,15 +53,24 @@ type site struct {
 // searching is how many searches run at a time. The rest wait their turn or are cancelled.
 const searching = 8
 
-func newSite(ctx context.Context, p Page) *site {
+func newSite(ctx context.Context, p Page) (*site, error) {
 	s := &site{
 		Page: p, ctx: ctx, ids: make(map[string]int), busy: make(chan struct{}, searching), made: make(map[string]*making),
 	}
-	for i, info := range p.Catalog.Tools {
-		s.ids[info.Name] = i
-		s.servers = append(s.servers, p.Catalog.Annotate(info).Namespace)
+	var err error
+	s.catalog, s.Tools, err = catalog.Of(p.Tools)
+	if err == nil && s.catalog == nil {
+		err = errors.New("no tool has a name")
 	}
-	return s
+	if err != nil {
+		return nil, err
+	}
+	s.sizes = inspect.Sizes(s.Tools)
+	for i, info := range s.catalog.Tools {
+		s.ids[info.Name] = i
+		s.servers = append(s.servers, s.catalog.Annotate(info).Namespace)
+	}
+	return s, nil
 }
 
 // warm builds what the first searches need, so that the first letter typed is as fast as the others.
@@ -104,13 +86,13 @@ func (s *site) warm() {
 
 // menuAt returns the place of a searcher in the menu, or -1.
 func (s *site) menuAt(name string) int {
-	return slices.IndexFunc(s.Searchers, func(has Searcher) bool { return has.Name == name })
+	return slices.IndexFunc(s.Searchers, func(has searchers.Searcher) bool { return has.Name == name })
 }
 
 // index returns the catalog compiled for a searcher.
-func (s *site) index(ctx context.Context, searcher Searcher) (*toolsearch.Catalog, error) {
+func (s *site) index(ctx context.Context, searcher searchers.Searcher) (*toolsearch.Catalog, error) {
 	return get(ctx, s, "index "+searcher.Name, func() (*toolsearch.Catalog, error) {
-		return s.Catalog.Compile(s.ctx, searcher.Index)
+		return s.catalog.Compile(s.ctx, searcher.Index)
 	})
 }
 

@@ -16,6 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -25,7 +28,7 @@ const (
 	plain = `{"name": "theatre__buy_ticket", "description": "Buy a seat for a play", "server": "theatre"}
 {"name": "train__buy_ticket", "description": "Buy a seat in a train", "server": "train"}
 {"name": "train__timetable", "description": "When a train leaves", "server": "train",
-	"parameters": {"type": "object", "properties": {"from": {"type": "string"}}}}
+	"parameters": {"type": "object", "properties": {"from": {}}}}
 `
 	image = `<img src=x onerror=alert(1)>`
 )
@@ -33,20 +36,18 @@ const (
 // pageOf makes a page of tools as JSONL.
 func pageOf(t *testing.T, tools string) ui.Page {
 	t.Helper()
-	catalog, err := eval.ReadCatalog(strings.NewReader(tools), "the test")
-	require.NoError(t, err)
 	p := ui.Page{
-		Title: "test.jsonl", Catalog: catalog, Tools: make([]ui.Tool, len(catalog.Tools)), Chosen: []string{"keyword", "bm25"},
-		Searchers: []ui.Searcher{
+		Title: "test.jsonl", Chosen: []string{"keyword", "bm25"},
+		Searchers: []searchers.Searcher{
 			{Name: "keyword", About: "four tiers", Index: search.Keyword},
-			{Name: "bm25", Label: "bm25 (ours)", About: "words", Index: search.BM25},
+			{Name: "bm25", About: "words", Index: search.BM25},
 			{Name: "regexp", Index: search.Regexp},
 		},
 	}
-	for i := range p.Tools {
-		p.Tools[i] = ui.Tool{Tokens: 10 + i, Parameters: i}
+	for lines := json.NewDecoder(strings.NewReader(tools)); lines.More(); {
+		p.Tools = append(p.Tools, catalog.Definition{})
+		require.NoError(t, lines.Decode(&p.Tools[len(p.Tools)-1]))
 	}
-	p.Tools[len(p.Tools)-1].Schema = []byte(`{"type":"object"}`)
 	return p
 }
 
@@ -106,7 +107,7 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", at.Hostname())
 	token := strings.Trim(at.Path, "/")
-	assert.Len(t, token, 26, "130 bits in base32")
+	assert.Len(t, token, 32, "192 bits in base64")
 	for _, test := range []struct {
 		name, method, host, path string
 		status                   int
@@ -120,7 +121,7 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 		{"no token for a file", "GET", at.Host, "/page.js", http.StatusForbidden},
 		{"no token for an answer", "GET", at.Host, "/api/state", http.StatusForbidden},
 		{"the token of another page", "GET", at.Host, "/" + strings.Repeat("a", len(token)) + "/", http.StatusForbidden},
-		{"the beginning of the token", "GET", at.Host, "/" + token[:25] + "/", http.StatusForbidden},
+		{"the beginning of the token", "GET", at.Host, "/" + token[:31] + "/", http.StatusForbidden},
 		{"the token behind a path", "GET", at.Host, "/api/../" + token + "x/", http.StatusForbidden},
 		{"a name that resolves to 127.0.0.1", "GET", "evil.example:" + at.Port(), at.Path, http.StatusMisdirectedRequest},
 		{"another port's host", "GET", "127.0.0.1", at.Path, http.StatusMisdirectedRequest},
@@ -190,7 +191,7 @@ func TestSearchTakesScoresApart(t *testing.T) {
 func TestSearcherThatFails(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Chosen = p.Chosen[:1]
-	p.Searchers = append(p.Searchers, ui.Searcher{Name: "broken", Index: always(broken{}, nil)})
+	p.Searchers = append(p.Searchers, searchers.Searcher{Name: "broken", Index: always(broken{}, nil)})
 	s := serve(t, p)
 	status, answer := ask(t, s, "api/search?searcher=broken&q=train")
 	assert.Equal(t, http.StatusOK, status)
@@ -205,8 +206,8 @@ func TestSearcherThatIsSlow(t *testing.T) {
 	p := pageOf(t, plain)
 	p.Chosen = p.Chosen[:1]
 	searches := atomic.Int32{}
-	p.Searchers = append(p.Searchers, ui.Searcher{Name: "slow", Index: always(slow{&searches}, nil)},
-		ui.Searcher{Name: "late", Index: always(nil, context.DeadlineExceeded)}) // from the indexer's own time limit
+	p.Searchers = append(p.Searchers, searchers.Searcher{Name: "slow", Index: always(slow{&searches}, nil)},
+		searchers.Searcher{Name: "late", Index: always(nil, context.DeadlineExceeded)}) // from the indexer's own time limit
 	s := serve(t, p)
 	ui.SetPatience(t, 20*time.Millisecond)
 	for _, path := range []string{"api/search?searcher=slow&q=train", "api/explain?searcher=slow&q=train&id=0"} {
@@ -261,31 +262,28 @@ func (broken) Explain(context.Context, search.Query, int) (search.Explanation, e
 
 func TestTheCatalog(t *testing.T) {
 	p := pageOf(t, plain)
-	p.Tools[1].Refused = true
-	p.Providers = []string{"one", "two"}
-	p.Costs = func(_ context.Context, provider string) (any, error) {
-		return map[string]string{"advice": provider}, nil
-	}
+	p.Tools[1].Schema = []byte(`{"type": "string"}`)
 	s := serve(t, p)
 	answers(t, s, "api/state", http.StatusOK, `{
-		"title": "test.jsonl", "tools": 3, "servers": 2, "tokens": 33, "chosen": ["keyword", "bm25"],
+		"title": "test.jsonl", "tools": 3, "servers": 2, "tokens": 72, "chosen": ["keyword", "bm25"],
 		"searchers": [
 			{"name": "keyword", "label": "keyword", "about": "four tiers"},
-			{"name": "bm25", "label": "bm25 (ours)", "about": "words"},
+			{"name": "bm25", "label": "bm25", "about": "words"},
 			{"name": "regexp", "label": "regexp", "about": ""}
 		],
-		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["one", "two"]
+		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["anthropic", "openai", "deepseek", "qwen", "gemini", "none"]
 	}`)
 	answers(t, s, "api/tools", http.StatusOK, `{"servers": ["theatre", "train"], "tools": [
-		{"name": "theatre__buy_ticket", "server": 0, "tokens": 10, "parameters": 0, "refused": false},
-		{"name": "train__buy_ticket", "server": 1, "tokens": 11, "parameters": 1, "refused": true},
-		{"name": "train__timetable", "server": 1, "tokens": 12, "parameters": 2, "refused": false}
+		{"name": "theatre__buy_ticket", "server": 0, "tokens": 17, "parameters": 0, "refused": false},
+		{"name": "train__buy_ticket", "server": 1, "tokens": 25, "parameters": 0, "refused": true},
+		{"name": "train__timetable", "server": 1, "tokens": 30, "parameters": 1, "refused": false}
 	]}`)
 	answers(t, s, "api/tool?id=2", http.StatusOK, `{
 		"id": 2, "name": "train__timetable", "server": "train", "description": "When a train leaves",
-		"schema": "{\n  \"type\": \"object\"\n}", "tokens": 12, "parameters": 2, "refused": false
+		"schema": "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"from\": {}\n  }\n}", "tokens": 30, "parameters": 1, "refused": false
 	}`)
-	answers(t, s, "api/costs?provider=two", http.StatusOK, `{"advice": "two"}`)
+	_, costs := ask(t, s, "api/costs?provider=none")
+	assert.Contains(t, costs["advice"], "these 3 tools", "what the command cost prints")
 	answers(t, s, "api/costs?provider=three", http.StatusNotFound, `{"error": "no such provider"}`)
 }
 
@@ -339,8 +337,8 @@ func TestHostileTexts(t *testing.T) {
 		{ID: hostile, Text: "One " + hostile, Kind: hostile, Groups: [][]string{{hostile, long}}},
 		{Text: long, Groups: [][]string{{hostile}}},
 	}
-	p.Findings = func(context.Context) ([]ui.Finding, error) {
-		return []ui.Finding{{Heading: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}, nil
+	p.Findings = func(context.Context) ([]inspect.Problem, error) {
+		return []inspect.Problem{{Kind: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}, nil
 	}
 	s := serve(t, p)
 	for _, path := range []string{
@@ -368,15 +366,15 @@ func TestFindings(t *testing.T) {
 	p := pageOf(t, plain)
 	asked := atomic.Int32{}
 	release := make(chan struct{})
-	p.Findings = func(context.Context) ([]ui.Finding, error) {
+	p.Findings = func(context.Context) ([]inspect.Problem, error) {
 		if asked.Add(1) == 1 {
 			return nil, errors.New("the first time fails")
 		}
 		<-release
-		return []ui.Finding{
-			{Heading: "a", Tools: []string{"train__timetable", "(tool 4)"}, Detail: "x\ny"},
-			{Heading: "b", Tools: []string{"train__buy_ticket"}},
-			{Heading: "a", Tools: []string{"train__buy_ticket"}},
+		return []inspect.Problem{
+			{Kind: "name", Tools: []string{"train__timetable", "(tool 4)"}, Detail: "x\ny"},
+			{Kind: "value", Tools: []string{"train__buy_ticket"}},
+			{Kind: "name", Tools: []string{"train__buy_ticket"}},
 		}, nil
 	}
 	s := serve(t, p)
@@ -390,11 +388,11 @@ func TestFindings(t *testing.T) {
 		status, _ = ask(t, s, "api/findings")
 	}
 	answers(t, s, "api/findings", http.StatusOK, `{"kinds": [
-		{"heading": "a", "count": 2, "findings": [
+		{"heading": "names a provider would refuse (^[a-zA-Z0-9_-]{1,64}$)", "count": 2, "findings": [
 			{"tools": [{"id": 2, "name": "train__timetable", "server": "train"}, {"id": -1, "name": "(tool 4)"}], "detail": "x y"},
 			{"tools": [{"id": 1, "name": "train__buy_ticket", "server": "train"}], "detail": ""}
 		]},
-		{"heading": "b", "count": 1, "findings": [{"tools": [{"id": 1, "name": "train__buy_ticket", "server": "train"}], "detail": ""}]}
+		{"heading": "values of the wrong kind", "count": 1, "findings": [{"tools": [{"id": 1, "name": "train__buy_ticket", "server": "train"}], "detail": ""}]}
 	]}`)
 	assert.EqualValues(t, 2, asked.Load(), "it is made once for all who ask, and once more after the failure")
 }
@@ -436,7 +434,7 @@ func TestEval(t *testing.T) {
 func TestServeEnds(t *testing.T) {
 	p := pageOf(t, plain)
 	began, ended := make(chan struct{}), make(chan struct{})
-	p.Findings = func(ctx context.Context) ([]ui.Finding, error) {
+	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)
