@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,8 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,23 +24,18 @@ type endpoint struct {
 	mu      sync.Mutex
 	answers []string
 	seen    []seen
-	hangs   chan struct{} // gets a value for each answer that hangs
 }
-
-// hang stands for an answer that never comes.
-const hang = "(hang)"
 
 // seen is what a request contained.
 type seen struct {
 	key, model, first string // the first message is the instruction, the second the list of names
-	last              string // the newest message
 	tools             []string
 	messages          int
 }
 
 func serve(t *testing.T, answers ...string) *endpoint {
 	t.Helper()
-	e := &endpoint{answers: answers, hangs: make(chan struct{}, 1)}
+	e := &endpoint{answers: answers}
 	e.Server = httptest.NewServer(http.HandlerFunc(e.answer))
 	t.Cleanup(e.Close)
 	return e
@@ -56,19 +48,13 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
 		Messages []struct{ Content string }
 		Tools    []struct{ Function struct{ Name string } }
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || !body.Stream || len(body.Messages) < 2 || r.URL.Path != "/v1/chat/completions" {
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || !body.Stream || len(body.Messages) < 2 {
 		http.Error(w, "not a request to stream", http.StatusBadRequest)
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.answers) > 0 && e.answers[0] == hang {
-		e.answers = e.answers[1:]
-		e.hangs <- struct{}{}
-		<-r.Context().Done()
-		return
-	}
-	s := seen{key: r.Header.Get("Authorization"), model: body.Model, first: body.Messages[1].Content, last: body.Messages[len(body.Messages)-1].Content, messages: len(body.Messages)}
+	s := seen{key: r.Header.Get("Authorization"), model: body.Model, first: body.Messages[1].Content, messages: len(body.Messages)}
 	for _, t := range body.Tools {
 		s.tools = append(s.tools, t.Function.Name)
 	}
@@ -107,13 +93,11 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-func noEnv(string) string { return "" }
-
-func talk(t *testing.T, e *endpoint, input string, args ...string) string {
+func talk(t *testing.T, e *endpoint, input, catalog string) string {
 	t.Helper()
 	var out bytes.Buffer
-	args = append([]string{"-model", "m", "-base-url", e.URL + "/v1"}, args...)
-	require.NoError(t, run(t.Context(), args, noEnv, terminal{in: strings.NewReader(input), out: &out, err: io.Discard}))
+	config := &openai.ChatModelConfig{Model: "m", BaseURL: e.URL + "/v1", APIKey: "secret"}
+	require.NoError(t, run(t.Context(), strings.NewReader(input), &out, config, catalog))
 	return out.String()
 }
 
@@ -127,16 +111,16 @@ func TestChat(t *testing.T) {
 		`mcp__sentry__list_errors {"project":"shop"}`,
 		"The same there.",
 	)
-	got := talk(t, e, "What fails in checkout?\nAnd in shop?\nAnd in shop?\n\nnever read", "-key", "secret")
+	got := talk(t, e, "What fails in checkout?\nAnd in shop?\nAnd in shop?\n\nnever read", "")
 	for _, want := range []string{
 		"m with 166 tools to find. An empty line ends the chat.\n\n> ",
-		`[searches "+sentry list errors": finds `, " tools, gets mcp__sentry__list_errors]\n",
+		`[searches "+sentry list errors": gets mcp__sentry__list_errors of `, " tools that match]\n",
 		`[calls mcp__sentry__list_errors {"project":"checkout"}]` + "\n",
 		`[gets {"project":"checkout",`, "…]\n",
 		"A cart [2Jthat is undefined.\n[loaded: mcp__sentry__list_errors]\n\n> ",
-		"[failed: ", "out of [31morder", "]\n\n> ",
+		"[failed, and the question is forgotten: ", "out of [31morder", "]\n\n> ",
 		`[calls mcp__sentry__lst_errors {"project":"shop"}]`, "\n[gets ", `"suggestions":["mcp__sentry__list_errors",`,
-		`[calls mcp__sentry__list_errors {"project":"shop"}]` + "\n[gets ", "The same there.\n\n> ",
+		`[calls mcp__sentry__list_errors {"project":"shop"}]` + "\n[gets ", "The same there.\n\n> \n",
 	} {
 		require.Contains(t, got, want, "in that place")
 		_, got, _ = strings.Cut(got, want)
@@ -158,13 +142,14 @@ func TestChat(t *testing.T) {
 
 func TestCatalogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tools.jsonl")
-	lines := `{"name":"open_door","description":"Opens a door","server":"house"}` + "\n" + `{"name":"buy_milk","description":"Buys milk","server":"shop"}` + "\n"
+	lines := `{"name":"open_door","description":"Opens a door","server":"house"}` + "\n" +
+		`{"name":"buy_milk","description":"Buys milk","server":"shop"}` + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(lines), 0o600))
 	e := serve(t, `tool_search {"query":"+house door"}`, `open_door {"which":"front"}`, "It would be opened.")
-	got := talk(t, e, "Open the door.", "-catalog", path)
+	got := talk(t, e, "Open the door.", path)
 	const want = `m with 2 tools to find. An empty line ends the chat.
 
-> [searches "+house door": finds open_door]
+> [searches "+house door": gets open_door of 1 tools that match]
 [calls open_door {"which":"front"}]
 [gets Not run: only the definition of open_door is known here. Tell the user that it would be called with {"which":"front"}]
 It would be opened.
@@ -175,128 +160,7 @@ It would be opened.
 	assert.Equal(t, want, got)
 }
 
-func TestOptions(t *testing.T) {
-	env := map[string]string{"OPENAI_MODEL": "a", "OPENAI_BASE_URL": "http://b/v1", "OPENAI_API_KEY": "c"}
-	for _, c := range []struct {
-		args string
-		env  map[string]string
-		want options
-		err  string
-	}{
-		{"", env, options{"a", "http://b/v1", "c", ""}, ""},
-		{"-model x -base-url y -key z -catalog f", env, options{"x", "y", "z", "f"}, ""},
-		{"-base-url y", nil, options{}, "no model"},
-		{"-model x", nil, options{}, "no key"},
-		{"-model x -base-url y", nil, options{"x", "y", "", ""}, ""},
-		{"-model x more", env, options{}, `unexpected argument "more"`},
-		{"-wrong", env, options{}, "not defined"},
-	} {
-		got, err := parse(strings.Fields(c.args), func(name string) string { return c.env[name] }, io.Discard)
-		if c.err != "" {
-			assert.ErrorContains(t, err, c.err, "%q", c.args)
-			continue
-		}
-		assert.NoError(t, err, "%q", c.args)
-		assert.Equal(t, c.want, got, "%q", c.args)
-	}
-}
-
-// A keyboard is a chat's terminal in a test.
-type keyboard struct {
-	t          *testing.T
-	keys       *io.PipeWriter
-	screen     *bufio.Reader
-	interrupts chan os.Signal
-	ended      chan error
-}
-
-// sit starts a chat over an endpoint.
-func sit(ctx context.Context, t *testing.T, url string) *keyboard {
-	t.Helper()
-	in, keys := io.Pipe()
-	screen, out := io.Pipe()
-	k := &keyboard{t, keys, bufio.NewReader(screen), make(chan os.Signal, 1), make(chan error, 1)}
-	t.Cleanup(func() { keys.Close() })
-	go func() {
-		here := terminal{in: in, out: out, err: io.Discard, interrupts: k.interrupts, isTyped: true}
-		k.ended <- run(ctx, []string{"-model", "m", "-base-url", url}, noEnv, here)
-		out.Close()
-	}()
-	return k
-}
-
-func (k *keyboard) types(text string) {
-	k.t.Helper()
-	_, err := io.WriteString(k.keys, text)
-	require.NoError(k.t, err)
-}
-
-// reads reads the screen up to a text and returns it.
-func (k *keyboard) reads(until string) string {
-	k.t.Helper()
-	var text strings.Builder
-	for !strings.HasSuffix(text.String(), until) {
-		b, err := k.screen.ReadByte()
-		require.NoError(k.t, err, "after %q, waiting for %q", text.String(), until)
-		text.WriteByte(b)
-	}
-	return text.String()
-}
-
-// ends reads the rest of the screen and returns the chat's error.
-func (k *keyboard) ends() error {
-	_, err := io.Copy(io.Discard, k.screen)
-	require.NoError(k.t, err)
-	return <-k.ended
-}
-
-// A chat that waits for the user ends when its context does, and at Ctrl-C.
-func TestEndsAtThePrompt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	k := sit(ctx, t, "http://127.0.0.1:1/v1")
-	k.reads("> ")
-	cancel()
-	assert.NoError(t, k.ends())
-
-	k = sit(t.Context(), t, "http://127.0.0.1:1/v1")
-	k.reads("> ")
-	k.interrupts <- os.Interrupt
-	assert.NoError(t, k.ends())
-}
-
-// Ctrl-C ends the answer, and the chat goes on as if the question had not been asked.
-func TestInterrupt(t *testing.T) {
-	e := serve(t, hang, "Four.")
-	k := sit(t.Context(), t, e.URL+"/v1")
-	k.reads("> ")
-	k.types("What is the meaning of life?\n")
-	<-e.hangs
-	k.interrupts <- os.Interrupt
-	assert.Equal(t, "\n[stopped; the question is forgotten]\n\n> ", k.reads("> "))
-	k.types("What is two and two?\n")
-	assert.Equal(t, "Four.\n\n> ", k.reads("> "))
-	require.Len(t, e.seen, 1)
-	assert.Equal(t, 3, e.seen[0].messages)
-	k.types("\n")
-	assert.NoError(t, k.ends())
-}
-
-// Lines that are pasted together are one question, even with empty lines among them.
-func TestPaste(t *testing.T) {
-	defer func(gap time.Duration) { pasteGap = gap }(pasteGap)
-	pasteGap = time.Second // longer than any pause of this test's goroutines
-	e := serve(t, "A stack trace.")
-	k := sit(t.Context(), t, e.URL+"/v1")
-	k.reads("> ")
-	k.types("What is this?\n\npanic: nil map\n\tmain.go:7\n")
-	assert.Equal(t, "A stack trace.\n\n> ", k.reads("> "))
-	require.Len(t, e.seen, 1)
-	assert.Equal(t, "What is this?\n\npanic: nil map\n\tmain.go:7", e.seen[0].last)
-	k.types("\n")
-	assert.NoError(t, k.ends())
-}
-
 func TestSearchWithoutAMatch(t *testing.T) {
 	e := serve(t, `tool_search {"query":"zzzzzzzz"}`, "There is no such tool.")
-	assert.Contains(t, talk(t, e, "Do zzzzzzzz."), "[searches \"zzzzzzzz\": finds nothing]\nThere is no such tool.\n")
+	assert.Contains(t, talk(t, e, "Do zzzzzzzz.", ""), "[searches \"zzzzzzzz\": gets nothing of 0 tools that match]\nThere is no such tool.\n")
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,29 +54,19 @@ func (c *conversation) keep(messages []*schema.Message, limit int) {
 	c.Messages = messages
 }
 
-// A store keeps conversations from one request, and one process, to the next. It is safe for
-// concurrent use. Put a database behind it if several processes serve the conversations.
-type store interface {
-	// Load returns errNoConversation if there is none with this id.
-	Load(ctx context.Context, id string) (*conversation, error)
-	Save(ctx context.Context, id string, c *conversation) error
-}
-
 var errNoConversation = errors.New("there is no such conversation")
 
-// files is a store with one JSON file for each conversation.
+// files keeps conversations from one request, and one process, to the next: one JSON file for each. Put a
+// database in its place if several processes serve the conversations.
 type files string
-
-func newFiles(folder string) (files, error) {
-	return files(folder), os.MkdirAll(folder, 0o700)
-}
 
 // ids matches the ids that rand.Text makes. Nothing else becomes the name of a file.
 var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func (f files) path(id string) string { return filepath.Join(string(f), id+".json") }
 
-func (f files) Load(_ context.Context, id string) (*conversation, error) {
+// Load returns errNoConversation if there is none with this id.
+func (f files) Load(id string) (*conversation, error) {
 	if !ids.MatchString(id) {
 		return nil, errNoConversation
 	}
@@ -86,36 +74,21 @@ func (f files) Load(_ context.Context, id string) (*conversation, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errNoConversation
 	}
-	if err != nil {
-		return nil, err
-	}
 	c := &conversation{}
-	if err := json.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path(id), err)
+	if err == nil {
+		err = json.Unmarshal(text, c)
 	}
-	return c, nil
+	return c, err
 }
 
 // Save writes a new file and renames it, so that a crash leaves the old file or the new file.
-func (f files) Save(_ context.Context, id string, c *conversation) error {
-	if !ids.MatchString(id) {
-		return fmt.Errorf("%q is not the id of a conversation", id)
-	}
+func (f files) Save(id string, c *conversation) error {
 	text, err := json.MarshalIndent(c, "", "\t")
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(string(f), id+".*.tmp")
-	if err != nil {
+	if err := os.WriteFile(f.path(id)+".tmp", text, 0o600); err != nil {
 		return err
 	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), f.path(id))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return os.Rename(f.path(id)+".tmp", f.path(id))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/components/model"
@@ -18,58 +19,58 @@ import (
 type demo struct{}
 
 func (demo) Generate(ctx context.Context, input []*schema.Message, options ...model.Option) (*schema.Message, error) {
-	return toolsearchtest.NewModel[*schema.Message](toolsearchtest.Turn{Decide: decide}).Generate(ctx, input, options...)
+	return scripted().Generate(ctx, input, options...)
 }
 
-func (demo) Stream(ctx context.Context, input []*schema.Message, options ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	return toolsearchtest.NewModel[*schema.Message](toolsearchtest.Turn{Decide: decide}).Stream(ctx, input, options...)
+func (demo) Stream(
+	ctx context.Context, input []*schema.Message, options ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
+	return scripted().Stream(ctx, input, options...)
+}
+
+func scripted() *toolsearchtest.Model[*schema.Message] {
+	return toolsearchtest.NewModel[*schema.Message](toolsearchtest.Turn{Decide: decide})
 }
 
 func decide(r toolsearchtest.Request) toolsearchtest.Turn {
-	call := func(name string, arguments map[string]any) toolsearchtest.Turn {
-		text, _ := json.Marshal(arguments)
-		return toolsearchtest.CallTools(toolsearchtest.Call{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: name, Arguments: string(text)})
-	}
-	question, searched := "", false
+	question := ""
 	for _, message := range r.Messages {
-		switch {
-		case message.Role == toolsearchtest.User:
-			question, searched = message.Text, false
-		case message.Role == toolsearchtest.Tool:
-			searched = true
+		if message.Role == toolsearchtest.User {
+			question = message.Text
 		}
 	}
 	last := r.Messages[len(r.Messages)-1]
 	switch {
-	case last.Role == toolsearchtest.Tool && last.ToolName != toolsearch.DefaultToolName:
-		return toolsearchtest.Say(fmt.Sprintf("I called %s, which answered:\n\n%s", last.ToolName, last.Text))
-	case last.Role == toolsearchtest.Tool:
-		var found struct{ Matches []string }
-		_ = json.Unmarshal([]byte(last.Text), &found)
-		for _, t := range r.Tools {
-			if len(found.Matches) > 0 && t.Name == found.Matches[0] {
-				return call(t.Name, argumentsOf(t, question))
-			}
-		}
-		return toolsearchtest.Say("I found no tool of yours for that. Try other words.")
-	case !searched:
+	case last.Role != toolsearchtest.Tool: // a question
 		for _, t := range r.Tools {
 			if t.Name != toolsearch.DefaultToolName && sharedWords(t.Name, question) >= 2 {
-				return call(t.Name, argumentsOf(t, question))
+				return call(r, t.Name, argumentsOf(t, question))
 			}
 		}
+		return call(r, toolsearch.DefaultToolName, map[string]any{"query": question, "max_results": 1})
+	case last.ToolName != toolsearch.DefaultToolName:
+		return toolsearchtest.Say(fmt.Sprintf("I called %s, which answered:\n\n%s", last.ToolName, last.Text))
 	}
-	return call(toolsearch.DefaultToolName, map[string]any{"query": question, "max_results": 1})
+	var found struct{ Matches []string }
+	_ = json.Unmarshal([]byte(last.Text), &found)
+	for _, t := range r.Tools {
+		if slices.Contains(found.Matches, t.Name) {
+			return call(r, t.Name, argumentsOf(t, question))
+		}
+	}
+	return toolsearchtest.Say("I found no tool of yours for that. Try other words.")
+}
+
+func call(r toolsearchtest.Request, name string, arguments map[string]any) toolsearchtest.Turn {
+	text, _ := json.Marshal(arguments)
+	return toolsearchtest.CallTools(toolsearchtest.Call{ID: fmt.Sprint("call_", len(r.Messages)), Name: name, Arguments: string(text)})
 }
 
 // sharedWords counts the words of a tool's name that a question has.
 func sharedWords(name, question string) (shared int) {
-	words := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' }) {
-		words[word] = true
-	}
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' }) {
-		if words[word] {
+	words := strings.Fields(strings.ToLower(question))
+	for word := range strings.SplitSeq(name, "_") {
+		if slices.Contains(words, word) {
 			shared++
 		}
 	}
@@ -78,27 +79,15 @@ func sharedWords(name, question string) (shared int) {
 
 // argumentsOf makes up the required arguments of a tool.
 func argumentsOf(t *schema.ToolInfo, question string) map[string]any {
+	byType := map[string]any{"string": question, "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
 	arguments := map[string]any{}
-	definition, err := t.ToJSONSchema()
-	if err != nil || definition == nil {
-		return arguments
-	}
-	for _, name := range definition.Required {
-		property, _ := definition.Properties.Get(name)
-		switch {
-		case property == nil:
-		case len(property.Enum) > 0:
-			arguments[name] = property.Enum[0]
-		case property.Type == "string":
-			arguments[name] = question
-		case property.Type == "integer" || property.Type == "number":
-			arguments[name] = 1
-		case property.Type == "boolean":
-			arguments[name] = true
-		case property.Type == "array":
-			arguments[name] = []any{}
-		default:
-			arguments[name] = map[string]any{}
+	if definition, err := t.ToJSONSchema(); err == nil {
+		for _, name := range definition.Required {
+			property, _ := definition.Properties.Get(name)
+			arguments[name] = byType[property.Type]
+			if len(property.Enum) > 0 {
+				arguments[name] = property.Enum[0]
+			}
 		}
 	}
 	return arguments

@@ -17,12 +17,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
+	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -31,56 +27,24 @@ import (
 	"time"
 )
 
+const address = "127.0.0.1:8080" // the demo knows no passwords, so keep it local
+
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "webservice:", err)
-		os.Exit(1)
+	folder := filepath.Join(os.TempDir(), "toolsearch-webservice")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		log.Fatal(err)
 	}
-}
-
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("webservice", flag.ContinueOnError)
-	flags.SetOutput(out)
-	address := flags.String("address", "127.0.0.1:8080", "address to listen on; the demo knows no passwords, so keep it local")
-	folder := flags.String("folder", filepath.Join(os.TempDir(), "toolsearch-webservice"), "folder of the stored conversations")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	kept, err := newFiles(*folder)
+	handler, err := newService(ctx, demo{}, files(folder), slog.Default())
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(out, nil))
-	handler, err := newService(ctx, demo{}, kept, log)
-	if err != nil {
-		return err
+	// No WriteTimeout, which would end long answers: the service sets a deadline for each event.
+	server := &http.Server{Addr: address, Handler: handler, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
+	context.AfterFunc(ctx, func() { server.Close() })
+	log.Printf("Open http://%s in a browser. Ctrl-C ends the program; the conversations stay in %s.", address, folder)
+	if err := server.ListenAndServe(); err != http.ErrServerClosed {
+		log.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", *address)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		// No WriteTimeout, which would end long answers: the service sets a deadline for each event.
-	}
-	fmt.Fprintf(out, "Open http://%s in a browser. Ctrl-C ends the program; the conversations stay in %s.\n", listener.Addr(), *folder)
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	// Answers under way have ten seconds. Then Close ends their contexts.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		return errors.Join(err, server.Close())
-	}
-	return nil
 }

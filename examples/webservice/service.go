@@ -38,25 +38,23 @@ const (
 	maxShown     = 4 << 10         // bytes of a tool's result that the browser gets
 	answerTime   = 5 * time.Minute // of a whole answer
 	writeTimeout = 30 * time.Second
-	instruction  = "You help with the work of a software company. Look for tools with tool_search before you say that you cannot do something. Be brief."
+	instruction  = "You help with the work of a software company. Look for tools with tool_search first. Be brief."
 )
 
 //go:embed page
 var page embed.FS
 
 type service struct {
-	mux    http.ServeMux
+	http.Handler
 	runner *adk.Runner
-	store  store
+	store  files
 	log    *slog.Logger
-	limit  int // of messages kept; see conversation.keep
-
-	mu   sync.Mutex
-	busy map[string]bool // conversations with a question that is being answered
+	limit  int      // of messages kept; see conversation.keep
+	busy   sync.Map // ids of conversations with a question that is being answered
 }
 
 // newService returns the service over a chat model.
-func newService(ctx context.Context, chatModel model.BaseChatModel, kept store, log *slog.Logger) (*service, error) {
+func newService(ctx context.Context, chatModel model.BaseChatModel, kept files, log *slog.Logger) (*service, error) {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(),
 		Index:        toolsearch.BM25,
@@ -76,18 +74,19 @@ func newService(ctx context.Context, chatModel model.BaseChatModel, kept store, 
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Sub(page, "page")
+	pages, err := fs.Sub(page, "page")
 	if err != nil {
 		return nil, err
 	}
 	s := &service{
-		runner: adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true}),
-		store:  kept, log: log, limit: maxMessages, busy: map[string]bool{},
+		runner: adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true}), store: kept, log: log, limit: maxMessages,
 	}
-	s.mux.Handle("GET /", http.FileServerFS(files))
-	s.mux.HandleFunc("POST /conversations", s.begin)
-	s.mux.HandleFunc("GET /conversations/{id}", s.show)
-	s.mux.HandleFunc("POST /conversations/{id}", s.answer)
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(pages))
+	mux.HandleFunc("POST /conversations", s.begin)
+	mux.HandleFunc("GET /conversations/{id}", s.show)
+	mux.HandleFunc("POST /conversations/{id}", s.answer)
+	s.Handler = mux
 	return s, nil
 }
 
@@ -121,9 +120,8 @@ func userOf(r *http.Request) string {
 
 // ServeHTTP implements http.Handler.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Security-Policy", "default-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	s.mux.ServeHTTP(w, r)
+	w.Header().Set("Content-Security-Policy", "default-src 'self'; img-src data:; frame-ancestors 'none'")
+	s.Handler.ServeHTTP(w, r)
 }
 
 // begin begins a conversation.
@@ -134,7 +132,7 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := rand.Text()
-	if err := s.store.Save(r.Context(), id, &conversation{User: user}); err != nil {
+	if err := s.store.Save(id, &conversation{User: user}); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -149,11 +147,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request) {
 	}
 	messages := []event{}
 	for _, message := range c.Messages {
-		if message.Role == schema.User {
-			messages = append(messages, event{"question", map[string]string{"text": message.Content}})
-		} else {
-			messages = append(messages, eventsOf(message)...)
-		}
+		messages = append(messages, eventsOf(message)...)
 	}
 	writeJSON(w, map[string]any{"messages": messages, "loaded": c.loaded()})
 }
@@ -165,7 +159,7 @@ func (s *service) load(w http.ResponseWriter, r *http.Request) (c *conversation,
 		http.Error(w, "Who are you?", http.StatusUnauthorized)
 		return nil, false
 	}
-	c, err := s.store.Load(r.Context(), r.PathValue("id"))
+	c, err := s.store.Load(r.PathValue("id"))
 	switch {
 	case errors.Is(err, errNoConversation) || err == nil && c.User != user:
 		http.Error(w, "There is no such conversation.", http.StatusNotFound)
@@ -180,29 +174,21 @@ func (s *service) load(w http.ResponseWriter, r *http.Request) (c *conversation,
 // answer answers a question, event by event.
 func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	// Without permission, a page of another site can send a form, but not JSON.
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		http.Error(w, "Send JSON.", http.StatusUnsupportedMediaType)
-		return
-	}
 	var body struct {
 		Text string `json:"text"`
 	}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		http.Error(w, "The question is too long.", http.StatusRequestEntityTooLarge)
-		return
-	case err != nil || strings.TrimSpace(body.Text) == "":
-		http.Error(w, `Send {"text": "a question"}.`, http.StatusBadRequest)
+	if kind != "application/json" || err != nil || strings.TrimSpace(body.Text) == "" {
+		http.Error(w, `Send {"text": "a question"} as JSON, of at most 64 KB.`, http.StatusBadRequest)
 		return
 	}
 	id := r.PathValue("id")
-	if !s.take(id) {
+	if _, isBusy := s.busy.LoadOrStore(id, true); isBusy {
 		http.Error(w, "The previous question is still being answered.", http.StatusConflict)
 		return
 	}
-	defer s.leave(id)
+	defer s.busy.Delete(id)
 	c, ok := s.load(w, r)
 	if !ok {
 		return
@@ -214,29 +200,12 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) {
 	messages, err := s.ask(ctx, c, body.Text, out)
 	// What the tools did cannot be undone, so it is kept even if the answer failed.
 	c.keep(messages, s.limit)
-	err = errors.Join(err, s.store.Save(context.WithoutCancel(ctx), id, c))
+	err = errors.Join(err, s.store.Save(id, c))
 	if err != nil {
 		s.log.WarnContext(ctx, "an answer failed", "conversation", id, "err", err)
-		out.send(event{"error", map[string]string{"text": "The answer failed. Ask again."}}) // no details: they are for the log
+		out.send(textEvent("error", "The answer failed. Ask again.")) // no details: they are for the log
 	}
 	out.send(event{"done", map[string]any{"loaded": c.loaded()}})
-}
-
-// take reserves a conversation for one answer at a time.
-func (s *service) take(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy[id] {
-		return false
-	}
-	s.busy[id] = true
-	return true
-}
-
-func (s *service) leave(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.busy, id)
 }
 
 // ask runs the agent and returns the extended history. With an error it returns the messages up
@@ -275,20 +244,16 @@ func read(output *adk.MessageVariant, out *stream) (*schema.Message, error) {
 			return nil, err
 		}
 		if chunk.Role == schema.Assistant && chunk.Content != "" {
-			out.send(event{"text", map[string]string{"text": chunk.Content}})
+			out.send(textEvent("text", chunk.Content))
 		}
 		chunks = append(chunks, chunk)
 	}
 	message, err := schema.ConcatMessages(chunks)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		rest := eventsOf(message)
+		out.send(slices.DeleteFunc(rest, func(e event) bool { return e.Name == "text" })...) // it was sent above
 	}
-	for _, e := range eventsOf(message) {
-		if e.Name != "text" { // text was sent above
-			out.send(e)
-		}
-	}
-	return message, nil
+	return message, err
 }
 
 // event is a server-sent event, and a line of a stored conversation.
@@ -297,17 +262,18 @@ type event struct {
 	Data any    `json:"data"`
 }
 
-// eventsOf returns the events that tell the browser about a message of the model or of a tool.
+func textEvent(name, text string) event { return event{name, map[string]string{"text": text}} }
+
+// eventsOf returns the events that tell the browser about a message.
 func eventsOf(message *schema.Message) (events []event) {
-	if message.Role == schema.Tool {
-		text := message.Content
-		if len(text) > maxShown {
-			text = strings.ToValidUTF8(text[:maxShown], "") + "…"
-		}
+	switch {
+	case message.Role == schema.User:
+		return []event{textEvent("question", message.Content)}
+	case message.Role == schema.Tool:
+		text := strings.ToValidUTF8(message.Content[:min(len(message.Content), maxShown)], "")
 		return []event{{"result", map[string]string{"name": message.ToolName, "text": text}}}
-	}
-	if message.Content != "" {
-		events = append(events, event{"text", map[string]string{"text": message.Content}})
+	case message.Content != "":
+		events = append(events, textEvent("text", message.Content))
 	}
 	for _, call := range message.ToolCalls {
 		events = append(events, event{"call", map[string]string{"name": call.Function.Name, "arguments": call.Function.Arguments}})
