@@ -47,12 +47,12 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		{"keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
 		{"keyword, two words", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "send mail"},
 		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, "send an e-mail"},
-		{"regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, "mail"},
-		{"search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "mail"},
-		{"ranked", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, "send mail"},
-		{"dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, "send mail"},
+		{"regexp", using(toolsearch.ProtocolRegexp), "mail"},
+		{"search_add", using(toolsearch.ProtocolSearchAdd), "mail"},
+		{"ranked", using(toolsearch.ProtocolRanked), "send mail"},
+		{"dispatch", using(toolsearch.ProtocolDispatch), "send mail"},
 		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "maill"},
-		{"search_add, misspelled", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "maill"},
+		{"search_add, misspelled", using(toolsearch.ProtocolSearchAdd), "maill"},
 		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
 	} {
 		if testing.Short() && tt.name != "BM25" {
@@ -61,8 +61,8 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		tt.config.Groups = []toolsearch.Group{{Source: flood}}
 		tt.config.Reminder.Disabled = true
 		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]
-		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, tt.config)),
-			toolsearchtest.CallTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
+		o := converse(t, way{}, agentOver[chat](t, tt.config),
+			callTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 		require.NoError(t, o.err, tt.name)
 		answer := o.result(t, "call_1")
 		for _, m := range o.last().Messages {
@@ -90,10 +90,10 @@ func TestFloodDoesNotFillThePreselection(t *testing.T) {
 
 func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool, error), text string) []string {
 	t.Helper()
-	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("done"))
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: source}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}}))
+	scripted := toolsearchtest.NewModel[chat](say("done"))
+	config := agentOver[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: source}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}})
 	config.Model = scripted
-	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{{Role: toolsearchtest.User, Text: text}})
+	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{userSays(text)})
 	require.NoError(t, err)
 	return scripted.Requests()[0].ToolNames()
 }
@@ -108,18 +108,18 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 	for _, p := range protocols {
 		var specs []tool.BaseTool
 		for i, text := range hostileTexts {
-			specs = append(specs, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: longest(fmt.Sprintf("t%d%s", i, text)), Desc: text + strings.Repeat("mail ", 1<<18)}}})
+			specs = append(specs, echo(&schema.ToolInfo{Name: longest(fmt.Sprintf("t%d%s", i, text)), Desc: text + strings.Repeat("mail ", 1<<18)}))
 		}
 		config := p.config
 		config.DynamicTools = specs
 		var failures []error
 		config.OnEvent = onFailure(func(err error) { failures = append(failures, err) })
-		o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
-			toolsearchtest.CallTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
-			toolsearchtest.CallTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),
-			toolsearchtest.CallTool("add_tool", `{"tool_names":["t0a b"]}`),
+		o := converse(t, way{}, agentOver[chat](t, config),
+			callTool(p.search, `{"query":"mail","regex_pattern":"mail"}`),
+			callTool(p.search, `{"query":"select:t0a b,t6","regex_pattern":"^t0"}`),
+			callTool("add_tool", `{"tool_names":["t0a b"]}`),
 			calling("t0a\nb"),
-			toolsearchtest.CallTool("</available-deferred-tools>", "{}"))
+			callTool("</available-deferred-tools>", "{}"))
 		if !assert.NoError(t, o.err, p.name) {
 			continue
 		}
@@ -151,7 +151,7 @@ var oddCalls = []call{
 // A call that providers refuse costs the model that call, not the conversation: the model's input
 // has it in a form that every provider takes, in that request and in every later one.
 func TestOddCallsAreMendedInTheInput(t *testing.T) {
-	inAllWays(t, testOddCalls[*schema.Message], testOddCalls[*schema.AgenticMessage])
+	inAllWays(t, testOddCalls[chat], testOddCalls[agentic])
 }
 
 func testOddCalls[M adk.MessageType](t *testing.T, w way) {
@@ -163,9 +163,9 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 		for _, odd := range oddCalls {
 			config := p.config
 			config.DynamicTools = testtools.NewsTools()
-			agentConfig := with(newMiddleware[M](t, config))
+			agentConfig := agentOver[M](t, config)
 			agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
-			o := converse(context.Background(), t, w, agentConfig, toolsearchtest.CallTools(odd), toolsearchtest.CallTool("clock", "{}"))
+			o := converse(t, w, agentConfig, callTools(odd), callTool("clock", "{}"))
 			about := fmt.Sprintf("%s, %s(%.40s)", p.name, odd.Name, odd.Arguments)
 			if !assert.NoError(t, o.err, about) || !assert.Len(t, o.requests, 3, about) {
 				continue
@@ -200,8 +200,8 @@ func testOddCalls[M adk.MessageType](t *testing.T, w way) {
 // much it left out, and what it left out is not loaded.
 func TestAnswersFitTheirBudget(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
-	t.Run("message", func(t *testing.T) { testBudget[*schema.Message](t, way{}) })
-	t.Run("agentic", func(t *testing.T) { testBudget[*schema.AgenticMessage](t, way{agentic: true}) })
+	t.Run("message", func(t *testing.T) { testBudget[chat](t, way{}) })
+	t.Run("agentic", func(t *testing.T) { testBudget[agentic](t, way{agentic: true}) })
 }
 
 func testBudget[M adk.MessageType](t *testing.T, w way) {
@@ -215,7 +215,7 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 	for i := range 160 {
 		name := fmt.Sprintf("tool_%03d_%s", i, strings.Repeat("n", 50))
 		names = append(names, name)
-		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: strings.Repeat("Sends \"mail\". ", 600), ParamsOneOf: schema.NewParamsOneOfByJSONSchema(huge)}}})
+		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: strings.Repeat("Sends \"mail\". ", 600), ParamsOneOf: schema.NewParamsOneOfByJSONSchema(huge)}))
 	}
 	unknown := make([]string, 200)
 	for i := range unknown {
@@ -226,10 +226,10 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 		config.DynamicTools, config.Limits.MaxAnswerTokens = tools, tokens
 		config.MaxResults, config.Limits.MaxResultsCap = 50, 300
 		selection := `"select:` + strings.Join(names[:150], ",") + `"`
-		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
-			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool"}`),
-			toolsearchtest.CallTool(p.search, `{"query":`+selection+`,"regex_pattern":`+selection+`}`),
-			toolsearchtest.CallTool(p.search, `{"query":"select:`+strings.Join(unknown, ",")+`","regex_pattern":"select:`+strings.Join(unknown, ",")+`"}`))
+		o := converse(t, w, agentOver[M](t, config),
+			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool"}`),
+			callTool(p.search, `{"query":`+selection+`,"regex_pattern":`+selection+`}`),
+			callTool(p.search, `{"query":"select:`+strings.Join(unknown, ",")+`","regex_pattern":"select:`+strings.Join(unknown, ",")+`"}`))
 		if !assert.NoError(t, o.err, p.name) {
 			continue
 		}
@@ -266,8 +266,8 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 // stand-ins that a model writes itself have the same budget.
 func TestAnswersFitTheirBudgetOnTheWire(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
-	t.Run("message", func(t *testing.T) { testWireBudget[*schema.Message](t, way{}) })
-	t.Run("agentic", func(t *testing.T) { testWireBudget[*schema.AgenticMessage](t, way{agentic: true}) })
+	t.Run("message", func(t *testing.T) { testWireBudget[chat](t, way{}) })
+	t.Run("agentic", func(t *testing.T) { testWireBudget[agentic](t, way{agentic: true}) })
 }
 
 func testWireBudget[M adk.MessageType](t *testing.T, w way) {
@@ -279,19 +279,19 @@ func testWireBudget[M adk.MessageType](t *testing.T, w way) {
 	for i := range 200 {
 		name := fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50))
 		names = append(names, name)
-		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i], ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}}})
+		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i], ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
 	list := strings.Join(names, `","`)
 	for _, p := range protocols {
 		config := p.config
 		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
-		o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
-			toolsearchtest.CallTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
-			toolsearchtest.CallTool(p.search, `{"query":"select:tool_199`+brackets[:50]+`","regex_pattern":"tool_199"}`),
-			toolsearchtest.CallTool("add_tool", `{"tool_names":["`+list+`"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["`+list+`"]}`),
-			toolsearchtest.CallTool("call_tool", `{"name":"`+names[199]+`","arguments":{"a":7}}`),
-			toolsearchtest.CallTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), toolsearchtest.CallTool(p.search, `{"misused_tool":"`+names[199]+`","problem":"`+brackets+`"}`),
-			toolsearchtest.CallTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), toolsearchtest.CallTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`))
+		o := converse(t, w, agentOver[M](t, config),
+			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
+			callTool(p.search, `{"query":"select:tool_199`+brackets[:50]+`","regex_pattern":"tool_199"}`),
+			callTool("add_tool", `{"tool_names":["`+list+`"]}`), callTool("remove_tool", `{"tool_names":["`+list+`"]}`),
+			callTool("call_tool", `{"name":"`+names[199]+`","arguments":{"a":7}}`),
+			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), callTool(p.search, `{"misused_tool":"`+names[199]+`","problem":"`+brackets+`"}`),
+			callTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), callTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`))
 		if !assert.NoError(t, o.err, p.name) {
 			continue
 		}
@@ -326,7 +326,7 @@ func (slowSearcher) Search(ctx context.Context, _ search.Query) (search.Hits, er
 // The searches of one message end together, when their time is up. The model is told and the run
 // goes on.
 func TestSearchesOfAMessageEndTogether(t *testing.T) {
-	inAllWays(t, testSearchTimeout[*schema.Message], testSearchTimeout[*schema.AgenticMessage])
+	inAllWays(t, testSearchTimeout[chat], testSearchTimeout[agentic])
 }
 
 func testSearchTimeout[M adk.MessageType](t *testing.T, w way) {
@@ -347,8 +347,8 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 			}
 		},
 	}
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
-		toolsearchtest.CallTools(called("a", "tool_search", `{"query":["select:get_weather","mail","stocks"]}`), called("b", "tool_search", `{"query":"mail"}`)),
+	o := converse(t, w, agentOver[M](t, config),
+		callTools(called("a", "tool_search", `{"query":["select:get_weather","mail","stocks"]}`), called("b", "tool_search", `{"query":"mail"}`)),
 		selecting("send_mail"))
 	require.NoError(t, o.err)
 	first := answerOf(t, o.result(t, "a"))
@@ -397,7 +397,7 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 
 // Listeners only watch: a panic of OnEvent ends no run, and not the process.
 func TestListenersThatPanic(t *testing.T) {
-	inAllWays(t, testPanickingListener[*schema.Message], testPanickingListener[*schema.AgenticMessage])
+	inAllWays(t, testPanickingListener[chat], testPanickingListener[agentic])
 }
 
 func testPanickingListener[M adk.MessageType](t *testing.T, w way) {
@@ -406,8 +406,8 @@ func testPanickingListener[M adk.MessageType](t *testing.T, w way) {
 		heard.Add(1)
 		panic("no place to log to")
 	}}
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)),
-		toolsearchtest.CallTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"weather"}`)), calling("send_mail"))
+	o := converse(t, w, agentOver[M](t, config),
+		callTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"weather"}`)), calling("send_mail"))
 	assert.NoError(t, o.err)
 	assert.Greater(t, heard.Load(), int32(2), "events")
 }
@@ -441,8 +441,8 @@ func FuzzArguments(f *testing.F) {
 	require.NoError(f, err)
 	ours := catalog.Tool()
 	// The result for a chat model is a text. It becomes a native result before the model call.
-	chat := searchToolOf[*schema.Message](f, tools).(tool.InvokableTool)
-	agentic := searchToolOf[*schema.AgenticMessage](f, tools).(tool.EnhancedInvokableTool)
+	chat := searchToolOf[chat](f, tools).(tool.InvokableTool)
+	agentic := searchToolOf[agentic](f, tools).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		text, err := ours.InvokableRun(ctx, arguments)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -23,12 +22,12 @@ import (
 // busyTurns are searches, calls and mistakes, some in parallel.
 func busyTurns() []turn {
 	return []turn{
-		toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`}, call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
-		toolsearchtest.CallTools(call{Name: "get_wether", Arguments: `{}`}, call{Name: "get_forecast", Arguments: `{"city":"Rome"}`}, call{Name: "zzz"}),
+		callTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`}, call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
+		callTools(call{Name: "get_wether", Arguments: `{}`}, call{Name: "get_forecast", Arguments: `{"city":"Rome"}`}, call{Name: "zzz"}),
 		searching(`{"query":["zzz","mal","wether"]}`),
 		searching(`not { JSON`),
-		toolsearchtest.CallTool("clock", `{}`),
-		toolsearchtest.Say("done"),
+		callTool("clock", `{}`),
+		say("done"),
 	}
 }
 
@@ -37,18 +36,13 @@ func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatMod
 	t.Helper()
 	model := toolsearchtest.NewModel[M](turns...)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(static...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
-	if !w.runner {
-		events, err := drain(agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: input, EnableStreaming: w.streaming}))
-		return model, events, err
-	}
-	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming})
-	events, err := drain(runner.Run(context.Background(), input))
+	events, err := drain(eventsOf(context.Background(), agent, w, input))
 	return model, events, err
 }
 
 func userInput[M adk.MessageType]() []M {
 	return []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.System, Text: "Be brief.", Extra: map[string]any{"k": "v"}}),
-		toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})}
+		toolsearchtest.Encode[M](userSays("What is new?"))}
 }
 
 // randomID matches the random ID that Eino gives a message.
@@ -68,15 +62,13 @@ func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) stri
 }
 
 // The same conversation gives the model the same bytes, so no map order reaches the model.
-func TestSameBytes(t *testing.T) {
-	inAllWays(t, testSameBytes[*schema.Message], testSameBytes[*schema.AgenticMessage])
-}
+func TestSameBytes(t *testing.T) { inAllWays(t, testSameBytes[chat], testSameBytes[agentic]) }
 
 func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		first := ""
 		for i := range 20 {
-			middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
+			middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
 			model, _, err := runWith(t, w, middleware, testtools.EchoTools("clock: The time"), userInput[M](), busyTurns()...)
 			require.NoError(t, err, "native=%v: run %d", native, i)
 			got := asked(t, model)
@@ -91,7 +83,7 @@ func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 // Nothing that the user hands over is written to. It is compared with a twin that was made the same
 // way and not used.
 func TestNothingIsMutated(t *testing.T) {
-	inAllWays(t, testNothingIsMutated[*schema.Message], testNothingIsMutated[*schema.AgenticMessage])
+	inAllWays(t, testNothingIsMutated[chat], testNothingIsMutated[agentic])
 }
 
 func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
@@ -123,10 +115,10 @@ func TestCatalogNeverChanges(t *testing.T) {
 	ctx := context.Background()
 	run := func(change func(*toolsearch.Config)) string {
 		config := toolsearch.Config{DynamicTools: testtools.NewsTools()}
-		middleware, err := toolsearch.NewTyped[*schema.Message](ctx, &config)
+		middleware, err := toolsearch.NewTyped[chat](ctx, &config)
 		require.NoError(t, err)
 		change(&config)
-		model, _, err := runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[*schema.Message](), busyTurns()...)
+		model, _, err := runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[chat](), busyTurns()...)
 		require.NoError(t, err)
 		return asked(t, model)
 	}

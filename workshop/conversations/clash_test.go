@@ -39,7 +39,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 	} {
 		config := tt.config
 		config.DynamicTools = testtools.EchoTools(specs...)
-		_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+		_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 		require.NoError(t, err)
 		for arguments, want := range map[string]int{
 			`{"query":"move"}`:                                    tt.unasked,
@@ -115,8 +115,8 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inAllWays(t,
-				func(t *testing.T, w way) { testClash[*schema.Message](t, c, w) },
-				func(t *testing.T, w way) { testClash[*schema.AgenticMessage](t, c, w) })
+				func(t *testing.T, w way) { testClash[chat](t, c, w) },
+				func(t *testing.T, w way) { testClash[agentic](t, c, w) })
 		})
 	}
 }
@@ -145,21 +145,20 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	_, _, err = ours.BeforeAgent(ctx, runCtx)
 	checkMessage(t, "BeforeAgent", err, c.want)
 
-	model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+	model := toolsearchtest.NewModel[M](say("done"))
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...), Handlers: append(handlers, ours)})
-	events, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
+	events, err := runAgent(context.Background(), agent, w, []message{userSays("What is new?")})
 	checkMessage(t, "the run", err, c.want)
 	assert.Empty(t, events, "the events of the run")
 	assert.Empty(t, model.Requests(), "the model calls of the run")
 }
 
 func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
-	t.Run("message", testBeforeAgentInput[*schema.Message])
-	t.Run("agentic", testBeforeAgentInput[*schema.AgenticMessage])
+	ofBothTypes(t, testBeforeAgentInput[chat], testBeforeAgentInput[agentic])
 }
 
 func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()})
+	middleware := newMiddleware[M](t, toolsearch.Config{})
 	// A nil run context has no place for tools, which is not an error.
 	ctx, none, err := middleware.BeforeAgent(context.Background(), nil)
 	assert.NoError(t, err, "without a run context")
@@ -180,14 +179,14 @@ func testBeforeAgentInput[M adk.MessageType](t *testing.T) {
 // A middleware that comes later may add a tool with the name of the search tool. Our BeforeAgent
 // cannot see that tool yet. The run ends before the model sees the name twice.
 func TestRunFailsOverASearchToolAddedLater(t *testing.T) {
-	inAllWays(t, testAddedLater[*schema.Message], testAddedLater[*schema.AgenticMessage])
+	inAllWays(t, testAddedLater[chat], testAddedLater[agentic])
 }
 
 func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
-		model := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+		model := toolsearchtest.NewModel[M](say("done"))
 		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}),
+			newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native}),
 			&addingMiddleware[M]{tools: testtools.EchoTools("tool_search: Mine")},
 		}})
 		_, err := runAgent(context.Background(), agent, w, question)
@@ -199,7 +198,7 @@ func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 // Another tool of the agent comes before a dynamic tool of its name, wherever the other tool
 // comes from: neither a configuration nor a remote server stops an agent by a name.
 func TestOtherToolsOfANameComeFirst(t *testing.T) {
-	inAllWays(t, testOtherTools[*schema.Message], testOtherTools[*schema.AgenticMessage])
+	inAllWays(t, testOtherTools[chat], testOtherTools[agentic])
 }
 
 func testOtherTools[M adk.MessageType](t *testing.T, w way) {
@@ -234,7 +233,7 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 				handlers, static := place(newMiddleware[M](t, config))
 				agentConfig := with(handlers...)
 				agentConfig.ToolsConfig = toolsConfig(static...)
-				o := converse(context.Background(), t, w, agentConfig, searching(`{"query":"clock bell"}`), toolsearchtest.CallTool("clock", `{}`))
+				o := converse(t, w, agentConfig, searching(`{"query":"clock bell"}`), callTool("clock", `{}`))
 				about := fmt.Sprintf("%v, %s, %s", protocol, part, whose)
 				if !assert.NoError(t, o.err, about) {
 					continue
@@ -255,7 +254,7 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 
 // A dynamic tool that a Filter drops does not hide another tool of its name.
 func TestForbiddenToolsHideNoOthers(t *testing.T) {
-	inAllWays(t, testForbiddenTools[*schema.Message], testForbiddenTools[*schema.AgenticMessage])
+	inAllWays(t, testForbiddenTools[chat], testForbiddenTools[agentic])
 }
 
 func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
@@ -263,7 +262,7 @@ func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
 		DynamicTools: testtools.EchoTools("clock: Another clock", "ring: Rings a bell"),
 		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" },
 	})
-	o := converse(context.Background(), t, w, with[M](ours, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}), toolsearchtest.CallTool("clock", `{}`))
+	o := converse(t, w, with[M](ours, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}), callTool("clock", `{}`))
 	require.NoError(t, o.err)
 	assert.Equal(t, "the agent's own clock", o.result(t, "call_1"))
 	for i, r := range o.requests {
@@ -274,7 +273,7 @@ func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
 // A server's tool with the name of a second middleware's meta-tool is left out, whichever of the
 // two middlewares comes first.
 func TestSecondMiddlewaresToolsComeFirst(t *testing.T) {
-	inAllWays(t, testSecondMiddleware[*schema.Message], testSecondMiddleware[*schema.AgenticMessage])
+	inAllWays(t, testSecondMiddleware[chat], testSecondMiddleware[agentic])
 }
 
 func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
@@ -287,7 +286,7 @@ func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
 		if reversed {
 			slices.Reverse(handlers)
 		}
-		o := converse(context.Background(), t, w, with(handlers...), toolsearchtest.CallTool("find", `{"query":"mow"}`), toolsearchtest.CallTool("mow", `{}`))
+		o := converse(t, w, with(handlers...), callTool("find", `{"query":"mow"}`), callTool("mow", `{}`))
 		if !assert.NoError(t, o.err, "reversed %v", reversed) {
 			continue
 		}
@@ -304,8 +303,8 @@ func TestNilParameter(t *testing.T) {
 	for _, index := range []toolsearch.Indexer{nil, toolsearch.BM25} {
 		var told []error
 		config := toolsearch.Config{Index: index, OnEvent: onFailure(func(err error) { told = append(told, err) })}
-		config.DynamicTools = []tool.BaseTool{&testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{
-			Name: "odd", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})}}}}
+		config.DynamicTools = []tool.BaseTool{echo(&schema.ToolInfo{
+			Name: "odd", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})})}
 		_, err := toolsearch.New(t.Context(), &config)
 		assert.NoError(t, err)
 		if assert.Len(t, told, 1, "the failure events") {
@@ -319,7 +318,7 @@ func TestNilParameter(t *testing.T) {
 func TestOddParameters(t *testing.T) {
 	var told []error
 	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}, OnEvent: onFailure(func(err error) { told = append(told, err) })}
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), selecting("odd"))
+	o := converse(t, way{}, agentOver[chat](t, config), selecting("odd"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
 	definition, err := o.last().Tools[1].ToJSONSchema()
 	require.NoError(t, err)
@@ -328,7 +327,7 @@ func TestOddParameters(t *testing.T) {
 		assert.ErrorContains(t, told[0], `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
 	}
 	config.DynamicTools = []tool.BaseTool{withSchema("odd", schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
-	newMiddleware[*schema.Message](t, config)
+	newMiddleware[chat](t, config)
 	if assert.Len(t, told, 2, "the failure events") {
 		assert.ErrorContains(t, told[1], `a parameter has the name "xxx`)
 	}

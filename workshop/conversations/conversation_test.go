@@ -21,7 +21,7 @@ func TestConversations(t *testing.T) {
 	playAll(t, []conversation{
 		{
 			name:  "a found tool is shown from the next call on and can be called",
-			turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`)},
+			turns: []turn{searching(`{"query":"weather","max_results":1}`), callTool("get_weather", `{"city":"Rome"}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
@@ -44,7 +44,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name: "parallel searches load in the order of the calls",
-			turns: []turn{toolsearchtest.CallTools(
+			turns: []turn{callTools(
 				call{Name: "tool_search", Arguments: `{"query":"select:list_stocks"}`},
 				call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
 			saw: []string{"tool_search", "tool_search list_stocks get_weather"},
@@ -53,9 +53,9 @@ func TestConversations(t *testing.T) {
 			name:  "the reminder comes before the first message that is not a system message",
 			turns: []turn{searching(`{"query":"mail"}`)},
 			history: []message{
-				{Role: toolsearchtest.System, Text: "Be brief."},
-				{Role: toolsearchtest.User, Text: "Hello"},
-				{Role: toolsearchtest.Assistant, Text: "Hello!"},
+				systemSays("Be brief."),
+				userSays("Hello"),
+				modelSays("Hello!"),
 			},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
@@ -74,7 +74,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name:  "a hidden tool that is called runs and stays loaded",
-			turns: []turn{toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.CallTool("get_weather", `{}`)},
+			turns: []turn{callTool("get_weather", `{}`), callTool("get_weather", `{}`)},
 			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_1"))
@@ -84,9 +84,9 @@ func TestConversations(t *testing.T) {
 			name:   "under UnloadedRefuse a hidden tool that is called does not run",
 			config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{
-				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
+				callTool("get_weather", `{"city":"Rome"}`),
 				searching(`{"query":"select:get_weather"}`),
-				toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
+				callTool("get_weather", `{"city":"Rome"}`),
 			},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
@@ -97,7 +97,7 @@ func TestConversations(t *testing.T) {
 		},
 		{
 			name: "a call of an unknown name is answered with near names, and the calls beside it run",
-			turns: []turn{toolsearchtest.CallTools(
+			turns: []turn{callTools(
 				call{Name: "get_wether", Arguments: `{"city":"Rome"}`},
 				call{Name: "clok", Arguments: `{}`},
 				call{Name: "clock", Arguments: `{}`},
@@ -125,7 +125,7 @@ func TestConversations(t *testing.T) {
 		{
 			name: "the caller's events show the call as the model made it, and its answer",
 			turns: []turn{
-				toolsearchtest.CallTool("get_wether", `{"city":"Rome"}`),
+				callTool("get_wether", `{"city":"Rome"}`),
 			},
 			check: func(t *testing.T, o outcome) {
 				require.Len(t, o.events, 3, "the events are the call, the answer and the end")
@@ -140,7 +140,7 @@ func TestConversations(t *testing.T) {
 		{
 			name:   "the tool has another name, and the texts are Chinese",
 			config: toolsearch.Config{ToolName: "find-tools", Language: toolsearch.Chinese},
-			turns:  []turn{toolsearchtest.CallTool("find-tools", `{"query":"mail","max_results":1}`), toolsearchtest.CallTool("find-tools", `{}`)},
+			turns:  []turn{callTool("find-tools", `{"query":"mail","max_results":1}`), callTool("find-tools", `{}`)},
 			saw:    []string{"find-tools", "find-tools send_mail", "find-tools send_mail"},
 			check: func(t *testing.T, o outcome) {
 				first := o.requests[0]

@@ -32,13 +32,13 @@ func TestSelectWhatIsShown(t *testing.T) {
 	}
 	var tools []tool.BaseTool
 	for _, name := range names {
-		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Odd"}}})
+		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Odd"}))
 	}
 	for _, name := range names {
 		config := toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse}
 		var shown, advised string
-		scripted := toolsearchtest.NewModel[*schema.Message](
-			toolsearchtest.CallTool(name, "{}"),
+		scripted := toolsearchtest.NewModel[chat](
+			callTool(name, "{}"),
 			turn{Decide: func(r request) turn {
 				for i, line := range strings.Split(r.Messages[0].Text, "\n")[2:] {
 					if i < len(names) && names[i] == name {
@@ -53,8 +53,8 @@ func TestSelectWhatIsShown(t *testing.T) {
 				advised = "{" + rest[:strings.LastIndexByte(rest, '}')+1]
 				return searching(advised)
 			}},
-			toolsearchtest.Say("done"))
-		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, config)}})
+			say("done"))
+		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[chat](t, config)}})
 		_, err := runAgent(ctx, agent, way{}, question)
 		require.NoError(t, err, "%q", name)
 		require.Len(t, scripted.Requests(), 3, "%q", name)
@@ -70,7 +70,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 // No text mentions the list of names when the model does not see it.
 func TestUnlisted(t *testing.T) {
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		o := play[*schema.Message](t, conversation{
+		o := play[chat](t, conversation{
 			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
 			turns:  []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`)},
 		}, way{})
@@ -89,7 +89,7 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	var events []*toolsearch.SearchEvent
 	config.DynamicTools = testtools.NewsTools()
 	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
-	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
 	require.Len(t, events, 1)

@@ -43,7 +43,7 @@ var dropInTable = []program{
 	{name: "names in camel case and in Chinese", dynamic: testtools.EchoTools("NotebookEdit: Edits", "查询_天气: 天气", "HTTPServer: Serves"),
 		turns: []turn{searching(`{"query":"notebook"}`), searching(`{"query":"天气"}`), searching(`{"query":"http server"}`)}},
 	{name: "two searches in a message, and one of them again", turns: []turn{
-		toolsearchtest.CallTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"stocks"}`)), searching(`{"query":"mail"}`)}},
+		callTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"stocks"}`)), searching(`{"query":"mail"}`)}},
 	{
 		name: "nothing matches", turns: []turn{searching(`{"query":"zzzzzz"}`)},
 		eino: []string{`reads tool tool_search: {"matches":null}`}, here: []string{`reads tool tool_search: {"matches":[],"message":"No tool matches. …`},
@@ -159,9 +159,9 @@ var dropInTable = []program{
 		reason:  "the call of a result says of which tool it is",
 	},
 	{name: "a history with a broken search", history: searchedBefore(`{"matches":["send_mail"`)},
-	{name: "a history with the reminder", history: []message{{Role: toolsearchtest.System, Text: "Be brief."}, {Role: toolsearchtest.User, Text: einoReminder, Extra: einoMark}}},
+	{name: "a history with the reminder", history: []message{systemSays("Be brief."), {Role: toolsearchtest.User, Text: einoReminder, Extra: einoMark}}},
 	{
-		name: "a stored history whose reminder lost its `Extra`", history: []message{{Role: toolsearchtest.User, Text: einoReminder}},
+		name: "a stored history whose reminder lost its `Extra`", history: []message{userSays(einoReminder)},
 		eino:   []string{"reads the reminder of get_weather get_forecast send_mail list_stocks mcp__slack__send_message, again"},
 		reason: "a reminder is also recognised by its text",
 	},
@@ -265,9 +265,9 @@ func takingNothing(name string) *schema.ToolInfo {
 
 func searchedBefore(result string) []message {
 	return []message{
-		{Role: toolsearchtest.User, Text: "Any mail?"},
-		{Role: toolsearchtest.Assistant, Calls: []call{called("before", "tool_search", `{"query":"mail"}`)}},
-		{Role: toolsearchtest.Tool, CallID: "before", ToolName: "tool_search", Text: result},
-		{Role: toolsearchtest.Assistant, Text: "No."},
+		userSays("Any mail?"),
+		modelCalls(called("before", "tool_search", `{"query":"mail"}`)),
+		toolSays("before", "tool_search", result),
+		modelSays("No."),
 	}
 }

@@ -14,7 +14,6 @@ import (
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -109,7 +108,7 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 		}
 		handlers = append(handlers, middleware)
 	}
-	model := toolsearchtest.NewModel[M](append(slices.Clone(p.turns), toolsearchtest.Say("done"))...)
+	model := toolsearchtest.NewModel[M](append(slices.Clone(p.turns), say("done"))...)
 	config := with(handlers...)
 	config.Model, config.Instruction = model, p.instruction
 	config.ToolsConfig = toolsConfig(p.static...)
@@ -243,8 +242,8 @@ func TestDropIn(t *testing.T) {
 	for _, p := range dropInTable {
 		t.Run(p.name, func(t *testing.T) {
 			inAllWays(t,
-				func(t *testing.T, w way) { testDropIn[*schema.Message](t, &p, w) },
-				func(t *testing.T, w way) { testDropIn[*schema.AgenticMessage](t, &p, w) })
+				func(t *testing.T, w way) { testDropIn[chat](t, &p, w) },
+				func(t *testing.T, w way) { testDropIn[agentic](t, &p, w) })
 		})
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,13 +32,13 @@ import (
 // Events tell how large requests are, and how often the list of tools changes: each time a tool
 // is loaded by default, and never if loaded tools are not in the list.
 func TestEventsTellWhatRequestsCost(t *testing.T) {
-	inAllWays(t, testEventsTellWhatRequestsCost[*schema.Message], testEventsTellWhatRequestsCost[*schema.AgenticMessage])
+	inAllWays(t, testEventsTellWhatRequestsCost[chat], testEventsTellWhatRequestsCost[agentic])
 }
 
 func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 	weather, mail := selecting("get_weather"), selecting("send_mail")
 	through := func(name string) turn {
-		return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
+		return callTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 	}
 	for _, tt := range []struct {
 		config  toolsearch.Config
@@ -50,8 +49,8 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 		{toolsearch.Config{}, []turn{weather, calling("get_weather"), weather, mail, calling("send_mail")}, 2, 2},
 		{toolsearch.Config{Preselect: 5}, []turn{weather, calling("get_weather")}, 1, 1},
 		{toolsearch.Config{AlwaysLoaded: []string{"*"}}, []turn{weather, calling("get_weather"), mail}, 0, 0},
-		{toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, []turn{weather, through("get_weather"), mail, through("send_mail")}, 0, 2},
-		{toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, []turn{weather, calling("get_weather"), mail}, 0, 2},
+		{using(toolsearch.ProtocolDispatch), []turn{weather, through("get_weather"), mail, through("send_mail")}, 0, 2},
+		{using(toolsearch.ProtocolNativeDeferred), []turn{weather, calling("get_weather"), mail}, 0, 2},
 	} {
 		var searches []*toolsearch.SearchEvent
 		var loads []*toolsearch.LoadEvent
@@ -114,7 +113,7 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 // The first model call shows the best tools for what the user said last. No model call is spent
 // on them.
 func TestPreselect(t *testing.T) {
-	asking := func(text string) []message { return []message{{Role: toolsearchtest.User, Text: text}} }
+	asking := func(text string) []message { return []message{userSays(text)} }
 	for _, tt := range []struct {
 		name     string
 		config   toolsearch.Config
@@ -130,9 +129,9 @@ func TestPreselect(t *testing.T) {
 		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, asking("weather"), []turn{selecting("ask_human"), calling("get_weather")},
 			[]string{"get_weather", "get_weather ask_human", "get_weather ask_human"}},
 		{"the newest question counts", toolsearch.Config{Preselect: 1},
-			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Sunny."}, asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
+			append(asking("weather"), modelSays("Sunny."), asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
 		{"the last message is the model's", toolsearch.Config{Preselect: 1},
-			append(asking("weather"), message{Role: toolsearchtest.Assistant, Text: "Wait."}), nil, []string{""}},
+			append(asking("weather"), modelSays("Wait.")), nil, []string{""}},
 		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
 		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
 		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, asking("weather, and issues of my project"), nil,
@@ -143,10 +142,10 @@ func TestPreselect(t *testing.T) {
 	} {
 		inAllWays(t,
 			func(t *testing.T, w way) {
-				testPreselect[*schema.Message](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
+				testPreselect[chat](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
 			},
 			func(t *testing.T, w way) {
-				testPreselect[*schema.AgenticMessage](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
+				testPreselect[agentic](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
 			})
 	}
 }
@@ -154,8 +153,8 @@ func TestPreselect(t *testing.T) {
 func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config toolsearch.Config, messages []message, turns []turn, saw []string) {
 	t.Helper()
 	config.DynamicTools = officeTools()
-	agent := with(newMiddleware[M](t, config))
-	scripted := toolsearchtest.NewModel[M](append(slices.Clone(turns), toolsearchtest.Say("done"))...)
+	agent := agentOver[M](t, config)
+	scripted := toolsearchtest.NewModel[M](append(slices.Clone(turns), say("done"))...)
 	agent.Model = scripted
 	ctx := context.Background()
 	if strings.HasPrefix(messages[0].Text, "carried") {
@@ -196,7 +195,7 @@ func TestPreselectFails(t *testing.T) {
 			return failingSearcher{}, nil
 		},
 	}
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(`{"query":"mail"}`))
+	o := converse(t, way{}, agentOver[chat](t, config), searching(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
 	require.NotEmpty(t, told, "the failure events")
 	assert.ErrorIs(t, told[0], errMower)
@@ -292,16 +291,10 @@ func (l *told) add(e toolsearch.Event) {
 func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, static []tool.BaseTool, turns ...turn) (heard, sent told) {
 	t.Helper()
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) { heard.add(e) }
-	agentConfig := with(newMiddleware[M](t, config))
+	agentConfig := agentOver[M](t, config)
 	agentConfig.ToolsConfig = toolsConfig(static...)
-	agentConfig.Model = toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
-	agent := newAgent(t, agentConfig)
-	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
-	if w.runner {
-		events = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming}).Run(context.Background(), encoded[M](question...))
-	} else {
-		events = agent.Run(context.Background(), &adk.TypedAgentInput[M]{Messages: encoded[M](question...), EnableStreaming: w.streaming})
-	}
+	agentConfig.Model = toolsearchtest.NewModel[M](append(turns, say("done"))...)
+	events := eventsOf(context.Background(), newAgent(t, agentConfig), w, encoded[M](question...))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		assert.NoError(t, event.Err)
 		if event.Output == nil {
@@ -321,9 +314,7 @@ func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, st
 
 // OnEvent gets every event in order, with and without SendEvents. With SendEvents the caller gets
 // the same events, the ones before the first model call included.
-func TestOnEvent(t *testing.T) {
-	inAllWays(t, testOnEvent[*schema.Message], testOnEvent[*schema.AgenticMessage])
-}
+func TestOnEvent(t *testing.T) { inAllWays(t, testOnEvent[chat], testOnEvent[agentic]) }
 
 func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 	down := func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }
@@ -342,7 +333,7 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			"search tool_search mail [send_mail][]index", "load [send_mail][][] changed", "load [get_weather][][] changed",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
-		{name: "a tool hidden again", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
+		{name: "a tool hidden again", config: maxLoaded(1), turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{
 			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed",
 			"search tool_search select:get_weather [get_weather][]", "load [get_weather][send_mail][] changed",
 		}},
@@ -350,9 +341,9 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			"search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed", "search tool_search select:send_mail [send_mail][]",
 		}},
 		{name: "refused calls", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{toolsearchtest.CallTools(call{Name: "get_weather"}, call{Name: "get_wether"})}, want: told{"load [][][get_weather get_wether]"}},
+			turns: []turn{callTools(call{Name: "get_weather"}, call{Name: "get_wether"})}, want: told{"load [][][get_weather get_wether]"}},
 		{name: "a tool added and removed", config: using(toolsearch.ProtocolSearchAdd), turns: []turn{
-			toolsearchtest.CallTool("add_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`)},
+			callTool("add_tool", `{"tool_names":["send_mail"]}`), callTool("remove_tool", `{"tool_names":["send_mail"]}`)},
 			want: told{"load [send_mail][][] changed", "load [][send_mail][] changed"}},
 		// The answer to wrong arguments has the definition.
 		{name: "wrong arguments of a dispatched call", config: using(toolsearch.ProtocolDispatch),
@@ -381,7 +372,7 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 // A CatalogEvent says how an answer of Source changed the catalog. An answer that changes nothing
 // has no event.
 func TestCatalogEvents(t *testing.T) {
-	inAllWays(t, testCatalogEvents[*schema.Message], testCatalogEvents[*schema.AgenticMessage])
+	inAllWays(t, testCatalogEvents[chat], testCatalogEvents[agentic])
 }
 
 func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
@@ -407,7 +398,7 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 		s.serve(tt.specs...)
 		events = nil
 		for range 2 { // the second run changes nothing
-			checkSaw(t, tt.name, converse(context.Background(), t, w, with(middleware)), "tool_search")
+			checkSaw(t, tt.name, converse(t, w, with(middleware)), "tool_search")
 		}
 		if tt.tools == 0 {
 			assert.Empty(t, events, tt.name)
@@ -433,7 +424,7 @@ func TestFailureEvents(t *testing.T) {
 		DynamicTools: testtools.NewsTools(), OnEvent: onFailure(func(err error) { failures = append(failures, err) }),
 		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }}},
 	}
-	checkSaw(t, "the model", converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config))), "tool_search")
+	checkSaw(t, "the model", converse(t, way{}, agentOver[chat](t, config)), "tool_search")
 	require.Len(t, failures, 1)
 	assert.ErrorIs(t, failures[0], errMower)
 	assert.ErrorContains(t, failures[0], "5 tools stays")
@@ -442,7 +433,7 @@ func TestFailureEvents(t *testing.T) {
 // Nothing is locked while OnEvent runs. At the first event of each kind, OnEvent reads the session
 // and runs another agent with the same middleware and session.
 func TestNothingIsLockedWhileOnEventRuns(t *testing.T) {
-	inAllWays(t, testOnEventUnlocked[*schema.Message], testOnEventUnlocked[*schema.AgenticMessage])
+	inAllWays(t, testOnEventUnlocked[chat], testOnEventUnlocked[agentic])
 }
 
 func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
@@ -455,7 +446,7 @@ func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
 	run := func(turns ...turn) outcome {
 		agent := with(middleware)
 		agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
-		return converse(toolsearch.WithSession(context.Background(), session), t, w, agent, turns...)
+		return converseIn(toolsearch.WithSession(context.Background(), session), t, w, agent, turns...)
 	}
 	seen := map[string]int{}
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) {

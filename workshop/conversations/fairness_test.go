@@ -99,7 +99,7 @@ func TestFairnessBound(t *testing.T) {
 // guarantees. ranking is all that matches, best first. It returns the number of these tools.
 func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []int, toolOf func(doc int) (name, namespace string)) (guaranteed int) {
 	t.Helper()
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)), searching(fmt.Sprintf(`{"query":%q}`, query)))
+	o := converse(t, way{}, agentOver[chat](t, config), searching(fmt.Sprintf(`{"query":%q}`, query)))
 	require.NoError(t, o.err)
 	places, most := config.MaxResults, config.Limits.MaxPerNamespace
 	if most < 0 {
@@ -230,9 +230,9 @@ func foundOf(t *testing.T, catalog *eval.Catalog, queries []eval.Query, most int
 	t.Helper()
 	var tools []tool.BaseTool
 	for _, info := range catalog.Tools {
-		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
+		tools = append(tools, echo(info))
 	}
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{
+	middleware := newMiddleware[chat](t, toolsearch.Config{
 		DynamicTools: tools, Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: most}, Reminder: toolsearch.ReminderConfig{Disabled: true}})
 	ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestMaxPerNamespace(t *testing.T) {
 			}
 			var event *toolsearch.SearchEvent
 			config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { event = e })
-			o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)),
+			o := converse(t, way{}, agentOver[chat](t, config),
 				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 			require.NoError(t, o.err, tt.name)
 			evil, others := 0, 0

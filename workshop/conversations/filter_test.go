@@ -29,19 +29,19 @@ var protocols = []struct {
 	search string
 }{
 	{"tool_search", toolsearch.Config{}, "tool_search"},
-	{"regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, "tool_search"},
-	{"search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, "search_tools"},
-	{"ranked", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, "tool_search"},
-	{"dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, "tool_search"},
+	{"regexp", using(toolsearch.ProtocolRegexp), "tool_search"},
+	{"search_add", using(toolsearch.ProtocolSearchAdd), "search_tools"},
+	{"ranked", using(toolsearch.ProtocolRanked), "tool_search"},
+	{"dispatch", using(toolsearch.ProtocolDispatch), "tool_search"},
 	{"native", toolsearch.Config{UseModelToolSearch: true}, "tool_search"},
 	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
 }
 
 // A tool of the agent's own is suggested though a tool that the user may not see has its name.
 func TestOwnToolsAreSuggested(t *testing.T) {
-	agentConfig := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: toolsWithSecrets(), Filter: hideSecrets}))
+	agentConfig := agentOver[chat](t, toolsearch.Config{DynamicTools: toolsWithSecrets(), Filter: hideSecrets})
 	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("get_secret_weather: The agent's own")...)
-	o := converse(context.Background(), t, way{}, agentConfig, calling("get_secret_wether"))
+	o := converse(t, way{}, agentConfig, calling("get_secret_wether"))
 	require.NoError(t, o.err)
 	assert.Contains(t, o.result(t, "call_1"), `"suggestions":["get_secret_weather"`)
 }
@@ -71,22 +71,22 @@ func withoutSecrets() []tool.BaseTool {
 // prying is a conversation in which the model tries to find secret tools and to use them.
 func prying(searchTool string) []turn {
 	ask := func(query string) turn {
-		return toolsearchtest.CallTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, query, query))
+		return callTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, query, query))
 	}
 	return []turn{
 		ask("secret"), ask("mail"), ask("e-mail nobody knows"), ask("list"), ask("+secret weather"), ask("secret_weather|mail"),
 		ask("select:secret_mail,send_mail,get_secret_weather"), ask("select:Secret Mail,SECRET-MAIL"), ask("select:secret_mial"), ask("select:get_secret_wether"),
 		ask("secrets"), ask("slack"),
-		toolsearchtest.CallTool("add_tool", `{"tool_names":["secret_mail","list_stocks","secret_mial"]}`),
-		toolsearchtest.CallTool("remove_tool", `{"tool_names":["secret_mail","list_stocks"]}`),
-		toolsearchtest.CallTool("show_all_tools", `{}`),
-		toolsearchtest.CallTools(
+		callTool("add_tool", `{"tool_names":["secret_mail","list_stocks","secret_mial"]}`),
+		callTool("remove_tool", `{"tool_names":["secret_mail","list_stocks"]}`),
+		callTool("show_all_tools", `{}`),
+		callTools(
 			call{Name: "call_tool", Arguments: `{"name":"secret_mail","arguments":{}}`},
 			call{Name: "call_tool", Arguments: `{"name":"secret_mial","arguments":{}}`},
 			call{Name: "call_tool", Arguments: `{"name":"send_mail","arguments":{"city":7}}`}),
-		toolsearchtest.CallTool(searchTool, `{"unloaded_tool":"secret_mail"}`),
-		toolsearchtest.CallTool(searchTool, `{"misused_tool":"secret_mail","problem":"?"}`),
-		toolsearchtest.CallTools(
+		callTool(searchTool, `{"unloaded_tool":"secret_mail"}`),
+		callTool(searchTool, `{"misused_tool":"secret_mail","problem":"?"}`),
+		callTools(
 			call{Name: "secret_mail", Arguments: "{}"}, call{Name: "mcp__secrets__list_secrets", Arguments: "{}"},
 			call{Name: "secret_mial", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
 		calling("get_secret_weather"),
@@ -96,19 +96,19 @@ func prying(searchTool string) []turn {
 // pryingHistory is the history of a run that had the secret tools.
 func pryingHistory() []message {
 	return []message{
-		{Role: toolsearchtest.User, Text: "Tell me."},
-		{Role: toolsearchtest.Assistant, Calls: []call{called("h1", "tool_search", `{"query":"secret"}`), called("h2", "add_tool", `{}`)}},
-		{Role: toolsearchtest.Tool, CallID: "h1", ToolName: "tool_search", Text: `{"matches":["secret_mail","list_stocks","get_secret_weather"]}`},
-		{Role: toolsearchtest.Tool, CallID: "h2", ToolName: "add_tool", Text: `{"added":["mcp__slack__send_secret"],"already_loaded":[],"not_found":[],"message":"."}`},
-		{Role: toolsearchtest.Assistant, Calls: []call{called("h3", "secret_mail", `{}`), called("h4", "call_tool", `{"name":"get_secret_weather","arguments":{}}`)}},
-		{Role: toolsearchtest.Tool, CallID: "h3", ToolName: "secret_mail", Text: `sent`},
-		{Role: toolsearchtest.Tool, CallID: "h4", ToolName: "call_tool", Text: `cloudy`},
-		{Role: toolsearchtest.Assistant, Text: "Done."},
+		userSays("Tell me."),
+		modelCalls(called("h1", "tool_search", `{"query":"secret"}`), called("h2", "add_tool", `{}`)),
+		toolSays("h1", "tool_search", `{"matches":["secret_mail","list_stocks","get_secret_weather"]}`),
+		toolSays("h2", "add_tool", `{"added":["mcp__slack__send_secret"],"already_loaded":[],"not_found":[],"message":"."}`),
+		modelCalls(called("h3", "secret_mail", `{}`), called("h4", "call_tool", `{"name":"get_secret_weather","arguments":{}}`)),
+		toolSays("h3", "secret_mail", `sent`),
+		toolSays("h4", "call_tool", `cloudy`),
+		modelSays("Done."),
 	}
 }
 
 func TestFilteredToolsLeaveNoTrace(t *testing.T) {
-	inAllWays(t, testNoTrace[*schema.Message], testNoTrace[*schema.AgenticMessage])
+	inAllWays(t, testNoTrace[chat], testNoTrace[agentic])
 }
 
 func testNoTrace[M adk.MessageType](t *testing.T, w way) {
@@ -145,7 +145,7 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	config.OnEvent = onFailure(func(err error) { errs = append(errs, err.Error()) })
 	middleware := newMiddleware[M](t, config)
 	errs = nil
-	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), toolsearchtest.Say("done"))...)
+	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), say("done"))...)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
 		Model: scripted, Instruction: "Be brief.",
 		ToolsConfig: toolsConfig(testtools.EchoTools("clock: The time")...),
@@ -166,7 +166,7 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 // A tool that an earlier run loaded is hidden from a run that may not have it. A later run that
 // may have it sees it again.
 func TestFilterChangesBetweenRuns(t *testing.T) {
-	inAllWays(t, testFilterChanges[*schema.Message], testFilterChanges[*schema.AgenticMessage])
+	inAllWays(t, testFilterChanges[chat], testFilterChanges[agentic])
 }
 
 // allowedKey is the context key of a text that holds the names of the tools a user may have.
@@ -178,11 +178,11 @@ func byUser(ctx context.Context, doc toolsearch.Document) bool {
 }
 
 func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Filter: byUser})
+	middleware := newMiddleware[M](t, toolsearch.Config{Filter: byUser})
 	var history []message
 	run := func(allowed string, turns ...turn) outcome {
 		t.Helper()
-		scripted := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+		scripted := toolsearchtest.NewModel[M](append(turns, say("done"))...)
 		config := with(middleware)
 		config.Model = scripted
 		history = append(history, question...)
@@ -206,8 +206,8 @@ func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
 // restores no tool that the filter now drops.
 func TestFilterIsAskedAtResume(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testFilterAtResume[*schema.Message](t, native) })
-		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testFilterAtResume[*schema.AgenticMessage](t, native) })
+		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testFilterAtResume[chat](t, native) })
+		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testFilterAtResume[agentic](t, native) })
 	}
 }
 
@@ -216,9 +216,9 @@ func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	interrupted[M](t, store, true, config,
 		selecting("get_weather,send_mail"),
-		toolsearchtest.CallTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
+		callTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
 	config.Filter = toolsearch.FilterTools(nil, []string{"delete_all", "send_mail", "get_forecast"})
-	o := resumed[M](t, store, true, config, toolsearchtest.CallTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
+	o := resumed[M](t, store, true, config, callTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
 	require.NoError(t, o.err)
 	want := []string{"delete_all", "get_forecast", "send_mail"}
 	if !native {
@@ -315,7 +315,7 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 // An entry of FilterTools that is malformed or matches no tool is told, once for each catalog,
 // whatever the other entries let pass and wherever FilterTools is called.
 func TestIdleEntriesOfFilterToolsAreReported(t *testing.T) {
-	inAllWays(t, testIdleEntries[*schema.Message], testIdleEntries[*schema.AgenticMessage])
+	inAllWays(t, testIdleEntries[chat], testIdleEntries[agentic])
 }
 
 func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
@@ -351,7 +351,7 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 		middleware := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter, OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
 		run := func(catalogs int) {
 			t.Helper()
-			o := converse(context.Background(), t, w, with(middleware))
+			o := converse(t, w, with(middleware))
 			require.NoError(t, o.err, tt.name)
 			if tt.want == "" {
 				assert.Empty(t, told, "%s: the failure events", tt.name)
@@ -370,7 +370,7 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 // Users with other lists are told apart.
 func TestIdleEntriesOfEachUserAreReported(t *testing.T) {
 	var told []string
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{
+	middleware := newMiddleware[chat](t, toolsearch.Config{
 		DynamicTools: testtools.NewsTools(),
 		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
 			return toolsearch.FilterTools(nil, strings.Fields(ctx.Value(allowedKey{}).(string)))(ctx, doc)

@@ -41,7 +41,7 @@ func FuzzHistory(f *testing.F) {
 		f.Add([]byte{variant, 0, 1, 0, 7, 1, 6, 0, 7, 0, 9, 0, 8, 1, 0}) // reminders of every kind
 		f.Add([]byte{variant, 1, 5, 2, 3, 0, 1, 0, 5, 2, 3, 0, 1, 5, 0, 3, 2, 2, 0, 0, 1, 1})
 	}
-	forMessage, forAgentic := historyMiddlewares[*schema.Message](f), historyMiddlewares[*schema.AgenticMessage](f)
+	forMessage, forAgentic := historyMiddlewares[chat](f), historyMiddlewares[agentic](f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
 			t.Skip()
@@ -170,8 +170,7 @@ func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatMod
 		}
 		ids[c.ID] = true
 		names = append(names, made[i].Name)
-		next.Messages = append(next.Messages, toolsearchtest.Encode[M](message{
-			Role: toolsearchtest.Tool, CallID: c.ID, ToolName: "tool_search", Text: `{"matches":[],"message":"No."}`}))
+		next.Messages = append(next.Messages, toolsearchtest.Encode[M](toolSays(c.ID, "tool_search", `{"matches":[],"message":"No."}`)))
 	}
 	for i, c := range made {
 		if sent[i] == c && ids[c.ID] {
@@ -267,7 +266,7 @@ func decodeMessage[M adk.MessageType](h *history) M {
 	ids := []string{"c1", "c2", "c3", ""}
 	names := []string{"tool_search", "get_weather", "send_mail", "get_wether", "clock", ""}
 	ours := map[string]any{"_toolsearch_reminder": "tool_search"}
-	m := message{Role: toolsearchtest.User, Text: "What is new?"}
+	m := userSays("What is new?")
 	switch h.next(historyOps) {
 	case 0:
 	case 1:
@@ -279,12 +278,12 @@ func decodeMessage[M adk.MessageType](h *history) M {
 			m.Calls = append(m.Calls, called(ids[h.next(len(ids))], names[h.next(len(names))], `{}`))
 		}
 	case 3: // with a call that an earlier run replaced and did not restore
-		m = message{Role: toolsearchtest.Assistant, Calls: []call{called(ids[h.next(len(ids))], "tool_search", `{}`)}}
+		m = modelCalls(called(ids[h.next(len(ids))], "tool_search", `{}`))
 		return withCallExtra(toolsearchtest.Encode[M](m), map[string]any{
 			"_toolsearch_call_name": names[h.next(len(names))], "_toolsearch_call_arguments": `{"city":"Rome"}`})
 	case 4:
 		result := historyResults[h.next(len(historyResults))]
-		m = message{Role: toolsearchtest.Tool, CallID: ids[h.next(len(ids))], ToolName: names[h.next(len(names))], Text: result.text}
+		m = toolSays(ids[h.next(len(ids))], names[h.next(len(names))], result.text)
 		if m.ToolName == "tool_search" {
 			h.loads = append(h.loads, result.loads...)
 		}
@@ -305,7 +304,7 @@ func decodeMessage[M adk.MessageType](h *history) M {
 	case 9:
 		m.Text = "<all_user_messages>\n    - " + newsReminder + "\n    - " + h.text() + "\n    - " + newsReminder + "\n</all_user_messages>"
 	case 10:
-		m = message{Role: toolsearchtest.Tool, CallID: ids[h.next(len(ids))], ToolName: names[h.next(len(names))], Text: h.text()}
+		m = toolSays(ids[h.next(len(ids))], names[h.next(len(names))], h.text())
 		return withManyParts(toolsearchtest.Encode[M](m), historyResults[h.next(len(historyResults))].text)
 	case 11:
 		var none M

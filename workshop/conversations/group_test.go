@@ -118,7 +118,7 @@ func TestPrefix(t *testing.T) {
 	}
 	dispatched := slices.Clone(turns)
 	for i := range dispatched {
-		dispatched[i] = toolsearchtest.CallTool("call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, turns[i].Calls[0].Name))
+		dispatched[i] = callTool("call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, turns[i].Calls[0].Name))
 	}
 	own := testtools.EchoTools("invoke: The agent's own")
 	playAll(t, []conversation{
@@ -136,10 +136,10 @@ func TestPrefix(t *testing.T) {
 		{
 			name: "a stored history", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{},
 			history: []message{
-				{Role: toolsearchtest.User, Text: "Do it."},
-				{Role: toolsearchtest.Assistant, Calls: []call{called("s", "tool_search", `{"query":"select:b__stream"}`)}},
-				{Role: toolsearchtest.Tool, CallID: "s", Text: `{"matches":["b__stream"]}`},
-				{Role: toolsearchtest.Assistant, Text: "I can."},
+				userSays("Do it."),
+				modelCalls(called("s", "tool_search", `{"query":"select:b__stream"}`)),
+				toolSays("s", "", `{"matches":["b__stream"]}`),
+				modelSays("I can."),
 			},
 			saw: []string{"tool_search b__stream"},
 		},
@@ -149,8 +149,7 @@ func TestPrefix(t *testing.T) {
 // An interrupt within a tool with a prefix is resumed in that tool, and Eino's callbacks tell the
 // name that the model saw.
 func TestPrefixAtResume(t *testing.T) {
-	t.Run("message", testPrefixAtResume[*schema.Message])
-	t.Run("agentic", testPrefixAtResume[*schema.AgenticMessage])
+	ofBothTypes(t, testPrefixAtResume[chat], testPrefixAtResume[agentic])
 }
 
 func testPrefixAtResume[M adk.MessageType](t *testing.T) {
@@ -160,7 +159,7 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 	}}
 	for _, streaming := range []bool{false, true} {
 		store := &memoryStore{}
-		interrupted[M](t, store, streaming, config, selecting("a__delete_all"), toolsearchtest.CallTools(called("d", "a__delete_all", "{}")))
+		interrupted[M](t, store, streaming, config, selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}")))
 		o := resumed[M](t, store, streaming, config)
 		require.NoError(t, o.err)
 		assert.Equal(t, "confirmed", o.result(t, "d"))
@@ -176,7 +175,7 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 		}
 		return ctx
 	}).Build()
-	scripted := toolsearchtest.NewModel[M](calling("b__delete_all"), toolsearchtest.Say("done"))
+	scripted := toolsearchtest.NewModel[M](calling("b__delete_all"), say("done"))
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}})
 	ctx := callbacks.InitCallbacks(context.Background(), nil, handler)
 	_, err := drain(agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: encoded[M](question...)}))
@@ -189,11 +188,11 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 func TestLongPrefixedNames(t *testing.T) {
 	long := strings.Repeat("a_long_name_", 5) // 60 letters
 	names := func(tools ...string) (names []string) {
-		middleware := newMiddleware[*schema.Message](t, toolsearch.Config{AlwaysLoaded: []string{"*"}, Groups: []toolsearch.Group{
+		middleware := newMiddleware[chat](t, toolsearch.Config{AlwaysLoaded: []string{"*"}, Groups: []toolsearch.Group{
 			{Name: "server", Source: sourceOf(tools...), Prefix: true},
 			{Name: "other", Source: sourceOf(tools...), Prefix: true},
 		}})
-		return converse(context.Background(), t, way{}, with(middleware), calling("server__"+"b")).requests[0].ToolNames()[1:]
+		return converse(t, way{}, with(middleware), calling("server__"+"b")).requests[0].ToolNames()[1:]
 	}
 	got := names(long+"1", long+"2", "b")
 	require.Len(t, sortedSet(got), 6)
@@ -246,12 +245,12 @@ func (s *servers) reset() (told []string, groups [][]string) {
 
 // A group's tool that providers refuse is mended, or left out for its name, and the others stay.
 func TestGroupsMendTools(t *testing.T) {
-	inAllWays(t, testGroupsMendTools[*schema.Message], testGroupsMendTools[*schema.AgenticMessage])
+	inAllWays(t, testGroupsMendTools[chat], testGroupsMendTools[agentic])
 }
 
 func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 	var told []*toolsearch.FailureEvent
-	list := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})}}}
+	list := echo(&schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})})
 	config := toolsearch.Config{
 		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
@@ -260,7 +259,7 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 			}
 		},
 	}
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), selecting("bad name,read,list,odd"))
+	o := converse(t, w, agentOver[M](t, config), selecting("bad name,read,list,odd"))
 	require.NoError(t, o.err)
 	checkSaw(t, "the model", o, "tool_search", "tool_search read list odd")
 	if assert.Len(t, told, 1) {
@@ -273,7 +272,7 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 
 // A group that fails keeps its last good answer, and costs the others nothing.
 func TestGroupsFailAlone(t *testing.T) {
-	inAllWays(t, testGroupsFailAlone[*schema.Message], testGroupsFailAlone[*schema.AgenticMessage])
+	inAllWays(t, testGroupsFailAlone[chat], testGroupsFailAlone[agentic])
 }
 
 func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
@@ -289,7 +288,7 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 	middleware := newMiddleware[M](t, s.config)
 	run := func(names string) ([]string, [][]string) {
 		t.Helper()
-		o := converse(context.Background(), t, w, with(middleware), selecting("a_tool,b_tool,c_tool"))
+		o := converse(t, w, with(middleware), selecting("a_tool,b_tool,c_tool"))
 		checkSaw(t, "the model", o, "tool_search", strings.TrimSpace("tool_search "+names))
 		return s.reset()
 	}
@@ -329,9 +328,7 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 }
 
 // Of two tools of one name the tool of the earlier group stays. An event says what to do.
-func TestGroupsClash(t *testing.T) {
-	inAllWays(t, testGroupsClash[*schema.Message], testGroupsClash[*schema.AgenticMessage])
-}
+func TestGroupsClash(t *testing.T) { inAllWays(t, testGroupsClash[chat], testGroupsClash[agentic]) }
 
 func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 	s := newServers("a", "b")
@@ -341,7 +338,7 @@ func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 	middleware := newMiddleware[M](t, s.config)
 	run := func(want string) []string {
 		t.Helper()
-		o := converse(context.Background(), t, w, with(middleware), selecting("search"))
+		o := converse(t, w, with(middleware), selecting("search"))
 		require.Len(t, o.last().Tools, 2)
 		assert.Equal(t, want, o.last().Tools[1].Desc)
 		told, _ := s.reset()
@@ -362,7 +359,7 @@ func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 	// New values of the same tools, in another order, of the group that lost a tool.
 	s.of["b"].serve("only_b: Does", "first: Does in b", "search: Searches in b")
 	assert.Empty(t, run("Searches in a"))
-	o := converse(context.Background(), t, w, with(middleware), calling("only_b"))
+	o := converse(t, w, with(middleware), calling("only_b"))
 	assert.Equal(t, "only_b ran with {}", o.result(t, "call_1"))
 	s.of["a"].serve("only_a: Does")
 	run("Searches in b")
@@ -372,7 +369,7 @@ func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 // its answers.
 func TestGroupsChangeUnderLoad(t *testing.T) {
 	s := newServers("a", "b", "c")
-	middleware := newMiddleware[*schema.Message](t, s.config)
+	middleware := newMiddleware[chat](t, s.config)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Add(1)
@@ -470,7 +467,7 @@ func TestLockOfGroups(t *testing.T) {
 	groups := []toolsearch.Group{{Name: "files", Tools: fileTools(), Prefix: true}}
 	var docs []toolsearch.Document
 	record := func(_ context.Context, doc toolsearch.Document) bool { docs = append(docs, doc); return true }
-	converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, toolsearch.Config{Groups: groups, Filter: record})))
+	converse(t, way{}, agentOver[chat](t, toolsearch.Config{Groups: groups, Filter: record}))
 	require.Len(t, docs, 2)
 	var file lock.File
 	require.NoError(t, file.Approve(docs[0]))
@@ -487,16 +484,16 @@ func TestTaskPreselectsByGroup(t *testing.T) {
 	const task = "Find my record. I need a hotel with breakfast near the airport and the beach, sunscreen, a passport, " +
 		"a ferry to the museum, umbrellas, currency, vaccines, luggage, postcards, souvenirs, restaurants, festivals, mountains, guidebooks, taxis and embassies."
 	inAllWays(t,
-		func(t *testing.T, w way) { testTaskPreselects[*schema.Message](t, w, config, task) },
-		func(t *testing.T, w way) { testTaskPreselects[*schema.AgenticMessage](t, w, config, task) })
+		func(t *testing.T, w way) { testTaskPreselects[chat](t, w, config, task) },
+		func(t *testing.T, w way) { testTaskPreselects[agentic](t, w, config, task) })
 }
 
 func testTaskPreselects[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, task string) {
 	t.Helper()
-	agent := with(newMiddleware[M](t, config))
-	scripted := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+	agent := agentOver[M](t, config)
+	scripted := toolsearchtest.NewModel[M](say("done"))
 	agent.Model = scripted
-	_, err := runAgent(context.Background(), newAgent(t, agent), w, []message{{Role: toolsearchtest.User, Text: task}})
+	_, err := runAgent(context.Background(), newAgent(t, agent), w, []message{userSays(task)})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"tool_search", "find_green"}, scripted.Requests()[0].ToolNames())
 }
@@ -518,7 +515,7 @@ func TestSmallestGroupIsIndexedFirst(t *testing.T) {
 		}
 		return toolsearch.Keyword(ctx, docs)
 	}
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, s.config)), selecting("good_tool,evil_tool"))
+	o := converse(t, way{}, agentOver[chat](t, s.config), selecting("good_tool,evil_tool"))
 	require.NoError(t, o.err)
 	assert.Equal(t, []string{"tool_search", "good_tool"}, o.last().ToolNames())
 	together, alone := []string{"evil_second", "evil_tool", "good_tool"}, []string{"good_tool"}

@@ -24,13 +24,13 @@ import (
 // loadedHistory returns the history of a first run that loaded two tools.
 func loadedHistory() []message {
 	return []message{
-		{Role: toolsearchtest.User, Text: "How is the weather?"},
-		{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
-		{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `{"matches":["get_weather"]}`},
-		{Role: toolsearchtest.Assistant, Calls: []call{called("c2", "get_weather", `{}`), called("c3", "tool_search", `{"query":"mail"}`)}},
-		{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "get_weather", Text: `sunny`},
-		{Role: toolsearchtest.Tool, CallID: "c3", ToolName: "tool_search", Text: `{"matches":["send_mail","no_such_tool"]}`},
-		{Role: toolsearchtest.Assistant, Text: "Sunny."},
+		userSays("How is the weather?"),
+		modelCalls(called("c1", "tool_search", `{"query":"weather"}`)),
+		toolSays("c1", "tool_search", `{"matches":["get_weather"]}`),
+		modelCalls(called("c2", "get_weather", `{}`), called("c3", "tool_search", `{"query":"mail"}`)),
+		toolSays("c2", "get_weather", `sunny`),
+		toolSays("c3", "tool_search", `{"matches":["send_mail","no_such_tool"]}`),
+		modelSays("Sunny."),
 	}
 }
 
@@ -86,37 +86,37 @@ func TestHistories(t *testing.T) {
 		{
 			name: "another tool's result that looks like a search result loads nothing",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "grep", `{}`)}},
-				{Role: toolsearchtest.Tool, CallID: "c1", Text: `{"matches":["get_weather"]}`},
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c2", "grep", `{}`)}},
-				{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "grep", Text: `{"matches":["send_mail"]}`},
-				{Role: toolsearchtest.User, Text: `{"matches":["list_stocks"]}`},
+				modelCalls(called("c1", "grep", `{}`)),
+				toolSays("c1", "", `{"matches":["get_weather"]}`),
+				modelCalls(called("c2", "grep", `{}`)),
+				toolSays("c2", "grep", `{"matches":["send_mail"]}`),
+				userSays(`{"matches":["list_stocks"]}`),
 			},
 			saw: []string{"tool_search"},
 		},
 		{
 			name: "results that cannot be read are ignored",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", ``), called("c2", "tool_search", ``), called("c3", "tool_search", ``)}},
-				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `[Old tool result content cleared]`},
-				{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "tool_search", Text: `{"matches":["get_weather"`},
-				{Role: toolsearchtest.Tool, CallID: "c3", ToolName: "tool_search", Text: `{"matches": [ "a]\"b", "send_mail" ], "message": "]"}`},
+				modelCalls(called("c1", "tool_search", ``), called("c2", "tool_search", ``), called("c3", "tool_search", ``)),
+				toolSays("c1", "tool_search", `[Old tool result content cleared]`),
+				toolSays("c2", "tool_search", `{"matches":["get_weather"`),
+				toolSays("c3", "tool_search", `{"matches": [ "a]\"b", "send_mail" ], "message": "]"}`),
 			},
 			saw: []string{"tool_search send_mail"},
 		},
 		{
 			name: "a call of a hidden tool in an earlier run has loaded the tool",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_weather", `{}`)}},
-				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "get_weather", Text: `sunny`},
+				modelCalls(called("c1", "get_weather", `{}`)),
+				toolSays("c1", "get_weather", `sunny`),
 			},
 			saw: []string{"tool_search get_weather"},
 		},
 		{
 			name: "the result of an unknown call of an earlier run gets the name of the call",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "get_wether", `{}`)}},
-				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
+				modelCalls(called("c1", "get_wether", `{}`)),
+				toolSays("c1", "tool_search", `{"matches":[],"message":"No such tool."}`),
 			},
 			saw: []string{"tool_search"},
 			check: func(t *testing.T, o outcome) {
@@ -126,7 +126,7 @@ func TestHistories(t *testing.T) {
 		{
 			name: "calls without IDs match their results by the order",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("", "get_wether", `{}`), called("", "tool_search", `{"query":"zzz"}`), called("", "tool_search", `{"query":"mail"}`)}},
+				modelCalls(called("", "get_wether", `{}`), called("", "tool_search", `{"query":"zzz"}`), called("", "tool_search", `{"query":"mail"}`)),
 				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":[],"message":"No such tool."}`},
 				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":[]}`},
 				{Role: toolsearchtest.Tool, ToolName: "tool_search", Text: `{"matches":["send_mail"]}`},
@@ -139,9 +139,9 @@ func TestHistories(t *testing.T) {
 		{
 			name: "no result is renamed if a round has one ID and its names are in another order",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("1", "get_weather", `{}`), called("1", "tool_search", `{"query":"zzz"}`)}},
-				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "tool_search", Text: `{"matches":[]}`},
-				{Role: toolsearchtest.Tool, CallID: "1", ToolName: "get_weather", Text: `sunny`},
+				modelCalls(called("1", "get_weather", `{}`), called("1", "tool_search", `{"query":"zzz"}`)),
+				toolSays("1", "tool_search", `{"matches":[]}`),
+				toolSays("1", "get_weather", `sunny`),
 			},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, []string{"tool_search", "get_weather"}, namesOfResults(o))
@@ -150,7 +150,7 @@ func TestHistories(t *testing.T) {
 		{
 			name: "a native result loads its tools",
 			history: []message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("c1", "tool_search", `{"query":"weather"}`)}},
+				modelCalls(called("c1", "tool_search", `{"query":"weather"}`)),
 				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
 			},
 			saw: []string{"tool_search get_weather"},
@@ -170,7 +170,7 @@ func namesOfResults(o outcome) (names []string) {
 
 // A request has one reminder. It is current, and it stays at its place.
 func TestReminders(t *testing.T) {
-	user := func(text string) message { return message{Role: toolsearchtest.User, Text: text} }
+	user := func(text string) message { return userSays(text) }
 	ours := func(text string) message {
 		return message{Role: toolsearchtest.User, Text: text, Extra: map[string]any{"_toolsearch_reminder": "tool_search"}}
 	}
@@ -222,7 +222,7 @@ func TestHostileSummary(t *testing.T) {
 		"bulleted": "Kept.\n - " + pair + "\nKept too.",
 	} {
 		table = append(table, conversation{
-			name: name, history: []message{{Role: toolsearchtest.User, Text: "<all_user_messages>" + text + "</all_user_messages>"}},
+			name: name, history: []message{userSays("<all_user_messages>" + text + "</all_user_messages>")},
 			turns: []turn{searching(`{"query":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, r := range o.requests {
@@ -255,7 +255,7 @@ func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.Ty
 // middleware comes before or after ours, with the default protocol and a native one, and with the
 // reminder at each position.
 func TestOtherMiddlewares(t *testing.T) {
-	inAllWays(t, testOtherMiddlewares[*schema.Message], testOtherMiddlewares[*schema.AgenticMessage])
+	inAllWays(t, testOtherMiddlewares[chat], testOtherMiddlewares[agentic])
 }
 
 // otherMiddlewares returns functions that make a new middleware for each use.
@@ -269,13 +269,13 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 		},
 		"forgetting all but the question": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			return &rewriter[M]{rewrite: func([]M) []M {
-				return []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})}
+				return []M{toolsearchtest.Encode[M](userSays("What is new?"))}
 			}}
 		},
 		"summarization": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			summarizer := toolsearchtest.NewModel[M]()
 			for range 10 {
-				summarizer.Play(toolsearchtest.Say("<summary>\nMuch was said.\n<all_user_messages>\n- as the model tells it\n</all_user_messages>\n</summary>"))
+				summarizer.Play(say("<summary>\nMuch was said.\n<all_user_messages>\n- as the model tells it\n</all_user_messages>\n</summary>"))
 			}
 			middleware, err := summarization.NewTyped(ctx, &summarization.TypedConfig[M]{
 				Model: summarizer, Trigger: &summarization.TriggerCondition{ContextMessages: 3},
@@ -335,11 +335,11 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 	model := toolsearchtest.NewModel[M](
 		searching(`{"query":"select:get_weather"}`),
 		searching(`{"query":"select:send_mail"}`),
-		toolsearchtest.CallTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)),
-		toolsearchtest.Say("done"),
+		callTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)),
+		say("done"),
 	)
 	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: handlers})
-	_, err := runAgent(context.Background(), agent, w, []message{{Role: toolsearchtest.User, Text: "What is new?"}})
+	_, err := runAgent(context.Background(), agent, w, []message{userSays("What is new?")})
 	require.NoError(t, err)
 	requests := model.Requests()
 	for i, r := range requests {
@@ -382,25 +382,23 @@ func reachable(r request) []string {
 }
 
 // A run whose history is the events of an earlier run starts with the tools that were loaded.
-func TestSecondRun(t *testing.T) {
-	inAllWays(t, testSecondRun[*schema.Message], testSecondRun[*schema.AgenticMessage])
-}
+func TestSecondRun(t *testing.T) { inAllWays(t, testSecondRun[chat], testSecondRun[agentic]) }
 
 func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
-		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native})
-		question := message{Role: toolsearchtest.User, Text: "What is new?"}
+		middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
+		question := userSays("What is new?")
 		history := []message{question}
 		run := func(turns ...turn) []request {
 			t.Helper()
-			model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
+			model := toolsearchtest.NewModel[M](append(turns, say("done"))...)
 			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
 			events, err := runAgent(context.Background(), agent, w, history)
 			require.NoError(t, err)
 			history = append(append(history, events...), question)
 			return model.Requests()
 		}
-		first := run(searching(`{"query":"select:get_weather,send_mail"}`), toolsearchtest.CallTool("get_whether", `{}`), toolsearchtest.CallTool("list_stocks", `{}`))
+		first := run(searching(`{"query":"select:get_weather,send_mail"}`), callTool("get_whether", `{}`), callTool("list_stocks", `{}`))
 		second := run(searching(`{"query":"select:get_forecast"}`))
 		want := reachable(first[len(first)-1])
 		assert.Len(t, want, 3, "native %v: within reach at the end of the first run", native)

@@ -13,7 +13,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -173,8 +172,8 @@ func TestEveryKindOfTool(t *testing.T) {
 	} {
 		t.Run(tt.typeName, func(t *testing.T) {
 			inAllWays(t,
-				func(t *testing.T, w way) { testKind[*schema.Message](t, w, tt.typeName, tt.tool) },
-				func(t *testing.T, w way) { testKind[*schema.AgenticMessage](t, w, tt.typeName, tt.tool) })
+				func(t *testing.T, w way) { testKind[chat](t, w, tt.typeName, tt.tool) },
+				func(t *testing.T, w way) { testKind[agentic](t, w, tt.typeName, tt.tool) })
 		})
 	}
 }
@@ -184,16 +183,16 @@ func TestEveryKindOfTool(t *testing.T) {
 // middleware see.
 func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool func(counted) tool.BaseTool) {
 	const id, arguments = "the_call", `{"city":"Rome"}`
-	callIt := toolsearchtest.CallTools(called(id, "get_weather", arguments))
+	callIt := callTools(called(id, "get_weather", arguments))
 	infos := new(atomic.Int32)
 	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, infos})
 
 	plain, traced := new(trace[M]), new(trace[M])
 	config := with[M](plain)
 	config.ToolsConfig = toolsConfig(weather)
-	want := converse(plain.context(), t, w, config, callIt)
+	want := converseIn(plain.context(), t, w, config, callIt)
 	infos.Store(0)
-	got := converse(traced.context(), t, w, with(over[M](t, append(testtools.NewsTools()[1:], weather)...), traced),
+	got := converseIn(traced.context(), t, w, with(over[M](t, append(testtools.NewsTools()[1:], weather)...), traced),
 		selecting("get_weather"), callIt, selecting("send_mail"))
 
 	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")

@@ -26,76 +26,8 @@ import (
 // These tests put the middleware into agents of many kinds: agents inside agents, agents whose models
 // or tools fail, agents with several middlewares, and agents that run many times at the same time.
 
-var question = []message{{Role: toolsearchtest.User, Text: "What is new?"}}
-
-// with returns the config of an agent with those handlers.
-func with[M adk.MessageType](handlers ...adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
-	return &adk.TypedChatModelAgentConfig[M]{Handlers: handlers}
-}
-
-func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChatModelAgentMiddleware[M] {
-	t.Helper()
-	return newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
-}
-
-// converse runs an agent on one question. A last turn that says "done" is added.
-func converse[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) outcome {
-	t.Helper()
-	return conversing(ctx, t, w, config, turns...)()
-}
-
-// converseBeside is converse in a goroutine of its own, which makes no assertion.
-func converseBeside[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) <-chan outcome {
-	t.Helper()
-	run, ended := conversing(ctx, t, w, config, turns...), make(chan outcome, 1)
-	go func() { ended <- run() }()
-	return ended
-}
-
-// conversing makes an agent and returns the function that runs it.
-func conversing[M adk.MessageType](ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) (run func() outcome) {
-	t.Helper()
-	scripted := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...)
-	config.Model = scripted
-	agent := newAgent(t, config)
-	return func() outcome {
-		events, err := runAgent(ctx, agent, w, question)
-		return outcome{scripted.Requests(), events, err}
-	}
-}
-
-// selecting is a turn that selects tools by their names.
-func selecting(names string) turn { return searching(`{"query":"select:` + names + `"}`) }
-
-// calling is a turn that calls a tool without arguments.
-func calling(name string) turn { return toolsearchtest.CallTool(name, "{}") }
-
-// checkSaw checks the tools that a model saw in each call, and that each call had one reminder.
-func checkSaw(t *testing.T, who string, o outcome, want ...string) {
-	t.Helper()
-	assert.NoError(t, o.err, who)
-	assert.Equal(t, want, o.saw(), "what %s saw", who)
-	checkReminded(t, who, o, "<available-deferred-tools>")
-}
-
-// checkReminded checks that each request has exactly those reminders, each once.
-func checkReminded(t *testing.T, who string, o outcome, want ...string) {
-	t.Helper()
-	for i, r := range o.requests {
-		checkRequest(t, i, r)
-		var got []string
-		for _, m := range r.Messages {
-			if tag, _, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
-				got = append(got, tag)
-			}
-		}
-		slices.Sort(got)
-		assert.Equal(t, want, got, "%s, call %d: reminders", who, i)
-	}
-}
-
 func TestReturnDirectlyEndsTheRunWithTheResultOfADynamicTool(t *testing.T) {
-	inAllWays(t, testReturnDirectly[*schema.Message], testReturnDirectly[*schema.AgenticMessage])
+	inAllWays(t, testReturnDirectly[chat], testReturnDirectly[agentic])
 }
 
 func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
@@ -112,9 +44,9 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 		{"refused first", toolsearch.UnloadedRefuse, []turn{callIt, find, callIt}, []string{"tool_search", "tool_search", "tool_search get_weather"}},
 	} {
 		session := toolsearch.NewSession()
-		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Unloaded: tt.unloaded}))
+		config := agentOver[M](t, toolsearch.Config{Unloaded: tt.unloaded})
 		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config, tt.turns...)
+		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config, tt.turns...)
 		checkSaw(t, tt.name, o, tt.saw...)
 		assert.Equal(t, []string{"get_weather"}, session.Loaded(), "%s: what the session has", tt.name)
 		require.Len(t, o.events, 2*len(tt.turns), tt.name)
@@ -125,7 +57,7 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 // An agent that is a tool of another agent loads tools for itself alone. Its next call starts
 // without them. Both hold while the outer agent runs, and with one middleware for both agents.
 func TestAgentAsToolLoadsForItself(t *testing.T) {
-	inAllWays(t, testAgentTool[*schema.Message], testAgentTool[*schema.AgenticMessage])
+	inAllWays(t, testAgentTool[chat], testAgentTool[agentic])
 }
 
 func testAgentTool[M adk.MessageType](t *testing.T, w way) {
@@ -150,14 +82,14 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 			}
 			options = append(options, adk.WithFullChatHistoryAsInput())
 		}
-		outside := over[M](t, testtools.NewsTools()...)
+		outside := news[M](t)
 		within := over[M](t, testtools.EchoTools("get_weather: Weather", "list_stocks: Seeds", "cut_grass: Mows")...)
 		if tt.shared {
 			within = outside
 		}
 		insider := toolsearchtest.NewModel[M](
-			selecting("get_weather"), calling("get_weather"), toolsearchtest.Say("Sunny."),
-			selecting("list_stocks"), toolsearchtest.Say("Up."))
+			selecting("get_weather"), calling("get_weather"), say("Sunny."),
+			selecting("list_stocks"), say("Up."))
 		inner := with(within)
 		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
 		inside := adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner)), options...)
@@ -169,12 +101,12 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 			config.ToolsConfig = toolsConfig(inside)
 		}
 		config.ToolsConfig.EmitInternalEvents = true
-		o := converse(ctx, t, w, config,
+		o := converseIn(ctx, t, w, config,
 			selecting("insider,send_mail"),
-			toolsearchtest.CallTools(
+			callTools(
 				call{Name: "insider", Arguments: `{"request":"Weather?"}`},
 				call{Name: "tool_search", Arguments: `{"query":"select:get_forecast"}`}),
-			toolsearchtest.CallTool("insider", `{"request":"Stocks?"}`))
+			callTool("insider", `{"request":"Stocks?"}`))
 
 		then := tt.insider + " send_mail get_forecast"
 		checkSaw(t, tt.name+": outside", o, tt.start, tt.insider+" send_mail", then, then)
@@ -192,7 +124,7 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 // A retried model, and a model that takes over from a failed one, sees what the first attempt
 // saw. This holds too when the reminder is missing from the messages of the retry.
 func TestRetriedAndFailedOverModelsSeeTheSame(t *testing.T) {
-	inAllWays(t, testFailingModels[*schema.Message], testFailingModels[*schema.AgenticMessage])
+	inAllWays(t, testFailingModels[chat], testFailingModels[agentic])
 }
 
 func testFailingModels[M adk.MessageType](t *testing.T, w way) {
@@ -205,8 +137,8 @@ func testFailingModels[M adk.MessageType](t *testing.T, w way) {
 			}
 			return input
 		}
-		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: native}))
-		backup := toolsearchtest.NewModel[M](calling("send_mail"), toolsearchtest.Say("done"))
+		config := agentOver[M](t, toolsearch.Config{UseModelToolSearch: native})
+		backup := toolsearchtest.NewModel[M](calling("send_mail"), say("done"))
 		if failover {
 			config.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{
 				MaxRetries:     1,
@@ -224,7 +156,7 @@ func testFailingModels[M adk.MessageType](t *testing.T, w way) {
 				},
 			}
 		}
-		o := converse(context.Background(), t, w, config, selecting("send_mail"), toolsearchtest.Fail(errors.New("overloaded")), calling("send_mail"))
+		o := converse(t, w, config, selecting("send_mail"), toolsearchtest.Fail(errors.New("overloaded")), calling("send_mail"))
 		o.requests = append(o.requests, backup.Requests()...)
 		start, then := "tool_search", "tool_search send_mail"
 		if native {
@@ -252,7 +184,7 @@ func plainly(r request) (list []string) {
 // An agent can have two catalogs, each with its own search tool. Neither search tool finds the
 // tools of the other catalog.
 func TestTwoMiddlewaresKeepTheirOwnCatalogs(t *testing.T) {
-	inAllWays(t, testTwoMiddlewares[*schema.Message], testTwoMiddlewares[*schema.AgenticMessage])
+	inAllWays(t, testTwoMiddlewares[chat], testTwoMiddlewares[agentic])
 }
 
 func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
@@ -275,14 +207,14 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		if !tt.newsFirst {
 			slices.Reverse(config.Handlers)
 		}
-		o := converse(toolsearch.WithSession(context.Background(), session), t, w, config,
+		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config,
 			selecting("send_mail"),
-			toolsearchtest.CallTool("find", `{"query":"select:cut_grass"}`),
-			toolsearchtest.CallTools(call{Name: "cut_grass", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
+			callTool("find", `{"query":"select:cut_grass"}`),
+			callTools(call{Name: "cut_grass", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
 			// Each search tool is asked for a tool of the other catalog.
-			toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:water_plants"}`}, call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
+			callTools(call{Name: "tool_search", Arguments: `{"query":"select:water_plants"}`}, call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
 			// An unknown name is answered once, with a near name from either catalog.
-			toolsearchtest.CallTools(call{Name: "cut_gras", Arguments: "{}"}, call{Name: "get_wether", Arguments: "{}"}))
+			callTools(call{Name: "cut_gras", Arguments: "{}"}, call{Name: "get_wether", Arguments: "{}"}))
 		assert.NoError(t, o.err)
 		assert.Equal(t, []string{tt.start, tt.start + " send_mail", tt.after, tt.after, tt.after, tt.after}, o.saw(), "what the model saw")
 		checkReminded(t, "the model", o, garden, news)
@@ -308,9 +240,9 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 
 		// The history of the next run is made of the events.
 		session = toolsearch.NewSession()
-		scripted := toolsearchtest.NewModel[M](toolsearchtest.Say("done"))
+		scripted := toolsearchtest.NewModel[M](say("done"))
 		config.Model = scripted
-		history := append(append(slices.Clone(question), o.events...), message{Role: toolsearchtest.User, Text: "And now?"})
+		history := append(append(slices.Clone(question), o.events...), userSays("And now?"))
 		_, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, config), w, history)
 		next := outcome{scripted.Requests(), nil, err}
 		want := strings.Fields(tt.next)
@@ -351,7 +283,7 @@ func (breakingTool) StreamableRun(context.Context, string, ...tool.Option) (text
 // A tool that fails or panics ends its run, whether it is called alone or beside other tools. The
 // next runs with the same middleware are as before.
 func TestToolFailureEndsTheRunAndNothingElse(t *testing.T) {
-	inAllWays(t, testToolFailure[*schema.Message], testToolFailure[*schema.AgenticMessage])
+	inAllWays(t, testToolFailure[chat], testToolFailure[agentic])
 }
 
 func testToolFailure[M adk.MessageType](t *testing.T, w way) {
@@ -360,7 +292,7 @@ func testToolFailure[M adk.MessageType](t *testing.T, w way) {
 		_, panics := broken.(panickingTool)
 		ours := over[M](t, append(testtools.NewsTools(), broken)...)
 		for _, calls := range [][]call{{{Name: "cut_grass"}}, {{Name: "send_mail"}, {Name: "cut_grass"}, {Name: "get_weather"}}} {
-			o := converse(context.Background(), t, w, with(ours), selecting("cut_grass"), toolsearchtest.CallTools(calls...))
+			o := converse(t, w, with(ours), selecting("cut_grass"), callTools(calls...))
 			assert.ErrorContains(t, o.err, errMower.Error(), "%T, %d calls: the end of the run", broken, len(calls))
 			if !panics {
 				assert.ErrorIs(t, o.err, errMower, "%T, %d calls: the end of the run", broken, len(calls))
@@ -374,7 +306,7 @@ func testToolFailure[M adk.MessageType](t *testing.T, w way) {
 // middleware whose source changes all the time, and each user may see other tools. Run this test
 // with -race.
 func TestConcurrentRunsKeepTheirCatalogAndTheirUser(t *testing.T) {
-	inAllWays(t, testConcurrentVisibility[*schema.Message], testConcurrentVisibility[*schema.AgenticMessage])
+	inAllWays(t, testConcurrentVisibility[chat], testConcurrentVisibility[agentic])
 }
 
 func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
@@ -420,7 +352,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			turn{Decide: func(r request) turn { return selecting(name(r, "b", user)) }},
 			turn{Decide: func(r request) turn { return calling(name(r, "c", user)) }},
 			turn{Decide: func(r request) turn { return calling(name(r, "b", other)) }},
-			searching(`{"query":"edition"}`), toolsearchtest.Say("done"))
+			searching(`{"query":"edition"}`), say("done"))
 		config := with(middleware)
 		config.Model = scripted
 		agent := newAgent(t, config)

@@ -1,7 +1,6 @@
 package conversations_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func TestNativeConversations(t *testing.T) {
 			playAll(t, []conversation{
 				{
 					name: "the catalog is deferred in every call, and each tool is in one list", config: native, static: static,
-					turns: []turn{searching(`{"query":"weather","max_results":1}`), toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`), toolsearchtest.CallTool("get_weather", `{}`)},
+					turns: []turn{searching(`{"query":"weather","max_results":1}`), callTool("get_weather", `{"city":"Rome"}`), callTool("get_weather", `{}`)},
 					saw:   []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
 						everyCall(func(t *testing.T, i int, r request) {
@@ -75,7 +74,7 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "a hidden tool that is called runs and moves to the ordinary list", config: native, static: static,
-					turns: []turn{toolsearchtest.CallTool("send_mail", `{}`), searching(`{"query":"select:send_mail,get_weather"}`)},
+					turns: []turn{callTool("send_mail", `{}`), searching(`{"query":"select:send_mail,get_weather"}`)},
 					saw:   []string{shown, and("send_mail"), and("send_mail")},
 					check: func(t *testing.T, o outcome) {
 						assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
@@ -86,7 +85,7 @@ func TestNativeConversations(t *testing.T) {
 				{
 					name: "under UnloadedRefuse a hidden tool does not run until it is found", config: refuse, static: static,
 					turns: []turn{
-						toolsearchtest.CallTool("send_mail", `{}`), searching(`{"query":"select:send_mail"}`), toolsearchtest.CallTool("send_mail", `{}`),
+						callTool("send_mail", `{}`), searching(`{"query":"select:send_mail"}`), callTool("send_mail", `{}`),
 					},
 					saw: []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
@@ -97,7 +96,7 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "a call of an unknown name is answered in words, and the calls beside it run", config: native, static: static,
-					turns: []turn{toolsearchtest.CallTools(
+					turns: []turn{callTools(
 						call{Name: "send_male", Arguments: `{"city":"Rome"}`},
 						call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
 					check: func(t *testing.T, o outcome) {
@@ -179,14 +178,14 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 
 	config.UseModelToolSearch, config.Protocol = false, toolsearch.ProtocolNativeReferences
 	c := conversation{name: "references", config: config, turns: turns}
-	check(t, play[*schema.Message](t, c, way{}))
+	check(t, play[chat](t, c, way{}))
 }
 
 // A text result in a chat model's history becomes a native result. If it cannot, its tools go into
 // the ordinary list. A loaded tool is within reach in exactly one way, and a tool that is not
 // loaded is out of reach.
 func TestNativeTexts(t *testing.T) {
-	search := message{Role: toolsearchtest.Assistant, Calls: []call{called("a", "tool_search", "{}")}}
+	search := modelCalls(called("a", "tool_search", "{}"))
 	found := `{"matches":["get_weather"]}`
 	tests := []struct {
 		name    string
@@ -194,23 +193,23 @@ func TestNativeTexts(t *testing.T) {
 		native  bool // whether the definition is in a result
 		loaded  bool
 	}{
-		{"a search", []message{search, {Role: toolsearchtest.Tool, CallID: "a", ToolName: "tool_search", Text: found}}, true, true},
-		{"a result without a name", []message{search, {Role: toolsearchtest.Tool, CallID: "a", Text: found}}, true, true},
+		{"a search", []message{search, toolSays("a", "tool_search", found)}, true, true},
+		{"a result without a name", []message{search, toolSays("a", "", found)}, true, true},
 		{
 			"a result without a name, after another call",
-			[]message{search, {Role: toolsearchtest.Assistant, Calls: []call{called("b", "clock", "{}")}},
-				{Role: toolsearchtest.Tool, CallID: "a", Text: found}, {Role: toolsearchtest.Tool, CallID: "b", Text: "noon"}},
+			[]message{search, modelCalls(called("b", "clock", "{}")),
+				toolSays("a", "", found), toolSays("b", "", "noon")},
 			false, true,
 		},
-		{"a call without a search", []message{{Role: toolsearchtest.Assistant, Calls: []call{called("w", "get_weather", "{}")}},
-			{Role: toolsearchtest.Tool, CallID: "w", ToolName: "get_weather", Text: "sunny"}}, false, true},
+		{"a call without a search", []message{modelCalls(called("w", "get_weather", "{}")),
+			toolSays("w", "get_weather", "sunny")}, false, true},
 		{
 			"a tool added and removed",
 			[]message{
-				{Role: toolsearchtest.Assistant, Calls: []call{called("a", "add_tool", `{"tool_names":["get_weather"]}`)}},
-				{Role: toolsearchtest.Tool, CallID: "a", ToolName: "add_tool", Text: `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`},
-				{Role: toolsearchtest.Assistant, Calls: []call{called("b", "remove_tool", `{"tool_names":["get_weather"]}`)}},
-				{Role: toolsearchtest.Tool, CallID: "b", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[]}`},
+				modelCalls(called("a", "add_tool", `{"tool_names":["get_weather"]}`)),
+				toolSays("a", "add_tool", `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`),
+				modelCalls(called("b", "remove_tool", `{"tool_names":["get_weather"]}`)),
+				toolSays("b", "remove_tool", `{"removed":["get_weather"],"not_found":[]}`),
 			},
 			false, false,
 		},
@@ -219,7 +218,7 @@ func TestNativeTexts(t *testing.T) {
 		for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
 				config := toolsearch.Config{Protocol: dialect}
-				o := play[*schema.Message](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
+				o := play[chat](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
 				require.NoError(t, o.err)
 				want := 0
 				if tt.native {
@@ -245,15 +244,14 @@ func TestNativeTexts(t *testing.T) {
 
 // A tool that MaxLoaded hides does not come back into the ordinary list.
 func TestNativeEviction(t *testing.T) {
-	t.Run("message", testNativeEviction[*schema.Message])
-	t.Run("agentic", testNativeEviction[*schema.AgenticMessage])
+	ofBothTypes(t, testNativeEviction[chat], testNativeEviction[agentic])
 }
 
 func testNativeEviction[M adk.MessageType](t *testing.T) {
 	var history []message
 	for _, name := range []string{"get_weather", "get_forecast", "send_mail", "list_stocks"} {
-		history = append(history, message{Role: toolsearchtest.Assistant, Calls: []call{called(name, name, "{}")}},
-			message{Role: toolsearchtest.Tool, CallID: name, ToolName: name, Text: "ran"})
+		history = append(history, modelCalls(called(name, name, "{}")),
+			toolSays(name, name, "ran"))
 	}
 	_, agentic := any(*new(M)).(*schema.AgenticMessage)
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
@@ -275,7 +273,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 func TestNativeSearchForTheOrdinary(t *testing.T) {
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play[*schema.Message](t, conversation{config: config, turns: []turn{
+		o := play[chat](t, conversation{config: config, turns: []turn{
 			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
 		}}, way{})
 		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
@@ -291,7 +289,7 @@ func TestNativeHistoryOfANameTaken(t *testing.T) {
 		name:   "a static tool named search_tools",
 		static: testtools.EchoTools("search_tools: The agent's own"),
 		history: []message{
-			{Role: toolsearchtest.Assistant, Calls: []call{called("a", "search_tools", `{"query":"weather"}`)}},
+			modelCalls(called("a", "search_tools", `{"query":"weather"}`)),
 			{Role: toolsearchtest.Tool, CallID: "a", ToolName: "search_tools", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}},
 		},
 		turns: []turn{calling("get_weather")},
@@ -305,7 +303,7 @@ func TestNativeHistoryOfANameTaken(t *testing.T) {
 // Another middleware takes results of tool_search for its own if no other middleware has a tool of
 // that name. It leaves the native results of another middleware alone.
 func TestNativeBesideAnotherProtocol(t *testing.T) {
-	inAllWays(t, testNativeBesideAnotherProtocol[*schema.Message], testNativeBesideAnotherProtocol[*schema.AgenticMessage])
+	inAllWays(t, testNativeBesideAnotherProtocol[chat], testNativeBesideAnotherProtocol[agentic])
 }
 
 func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
@@ -317,11 +315,11 @@ func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
 		for _, reversed := range []bool{false, true} {
 			config := with(
 				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), Protocol: dialect}),
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd}))
+				newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd)))
 			if reversed {
 				slices.Reverse(config.Handlers)
 			}
-			o := converse(context.Background(), t, w, config, selecting("cut_grass"), calling("cut_grass"))
+			o := converse(t, w, config, selecting("cut_grass"), calling("cut_grass"))
 			assert.NoError(t, o.err, "%v, reversed=%v", dialect, reversed)
 			assert.Equal(t, []string{"cut_grass"}, nativeResult(t, o, "call_1"), "%v, reversed=%v", dialect, reversed)
 		}
@@ -334,10 +332,10 @@ func TestStrayNativeResultBecomesAText(t *testing.T) {
 	stray := message{Role: toolsearchtest.Tool, CallID: "1", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}}
 	for _, history := range [][]message{
 		{stray},
-		{{Role: toolsearchtest.Assistant, Calls: []call{called("1", "clock", "{}")}}, stray}, // the id of another call
+		{modelCalls(called("1", "clock", "{}")), stray}, // the id of another call
 	} {
 		for _, config := range []toolsearch.Config{{}, {Filter: toolsearch.FilterTools(nil, []string{"send_mail"})}} {
-			o := play[*schema.Message](t, conversation{config: config, history: history}, way{})
+			o := play[chat](t, conversation{config: config, history: history}, way{})
 			require.NoError(t, o.err)
 			for _, m := range o.last().Messages {
 				assert.False(t, m.Native, "the model got a native result: %+v", m)

@@ -21,9 +21,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// A scripted model plays conversations through a real agent, in every way that an agent can be
-// run. A test compares what the model saw and what the caller got.
-
 func TestMain(m *testing.M) { testtools.RunPatiently(m) }
 
 type (
@@ -31,7 +28,40 @@ type (
 	call    = toolsearchtest.Call
 	turn    = toolsearchtest.Turn
 	request = toolsearchtest.Request
+
+	chat    = *schema.Message
+	agentic = *schema.AgenticMessage
 )
+
+var (
+	callTool  = toolsearchtest.CallTool
+	callTools = toolsearchtest.CallTools
+	say       = toolsearchtest.Say
+	question  = []message{userSays("What is new?")}
+)
+
+func userSays(text string) message   { return message{Role: toolsearchtest.User, Text: text} }
+func systemSays(text string) message { return message{Role: toolsearchtest.System, Text: text} }
+func modelSays(text string) message  { return message{Role: toolsearchtest.Assistant, Text: text} }
+
+func modelCalls(calls ...call) message { return message{Role: toolsearchtest.Assistant, Calls: calls} }
+
+// toolSays is the result of a call. A store may have lost the tool's name.
+func toolSays(callID, name, text string) message {
+	return message{Role: toolsearchtest.Tool, CallID: callID, ToolName: name, Text: text}
+}
+
+// echo is a tool that answers with its name and arguments.
+func echo(info *schema.ToolInfo) tool.BaseTool {
+	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}}
+}
+
+// using returns a config with that protocol, and maxLoaded one with that limit.
+func using(p toolsearch.Protocol) toolsearch.Config { return toolsearch.Config{Protocol: p} }
+
+func maxLoaded(n int) toolsearch.Config {
+	return toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: n}}
+}
 
 // way is one of the ways to run an agent.
 type way struct {
@@ -72,6 +102,12 @@ func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 			}
 		})
 	}
+}
+
+// ofBothTypes runs a test for both message types.
+func ofBothTypes(t *testing.T, forMessage, forAgentic func(t *testing.T)) {
+	t.Run("message", forMessage)
+	t.Run("agentic", forAgentic)
 }
 
 // conversation is a row of a conversation table.
@@ -118,8 +154,8 @@ func playAll(t *testing.T, table []conversation) {
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
 			inAllWays(t,
-				func(t *testing.T, w way) { playAndCheck[*schema.Message](t, c, w) },
-				func(t *testing.T, w way) { playAndCheck[*schema.AgenticMessage](t, c, w) })
+				func(t *testing.T, w way) { playAndCheck[chat](t, c, w) },
+				func(t *testing.T, w way) { playAndCheck[agentic](t, c, w) })
 		})
 	}
 }
@@ -136,6 +172,30 @@ func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
 	}
 	if c.check != nil {
 		c.check(t, o)
+	}
+}
+
+// checkSaw checks the tools that a model saw in each call, and that each call had one reminder.
+func checkSaw(t *testing.T, who string, o outcome, want ...string) {
+	t.Helper()
+	assert.NoError(t, o.err, who)
+	assert.Equal(t, want, o.saw(), "what %s saw", who)
+	checkReminded(t, who, o, "<available-deferred-tools>")
+}
+
+// checkReminded checks that each request has exactly those reminders, each once.
+func checkReminded(t *testing.T, who string, o outcome, want ...string) {
+	t.Helper()
+	for i, r := range o.requests {
+		checkRequest(t, i, r)
+		var got []string
+		for _, m := range r.Messages {
+			if tag, _, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
+				got = append(got, tag)
+			}
+		}
+		slices.Sort(got)
+		assert.Equal(t, want, got, "%s, call %d: reminders", who, i)
 	}
 }
 
@@ -169,29 +229,81 @@ func checkRequest(t *testing.T, i int, r request) {
 
 func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
 	t.Helper()
-	ctx := context.Background()
 	config := c.config
 	config.DynamicTools = c.dynamic
 	if c.dynamic == nil {
 		config.DynamicTools = testtools.NewsTools()
 	}
-	middleware := newMiddleware[M](t, config)
-	model := toolsearchtest.NewModel[M](append(slices.Clone(c.turns), toolsearchtest.Say("done"))...)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
-		Model:       model,
-		ToolsConfig: toolsConfig(c.static...),
-		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{middleware},
-	})
-	messages := append(slices.Clone(c.history), message{Role: toolsearchtest.User, Text: "What is new?"})
-	events, err := runAgent(ctx, agent, w, messages)
-	return outcome{model.Requests(), events, err}
+	agent := agentOver[M](t, config)
+	agent.ToolsConfig = toolsConfig(c.static...)
+	return converseOn(context.Background(), t, w, agent, append(slices.Clone(c.history), question...), c.turns...)
 }
 
+// newMiddleware returns a middleware over the config's tools, which are testtools.NewsTools if it has none.
 func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) adk.TypedChatModelAgentMiddleware[M] {
 	t.Helper()
+	if config.DynamicTools == nil && config.Groups == nil {
+		config.DynamicTools = testtools.NewsTools()
+	}
 	middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
 	require.NoError(t, err)
 	return middleware
+}
+
+func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChatModelAgentMiddleware[M] {
+	t.Helper()
+	return newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
+}
+
+func news[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+	t.Helper()
+	return newMiddleware[M](t, toolsearch.Config{})
+}
+
+// with returns the config of an agent with those handlers.
+func with[M adk.MessageType](handlers ...adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
+	return &adk.TypedChatModelAgentConfig[M]{Handlers: handlers}
+}
+
+// agentOver returns the config of an agent with one middleware.
+func agentOver[M adk.MessageType](t *testing.T, config toolsearch.Config) *adk.TypedChatModelAgentConfig[M] {
+	t.Helper()
+	return with(newMiddleware[M](t, config))
+}
+
+// converse runs an agent on one question. A last turn that says "done" is added.
+func converse[M adk.MessageType](t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) outcome {
+	t.Helper()
+	return converseIn(context.Background(), t, w, config, turns...)
+}
+
+func converseIn[M adk.MessageType](
+	ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn,
+) outcome {
+	t.Helper()
+	return converseOn(ctx, t, w, config, question, turns...)
+}
+
+// converseOn is converse on other messages than the question.
+func converseOn[M adk.MessageType](
+	ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], messages []message, turns ...turn,
+) outcome {
+	t.Helper()
+	return conversing(ctx, t, w, config, messages, turns...)()
+}
+
+// conversing makes an agent and returns the function that runs it, which makes no assertion.
+func conversing[M adk.MessageType](
+	ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], messages []message, turns ...turn,
+) (run func() outcome) {
+	t.Helper()
+	scripted := toolsearchtest.NewModel[M](append(slices.Clone(turns), say("done"))...)
+	config.Model = scripted
+	agent := newAgent(t, config)
+	return func() outcome {
+		events, err := runAgent(ctx, agent, w, messages)
+		return outcome{scripted.Requests(), events, err}
+	}
 }
 
 func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentConfig[M]) *adk.TypedChatModelAgent[M] {
@@ -211,15 +323,24 @@ func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {
 
 // runAgent runs an agent to the end and returns the messages of the events.
 func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w way, messages []message) ([]message, error) {
-	input := make([]M, len(messages))
-	for i, m := range messages {
-		input[i] = toolsearchtest.Encode[M](m)
-	}
+	return drain(eventsOf(ctx, agent, w, encoded[M](messages...)))
+}
+
+func eventsOf[M adk.MessageType](
+	ctx context.Context, agent adk.TypedAgent[M], w way, input []M,
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	if !w.runner {
-		return drain(agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: input, EnableStreaming: w.streaming}))
+		return agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: input, EnableStreaming: w.streaming})
 	}
-	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming})
-	return drain(runner.Run(ctx, input))
+	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: w.streaming}).Run(ctx, input)
+}
+
+func encoded[M adk.MessageType](messages ...message) []M {
+	list := make([]M, len(messages))
+	for i, m := range messages {
+		list[i] = toolsearchtest.Encode[M](m)
+	}
+	return list
 }
 
 // drain returns the messages of the events. It reads them after the run has ended, because Eino's
@@ -244,7 +365,13 @@ func drain[M adk.MessageType](events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	return messages, err
 }
 
-func searching(arguments string) turn { return toolsearchtest.CallTool("tool_search", arguments) }
+func searching(arguments string) turn { return callTool("tool_search", arguments) }
+
+// selecting is a turn that selects tools by their names.
+func selecting(names string) turn { return searching(`{"query":"select:` + names + `"}`) }
+
+// calling is a turn that calls a tool without arguments.
+func calling(name string) turn { return callTool(name, "{}") }
 
 func called(id, name, arguments string) call {
 	return call{ID: id, Name: name, Arguments: arguments}

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // Config.Texts replaces the texts that the model reads.
@@ -60,7 +58,7 @@ func TestUnknownTexts(t *testing.T) {
 	require.NotEmpty(t, prefaceOfChinese)
 	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description", "ranked no-match-unlisted", preface, prefaceOfChinese} {
 		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-			_, err := toolsearch.NewTyped[*schema.AgenticMessage](context.Background(), &toolsearch.Config{
+			_, err := toolsearch.NewTyped[agentic](context.Background(), &toolsearch.Config{
 				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{"description": "x", key: "y"},
 			})
 			assert.ErrorContains(t, err, "toolsearch: Texts: ", "%q", key)
@@ -148,18 +146,18 @@ func TestTexts(t *testing.T) {
 		row("a reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
 		row("a reminder with a number alone", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
 
-		row("the description of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{
+		row("the description of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{
 			"description": "no", "dispatch description": "Looks, for {call}.", "ranked description": "no",
 		}, nil, describes("tool_search", "Looks, for call_tool.")),
-		row("a protocol's own text comes before the common text", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
+		row("a protocol's own text comes before the common text", using(toolsearch.ProtocolDispatch), map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
 			reminds("tool_search, call_tool")),
-		row("a protocol without its own text has the common text", toolsearch.Config{Protocol: toolsearch.ProtocolRanked}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
-		row("the second tool of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
+		row("a protocol without its own text has the common text", using(toolsearch.ProtocolRanked), map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("the second tool of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
 			describes("call_tool", "Runs what tool_search found.")),
-		row("the tools of search_add", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, map[string]string{
+		row("the tools of search_add", using(toolsearch.ProtocolSearchAdd), map[string]string{
 			"search_add show-all-description": "{tool} {add} {remove} {show-all}",
 		}, nil, describes("show_all_tools", "search_tools add_tool remove_tool show_all_tools")),
-		row("a search without a match under regexp", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp}, map[string]string{"regexp no-match": "None."},
+		row("a search without a match under regexp", using(toolsearch.ProtocolRegexp), map[string]string{"regexp no-match": "None."},
 			[]turn{searching(`{"regex_pattern":"zzz"}`)}, func(t *testing.T, o outcome) { assert.Contains(t, o.result(t, "call_1"), `"None."`) }),
 
 		row("the description for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
@@ -174,9 +172,9 @@ func TestTexts(t *testing.T) {
 // New copies the map of texts, so a program may change it afterwards.
 func TestTextsOfACopy(t *testing.T) {
 	texts := map[string]string{"no-match": "Nothing."}
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes")}}, Texts: texts})
+	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes")}}, Texts: texts})
 	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
-	o := converse(context.Background(), t, way{}, with(middleware), searching(`{"query":"zzz"}`), toolsearchtest.Say("done"))
+	o := converse(t, way{}, with(middleware), searching(`{"query":"zzz"}`), say("done"))
 	require.NoError(t, o.err)
 	assert.Equal(t, "Nothing.", answerOf(t, o.result(t, "call_1")).Message)
 }

@@ -41,8 +41,8 @@ func dialects() []dialect {
 	return []dialect{
 		{toolsearch.ProtocolToolSearch, "tool_search", selecting, calling, nil, shows("tool_search")},
 		{toolsearch.ProtocolRegexp, "tool_search", func(name string) turn { return searching(`{"regex_pattern":"^` + name + `$"}`) }, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolSearchAdd, adding, func(name string) turn { return toolsearchtest.CallTool("add_tool", `{"tool_names":["`+name+`"]}`) }, calling,
-			func(name string) turn { return toolsearchtest.CallTool("remove_tool", `{"tool_names":["`+name+`"]}`) }, shows(adding)},
+		{toolsearch.ProtocolSearchAdd, adding, func(name string) turn { return callTool("add_tool", `{"tool_names":["`+name+`"]}`) }, calling,
+			func(name string) turn { return callTool("remove_tool", `{"tool_names":["`+name+`"]}`) }, shows(adding)},
 		{toolsearch.ProtocolRanked, "tool_search", selecting, calling, nil, shows("tool_search")},
 		{toolsearch.ProtocolDispatch, constant, selecting, func(name string) turn { return dispatching(name, `{}`) }, nil, func(string) string { return constant }},
 	}
@@ -55,8 +55,8 @@ func TestConversationsGoOnUnderAnotherProtocol(t *testing.T) {
 		for _, to := range dialects() {
 			t.Run(fmt.Sprintf("%v to %v", from.protocol, to.protocol), func(t *testing.T) {
 				inAllWays(t,
-					func(t *testing.T, w way) { testGoOn[*schema.Message](t, w, from, to) },
-					func(t *testing.T, w way) { testGoOn[*schema.AgenticMessage](t, w, from, to) })
+					func(t *testing.T, w way) { testGoOn[chat](t, w, from, to) },
+					func(t *testing.T, w way) { testGoOn[agentic](t, w, from, to) })
 			})
 		}
 	}
@@ -66,9 +66,9 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 	for _, unloaded := range []toolsearch.UnloadedPolicy{toolsearch.UnloadedLoadAndRun, toolsearch.UnloadedRefuse} {
 		session := toolsearch.NewSession()
 		config := func(d dialect) *adk.TypedChatModelAgentConfig[M] {
-			return with(newMiddleware[M](t, toolsearch.Config{
+			return agentOver[M](t, toolsearch.Config{
 				DynamicTools: testtools.NewsTools(), Protocol: d.protocol, Unloaded: unloaded, Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderFirst},
-			}))
+			})
 		}
 		turns := []turn{from.load("get_weather"), from.run("get_weather"), from.load("list_stocks"), from.run("nothing")}
 		want := "get_weather list_stocks"
@@ -80,7 +80,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 			turns = append(turns, from.unload("list_stocks"))
 			want = strings.Replace(want, " list_stocks", "", 1)
 		}
-		first := converse(toolsearch.WithSession(context.Background(), session), t, w, config(from), turns...)
+		first := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config(from), turns...)
 		require.NoError(t, first.err)
 		require.Equal(t, want, strings.Join(session.Loaded(), " "), "what the first run loaded")
 
@@ -98,7 +98,7 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		second := config(to)
 		again := to.run("get_weather")
 		again.Calls[0].ID = "again"
-		scripted := toolsearchtest.NewModel[M](again, to.load("get_forecast"), toolsearchtest.Say("done"))
+		scripted := toolsearchtest.NewModel[M](again, to.load("get_forecast"), say("done"))
 		second.Model = scripted
 		session = toolsearch.NewSession()
 		events, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, second), w, slices.Concat(question, first.events, question))
@@ -138,8 +138,8 @@ func checkResultNames(t *testing.T, o outcome) {
 func TestForeignHistories(t *testing.T) {
 	round := func(tool, arguments, result string) []message {
 		return []message{
-			{Role: toolsearchtest.Assistant, Calls: []call{called("c_"+tool, tool, arguments)}},
-			{Role: toolsearchtest.Tool, CallID: "c_" + tool, ToolName: tool, Text: result},
+			modelCalls(called("c_"+tool, tool, arguments)),
+			toolSays("c_"+tool, tool, result),
 		}
 	}
 	for _, d := range dialects() {
@@ -192,7 +192,7 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 		name: "a shop of tools", dynamic: tools,
 		turns: []turn{
 			selecting("get_weather"), calling("search_tools"), calling("add_tool"), calling("remove_tool"),
-			toolsearchtest.CallTool("call_tool", dispatched("send_mail", `{}`)), selecting("get_weather"),
+			callTool("call_tool", dispatched("send_mail", `{}`)), selecting("get_weather"),
 		},
 		saw: []string{
 			"tool_search", loaded, loaded + " search_tools", loaded + " search_tools add_tool", loaded + " search_tools add_tool remove_tool",
@@ -215,7 +215,7 @@ func TestOwnToolsNamedLikeMetaTools(t *testing.T) {
 		rows = append(rows, conversation{
 			name: fmt.Sprint(p), config: toolsearch.Config{Protocol: p}, static: own,
 			turns: []turn{
-				toolsearchtest.CallTool("tool_search", `{"query":"select:get_weather","regex_pattern":"get_weather"}`),
+				callTool("tool_search", `{"query":"select:get_weather","regex_pattern":"get_weather"}`),
 				calling("search_tools"), calling("add_tool"), calling("remove_tool"), calling("get_weather"),
 			},
 			check: func(t *testing.T, o outcome) {
@@ -334,14 +334,14 @@ func checkProse(t *testing.T, language toolsearch.Language, text string) {
 func TestChineseAnswers(t *testing.T) {
 	for _, d := range dialects() {
 		searchTool, _, _ := strings.Cut(d.metas, " ")
-		ask := func(arguments string) turn { return toolsearchtest.CallTool(searchTool, arguments) }
+		ask := func(arguments string) turn { return callTool(searchTool, arguments) }
 		turns := []turn{ask(`{"query":"zzzzzz"}`), ask(`{}`), ask(`{"x":1}`), d.run("get_wether"), d.run("utterly_different"), d.run("send_mail"), ask(`{"query":"(mail"}`)}
 		if d.unload != nil {
 			turns = append(turns, d.load("zzz"), d.load("get_wether"), d.load("list_stocks"), d.unload("list_stocks"), d.unload("zzz"), ask(`{"query":"mail"}`),
-				toolsearchtest.CallTool("add_tool", `{}`), toolsearchtest.CallTool("add_tool", `{"x":1}`))
+				callTool("add_tool", `{}`), callTool("add_tool", `{"x":1}`))
 		}
 		if d.protocol == toolsearch.ProtocolDispatch {
-			turns = append(turns, searching(`{"query":"select:get_weather"}`), toolsearchtest.CallTool("call_tool", `{}`), dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
+			turns = append(turns, searching(`{"query":"select:get_weather"}`), callTool("call_tool", `{}`), dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
 		}
 		playAll(t, []conversation{{
 			name: d.protocol.String(), config: toolsearch.Config{Protocol: d.protocol, Language: toolsearch.Chinese, Unloaded: toolsearch.UnloadedRefuse}, turns: turns,
@@ -383,7 +383,7 @@ func TestPromptsSayTheSame(t *testing.T) {
 // An agent can have two protocols. Each middleware has its own meta-tools and reads its own
 // results.
 func TestTwoProtocolsInOneAgent(t *testing.T) {
-	inAllWays(t, testTwoProtocols[*schema.Message], testTwoProtocols[*schema.AgenticMessage])
+	inAllWays(t, testTwoProtocols[chat], testTwoProtocols[agentic])
 }
 
 func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
@@ -395,22 +395,22 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 			load, run   turn
 		}{
 			{toolsearch.ProtocolSearchAdd, "find find_add_tool find_show_all_tools find_remove_tool", " cut_grass",
-				toolsearchtest.CallTool("find_add_tool", `{"tool_names":["cut_grass"]}`), calling("cut_grass")},
+				callTool("find_add_tool", `{"tool_names":["cut_grass"]}`), calling("cut_grass")},
 			{toolsearch.ProtocolDispatch, "find find_call_tool", "",
-				toolsearchtest.CallTool("find", `{"query":"select:cut_grass"}`), toolsearchtest.CallTool("find_call_tool", dispatched("cut_grass", `{}`))},
-			{toolsearch.ProtocolRegexp, "find", " cut_grass", toolsearchtest.CallTool("find", `{"regex_pattern":"grass"}`), calling("cut_grass")},
+				callTool("find", `{"query":"select:cut_grass"}`), callTool("find_call_tool", dispatched("cut_grass", `{}`))},
+			{toolsearch.ProtocolRegexp, "find", " cut_grass", callTool("find", `{"regex_pattern":"grass"}`), calling("cut_grass")},
 		} {
 			for _, newsFirst := range []bool{true, false} {
 				name := fmt.Sprintf("%v and %v, in order: %v", news.protocol, other.protocol, newsFirst)
 				config := with(
-					newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse}),
+					newMiddleware[M](t, toolsearch.Config{Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse}),
 					newMiddleware[M](t, toolsearch.Config{DynamicTools: garden, Protocol: other.protocol, ToolName: "find", Unloaded: toolsearch.UnloadedRefuse}))
 				metas := news.metas + " " + other.metas
 				if !newsFirst {
 					slices.Reverse(config.Handlers)
 					metas = other.metas + " " + news.metas
 				}
-				o := converse(context.Background(), t, w, config,
+				o := converse(t, w, config,
 					news.load("get_weather"), other.load, news.run("get_weather"), other.run, news.run("get_wether"), calling("water_plants"))
 				require.NoError(t, o.err, name)
 				loaded := strings.TrimPrefix(news.shows("get_weather"), news.metas)
@@ -432,7 +432,7 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 
 // typedModel is a model with the type name of an adapter.
 type typedModel struct {
-	*toolsearchtest.Model[*schema.Message]
+	*toolsearchtest.Model[chat]
 	name string
 }
 
@@ -461,7 +461,7 @@ func TestProtocolFor(t *testing.T) {
 	for name, chatModel := range map[string]any{
 		"nil":                    nil,
 		"a nil pointer":          (*typedModel)(nil),
-		"a model without a type": toolsearchtest.NewModel[*schema.Message](),
+		"a model without a type": toolsearchtest.NewModel[chat](),
 		"a model within another": &struct{ model *typedModel }{&typedModel{name: "Claude"}},
 		"a number":               7,
 	} {
@@ -496,7 +496,7 @@ func TestUseModelToolSearch(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "UseModelToolSearch alone", config: toolsearch.Config{UseModelToolSearch: true}, check: deferred},
 		{name: "UseModelToolSearch and the protocol", config: toolsearch.Config{UseModelToolSearch: true, Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
-		{name: "the protocol alone", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
+		{name: "the protocol alone", config: using(toolsearch.ProtocolNativeDeferred), check: deferred},
 		{name: "neither", saw: []string{"tool_search"}},
 	})
 	for protocol := toolsearch.ProtocolRegexp; protocol <= toolsearch.ProtocolNativeServer; protocol++ {
@@ -525,11 +525,11 @@ func TestProtocolConfigs(t *testing.T) {
 			config := &toolsearch.Config{DynamicTools: testtools.EchoTools(name + ": Mine"), Protocol: d.protocol}
 			_, err := toolsearch.New(ctx, config)
 			assert.ErrorContains(t, err, name, "%v: a dynamic tool named %s", d.protocol, name)
-			agent := newAgent(t, &adk.TypedChatModelAgentConfig[*schema.Message]{
-				Model: toolsearchtest.NewModel[*schema.Message](), ToolsConfig: toolsConfig(testtools.EchoTools(name + ": Mine")...),
-				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: d.protocol})},
+			agent := newAgent(t, &adk.TypedChatModelAgentConfig[chat]{
+				Model: toolsearchtest.NewModel[chat](), ToolsConfig: toolsConfig(testtools.EchoTools(name + ": Mine")...),
+				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[chat](t, toolsearch.Config{Protocol: d.protocol})},
 			})
-			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), way{}, question)
+			_, err = runAgent(ctx, adk.TypedAgent[chat](agent), way{}, question)
 			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
@@ -552,9 +552,9 @@ func TestCatalogToolInAGraph(t *testing.T) {
 	require.NoError(t, graph.AddEdge("tools", compose.END))
 	run, err := graph.Compile(ctx)
 	require.NoError(t, err)
-	asking := toolsearchtest.Encode[*schema.Message](message{Role: toolsearchtest.Assistant, Calls: []call{
+	asking := toolsearchtest.Encode[chat](modelCalls(
 		called("1", "tool_search", `{"query":"price of shares","max_results":1}`), called("2", "tool_search", `{}`), called("3", "get_weather", `{}`),
-	}})
+	))
 	want := []string{`{"matches":["list_stocks"]}`, `{"matches":[],"message":`, "get_weather ran with {}"}
 	check := func(how string, results []*schema.Message, err error) {
 		t.Helper()

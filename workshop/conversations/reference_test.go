@@ -330,7 +330,7 @@ func (w *world[M]) round() error {
 		if err != nil {
 			return err
 		}
-		w.append(message{Role: toolsearchtest.Tool, CallID: c.ID, ToolName: c.Name, Text: answer}, deeds)
+		w.append(toolSays(c.ID, c.Name, answer), deeds)
 		w.ref.latest = append(w.ref.latest, deeds...)
 	}
 	return nil
@@ -435,8 +435,7 @@ func playWorld[M adk.MessageType](t *testing.T, seed uint64, steps int) (log []s
 }
 
 func TestReferenceModel(t *testing.T) {
-	t.Run("message", testReferenceModel[*schema.Message])
-	t.Run("agentic", testReferenceModel[*schema.AgenticMessage])
+	ofBothTypes(t, testReferenceModel[chat], testReferenceModel[agentic])
 }
 
 func testReferenceModel[M adk.MessageType](t *testing.T) {

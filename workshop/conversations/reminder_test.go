@@ -29,7 +29,7 @@ const reminderOpen, reminderClose = "<available-deferred-tools>\n", "\n</availab
 func reminderOf(t testing.TB, config toolsearch.Config) string {
 	t.Helper()
 	ctx := context.Background()
-	middleware := newMiddleware[*schema.Message](t, config)
+	middleware := newMiddleware[chat](t, config)
 	ctx, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	_, state, err := middleware.BeforeModelRewriteState(ctx, &adk.ChatModelAgentState{Messages: []*schema.Message{schema.UserMessage("Hi")}}, nil)
@@ -171,7 +171,7 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	summaries := map[string]string{}
 	for i, text := range hostileTexts {
 		for _, name := range []string{text + fmt.Sprint(i), fmt.Sprintf("mcp__%s__tool%d", text, i)} {
-			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: longest(name), Desc: text + strings.Repeat("long ", 1<<18)}}})
+			tools = append(tools, echo(&schema.ToolInfo{Name: longest(name), Desc: text + strings.Repeat("long ", 1<<18)}))
 		}
 		summaries[toolsearch.Annotate(&schema.ToolInfo{Name: "mcp__" + text + "__tool"}).Namespace] = text
 	}
@@ -218,7 +218,7 @@ func reminderAt(r request) string {
 // Each position has one reminder, and it is current, in every call of a run. The same holds for a
 // second run that gets all messages of the first run.
 func TestReminderPositions(t *testing.T) {
-	inAllWays(t, testReminderPositions[*schema.Message], testReminderPositions[*schema.AgenticMessage])
+	inAllWays(t, testReminderPositions[chat], testReminderPositions[agentic])
 }
 
 func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
@@ -240,11 +240,11 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 			name := fmt.Sprintf("position %d, instruction %q, catalog changed %v", tt.position, tt.instruction, change)
 			config := s.config()
 			config.Reminder.Position = tt.position
-			agentConfig := with(newMiddleware[M](t, config))
+			agentConfig := agentOver[M](t, config)
 			run := func(history []message) outcome {
 				t.Helper()
 				agentConfig.Instruction = tt.instruction
-				scripted := toolsearchtest.NewModel[M](selecting("get_weather"), calling("get_weather"), toolsearchtest.Say("done"))
+				scripted := toolsearchtest.NewModel[M](selecting("get_weather"), calling("get_weather"), say("done"))
 				agentConfig.Model = scripted
 				events, err := runAgent(context.Background(), newAgent(t, agentConfig), w, history)
 				require.NoError(t, err, name)
@@ -266,13 +266,13 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 				checkAnnounced(t, o, names...)
 			}
 			s.serve("send_mail: Sends")
-			first := run([]message{{Role: toolsearchtest.User, Text: "Q1"}})
+			first := run([]message{userSays("Q1")})
 			check(first, tt.first, "get_weather", "send_mail")
 			if change {
 				s.serve("fax: Faxes")
 			}
 			history := slices.DeleteFunc(slices.Clone(first.last().Messages), func(m message) bool { return m.Role == toolsearchtest.System })
-			history = append(history, message{Role: toolsearchtest.Assistant, Text: "done"}, message{Role: toolsearchtest.User, Text: "Q2"})
+			history = append(history, modelSays("done"), userSays("Q2"))
 			check(run(history), tt.second, "get_weather", map[bool]string{false: "send_mail", true: "fax"}[change])
 		}
 	}
@@ -282,7 +282,7 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 // stays as it is, byte for byte, when tools are loaded, in the next run, and when a Source lists
 // the same tools in another order. A new tool changes it.
 func TestReminderFirstStaysAsItIs(t *testing.T) {
-	inAllWays(t, testReminderFirst[*schema.Message], testReminderFirst[*schema.AgenticMessage])
+	inAllWays(t, testReminderFirst[chat], testReminderFirst[agentic])
 }
 
 func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
@@ -296,20 +296,20 @@ func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
 		s.serve("mail__send: Sends", "mail__read: Reads", "fax: Faxes")
 		config := s.config()
 		config.Reminder = reminder
-		agentConfig := with(newMiddleware[M](t, config))
+		agentConfig := agentOver[M](t, config)
 		var history []message
 		seen := map[string]bool{}
 		run := func() {
 			t.Helper()
-			history = append(history, message{Role: toolsearchtest.User, Text: "Go on"})
-			scripted := toolsearchtest.NewModel[M](selecting("mail__send"), calling("mail__send"), selecting("fax"), toolsearchtest.Say("done"))
+			history = append(history, userSays("Go on"))
+			scripted := toolsearchtest.NewModel[M](selecting("mail__send"), calling("mail__send"), selecting("fax"), say("done"))
 			agentConfig.Model = scripted
 			_, err := runAgent(context.Background(), newAgent(t, agentConfig), w, history)
 			require.NoError(t, err)
 			for _, r := range scripted.Requests() {
 				seen[r.Messages[0].Text] = true
 			}
-			history = append(slices.Clone(scripted.Requests()[3].Messages), message{Role: toolsearchtest.Assistant, Text: "done"})
+			history = append(slices.Clone(scripted.Requests()[3].Messages), modelSays("done"))
 		}
 		run()
 		run()
@@ -324,13 +324,12 @@ func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
 
 // A middleware with one position moves the reminder that a middleware with another position left.
 func TestReminderMovesBetweenPositions(t *testing.T) {
-	t.Run("message", testReminderMoves[*schema.Message])
-	t.Run("agentic", testReminderMoves[*schema.AgenticMessage])
+	ofBothTypes(t, testReminderMoves[chat], testReminderMoves[agentic])
 }
 
 func testReminderMoves[M adk.MessageType](t *testing.T) {
-	messages := encoded[M](message{Role: toolsearchtest.System, Text: "S"}, message{Role: toolsearchtest.User, Text: "Q1"},
-		message{Role: toolsearchtest.Assistant, Text: "A"}, message{Role: toolsearchtest.User, Text: "Q2"})
+	messages := encoded[M](systemSays("S"), userSays("Q1"),
+		modelSays("A"), userSays("Q2"))
 	const first, last, inSystem = toolsearch.ReminderFirst, toolsearch.ReminderLast, toolsearch.ReminderInstruction
 	state := &adk.TypedChatModelAgentState[M]{Messages: messages}
 	for i, step := range []struct {
@@ -342,7 +341,7 @@ func testReminderMoves[M adk.MessageType](t *testing.T) {
 		{inSystem, false, "S+R | Q1 | A | Q2"}, {last, false, "S | Q1 | A | R | Q2"}, {inSystem, false, "S+R | Q1 | A | Q2"},
 		{first, false, "S | R | Q1 | A | Q2"}, {first, true, "S | Q1 | A | Q2"}, {inSystem, false, "S+R | Q1 | A | Q2"}, {last, true, "S | Q1 | A | Q2"},
 	} {
-		middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: step.position, Disabled: step.disabled}})
+		middleware := newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: step.position, Disabled: step.disabled}})
 		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
 		require.NoError(t, err, "step %d", i)
 		assert.Equal(t, step.want, reminderAt(requestOf(next.Messages)), "step %d", i)
@@ -373,7 +372,7 @@ func TestReminderInstructionWithOddSystemMessages(t *testing.T) {
 }
 
 func testOddSystem[M adk.MessageType](t *testing.T, parts, empty M) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}})
+	middleware := newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}})
 	say := func(role, text string) M { return toolsearchtest.Encode[M](message{Role: role, Text: text}) }
 	user := say(toolsearchtest.User, "Q")
 	for _, tt := range []struct {
@@ -404,7 +403,7 @@ func testOddSystem[M adk.MessageType](t *testing.T, parts, empty M) {
 // Another middleware may append to the system message before every model call. The reminder then
 // stays the last part, and stays alone.
 func TestReminderInstructionBesideOthers(t *testing.T) {
-	inAllWays(t, testInstructionBesideOthers[*schema.Message], testInstructionBesideOthers[*schema.AgenticMessage])
+	inAllWays(t, testInstructionBesideOthers[chat], testInstructionBesideOthers[agentic])
 }
 
 func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
@@ -417,13 +416,13 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 			return append([]M{toolsearchtest.Encode[M](m)}, messages[1:]...)
 		}}
 		handlers := []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}}), other}
+			newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}}), other}
 		if !oursFirst {
 			slices.Reverse(handlers)
 		}
 		config := with(handlers...)
 		config.Instruction = "Be brief."
-		o := converse(context.Background(), t, w, config, selecting("send_mail"), selecting("get_weather"), selecting("get_weather"))
+		o := converse(t, w, config, selecting("send_mail"), selecting("get_weather"), selecting("get_weather"))
 		require.NoError(t, o.err)
 		want := "Be brief."
 		for i, r := range o.requests {
@@ -436,17 +435,17 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 
 // Two middlewares can each have a reminder in the system message.
 func TestTwoRemindersInTheInstruction(t *testing.T) {
-	inAllWays(t, testTwoInInstruction[*schema.Message], testTwoInInstruction[*schema.AgenticMessage])
+	inAllWays(t, testTwoInInstruction[chat], testTwoInInstruction[agentic])
 }
 
 func testTwoInInstruction[M adk.MessageType](t *testing.T, w way) {
 	for _, instruction := range []string{"Be brief.", ""} {
 		inInstruction := toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}
 		config := with(
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Reminder: inInstruction}),
+			newMiddleware[M](t, toolsearch.Config{Reminder: inInstruction}),
 			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows"), ToolName: "find", Reminder: inInstruction}))
 		config.Instruction = instruction
-		o := converse(context.Background(), t, w, config, selecting("send_mail"), toolsearchtest.CallTool("find", `{"query":"select:cut_grass"}`), calling("cut_grass"))
+		o := converse(t, w, config, selecting("send_mail"), callTool("find", `{"query":"select:cut_grass"}`), calling("cut_grass"))
 		require.NoError(t, o.err)
 		for i, r := range o.requests {
 			text := r.Messages[0].Text
@@ -479,8 +478,8 @@ func FuzzReminder(f *testing.F) {
 		if len(sortedSet(names)) < 3 || slices.Contains(names, "") || slices.Contains(names, "tool_search") {
 			t.Skip() // New refuses these
 		}
-		checkReminder[*schema.Message](t, names)
-		checkReminder[*schema.AgenticMessage](t, names)
+		checkReminder[chat](t, names)
+		checkReminder[agentic](t, names)
 	})
 }
 
@@ -499,7 +498,7 @@ func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 		}
 		return state.Messages
 	}
-	messages := before([]M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})})
+	messages := before([]M{toolsearchtest.Encode[M](userSays("What is new?"))})
 	if len(messages) != 2 {
 		t.Fatalf("%d messages, want the reminder and the question", len(messages))
 	}

@@ -102,7 +102,7 @@ func sawOf[M adk.MessageType](scripted *toolsearchtest.Model[M]) []string {
 }
 
 func TestRestartInATaskOfTheDeepAgent(t *testing.T) {
-	inResumableWays(t, testRestartDeep[*schema.Message], testRestartDeep[*schema.AgenticMessage])
+	inResumableWays(t, testRestartDeep[chat], testRestartDeep[agentic])
 }
 
 func testRestartDeep[M adk.MessageType](t *testing.T, w way) {
@@ -115,14 +115,14 @@ func testRestartDeep[M adk.MessageType](t *testing.T, w way) {
 			require.NoError(t, err)
 			return agent, scripted
 		}
-		task := toolsearchtest.CallTool("task", `{"subagent_type":"general-purpose","description":"Tidy up"}`)
+		task := callTool("task", `{"subagent_type":"general-purpose","description":"Tidy up"}`)
 		agent, scripted := process(selecting("send_mail"), task, selecting("delete_all"), calling("delete_all"))
 		interrupt(t, r, agent)
 		const start, sub = "write_todos task tool_search", "write_todos tool_search"
 		tidying := sub + what(" send_mail") + " delete_all"
 		assert.Equal(t, []string{start, start + " send_mail", sub + what(" send_mail"), tidying}, sawOf(scripted), "before the restart")
 
-		agent, scripted = process(toolsearchtest.Say("Tidy."), task, toolsearchtest.Say("Still tidy."), toolsearchtest.Say("done"))
+		agent, scripted = process(say("Tidy."), task, say("Still tidy."), say("done"))
 		resume(t, r, agent)
 		knows := start + " send_mail" + what(" delete_all")
 		assert.Equal(t, []string{tidying, knows, sub + what(" send_mail delete_all"), knows}, sawOf(scripted), "after the restart")
@@ -130,7 +130,7 @@ func testRestartDeep[M adk.MessageType](t *testing.T, w way) {
 }
 
 func TestRestartInAnAgentAsTool(t *testing.T) {
-	inResumableWays(t, testRestartAgentTool[*schema.Message], testRestartAgentTool[*schema.AgenticMessage])
+	inResumableWays(t, testRestartAgentTool[chat], testRestartAgentTool[agentic])
 }
 
 func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
@@ -158,7 +158,7 @@ func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
 					config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, within))))
 					return newAgent(t, config), outside, insider
 				}
-				ask := toolsearchtest.CallTool("insider", `{"request":"Tidy up"}`)
+				ask := callTool("insider", `{"request":"Tidy up"}`)
 				agent, outside, insider := process([]turn{selecting("send_mail"), ask}, []turn{selecting("delete_all"), calling("delete_all")})
 				interrupt(t, r, agent)
 				const start = "insider tool_search"
@@ -166,7 +166,7 @@ func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
 				assert.Equal(t, []string{start, start + " send_mail"}, sawOf(outside), "outside, before the restart")
 				assert.Equal(t, []string{inside, inside + " delete_all"}, sawOf(insider), "inside, before the restart")
 
-				agent, outside, insider = process([]turn{ask, toolsearchtest.Say("done")}, []turn{toolsearchtest.Say("Tidy."), toolsearchtest.Say("Still tidy.")})
+				agent, outside, insider = process([]turn{ask, say("done")}, []turn{say("Tidy."), say("Still tidy.")})
 				resume(t, r, agent)
 				knows := start + " send_mail" + what(" delete_all")
 				assert.Equal(t, []string{knows, knows}, sawOf(outside), "outside, after the restart")
@@ -179,11 +179,11 @@ func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
 func TestRestartUnderASupervisor(t *testing.T) {
 	inResumableWays(t, func(t *testing.T, w way) {
 		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
-			process := func(chief, aide, clerk []turn) (adk.Agent, map[string]*toolsearchtest.Model[*schema.Message]) {
-				models, agents := map[string]*toolsearchtest.Model[*schema.Message]{}, map[string]adk.Agent{}
+			process := func(chief, aide, clerk []turn) (adk.Agent, map[string]*toolsearchtest.Model[chat]) {
+				models, agents := map[string]*toolsearchtest.Model[chat]{}, map[string]adk.Agent{}
 				for name, turns := range map[string][]turn{"chief": chief, "aide": aide, "clerk": clerk} {
-					models[name] = toolsearchtest.NewModel[*schema.Message](turns...)
-					config := with(careful[*schema.Message](t))
+					models[name] = toolsearchtest.NewModel[chat](turns...)
+					config := with(careful[chat](t))
 					config.Name, config.Description, config.Model = name, "Knows", models[name]
 					agents[name] = newAgent(t, config)
 				}
@@ -194,14 +194,14 @@ func TestRestartUnderASupervisor(t *testing.T) {
 				return agent, models
 			}
 			agent, models := process([]turn{selecting("send_mail"), transfer("aide")}, []turn{selecting("delete_all"), calling("delete_all")}, nil)
-			interrupt(t, r, adk.TypedAgent[*schema.Message](agent))
+			interrupt(t, r, adk.TypedAgent[chat](agent))
 			const start = "transfer_to_agent tool_search"
 			assert.Equal(t, []string{start, start + " send_mail"}, sawOf(models["chief"]), "the chief, before the restart")
 			aided := "tool_search" + what(" send_mail")
 			assert.Equal(t, []string{aided, aided + " delete_all"}, sawOf(models["aide"]), "the aide, before the restart")
 
-			agent, models = process([]turn{transfer("clerk"), toolsearchtest.Say("done")}, []turn{toolsearchtest.Say("Tidy.")}, []turn{toolsearchtest.Say("Filed.")})
-			resume(t, r, adk.TypedAgent[*schema.Message](agent))
+			agent, models = process([]turn{transfer("clerk"), say("done")}, []turn{say("Tidy.")}, []turn{say("Filed.")})
+			resume(t, r, adk.TypedAgent[chat](agent))
 			assert.Equal(t, []string{aided + " delete_all"}, sawOf(models["aide"]), "the aide, after the restart")
 			knows := start + " send_mail" + what(" delete_all")
 			assert.Equal(t, []string{knows, knows}, sawOf(models["chief"]), "the chief, after the restart")
@@ -213,11 +213,11 @@ func TestRestartUnderASupervisor(t *testing.T) {
 func TestRestartInAStepOfAPlan(t *testing.T) {
 	inResumableWays(t, func(t *testing.T, w way) {
 		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
-			process := func(replans []turn, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
-				scripted := toolsearchtest.NewModel[*schema.Message](turns...)
+			process := func(replans []turn, turns ...turn) (adk.Agent, *toolsearchtest.Model[chat]) {
+				scripted := toolsearchtest.NewModel[chat](turns...)
 				executor, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
 					Name: "executor", Description: "an executor agent", Model: scripted, OutputKey: planexecute.ExecutedStepSessionKey,
-					Handlers: []adk.ChatModelAgentMiddleware{careful[*schema.Message](t)},
+					Handlers: []adk.ChatModelAgentMiddleware{careful[chat](t)},
 					GenModelInput: func(context.Context, string, *adk.AgentInput) ([]adk.Message, error) {
 						return []adk.Message{schema.UserMessage("Take the next step.")}, nil
 					},
@@ -226,16 +226,16 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 				return planOf(t, executor, `{"steps":["Look up the weather","Tidy up","Mail it"]}`, replans...), scripted
 			}
 			agent, scripted := process([]turn{replan("Tidy up")},
-				selecting("send_mail,get_weather"), toolsearchtest.Say("Sunny."), // the first step
+				selecting("send_mail,get_weather"), say("Sunny."), // the first step
 				selecting("delete_all"), calling("delete_all")) // the second step
-			interrupt(t, r, adk.TypedAgent[*schema.Message](agent))
+			interrupt(t, r, adk.TypedAgent[chat](agent))
 			second := "tool_search" + what(" send_mail get_weather")
 			assert.Equal(t, []string{"tool_search", "tool_search send_mail get_weather", second, second + " delete_all"}, sawOf(scripted), "before the restart")
 
 			agent, scripted = process([]turn{replan("Mail it"), respond},
-				toolsearchtest.Say("Tidy."),                              // the end of the second step
-				calling("get_weather"), toolsearchtest.Say("It is out.")) // the third step
-			resume(t, r, adk.TypedAgent[*schema.Message](agent))
+				say("Tidy."),                              // the end of the second step
+				calling("get_weather"), say("It is out.")) // the third step
+			resume(t, r, adk.TypedAgent[chat](agent))
 			third := "tool_search" + what(" send_mail get_weather delete_all")
 			called := third
 			if what("x") == "" {

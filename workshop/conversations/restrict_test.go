@@ -12,7 +12,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +26,7 @@ import (
 // searchTool returns tool_search of a middleware. Each call of the tool is a run of its own.
 func searchTool(t *testing.T, config toolsearch.Config) tool.InvokableTool {
 	t.Helper()
-	_, runCtx, err := newMiddleware[*schema.Message](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	return runCtx.Tools[0].(tool.InvokableTool)
 }

@@ -60,8 +60,8 @@ func TestResume(t *testing.T) {
 		for _, native := range []bool{false, true} {
 			for _, static := range []bool{false, true} {
 				title := map[bool]string{false: "generate", true: "stream"}[streaming] + map[bool]string{true: ", native"}[native] + map[bool]string{true: ", static tools"}[static]
-				t.Run("message, "+title, func(t *testing.T) { testResume[*schema.Message](t, streaming, native, static) })
-				t.Run("agentic, "+title, func(t *testing.T) { testResume[*schema.AgenticMessage](t, streaming, native, static) })
+				t.Run("message, "+title, func(t *testing.T) { testResume[chat](t, streaming, native, static) })
+				t.Run("agentic, "+title, func(t *testing.T) { testResume[agentic](t, streaming, native, static) })
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool)
 	first, before := runner(
 		searching(`{"query":"select:get_weather"}`),
 		// This round has a search, an unknown name, and a tool that interrupts.
-		toolsearchtest.CallTools(
+		callTools(
 			called("s", "tool_search", `{"query":"select:send_mail"}`),
 			called("u", "send_male", `{}`),
 			called("d", "delete_all", `{}`)),
 	)
-	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
+	question := toolsearchtest.Encode[M](userSays("What is new?"))
 	_, err := drain(first.Run(ctx, []M{question}, adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
 
-	second, after := runner(toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.Say("done"))
+	second, after := runner(callTool("get_weather", `{}`), say("done"))
 	events, err := second.Resume(ctx, "1")
 	require.NoError(t, err)
 	_, err = drain(events)
@@ -132,8 +132,8 @@ func TestResumeWithoutTheTool(t *testing.T) {
 			for _, handled := range []bool{false, true} {
 				config.UseModelToolSearch = native
 				title := fmt.Sprintf("%s/native=%v/handled=%v", title, native, handled)
-				t.Run("message/"+title, func(t *testing.T) { testResumeWithoutTheTool[*schema.Message](t, config, handled) })
-				t.Run("agentic/"+title, func(t *testing.T) { testResumeWithoutTheTool[*schema.AgenticMessage](t, config, handled) })
+				t.Run("message/"+title, func(t *testing.T) { testResumeWithoutTheTool[chat](t, config, handled) })
+				t.Run("agentic/"+title, func(t *testing.T) { testResumeWithoutTheTool[agentic](t, config, handled) })
 			}
 		}
 	}
@@ -143,10 +143,10 @@ func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch
 	store := &memoryStore{}
 	with := config
 	with.DynamicTools, with.Filter = append(testtools.NewsTools(), confirming("delete_all")), nil
-	interrupted[M](t, store, false, with, selecting("send_mail"), toolsearchtest.CallTools(
+	interrupted[M](t, store, false, with, selecting("send_mail"), callTools(
 		called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
 
-	scripted := toolsearchtest.NewModel[M](toolsearchtest.CallTool("get_weather", "{}"), toolsearchtest.Say("done"))
+	scripted := toolsearchtest.NewModel[M](callTool("get_weather", "{}"), say("done"))
 	agent := &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}}
 	if handled {
 		agent.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
@@ -191,8 +191,7 @@ func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableT
 // A run is resumed at a call of remove_tool. The tool is removed, although the resumed run has had
 // no model call that says what is loaded.
 func TestResumeRemoves(t *testing.T) {
-	t.Run("message", testResumeRemoves[*schema.Message])
-	t.Run("agentic", testResumeRemoves[*schema.AgenticMessage])
+	ofBothTypes(t, testResumeRemoves[chat], testResumeRemoves[agentic])
 }
 
 func testResumeRemoves[M adk.MessageType](t *testing.T) {
@@ -200,17 +199,17 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
 		model := toolsearchtest.NewModel[M](turns...)
 		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
+			newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
 			approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}},
 		}})
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store}), model
 	}
 	first, _ := runner(
-		toolsearchtest.CallTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
-		toolsearchtest.CallTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
+		callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
+		callTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
 	_, err := drain(first.Run(ctx, encoded[M](question...), adk.WithCheckPointID("1")))
 	require.NoError(t, err)
-	second, model := runner(toolsearchtest.Say("done"))
+	second, model := runner(say("done"))
 	iterator, err := second.Resume(ctx, "1")
 	require.NoError(t, err)
 	events, err := drain(iterator)

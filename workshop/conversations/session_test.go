@@ -92,8 +92,8 @@ func TestSessionIsBounded(t *testing.T) {
 	}
 	// A forgotten tool can be loaded again.
 	ctx := toolsearch.WithSession(context.Background(), &read)
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.EchoTools("tool_0: Was forgotten", "tool_1: Too")})
-	o := converse(ctx, t, way{}, with(middleware), selecting("tool_0"))
+	middleware := newMiddleware[chat](t, toolsearch.Config{DynamicTools: testtools.EchoTools("tool_0: Was forgotten", "tool_1: Too")})
+	o := converseIn(ctx, t, way{}, with(middleware), selecting("tool_0"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search tool_0")
 	assert.Len(t, read.Loaded(), most)
 	assert.Contains(t, read.Loaded(), "tool_0")
@@ -102,15 +102,15 @@ func TestSessionIsBounded(t *testing.T) {
 
 // A session carries loaded tools over to runs without history.
 func TestSessionOverRuns(t *testing.T) {
-	inAllWays(t, testSessionOverRuns[*schema.Message], testSessionOverRuns[*schema.AgenticMessage])
+	inAllWays(t, testSessionOverRuns[chat], testSessionOverRuns[agentic])
 }
 
 func testSessionOverRuns[M adk.MessageType](t *testing.T, w way) {
 	var session toolsearch.Session
-	config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools()}))
+	config := agentOver[M](t, toolsearch.Config{})
 	run := func(name string, turns []turn, saw ...string) {
 		t.Helper()
-		checkSaw(t, name, converse(toolsearch.WithSession(context.Background(), &session), t, w, config, turns...), saw...)
+		checkSaw(t, name, converseIn(toolsearch.WithSession(context.Background(), &session), t, w, config, turns...), saw...)
 	}
 	run("the first run", []turn{selecting("send_mail,get_weather"), calling("list_stocks")},
 		"tool_search", "tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks")
@@ -123,21 +123,21 @@ func testSessionOverRuns[M adk.MessageType](t *testing.T, w way) {
 	const kept = "tool_search send_mail get_weather list_stocks"
 	run("the second run", []turn{calling("get_weather"), selecting("get_forecast,send_mail")}, kept, kept, kept+" get_forecast")
 	assert.Equal(t, []string{"send_mail", "get_weather", "list_stocks", "get_forecast"}, session.Loaded(), "in the order of first loading")
-	o := converse(context.Background(), t, w, config)
+	o := converse(t, w, config)
 	checkSaw(t, "a run without the session", o, "tool_search")
 }
 
 // A run changes its session in these ways.
 func TestWhatIsInASession(t *testing.T) {
-	inAllWays(t, testWhatIsInASession[*schema.Message], testWhatIsInASession[*schema.AgenticMessage])
+	inAllWays(t, testWhatIsInASession[chat], testWhatIsInASession[agentic])
 }
 
 func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 	add := func(names string) turn {
-		return toolsearchtest.CallTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
+		return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
 	}
 	remove := func(name string) turn {
-		return toolsearchtest.CallTool("remove_tool", `{"tool_names":["`+name+`"]}`)
+		return callTool("remove_tool", `{"tool_names":["`+name+`"]}`)
 	}
 	const four = "search_tools add_tool show_all_tools remove_tool"
 	for _, tt := range []struct {
@@ -148,17 +148,17 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 		saw    []string
 		want   []string
 	}{
-		{"removed tools leave the session", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
+		{"removed tools leave the session", using(toolsearch.ProtocolSearchAdd), nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
-		{"removed tools of an earlier run leave the session", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, []string{"send_mail", "get_weather"},
+		{"removed tools of an earlier run leave the session", using(toolsearch.ProtocolSearchAdd), []string{"send_mail", "get_weather"},
 			[]turn{remove("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
-		{"tools that are added again come last", toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd}, nil,
+		{"tools that are added again come last", using(toolsearch.ProtocolSearchAdd), nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"}, []string{"get_weather", "send_mail"}},
-		{"evicted tools leave the session", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, nil, []turn{selecting("send_mail"), selecting("get_weather")},
+		{"evicted tools leave the session", maxLoaded(1), nil, []turn{selecting("send_mail"), selecting("get_weather")},
 			[]string{"tool_search", "tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
-		{"evicted tools of an earlier run leave the session", toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}}, []string{"send_mail"}, []turn{selecting("get_weather")},
+		{"evicted tools of an earlier run leave the session", maxLoaded(1), []string{"send_mail"}, []turn{selecting("get_weather")},
 			[]string{"tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
 		{"tools that are always loaded are not in the session", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil, []turn{selecting("get_weather,send_mail")},
 			[]string{"tool_search get_weather get_forecast", "tool_search get_weather get_forecast send_mail"}, []string{"send_mail"}},
@@ -179,7 +179,7 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 	} {
 		session := toolsearch.NewSession(tt.had...)
 		tt.config.DynamicTools = testtools.NewsTools()
-		o := converse(toolsearch.WithSession(context.Background(), session), t, w, with(newMiddleware[M](t, tt.config)), tt.turns...)
+		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, agentOver[M](t, tt.config), tt.turns...)
 		require.NoError(t, o.err, tt.name)
 		assert.Equal(t, tt.saw, o.saw(), "%s: what the model saw", tt.name)
 		assert.Equal(t, tt.want, session.Loaded(), "%s: what the session has", tt.name)
@@ -205,7 +205,7 @@ func (f finding) Search(context.Context, search.Query) (search.Hits, error) {
 
 // WithSession(ctx, nil) ends the session of an outer context. Another session replaces it.
 func TestWithSessionNil(t *testing.T) {
-	inAllWays(t, testWithSessionNil[*schema.Message], testWithSessionNil[*schema.AgenticMessage])
+	inAllWays(t, testWithSessionNil[chat], testWithSessionNil[agentic])
 }
 
 func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
@@ -225,7 +225,7 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 		{"WithLoaded without names within the session", toolsearch.WithLoaded(shared), ""},
 	} {
 		require.NoError(t, session.UnmarshalJSON([]byte(`["send_mail"]`)))
-		o := converse(tt.ctx, t, w, with(over[M](t, testtools.NewsTools()...)), selecting("get_weather"))
+		o := converseIn(tt.ctx, t, w, with(news[M](t)), selecting("get_weather"))
 		checkSaw(t, tt.name, o, "tool_search"+tt.saw, "tool_search"+tt.saw+" get_weather")
 		want := []string{"send_mail"}
 		if tt.saw == " send_mail" {
@@ -272,25 +272,25 @@ func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 }
 
 // member returns an agent with its own middleware, and its model.
-func member(t *testing.T, name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[*schema.Message]) {
+func member(t *testing.T, name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[chat]) {
 	t.Helper()
-	scripted, config := toolsearchtest.NewModel[*schema.Message](turns...), with(over[*schema.Message](t, testtools.NewsTools()...))
+	scripted, config := toolsearchtest.NewModel[chat](turns...), with(news[chat](t))
 	config.Name, config.Description, config.Model = name, "Knows", scripted
 	return newAgent(t, config), scripted
 }
 
 func transfer(to string) turn {
-	return toolsearchtest.CallTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
+	return callTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
 }
 
 func TestSessionOfSubAgents(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
 		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), toolsearchtest.Say("done"))
+			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), say("done"))
 			aide, aideModel := member(t, "aide", selecting("get_weather"), transfer("chief"))
 			agent, err := adk.SetSubAgents(ctx, chief, []adk.Agent{aide})
 			require.NoError(t, err)
-			_, err = runAgent(ctx, adk.TypedAgent[*schema.Message](agent), w, question)
+			_, err = runAgent(ctx, adk.TypedAgent[chat](agent), w, question)
 			const start = "transfer_to_agent tool_search"
 			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", start+" send_mail"+what(" get_weather"))
 			aided := start + what(" send_mail")
@@ -301,7 +301,7 @@ func TestSessionOfSubAgents(t *testing.T) {
 
 // toolCalling is a model for agents that bind tools themselves.
 type toolCalling struct {
-	*toolsearchtest.Model[*schema.Message]
+	*toolsearchtest.Model[chat]
 }
 
 func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
@@ -311,11 +311,11 @@ func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.
 	t.Helper()
 	ctx := context.Background()
 	planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
-		ChatModelWithFormattedOutput: toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say(plan)),
+		ChatModelWithFormattedOutput: toolsearchtest.NewModel[chat](say(plan)),
 	})
 	require.NoError(t, err)
 	replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{
-		ChatModel: toolCalling{toolsearchtest.NewModel[*schema.Message](replans...)},
+		ChatModel: toolCalling{toolsearchtest.NewModel[chat](replans...)},
 	})
 	require.NoError(t, err)
 	agent, err := planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
@@ -324,14 +324,14 @@ func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.
 }
 
 // replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
-func replan(step string) turn { return toolsearchtest.CallTool("plan", `{"steps":["`+step+`"]}`) }
+func replan(step string) turn { return callTool("plan", `{"steps":["`+step+`"]}`) }
 
-var respond = toolsearchtest.CallTool("respond", `{"response":"Done."}`)
+var respond = callTool("respond", `{"response":"Done."}`)
 
 // Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
 // with -race.
 func TestSessionOfConcurrentRuns(t *testing.T) {
-	inAllWays(t, testSessionOfConcurrentRuns[*schema.Message], testSessionOfConcurrentRuns[*schema.AgenticMessage])
+	inAllWays(t, testSessionOfConcurrentRuns[chat], testSessionOfConcurrentRuns[agentic])
 }
 
 func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
@@ -346,7 +346,7 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, testtools.EchoTools(specs...)...), over[M](t, testtools.EchoTools(specs...)...)}
 	var group sync.WaitGroup
 	for i := range runs {
-		scripted := toolsearchtest.NewModel[M](selecting(names[i]), calling(names[i]), toolsearchtest.Say("done"))
+		scripted := toolsearchtest.NewModel[M](selecting(names[i]), calling(names[i]), say("done"))
 		config := with(middlewares[i%len(middlewares)])
 		config.Model = scripted
 		agent := newAgent(t, config)
@@ -377,21 +377,21 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 
 // A tool that one agent of a session removes is hidden from the other agents.
 func TestSessionUnloads(t *testing.T) {
-	inAllWays(t, testSessionUnloads[*schema.Message], testSessionUnloads[*schema.AgenticMessage])
+	inAllWays(t, testSessionUnloads[chat], testSessionUnloads[agentic])
 }
 
 func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	searchAdd := func() adk.TypedChatModelAgentMiddleware[M] {
-		return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd})
+		return newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd))
 	}
 	session := toolsearch.NewSession("send_mail", "get_weather")
-	insider := toolsearchtest.NewModel[M](toolsearchtest.CallTool("remove_tool", `{"tool_names":["send_mail"]}`), toolsearchtest.Say("Removed."))
+	insider := toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
 	inner := with(searchAdd())
 	inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
 	config := with(searchAdd())
 	ctx := toolsearch.WithSession(context.Background(), session)
 	config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
-	o := converse(ctx, t, w, config, toolsearchtest.CallTool("insider", `{"request":"Tidy up"}`), toolsearchtest.CallTool("search_tools", `{"query":"stocks"}`))
+	o := converseIn(ctx, t, w, config, callTool("insider", `{"request":"Tidy up"}`), callTool("search_tools", `{"query":"stocks"}`))
 	const metas = "search_tools add_tool show_all_tools remove_tool"
 	assert.NoError(t, o.err)
 	assert.Equal(t, []string{"insider " + metas + " send_mail get_weather", "insider " + metas + " get_weather", "insider " + metas + " get_weather"}, o.saw())
@@ -402,8 +402,8 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 // A session with more names than MaxLoaded shows the same tools at each call.
 func TestSessionBeyondMaxLoaded(t *testing.T) {
 	ctx := toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{MaxLoaded: 2}}))
-	o := converse(ctx, t, way{}, config, searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`))
+	config := agentOver[chat](t, maxLoaded(2))
+	o := converseIn(ctx, t, way{}, config, searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`))
 	require.NoError(t, o.err)
 	for i, saw := range o.saw() {
 		assert.Equal(t, o.saw()[0], saw, "call %d", i)

@@ -7,12 +7,10 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/middlewares/skill"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -65,18 +63,18 @@ func eachOrder[M adk.MessageType](t *testing.T, ours, theirs adk.TypedChatModelA
 	t.Run("after skills", func(t *testing.T) { test(t, with(theirs, ours), "skill tool_search") })
 }
 
-var useSkill = toolsearchtest.CallTool("skill", `{"skill":"weather"}`)
+var useSkill = callTool("skill", `{"skill":"weather"}`)
 
 // A skill of a model of its own changes the model in the middle of a run. The new model sees what
 // the old model saw. Eino does this for *schema.Message only.
 func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
-		other := toolsearchtest.NewModel[*schema.Message]()
-		theirs := newSkills(t, skill.FrontMatter{Model: "other"}, hub[*schema.Message]{model: other})
-		eachOrder(t, over[*schema.Message](t, testtools.NewsTools()...), theirs, func(t *testing.T, config *adk.TypedChatModelAgentConfig[*schema.Message], start string) {
+		other := toolsearchtest.NewModel[chat]()
+		theirs := newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other})
+		eachOrder(t, news[chat](t), theirs, func(t *testing.T, config *adk.TypedChatModelAgentConfig[chat], start string) {
 			before := len(other.Requests())
-			other.Play(selecting("send_mail"), calling("get_weather"), toolsearchtest.Say("Sunny."))
-			scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), useSkill)
+			other.Play(selecting("send_mail"), calling("get_weather"), say("Sunny."))
+			scripted := toolsearchtest.NewModel[chat](selecting("get_weather"), useSkill)
 			config.Model = scripted
 			_, err := runAgent(context.Background(), newAgent(t, config), w, question)
 			first, second := outcome{scripted.Requests(), nil, err}, outcome{other.Requests()[before:], nil, err}
@@ -88,7 +86,7 @@ func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
 
 // A skill that forks an agent shares the session with it.
 func TestSkillsThatFork(t *testing.T) {
-	inAllWays(t, testSkillsThatFork[*schema.Message], testSkillsThatFork[*schema.AgenticMessage])
+	inAllWays(t, testSkillsThatFork[chat], testSkillsThatFork[agentic])
 }
 
 func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
@@ -98,11 +96,11 @@ func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
 		}
 		t.Run(string(mode), func(t *testing.T) {
 			eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-				insider := toolsearchtest.NewModel[M](selecting("get_weather"), toolsearchtest.Say("Sunny."))
-				inner := with(over[M](t, testtools.NewsTools()...))
+				insider := toolsearchtest.NewModel[M](selecting("get_weather"), say("Sunny."))
+				inner := with(news[M](t))
 				inner.Name, inner.Description, inner.Model = "forked", "Works", insider
 				theirs := newSkills(t, skill.FrontMatter{Context: mode}, hub[M]{agent: newAgent(t, inner)})
-				o := converse(ctx, t, w, with(over[M](t, testtools.NewsTools()...), theirs), selecting("send_mail"), useSkill)
+				o := converseIn(ctx, t, w, with(news[M](t), theirs), selecting("send_mail"), useSkill)
 				const start = "tool_search skill"
 				checkSaw(t, "the agent", o, start, start+" send_mail", start+" send_mail"+what(" get_weather"))
 				begins := "tool_search" + what(" send_mail")
@@ -122,10 +120,10 @@ func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
 func TestSkillsWithANativeModelOfTheirOwn(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
 		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-			other := toolsearchtest.NewModel[*schema.Message](calling("get_weather"), toolsearchtest.Say("Sunny."))
-			config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: protocol}),
-				newSkills(t, skill.FrontMatter{Model: "other"}, hub[*schema.Message]{model: other}))
-			config.Model = toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), useSkill)
+			other := toolsearchtest.NewModel[chat](calling("get_weather"), say("Sunny."))
+			config := with(newMiddleware[chat](t, toolsearch.Config{Protocol: protocol}),
+				newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other}))
+			config.Model = toolsearchtest.NewModel[chat](selecting("get_weather"), useSkill)
 			_, err := runAgent(context.Background(), newAgent(t, config), w, question)
 			require.NoError(t, err, protocol)
 			require.Len(t, other.Requests(), 2, protocol)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -38,12 +37,14 @@ func testStalledIndex(t *testing.T) {
 		}
 		return toolsearch.Keyword(ctx, docs)
 	}
-	middleware := newMiddleware[*schema.Message](t, config)
-	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
+	middleware := newMiddleware[chat](t, config)
+	run := func() outcome { return converse(t, way{}, with(middleware)) }
 	checkAnnounced(t, run(), "get_weather", "send_mail")
 
 	s.serve("send_mail: Sends", "list_stocks: Prices")
-	first := converseBeside(context.Background(), t, way{}, with(middleware))
+	first := make(chan outcome, 1)
+	beside := conversing(context.Background(), t, way{}, with(middleware), question)
+	go func() { first <- beside() }()
 	<-stalled
 	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
 	checkAnnounced(t, <-first, "get_weather", "send_mail")
@@ -78,7 +79,7 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 				return toolsearch.Keyword(ctx, docs)
 			},
 		}
-		middleware := newMiddleware[*schema.Message](t, config)
+		middleware := newMiddleware[chat](t, config)
 		var group sync.WaitGroup
 		for range 3 {
 			group.Add(1)
@@ -99,7 +100,7 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 func TestLateAnswerIsNotTheLast(t *testing.T) {
 	late, asked := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
-	middleware := newMiddleware[*schema.Message](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
+	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
 		if calls.Add(1) == 1 {
 			close(asked)
 			<-late
@@ -107,8 +108,10 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 		}
 		return testtools.EchoTools("new_tool: New"), nil
 	}}}})
-	run := func() outcome { return converse(context.Background(), t, way{}, with(middleware)) }
-	first := converseBeside(context.Background(), t, way{}, with(middleware))
+	run := func() outcome { return converse(t, way{}, with(middleware)) }
+	first := make(chan outcome, 1)
+	beside := conversing(context.Background(), t, way{}, with(middleware), question)
+	go func() { first <- beside() }()
 	<-asked
 	checkAnnounced(t, run(), "new_tool")
 	close(late)
@@ -128,11 +131,11 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 		}
 		return s.index(given, docs)
 	}
-	middleware := newMiddleware[*schema.Message](t, config)
+	middleware := newMiddleware[chat](t, config)
 	s.serve("send_mail: Sends")
 	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 	assert.ErrorIs(t, err, context.Canceled)
-	checkSaw(t, "the next run", converse(context.Background(), t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
+	checkSaw(t, "the next run", converse(t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
 	assert.Empty(t, s.errs, "the failure events")
 }
 
@@ -153,10 +156,10 @@ func testGroupHangs(t *testing.T) {
 		}
 		return source(ctx)
 	}
-	middleware := newMiddleware[*schema.Message](t, s.config)
+	middleware := newMiddleware[chat](t, s.config)
 	run := func() []string {
 		t.Helper()
-		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+		return converse(t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
 	}
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
 	told, _ := s.reset()
@@ -173,9 +176,7 @@ func testGroupHangs(t *testing.T) {
 
 // A Source that has answered before holds no run when it hangs, and is not asked besides. When its
 // answer comes, the next run has it.
-func TestLateGroupHoldsNoRun(t *testing.T) {
-	inAllWays(t, testLateGroup[*schema.Message], testLateGroup[*schema.AgenticMessage])
-}
+func TestLateGroupHoldsNoRun(t *testing.T) { inAllWays(t, testLateGroup[chat], testLateGroup[agentic]) }
 
 func testLateGroup[M adk.MessageType](t *testing.T, w way) {
 	testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers[M](t, w) })
@@ -203,7 +204,7 @@ func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel() // the end of a run does not end the call
-		o := converse(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
+		o := converseIn(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
 		require.NoError(t, o.err)
 		return o.last().ToolNames()
 	}
@@ -247,10 +248,10 @@ func testAnswerAfterSourceTimeout(t *testing.T) {
 		<-gate
 		return source(ctx)
 	}
-	middleware := newMiddleware[*schema.Message](t, s.config)
+	middleware := newMiddleware[chat](t, s.config)
 	run := func() []string {
 		t.Helper()
-		return converse(context.Background(), t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
+		return converse(t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
 	}
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
 	close(gate)

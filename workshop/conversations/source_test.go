@@ -70,9 +70,7 @@ func (s *server) config() toolsearch.Config {
 	}
 }
 
-func TestSource(t *testing.T) {
-	inAllWays(t, testSource[*schema.Message], testSource[*schema.AgenticMessage])
-}
+func TestSource(t *testing.T) { inAllWays(t, testSource[chat], testSource[agentic]) }
 
 // When one tool of a hundred changes, only its text is embedded.
 func TestSourceEmbedsWhatChanged(t *testing.T) {
@@ -89,7 +87,7 @@ func TestSourceEmbedsWhatChanged(t *testing.T) {
 		s := &server{}
 		c := config(toolsearch.Embedding(e))
 		c.Groups = []toolsearch.Group{{Source: s.source}}
-		middleware := newMiddleware[*schema.Message](t, c)
+		middleware := newMiddleware[chat](t, c)
 		specs := make([]string, 100)
 		for i := range specs {
 			specs[i] = fmt.Sprintf("tool_%d: Does it", i)
@@ -98,7 +96,7 @@ func TestSourceEmbedsWhatChanged(t *testing.T) {
 			t.Helper()
 			s.serve(specs...)
 			e.texts.Store(0)
-			o := converse(context.Background(), t, way{}, with(middleware))
+			o := converse(t, way{}, with(middleware))
 			require.NoError(t, o.err)
 			assert.Equal(t, texts, e.texts.Load(), "%s, %s: the texts that are embedded", name, what)
 		}
@@ -131,7 +129,7 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	asked := int32(0)
 	step := func(name string, indexed int32, names string, turns []turn, saw ...string) outcome {
 		t.Helper()
-		o := converse(context.Background(), t, w, with(middleware), turns...)
+		o := converse(t, w, with(middleware), turns...)
 		checkSaw(t, name, o, saw...)
 		checkAnnounced(t, o, strings.Fields(names)...)
 		asked++
@@ -162,19 +160,19 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 
 // A second run goes on with the history of the first run, although the catalog has changed.
 func TestSourceChangesWithinAConversation(t *testing.T) {
-	inAllWays(t, testChangingSource[*schema.Message], testChangingSource[*schema.AgenticMessage])
+	inAllWays(t, testChangingSource[chat], testChangingSource[agentic])
 }
 
 func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
 	s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
-	config := with(newMiddleware[M](t, s.config()))
-	first := converse(context.Background(), t, w, config, selecting("send_mail,list_stocks"))
+	config := agentOver[M](t, s.config())
+	first := converse(t, w, config, selecting("send_mail,list_stocks"))
 	s.serve("list_stocks: Prices of bonds", "cut_grass: Mows")
 
 	// The history is all messages that the model got, a stale reminder included.
-	history := append(slices.Clone(first.last().Messages), message{Role: toolsearchtest.User, Text: "And now?"})
-	scripted := toolsearchtest.NewModel[M](selecting("cut_grass"), toolsearchtest.Say("done"))
+	history := append(slices.Clone(first.last().Messages), userSays("And now?"))
+	scripted := toolsearchtest.NewModel[M](selecting("cut_grass"), say("done"))
 	config.Model = scripted
 	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
 	o := outcome{scripted.Requests(), events, err}
@@ -189,8 +187,8 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 // A resumed run asks Source again and works with the new catalog.
 func TestSourceIsAskedAtResume(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.Message](t, native) })
-		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testSourceAtResume[*schema.AgenticMessage](t, native) })
+		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[chat](t, native) })
+		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testSourceAtResume[agentic](t, native) })
 	}
 }
 
@@ -200,9 +198,9 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	config.UseModelToolSearch = native
 	ask := confirming("delete_all")
 	s.serveTools(append(testtools.EchoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
-	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), toolsearchtest.CallTools(called("d", "delete_all", "{}")))
+	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), callTools(called("d", "delete_all", "{}")))
 	s.serveTools(append(testtools.EchoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
-	o := resumed[M](t, store, false, config, toolsearchtest.CallTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
+	o := resumed[M](t, store, false, config, callTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
 	require.NoError(t, o.err)
 	assert.Equal(t, int32(2), s.asked.Load(), "how often Source is asked in a run and at its resume")
 	for i, r := range o.requests {
@@ -222,9 +220,7 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 }
 
 // When Source fails, the last good catalog stays, and an event says what failed.
-func TestSourceFails(t *testing.T) {
-	inAllWays(t, testFailingSource[*schema.Message], testFailingSource[*schema.AgenticMessage])
-}
+func TestSourceFails(t *testing.T) { inAllWays(t, testFailingSource[chat], testFailingSource[agentic]) }
 
 type (
 	nameless  struct{ testtools.InfoOnly }
@@ -261,7 +257,7 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 	middleware := newMiddleware[M](t, config)
 	run := func() outcome {
-		return converse(context.Background(), t, w, with(middleware), selecting("get_weather"))
+		return converse(t, w, with(middleware), selecting("get_weather"))
 	}
 	told := func(name, want string) {
 		t.Helper()
@@ -355,7 +351,7 @@ func (s *session) InvokableRun(context.Context, string, ...tool.Option) (string,
 // the last connection are used.
 func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	s := &server{}
-	middleware := newMiddleware[*schema.Message](t, s.config())
+	middleware := newMiddleware[chat](t, s.config())
 	connect := func() *atomic.Bool {
 		closed := &atomic.Bool{}
 		s.serveTools(&session{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, closed})
@@ -363,7 +359,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	}
 	run := func() string {
 		t.Helper()
-		o := converse(context.Background(), t, way{}, with(middleware), calling("send_mail"))
+		o := converse(t, way{}, with(middleware), calling("send_mail"))
 		require.NoError(t, o.err)
 		return o.result(t, "call_1")
 	}
@@ -377,7 +373,7 @@ func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 }
 
 func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
-	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Does", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+	return echo(&schema.ToolInfo{Name: name, Desc: "Does", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
 }
 
 func circular() *jsonschema.Schema {
@@ -399,7 +395,7 @@ func nested(depth int, description string) *jsonschema.Schema {
 
 // A schema that providers refuse is mended, and an event says so.
 func TestSourceMendsSchemas(t *testing.T) {
-	inAllWays(t, testMendedSchemas[*schema.Message], testMendedSchemas[*schema.AgenticMessage])
+	inAllWays(t, testMendedSchemas[chat], testMendedSchemas[agentic])
 }
 
 func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
@@ -415,7 +411,7 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	odd.Properties.Value("number").Extras = map[string]any{"type": 7}
 	long := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 512<<10)+`"]}}}`)
 	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("odd", odd), withSchema("long", long))
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("list,word,choice,odd,long"))
+	o := converse(t, w, agentOver[M](t, s.config()), selecting("list,word,choice,odd,long"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice odd")
 	if assert.Len(t, s.errs, 1, "the failure events") {
 		assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
@@ -461,13 +457,13 @@ func schemaOf(t *testing.T, text string) *jsonschema.Schema {
 
 // A tool of a Source whose description is beyond the bound is left out, and the others stay.
 func TestSourceBoundsDescriptions(t *testing.T) {
-	inAllWays(t, testBoundedDescriptions[*schema.Message], testBoundedDescriptions[*schema.AgenticMessage])
+	inAllWays(t, testBoundedDescriptions[chat], testBoundedDescriptions[agentic])
 }
 
 func testBoundedDescriptions[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
 	s.serve("long: "+strings.Repeat("x", 64<<10+1), "short: "+strings.Repeat("x", 64<<10))
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, s.config())), selecting("long,short"))
+	o := converse(t, w, agentOver[M](t, s.config()), selecting("long,short"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search short")
 	if assert.Len(t, s.errs, 1, "the failure events") {
 		assert.Contains(t, s.errs[0], `"long": a description of 65537 bytes; at most 65536 are taken`)
@@ -477,14 +473,14 @@ func testBoundedDescriptions[M adk.MessageType](t *testing.T, w way) {
 // Tools that are alike but for what cannot be written as JSON are told apart.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
-	middleware := newMiddleware[*schema.Message](t, s.config())
+	middleware := newMiddleware[chat](t, s.config())
 	strange := func(name, description string) tool.BaseTool {
-		return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
-			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})}}}
+		return echo(&schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})})
 	}
 	for _, name := range []string{"one", "two"} {
 		s.serveTools(strange(name, "Does"))
-		o := converse(context.Background(), t, way{}, with(middleware))
+		o := converse(t, way{}, with(middleware))
 		checkAnnounced(t, o, "get_weather", name)
 	}
 	assert.Empty(t, s.errs, "the failure events")
@@ -497,7 +493,7 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 	config := s.config()
 	config.AlwaysLoaded = []string{"github:*", "get_weather", "send_*"}
 	config.Filter = toolsearch.FilterTools([]string{"github"}, nil)
-	o := converse(context.Background(), t, way{}, with(newMiddleware[*schema.Message](t, config)))
+	o := converse(t, way{}, agentOver[chat](t, config))
 	require.NoError(t, o.err)
 	assert.Equal(t, []string{
 		`toolsearch: AlwaysLoaded: no tool matches "github:*"`,
@@ -523,7 +519,7 @@ func BenchmarkUnchangedSource(b *testing.B) {
 			var parameters jsonschema.Schema
 			require.NoError(b, json.Unmarshal([]byte(definition), &parameters))
 			info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&parameters)
-			tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
+			tools = append(tools, echo(info))
 		}
 		return tools
 	}

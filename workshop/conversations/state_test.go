@@ -90,12 +90,12 @@ func TestAlwaysLoaded(t *testing.T) {
 		row("a search that finds them changes nothing", []string{"ask_human"}, toolsearch.Config{},
 			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather", "get_weather", "get_weather"),
-		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
+		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, maxLoaded(1),
 			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"),
 			"", "", "get_weather", "mcp__github__list_issues"),
 		row("UnloadedRefuse refuses only other tools", []string{"ask_human"}, toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
-			[]turn{toolsearchtest.CallTools(call{Name: "ask_human", Arguments: "{}"}, call{Name: "get_weather", Arguments: "{}"})}, "ask_human",
+			[]turn{callTools(call{Name: "ask_human", Arguments: "{}"}, call{Name: "get_weather", Arguments: "{}"})}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", ""),
 		{
 			name: "if all tools are loaded, the model still searches, and there is no reminder", dynamic: officeTools(),
@@ -109,8 +109,8 @@ func TestAlwaysLoaded(t *testing.T) {
 		{
 			name: "remove_tool cannot remove them", dynamic: officeTools(),
 			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"ask_human"}},
-			turns: []turn{toolsearchtest.CallTool("add_tool", `{"tool_names":["get_weather"]}`),
-				toolsearchtest.CallTool("remove_tool", `{"tool_names":["ask_human","get_weather"]}`)},
+			turns: []turn{callTool("add_tool", `{"tool_names":["get_weather"]}`),
+				callTool("remove_tool", `{"tool_names":["ask_human","get_weather"]}`)},
 			saw: []string{
 				"search_tools add_tool show_all_tools remove_tool ask_human",
 				"search_tools add_tool show_all_tools remove_tool ask_human get_weather",
@@ -200,7 +200,7 @@ func TestDeferFrom(t *testing.T) {
 		{
 			name:    "the reminder of an earlier run is removed, and its search stays",
 			config:  toolsearch.Config{DeferFrom: 6},
-			history: append([]message{{Role: toolsearchtest.User, Text: newsReminder}}, loadedHistory()...),
+			history: append([]message{userSays(newsReminder)}, loadedHistory()...),
 			saw:     []string{all},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Messages, len(loadedHistory())+1)
@@ -211,11 +211,11 @@ func TestDeferFrom(t *testing.T) {
 
 func TestMaxLoaded(t *testing.T) {
 	const none = "tool_search"
-	max2 := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}}
+	max2 := maxLoaded(2)
 	found := func(id string, names ...string) []message {
 		return []message{
-			{Role: toolsearchtest.Assistant, Calls: []call{called(id, "tool_search", `{"query":"x"}`)}},
-			{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: `{"matches":["` + strings.Join(names, `","`) + `"]}`},
+			modelCalls(called(id, "tool_search", `{"query":"x"}`)),
+			toolSays(id, "tool_search", `{"matches":["`+strings.Join(names, `","`)+`"]}`),
 		}
 	}
 	playAll(t, []conversation{
@@ -254,8 +254,8 @@ func TestMaxLoaded(t *testing.T) {
 		{
 			name: "a second run goes on from the history", config: max2,
 			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"),
-				[]message{{Role: toolsearchtest.Assistant, Calls: []call{called("c3", "get_weather", `{}`)}},
-					{Role: toolsearchtest.Tool, CallID: "c3", ToolName: "get_weather", Text: "sunny"}},
+				[]message{modelCalls(called("c3", "get_weather", `{}`)),
+					toolSays("c3", "get_weather", "sunny")},
 				found("c4", "list_stocks")),
 			turns: []turn{selecting("get_forecast")},
 			saw:   []string{none + " get_weather list_stocks", none + " list_stocks get_forecast"},
@@ -280,12 +280,12 @@ func TestMaxLoaded(t *testing.T) {
 
 // manySearches is a conversation of searches that found three tools each, of all tools in turn.
 func manySearches(searches int, names []string) []message {
-	history := []message{{Role: toolsearchtest.User, Text: "What is new?"}}
+	history := []message{userSays("What is new?")}
 	for i := range searches {
 		id, at := fmt.Sprintf("call_%d", i), 3*i%(len(names)-2)
 		history = append(history,
-			message{Role: toolsearchtest.Assistant, Calls: []call{called(id, "tool_search", `{"query":"x"}`)}},
-			message{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: `{"matches":["` + strings.Join(names[at:at+3], `","`) + `"]}`})
+			modelCalls(called(id, "tool_search", `{"query":"x"}`)),
+			toolSays(id, "tool_search", `{"matches":["`+strings.Join(names[at:at+3], `","`)+`"]}`))
 	}
 	return history
 }
@@ -293,8 +293,7 @@ func manySearches(searches int, names []string) []message {
 // After 500 searches the 300 tools that were found last are loaded, in the order in which they were
 // found.
 func TestMaxLoadedAfterManySearches(t *testing.T) {
-	t.Run("message", testManySearches[*schema.Message])
-	t.Run("agentic", testManySearches[*schema.AgenticMessage])
+	ofBothTypes(t, testManySearches[chat], testManySearches[agentic])
 }
 
 func testManySearches[M adk.MessageType](t *testing.T) {
@@ -317,47 +316,38 @@ func testManySearches[M adk.MessageType](t *testing.T) {
 }
 
 func dispatchTo(name string) turn {
-	return toolsearchtest.CallTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
+	return callTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
 }
 
 // A tool is not evicted while one of its calls has no answer.
 func TestPendingCallsAreNotEvicted(t *testing.T) {
-	t.Run("message", testPendingCalls[*schema.Message])
-	t.Run("agentic", testPendingCalls[*schema.AgenticMessage])
+	ofBothTypes(t, testPendingCalls[chat], testPendingCalls[agentic])
 }
 
 func testPendingCalls[M adk.MessageType](t *testing.T) {
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{MaxLoaded: 2}})
+	middleware := newMiddleware[M](t, maxLoaded(2))
 	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](
-		message{Role: toolsearchtest.User, Text: "What is new?"},
-		message{Role: toolsearchtest.Assistant, Calls: []call{called("c", "tool_search", `{}`)}},
-		message{Role: toolsearchtest.Tool, CallID: "c", ToolName: "tool_search", Text: `{"matches":["get_weather","send_mail"]}`},
-		message{Role: toolsearchtest.Assistant, Calls: []call{called("w", "get_weather", `{}`), called("s", "tool_search", `{}`), called("m", "send_mail", `{}`)}},
-		message{Role: toolsearchtest.Tool, CallID: "m", ToolName: "send_mail", Text: "sent"},
-		message{Role: toolsearchtest.Tool, CallID: "s", ToolName: "tool_search", Text: `{"matches":["list_stocks","get_forecast"]}`},
+		userSays("What is new?"),
+		modelCalls(called("c", "tool_search", `{}`)),
+		toolSays("c", "tool_search", `{"matches":["get_weather","send_mail"]}`),
+		modelCalls(called("w", "get_weather", `{}`), called("s", "tool_search", `{}`), called("m", "send_mail", `{}`)),
+		toolSays("m", "send_mail", "sent"),
+		toolSays("s", "tool_search", `{"matches":["list_stocks","get_forecast"]}`),
 	)}
 	for _, want := range []string{"get_weather list_stocks", "list_stocks get_forecast"} {
 		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, strings.Join(namesOf(next.ToolInfos), " "))
-		state.Messages = append(state.Messages, encoded[M](message{Role: toolsearchtest.Tool, CallID: "w", ToolName: "get_weather", Text: "sunny"})...)
+		state.Messages = append(state.Messages, encoded[M](toolSays("w", "get_weather", "sunny"))...)
 	}
-}
-
-func encoded[M adk.MessageType](messages ...message) []M {
-	list := make([]M, len(messages))
-	for i, m := range messages {
-		list[i] = toolsearchtest.Encode[M](m)
-	}
-	return list
 }
 
 // A run is interrupted by its only loaded tool, while a search finds another tool. MaxLoaded has
 // room for one. After the resume, the interrupted tool runs, and then it is evicted.
 func TestMaxLoadedAcrossResume(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[*schema.Message](t, streaming) })
-		t.Run(fmt.Sprintf("agentic/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[*schema.AgenticMessage](t, streaming) })
+		t.Run(fmt.Sprintf("message/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[chat](t, streaming) })
+		t.Run(fmt.Sprintf("agentic/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[agentic](t, streaming) })
 	}
 }
 
@@ -366,9 +356,9 @@ func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) 
 	config := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
 	first := interrupted[M](t, store, streaming, config,
 		selecting("delete_all"),
-		toolsearchtest.CallTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
+		callTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
 	assert.Equal(t, []string{"tool_search", "tool_search delete_all"}, first.saw(), "before the interrupt")
-	second := resumed[M](t, store, streaming, config, toolsearchtest.CallTools(called("w", "get_weather", "{}")))
+	second := resumed[M](t, store, streaming, config, callTools(called("w", "get_weather", "{}")))
 	require.NoError(t, second.err)
 	assert.Equal(t, []string{"tool_search send_mail", "tool_search get_weather"}, second.saw(), "after the resume")
 	assert.Equal(t, "confirmed", second.result(t, "call_2"), "the answer of the interrupted call")
@@ -392,7 +382,7 @@ func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming 
 // "done" is added.
 func resumed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) outcome {
 	t.Helper()
-	runner, scripted := checkpointed[M](t, store, streaming, config, append(turns, toolsearchtest.Say("done"))...)
+	runner, scripted := checkpointed[M](t, store, streaming, config, append(turns, say("done"))...)
 	iterator, err := runner.Resume(context.Background(), "1")
 	require.NoError(t, err)
 	events, err := drain(iterator)
@@ -412,15 +402,15 @@ func checkpointed[M adk.MessageType](t *testing.T, store *memoryStore, streaming
 // A tool that was removed and found again stays, though the result of the search is cleared
 // from the history and the answer of remove_tool is not.
 func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {
-	cut, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[*schema.Message]{
+	cut, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[chat]{
 		Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true})
 	require.NoError(t, err)
-	scripted := toolsearchtest.NewModel[*schema.Message](selecting("get_weather"), calling("list_stocks"), toolsearchtest.Say("done"))
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools()}), cut)
+	scripted := toolsearchtest.NewModel[chat](selecting("get_weather"), calling("list_stocks"), say("done"))
+	config := with(newMiddleware[chat](t, toolsearch.Config{}), cut)
 	config.Model = scripted
 	_, err = runAgent(context.Background(), newAgent(t, config), way{}, append([]message{
-		{Role: toolsearchtest.Assistant, Calls: []call{called("a", "remove_tool", `{"tool_names":["get_weather"]}`)}},
-		{Role: toolsearchtest.Tool, CallID: "a", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`},
+		modelCalls(called("a", "remove_tool", `{"tool_names":["get_weather"]}`)),
+		toolSays("a", "remove_tool", `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`),
 	}, question...))
 	o := outcome{scripted.Requests(), nil, err}
 	checkSaw(t, "the model", o, "tool_search", "tool_search get_weather", "tool_search get_weather list_stocks")
@@ -428,13 +418,13 @@ func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {
 
 // The same holds for what was loaded for the question.
 func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
-	scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.CallTool("show_all_tools", `{}`), toolsearchtest.Say("done"))
-	config := with(newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1}))
+	scripted := toolsearchtest.NewModel[chat](callTool("show_all_tools", `{}`), say("done"))
+	config := agentOver[chat](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1})
 	config.Model = scripted
 	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{
-		{Role: toolsearchtest.Assistant, Calls: []call{called("a", "remove_tool", `{"tool_names":["get_weather"]}`)}},
-		{Role: toolsearchtest.Tool, CallID: "a", ToolName: "remove_tool", Text: `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`},
-		{Role: toolsearchtest.User, Text: "Current weather of a city"},
+		modelCalls(called("a", "remove_tool", `{"tool_names":["get_weather"]}`)),
+		toolSays("a", "remove_tool", `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`),
+		userSays("Current weather of a city"),
 	})
 	require.NoError(t, err)
 	o := outcome{requests: scripted.Requests()}
@@ -446,8 +436,8 @@ func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
 // quotes.
 func TestPreselectDoesNotReadASummary(t *testing.T) {
 	summary := "<all_user_messages>\n    - " + newsReminder + "\n</all_user_messages>"
-	m := newMiddleware[*schema.Message](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Preselect: 2})
-	state := &adk.ChatModelAgentState{Messages: encoded[*schema.Message](message{Role: toolsearchtest.User, Text: summary})}
+	m := newMiddleware[chat](t, toolsearch.Config{Preselect: 2})
+	state := &adk.ChatModelAgentState{Messages: encoded[chat](userSays(summary))}
 	ctx, _, err := m.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	_, first, err := m.BeforeModelRewriteState(ctx, state, nil)
@@ -464,10 +454,10 @@ func BenchmarkMaxLoaded(b *testing.B) {
 	for i, info := range infos {
 		tools[i], names[i] = &testtools.PlainTool{Of: info}, info.Name
 	}
-	history := encoded[*schema.Message](manySearches(500, names)...)
+	history := encoded[chat](manySearches(500, names)...)
 	var states [2]func()
 	for i, limit := range []int{0, 300} {
-		middleware := newMiddleware[*schema.Message](b, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: limit}})
+		middleware := newMiddleware[chat](b, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: limit}})
 		state := &adk.ChatModelAgentState{Messages: history}
 		states[i] = func() {
 			_, next, err := middleware.BeforeModelRewriteState(ctx, state, nil)

@@ -24,7 +24,7 @@ import (
 
 // dispatching is a turn that calls a tool by call_tool.
 func dispatching(name, arguments string) turn {
-	return toolsearchtest.CallTool("call_tool", dispatched(name, arguments))
+	return callTool("call_tool", dispatched(name, arguments))
 }
 
 func dispatched(name, arguments string) string {
@@ -150,12 +150,12 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a tool that the same message searches for, under UnloadedRefuse", config: refuse,
-			turns: []turn{toolsearchtest.CallTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
+			turns: []turn{callTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
 			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
 		},
 		{
 			name: "calls of several tools in one message, two of the same tool", config: dispatch(nil),
-			turns: []turn{toolsearchtest.CallTools(
+			turns: []turn{callTools(
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Rome"}`)},
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Oslo"}`)},
 				call{Name: "call_tool", Arguments: dispatched("get_wether", `{}`)},
@@ -178,7 +178,7 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a dynamic tool with another spelling of call_tool", config: dispatch(nil), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
-			turns: []turn{dispatching("Call-Tool", `{}`), toolsearchtest.CallTool("call_tool", `{}`)},
+			turns: []turn{dispatching("Call-Tool", `{}`), callTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
 				helps(t, o, "call_2", `"message":"Nothing was run: call_tool takes the name of a tool`)
@@ -219,7 +219,7 @@ func TestDispatchArguments(t *testing.T) {
 	} {
 		table = append(table, conversation{
 			name: tt.arguments[:min(len(tt.arguments), 60)], config: dispatch(nil),
-			turns: []turn{toolsearchtest.CallTool("call_tool", tt.arguments)},
+			turns: []turn{callTool("call_tool", tt.arguments)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
 				if strings.Contains(tt.want, " ran with ") {
@@ -236,7 +236,7 @@ func TestDispatchArguments(t *testing.T) {
 
 // UnknownFail leaves the unknown names of dispatched calls to Eino.
 func TestDispatchUnknownFail(t *testing.T) {
-	inAllWays(t, testDispatchUnknownFail[*schema.Message], testDispatchUnknownFail[*schema.AgenticMessage])
+	inAllWays(t, testDispatchUnknownFail[chat], testDispatchUnknownFail[agentic])
 }
 
 func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
@@ -245,14 +245,14 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 			c.DynamicTools, c.Unknown = testtools.NewsTools(), toolsearch.UnknownFail
 		}))
 	}
-	o := converse(context.Background(), t, w, with(ours()), dispatching("nothing", `{}`))
+	o := converse(t, w, with(ours()), dispatching("nothing", `{}`))
 	assert.ErrorContains(t, o.err, "nothing", "Eino's error has the name")
 
 	config := with(ours())
 	config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) {
 		return "handled " + name + input, nil
 	}
-	o = converse(context.Background(), t, w, config, dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`))
+	o = converse(t, w, config, dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`))
 	require.NoError(t, o.err)
 	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
@@ -273,8 +273,8 @@ func TestDispatchOfEveryKindOfTool(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%T", newTool(counted{})), func(t *testing.T) {
 			inAllWays(t,
-				func(t *testing.T, w way) { testDispatchedKind[*schema.Message](t, w, newTool) },
-				func(t *testing.T, w way) { testDispatchedKind[*schema.AgenticMessage](t, w, newTool) })
+				func(t *testing.T, w way) { testDispatchedKind[chat](t, w, newTool) },
+				func(t *testing.T, w way) { testDispatchedKind[agentic](t, w, newTool) })
 		})
 	}
 }
@@ -291,8 +291,8 @@ func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(cou
 			config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 			ours.ToolsConfig.ReturnDirectly = config.ToolsConfig.ReturnDirectly
 		}
-		want := converse(plain.context(), t, w, config, toolsearchtest.CallTools(called(id, "get_weather", arguments)))
-		got := converse(traced.context(), t, w, ours, toolsearchtest.CallTools(called(id, "call_tool", dispatched("get_weather", arguments))))
+		want := converseIn(plain.context(), t, w, config, callTools(called(id, "get_weather", arguments)))
+		got := converseIn(traced.context(), t, w, ours, callTools(called(id, "call_tool", dispatched("get_weather", arguments))))
 		require.NoError(t, want.err, "ReturnDirectly %v, without the library", direct)
 		require.NoError(t, got.err, "ReturnDirectly %v", direct)
 		require.Len(t, got.requests, len(want.requests), "ReturnDirectly %v", direct)
@@ -316,13 +316,13 @@ func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(cou
 // The answer to a refused call is not a result of the tool, so it does not end a run that returns
 // directly.
 func TestDispatchRefusedBeforeReturnDirectly(t *testing.T) {
-	inAllWays(t, testRefusedDirectly[*schema.Message], testRefusedDirectly[*schema.AgenticMessage])
+	inAllWays(t, testRefusedDirectly[chat], testRefusedDirectly[agentic])
 }
 
 func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
-	config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })))
+	config := agentOver[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() }))
 	config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-	o := converse(context.Background(), t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
+	o := converse(t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
 	assert.NoError(t, o.err)
 	assert.Len(t, o.requests, 2)
 	require.Len(t, o.events, 4)
@@ -345,7 +345,7 @@ func (rewrapped[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableT
 }
 
 func TestDispatchedCallsAreWrappedByTheToolsName(t *testing.T) {
-	inAllWays(t, testDispatchWrapped[*schema.Message], testDispatchWrapped[*schema.AgenticMessage])
+	inAllWays(t, testDispatchWrapped[chat], testDispatchWrapped[agentic])
 }
 
 func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
@@ -353,7 +353,7 @@ func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })), rewrapped[M]{},
 	}
 	for range 2 { // once in each order
-		o := converse(context.Background(), t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
+		o := converse(t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
 		require.NoError(t, o.err)
 		says("wrapped: get_weather ran with {}", "send_mail ran with {}")(t, o)
 		slices.Reverse(handlers)
@@ -365,8 +365,8 @@ func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
 func TestDispatchResume(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		name := map[bool]string{false: "generate", true: "stream"}[streaming]
-		t.Run("message, "+name, func(t *testing.T) { testDispatchResume[*schema.Message](t, streaming) })
-		t.Run("agentic, "+name, func(t *testing.T) { testDispatchResume[*schema.AgenticMessage](t, streaming) })
+		t.Run("message, "+name, func(t *testing.T) { testDispatchResume[chat](t, streaming) })
+		t.Run("agentic, "+name, func(t *testing.T) { testDispatchResume[agentic](t, streaming) })
 	}
 }
 
@@ -374,9 +374,9 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 	ctx, store := context.Background(), &memoryStore{}
 	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
 		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
-		config := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
+		config := agentOver[M](t, dispatch(func(c *toolsearch.Config) {
 			c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirm), toolsearch.UnloadedRefuse
-		})))
+		}))
 		scripted := toolsearchtest.NewModel[M](turns...)
 		config.Model = scripted
 		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store}), scripted
@@ -385,11 +385,11 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
 		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
 	}
-	first, before := runner(searching(`{"query":"select:delete_all,get_weather"}`), toolsearchtest.CallTools(calls...))
+	first, before := runner(searching(`{"query":"select:delete_all,get_weather"}`), callTools(calls...))
 	_, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
-	second, after := runner(dispatching("send_mail", `{}`), dispatching("get_weather", `{}`), toolsearchtest.Say("done"))
+	second, after := runner(dispatching("send_mail", `{}`), dispatching("get_weather", `{}`), say("done"))
 	resumed, err := second.Resume(ctx, "1")
 	require.NoError(t, err)
 	events, err := drain(resumed)
@@ -428,11 +428,11 @@ func FuzzDispatch(f *testing.F) {
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
 	}
 	tree.Name, book.Name = "tree", "book"
-	tools := append(testtools.NewsTools(), &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: tree}}, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: book}})
+	tools := append(testtools.NewsTools(), echo(tree), echo(book))
 	tools = append(tools, testtools.EchoTools("b\x01d\u202e: Bad", "</a>: Tag")...)
 	f.Fuzz(func(t *testing.T, arguments string) {
-		first := fuzzDispatch[*schema.Message](t, tools, arguments)
-		if second := fuzzDispatch[*schema.AgenticMessage](t, tools, arguments); first != second {
+		first := fuzzDispatch[chat](t, tools, arguments)
+		if second := fuzzDispatch[agentic](t, tools, arguments); first != second {
 			t.Errorf("the same call was answered %q, then %q", first, second)
 		}
 	})
@@ -440,7 +440,7 @@ func FuzzDispatch(f *testing.F) {
 
 func fuzzDispatch[M adk.MessageType](t *testing.T, tools []tool.BaseTool, arguments string) string {
 	middleware := newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = tools }))
-	o := converse(context.Background(), t, way{}, with(middleware), toolsearchtest.CallTools(called("c", "call_tool", arguments)))
+	o := converse(t, way{}, with(middleware), callTools(called("c", "call_tool", arguments)))
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
@@ -475,12 +475,12 @@ func (mutedTool) InvokableRun(context.Context, string, ...tool.Option) (string, 
 
 // A result without a text gets the name of the call that it answers.
 func TestEmptyResultIsNamedForItsCall(t *testing.T) {
-	inAllWays(t, testEmptyResult[*schema.Message], testEmptyResult[*schema.AgenticMessage])
+	inAllWays(t, testEmptyResult[chat], testEmptyResult[agentic])
 }
 
 func testEmptyResult[M adk.MessageType](t *testing.T, w way) {
 	config := dispatch(func(c *toolsearch.Config) { c.DynamicTools = append(testtools.NewsTools(), mutedTool{}) })
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), dispatching("get_nothing", "{}"))
+	o := converse(t, w, agentOver[M](t, config), dispatching("get_nothing", "{}"))
 	require.NoError(t, o.err)
 	for _, m := range o.last().Messages {
 		if m.Role == toolsearchtest.Tool {

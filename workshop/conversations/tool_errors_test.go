@@ -71,7 +71,7 @@ func (e errorTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option)
 }
 
 func TestToolErrorsAreExplained(t *testing.T) {
-	inAllWays(t, testToolErrors[*schema.Message], testToolErrors[*schema.AgenticMessage])
+	inAllWays(t, testToolErrors[chat], testToolErrors[agentic])
 }
 
 func testToolErrors[M adk.MessageType](t *testing.T, w way) {
@@ -109,7 +109,7 @@ func testToolErrors[M adk.MessageType](t *testing.T, w way) {
 			if protocol == toolsearch.ProtocolDispatch {
 				run = []call{called("m", "call_tool", dispatched("cut_grass", "{}")), called("w", "call_tool", dispatched("get_weather", "{}"))}
 			}
-			o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), selecting("cut_grass"), toolsearchtest.CallTools(run...), selecting("send_mail"))
+			o := converse(t, w, agentOver[M](t, config), selecting("cut_grass"), callTools(run...), selecting("send_mail"))
 			require.NoError(t, o.err, name)
 			require.Len(t, o.requests, 4, "%s: model calls", name)
 			assert.Equal(t, tt.want, whole(o.result(t, "m")), name)
@@ -148,23 +148,23 @@ func TestToolErrorsAreCleaned(t *testing.T) {
 // An error of a tool that is not dynamic ends the run, and so does whatever is no failure of a
 // tool: a cancelled run, and a cancelled context that the tool reports.
 func TestToolErrorsThatStayErrors(t *testing.T) {
-	inAllWays(t, testToolErrorsThatStay[*schema.Message], testToolErrorsThatStay[*schema.AgenticMessage])
+	inAllWays(t, testToolErrorsThatStay[chat], testToolErrorsThatStay[agentic])
 }
 
 func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
 	explaining := toolsearch.Config{DynamicTools: testtools.NewsTools(), ToolErrors: toolsearch.ToolErrorsExplain}
 
-	config := with(newMiddleware[M](t, explaining))
+	config := agentOver[M](t, explaining)
 	config.ToolsConfig = toolsConfig(failingTool{mower})
-	o := converse(context.Background(), t, w, config, calling("cut_grass"))
+	o := converse(t, w, config, calling("cut_grass"))
 	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own")
 
 	own := explaining
 	own.DynamicTools = []tool.BaseTool{failingTool{mower}}
-	config = with(newMiddleware[M](t, own))
+	config = agentOver[M](t, own)
 	config.ToolsConfig = toolsConfig(failingTool{mower})
-	o = converse(context.Background(), t, w, config, calling("cut_grass"))
+	o = converse(t, w, config, calling("cut_grass"))
 	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own with the name of a dynamic tool")
 
 	for name, err := range map[string]func(ctx context.Context, cancel func()) error{
@@ -175,7 +175,7 @@ func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 		one := explaining
 		one.DynamicTools = []tool.BaseTool{errorTool{mower, func(ctx context.Context) error { return err(ctx, cancel) }}}
 		one.OnEvent = onFailure(func(err error) { assert.NoError(t, err, name) })
-		o := converse(ctx, t, w, with(newMiddleware[M](t, one)), calling("cut_grass"))
+		o := converseIn(ctx, t, w, agentOver[M](t, one), calling("cut_grass"))
 		cancel()
 		assert.Error(t, o.err, name)
 		assert.Len(t, o.requests, 1, "%s: model calls", name)
@@ -183,7 +183,7 @@ func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 
 	late := explaining // a tool's own time limit is a failure like any other
 	late.DynamicTools = []tool.BaseTool{errorTool{mower, func(context.Context) error { return context.DeadlineExceeded }}}
-	o = converse(context.Background(), t, w, with(newMiddleware[M](t, late)), calling("cut_grass"))
+	o = converse(t, w, agentOver[M](t, late), calling("cut_grass"))
 	require.NoError(t, o.err, "a tool's own time limit")
 	assert.Contains(t, o.result(t, "call_1"), "context deadline exceeded")
 }
@@ -191,8 +191,8 @@ func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 // A dynamic tool that interrupts is resumed, and fails or not then.
 func TestToolErrorsAndInterrupts(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		testToolErrorsAndInterrupts[*schema.Message](t, native)
-		testToolErrorsAndInterrupts[*schema.AgenticMessage](t, native)
+		testToolErrorsAndInterrupts[chat](t, native)
+		testToolErrorsAndInterrupts[agentic](t, native)
 	}
 }
 

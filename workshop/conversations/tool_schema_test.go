@@ -18,7 +18,6 @@ import (
 	"github.com/eino-contrib/jsonschema"
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -30,7 +29,7 @@ func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
 	t.Helper()
 	parameters, err := readSchema(definition)
 	require.NoError(t, err, "%.300s", definition)
-	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}
+	return echo(&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
 }
 
 func readSchema(text string) (*jsonschema.Schema, error) {
@@ -69,7 +68,7 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	} {
 		table = append(table, conversation{
 			name: tt.arguments, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "book", bookSchema)},
-			turns: []turn{toolsearchtest.CallTool("call_tool", `{"name":"book","arguments":`+tt.arguments+`}`)},
+			turns: []turn{callTool("call_tool", `{"name":"book","arguments":`+tt.arguments+`}`)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
 				if tt.problem == "" {
@@ -111,11 +110,11 @@ func doubling(n int) string {
 func TestEndlessDefinition(t *testing.T) {
 	endless := &jsonschema.Schema{Type: "object"}
 	endless.Items = endless
-	remote := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)}}}
+	remote := echo(&schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)})
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
 		playAll(t, []conversation{{
 			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},
-			turns: []turn{searching(`{"query":"select:remote"}`), toolsearchtest.CallTool("remote", `{}`)},
+			turns: []turn{searching(`{"query":"select:remote"}`), callTool("remote", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "remote ran with {}", o.result(t, "call_2"))
 			},
@@ -180,7 +179,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	} {
 		table = append(table, conversation{
 			name: tt.name, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "remote", tt.schema)},
-			turns: []turn{searching(`{"query":"select:remote"}`), toolsearchtest.CallTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
+			turns: []turn{searching(`{"query":"select:remote"}`), callTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_2")
 				if tt.problem == "" {
@@ -199,7 +198,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 
 // A schema beyond the bounds is not checked, the arguments are passed on, and an event says so.
 func TestUncheckedArgumentsAreReported(t *testing.T) {
-	inAllWays(t, testUnchecked[*schema.Message], testUnchecked[*schema.AgenticMessage])
+	inAllWays(t, testUnchecked[chat], testUnchecked[agentic])
 }
 
 func testUnchecked[M adk.MessageType](t *testing.T, w way) {
@@ -207,7 +206,7 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 	for i := range required {
 		required[i] = fmt.Sprintf("parameter_%d", i)
 	}
-	large := &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{Name: "large", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Required: required})}}}
+	large := echo(&schema.ToolInfo{Name: "large", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Required: required})})
 	var told []*toolsearch.FailureEvent
 	config := dispatch(func(c *toolsearch.Config) {
 		c.DynamicTools = append(testtools.NewsTools(), large)
@@ -217,7 +216,7 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 			}
 		}
 	})
-	o := converse(context.Background(), t, w, with(newMiddleware[M](t, config)), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
+	o := converse(t, w, agentOver[M](t, config), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
 	require.NoError(t, o.err)
 	assert.Equal(t, `large ran with {"a":1}`, o.result(t, "call_1"))
 	if assert.Len(t, told, 2, "the failure events: of the catalog, and of the call") {

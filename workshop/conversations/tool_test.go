@@ -38,9 +38,6 @@ func says(want ...string) func(*testing.T, outcome) {
 	}
 }
 
-// using returns a config with that protocol.
-func using(p toolsearch.Protocol) toolsearch.Config { return toolsearch.Config{Protocol: p} }
-
 const (
 	noRegexpMatch = "No tool's name matches. Try a shorter pattern or another word, such as `mail|message`. If no tool can do it, tell the user."
 	noNames       = `"No names were given. Give a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
@@ -142,9 +139,9 @@ func TestProtocolRegexp(t *testing.T) {
 }
 
 func TestProtocolSearchAdd(t *testing.T) {
-	find := func(arguments string) turn { return toolsearchtest.CallTool("search_tools", arguments) }
-	add := func(arguments string) turn { return toolsearchtest.CallTool("add_tool", arguments) }
-	remove := func(arguments string) turn { return toolsearchtest.CallTool("remove_tool", arguments) }
+	find := func(arguments string) turn { return callTool("search_tools", arguments) }
+	add := func(arguments string) turn { return callTool("add_tool", arguments) }
+	remove := func(arguments string) turn { return callTool("remove_tool", arguments) }
 	const metas = "search_tools add_tool show_all_tools remove_tool"
 	start := using(toolsearch.ProtocolSearchAdd)
 	always := using(toolsearch.ProtocolSearchAdd)
@@ -230,7 +227,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "show_all_tools shows the names of all tools, and the reminder has the categories", config: start,
-			turns: []turn{calling("show_all_tools"), toolsearchtest.CallTool("show_all_tools", ``)},
+			turns: []turn{calling("show_all_tools"), callTool("show_all_tools", ``)},
 			check: func(t *testing.T, o outcome) {
 				const all = `{"total":5,"tools":["get_weather","get_forecast","send_mail","list_stocks","mcp__slack__send_message"]}`
 				says(all, all)(t, o)
@@ -341,7 +338,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			name: "the calls of one round do not see each other", config: start,
 			turns: []turn{
 				add(`{"tool_names":["list_stocks"]}`),
-				toolsearchtest.CallTools(
+				callTools(
 					called("a", "add_tool", `{"tool_names":["get_weather"]}`),
 					called("b", "add_tool", `{"tool_names":["get_weather","list_stocks"]}`),
 					called("c", "remove_tool", `{"tool_names":["get_weather"]}`),
@@ -495,13 +492,12 @@ func TestProtocolRanked(t *testing.T) {
 
 // Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type.
 func TestTypesOfMetaTools(t *testing.T) {
-	t.Run("message", testTypesOfMetaTools[*schema.Message])
-	t.Run("agentic", testTypesOfMetaTools[*schema.AgenticMessage])
+	ofBothTypes(t, testTypesOfMetaTools[chat], testTypesOfMetaTools[agentic])
 }
 
 func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
 	search := func(name, argument string) []turn {
-		return []turn{toolsearchtest.CallTool(name, `{"`+argument+`":"mail"}`)}
+		return []turn{callTool(name, `{"`+argument+`":"mail"}`)}
 	}
 	names := `{"tool_names":["send_mail"]}`
 	for _, tt := range []struct {
@@ -516,8 +512,8 @@ func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
 		{toolsearch.ProtocolNativeDeferred, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
 		{
 			toolsearch.ProtocolSearchAdd,
-			append(search("search_tools", "query"), toolsearchtest.CallTool("add_tool", names), toolsearchtest.CallTool("show_all_tools", "{}"),
-				toolsearchtest.CallTool("remove_tool", names)),
+			append(search("search_tools", "query"), callTool("add_tool", names), callTool("show_all_tools", "{}"),
+				callTool("remove_tool", names)),
 			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"},
 		},
 	} {
@@ -529,14 +525,14 @@ func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
 				}
 				return ctx
 			}).Build())
-		config := with(newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: tt.protocol}))
-		o := converse(ctx, t, way{}, config, tt.turns...)
+		config := agentOver[M](t, toolsearch.Config{Protocol: tt.protocol})
+		o := converseIn(ctx, t, way{}, config, tt.turns...)
 		assert.NoError(t, o.err, "protocol %d", tt.protocol)
 		assert.Equal(t, tt.want, got, "protocol %d", tt.protocol)
 	}
 
 	// In an agent, the call of a dispatched tool replaces that of call_tool, which never runs itself.
-	_, given, err := newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: toolsearch.ProtocolDispatch}).
+	_, given, err := newMiddleware[M](t, using(toolsearch.ProtocolDispatch)).
 		BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	name, _ := components.GetType(given.Tools[1])
