@@ -148,7 +148,7 @@ func checkConcurrent(ctx context.Context, s *subject) error {
 				i = (i + g) % len(queries)
 				answer, err := s.searcher.Search(ctx, queries[i])
 				if err != nil || !slices.Equal(answer.Hits, kept[i]) {
-					failures[g] = fmt.Errorf("query %q finds %v alone and %v, error %w, beside other searches", queries[i], kept[i], answer.Hits, err)
+					failures[g] = fmt.Errorf("query %q finds %v alone and %v, error %v, beside other searches", queries[i], kept[i], answer.Hits, err)
 					return
 				}
 			}

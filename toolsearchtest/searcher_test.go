@@ -145,27 +145,25 @@ func restricting(restrict func(context.Context, docs, []int) (search.Searcher, e
 	}
 }
 
-// rebuilder is Keyword with a way to rebuild it.
+// rebuilder is Keyword with a Rebuild that ignores the new documents.
 type rebuilder struct {
 	search.Searcher
-	rebuild func(context.Context, docs) (search.Searcher, error)
+	docs docs
 }
 
-func (r rebuilder) Rebuild(ctx context.Context, d docs) (search.Searcher, error) {
-	return r.rebuild(ctx, d)
-}
-
-type brokenSearcher struct {
-	name  string
-	index search.Indexer
-	fails []string
+func (r rebuilder) Rebuild(ctx context.Context, _ docs) (search.Searcher, error) {
+	return search.Keyword(ctx, r.docs)
 }
 
 // A searcher that breaks the contract fails exactly the clauses that it breaks.
 func TestBrokenSearchersFail(t *testing.T) {
 	var calls atomic.Int64
 	shared := make([]hit, 0, 1000)
-	tests := []brokenSearcher{
+	for _, test := range []struct {
+		name  string
+		index search.Indexer
+		fails []string
+	}{
 		{"a document after the last", altering(func(q query, hits []hit) []hit {
 			if q.Limit == 0 && len(hits) == 1 {
 				hits[0].Doc = 1000
@@ -337,30 +335,11 @@ func TestBrokenSearchersFail(t *testing.T) {
 		{"Restrict ignores ctx", restricting(func(_ context.Context, d docs, _ []int) (search.Searcher, error) {
 			return search.Keyword(context.Background(), d)
 		}), []string{"restrict"}},
-	}
-	for name, rebuild := range map[string]func(context.Context, docs) (search.Searcher, error){
-		"has the documents of before": func(ctx context.Context, _ docs) (search.Searcher, error) {
-			d, err := contractDocuments(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return search.Keyword(ctx, d)
-		},
-		"is nil": func(ctx context.Context, _ docs) (search.Searcher, error) { return nil, ctx.Err() },
-		"is an error": func(ctx context.Context, _ docs) (search.Searcher, error) {
-			return nil, cmp.Or(ctx.Err(), errors.New("too late"))
-		},
-		"ignores ctx": func(_ context.Context, d docs) (search.Searcher, error) {
-			return search.Keyword(context.Background(), d)
-		},
-	} {
-		index := func(ctx context.Context, d docs) (search.Searcher, error) {
+		{"a rebuilt searcher that has the documents of before", func(ctx context.Context, d docs) (search.Searcher, error) {
 			keyword, err := search.Keyword(ctx, d)
-			return rebuilder{keyword, rebuild}, err
-		}
-		tests = append(tests, brokenSearcher{"a rebuilt searcher that " + name, index, []string{"rebuild"}})
-	}
-	for _, test := range tests {
+			return rebuilder{keyword, d}, err
+		}, []string{"rebuild"}},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := newSubject(t.Context(), test.index)
 			require.NoError(t, err)
