@@ -62,6 +62,15 @@ type chat[M adk.MessageType] struct {
 	history    []M
 }
 
+// newChat is a conversation with an agent whose tools come from the server.
+func newChat[M adk.MessageType](t *testing.T, s *server, config toolsearch.Config) *chat[M] {
+	t.Helper()
+	config.Groups = []toolsearch.Group{{Source: s.source}}
+	middleware, err := toolsearch.NewTyped[M](t.Context(), &config)
+	require.NoError(t, err)
+	return &chat[M]{middleware: middleware}
+}
+
 // say runs the agent on a question. It returns what the model saw in each of its calls.
 func (c *chat[M]) say(t *testing.T, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 	t.Helper()
@@ -111,10 +120,8 @@ func lastResult(t *testing.T, r toolsearchtest.Request) string {
 }
 
 func TestAChangedToolIsGoneUntilItIsApproved(t *testing.T) {
-	for _, streaming := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/streaming=%v", streaming), func(t *testing.T) { testChangedTool[*schema.Message](t, streaming) })
-		t.Run(fmt.Sprintf("agentic/streaming=%v", streaming), func(t *testing.T) { testChangedTool[*schema.AgenticMessage](t, streaming) })
-	}
+	t.Run("message", func(t *testing.T) { testChangedTool[*schema.Message](t, false) })
+	t.Run("agentic, streaming", func(t *testing.T) { testChangedTool[*schema.AgenticMessage](t, true) })
 }
 
 func testChangedTool[M adk.MessageType](t *testing.T, streaming bool) {
@@ -124,9 +131,8 @@ func testChangedTool[M adk.MessageType](t *testing.T, streaming bool) {
 	s.serve("send_mail: Sends an e-mail", stocks)
 	var blocked []string
 	l, path := opened(t, func(_ context.Context, f lock.Finding) { blocked = append(blocked, f.String()) }, s.documents(t)...)
-	middleware, err := toolsearch.NewTyped[M](t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter})
-	require.NoError(t, err)
-	c := &chat[M]{middleware: middleware, streaming: streaming}
+	c := newChat[M](t, s, toolsearch.Config{Filter: l.Filter})
+	c.streaming = streaming
 	find := toolsearchtest.CallTool("tool_search", `{"query":"select:send_mail"}`)
 	send := toolsearchtest.CallTool("send_mail", `{"city":"Rome"}`)
 
@@ -174,11 +180,9 @@ func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
 			s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
 			l, _ := opened(t, nil, s.documents(t)...)
 			s.serve("send_mail: Sends an e-mail, and more", "list_stocks: Prices of shares")
-			middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, Protocol: protocol, AlwaysLoaded: []string{"*"}})
-			require.NoError(t, err)
-			c := &chat[*schema.Message]{middleware: middleware}
-			shown := c.say(t, toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":"Rome"}}`), toolsearchtest.CallTool("send_mail", `{"city":"Rome"}`))
-			text := written(shown...)
+			c := newChat[*schema.Message](t, s, toolsearch.Config{Filter: l.Filter, Protocol: protocol, AlwaysLoaded: []string{"*"}})
+			text := written(c.say(t, toolsearchtest.CallTool("call_tool", `{"name":"send_mail","arguments":{"city":"Rome"}}`),
+				toolsearchtest.CallTool("send_mail", `{"city":"Rome"}`))...)
 			assert.NotContains(t, text, "send_mail ran")
 			assert.NotContains(t, text, "and more")
 		})
@@ -198,10 +202,8 @@ func TestAMendedDefinitionIsApproved(t *testing.T) {
 		{strings.Replace(raw, `"array"`, `"array","items":{"description":"any secret"}`, 1), false},
 	} {
 		l, _ := opened(t, nil, document(t, "", "send_mail", "Sends an e-mail", raw))
-		s := &server{tools: []tool.BaseTool{&testtools.EchoTool{PlainTool: testtools.PlainTool{Of: document(t, "", "send_mail", "Sends an e-mail", tt.parameters).Info}}}}
-		middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, AlwaysLoaded: []string{"*"}})
-		require.NoError(t, err)
-		c := &chat[*schema.Message]{middleware: middleware}
+		s := &server{tools: []tool.BaseTool{&testtools.PlainTool{Of: document(t, "", "send_mail", "Sends an e-mail", tt.parameters).Info}}}
+		c := newChat[*schema.Message](t, s, toolsearch.Config{Filter: l.Filter, AlwaysLoaded: []string{"*"}})
 		assert.Equal(t, tt.passes, slices.Contains(c.say(t)[0].ToolNames(), "send_mail"), tt.parameters)
 	}
 }

@@ -2,7 +2,7 @@ package lock_test
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,13 +54,11 @@ func TestFormat(t *testing.T) {
   }
 }
 `
-	hash := func(text string) string {
-		h := sha256.Sum256([]byte(text))
-		return hex.EncodeToString(h[:])
-	}
+	hash := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 	want = strings.NewReplacer(
 		"{ping}", hash(`{"description":"","name":"ping","parameters":{"properties":{},"type":"object"}}`),
-		"{weather}", hash(`{"description":"The \"weather\"`+"\u202e"+` of a city\n","name":"get_weather","parameters":{"properties":{"city":{"description":"Name of the city","type":"string"}},"required":["city"],"type":"object"}}`),
+		"{weather}", hash(`{"description":"The \"weather\"`+"\u202e"+` of a city\n","name":"get_weather","parameters":`+
+			`{"properties":{"city":{"description":"Name of the city","type":"string"}},"required":["city"],"type":"object"}}`),
 	).Replace(want)
 	assert.Equal(t, want, bytesOf(t, f))
 	assert.Equal(t, "{\n  \"lock_version\": 1,\n  \"namespaces\": {}\n}\n", bytesOf(t, &lock.File{}))
@@ -90,8 +88,10 @@ func TestReadRefuses(t *testing.T) {
 		{"a list", `[]`, "not a lock file"},
 		{"a later version", edit(`"lock_version": 1`, `"lock_version": 2`), "lock_version is not 1"},
 		{"one more key", edit(`"lock_version": 1,`, `"lock_version": 1, "signed": true,`), `want "lock_version" and "namespaces" alone`},
-		{"one more key in a tool", edit(`"description": "Sends an e-mail",`, `"description": "Sends an e-mail", "approved": true,`), `send_mail of mail: want "description", "parameters" and "sha256" alone`},
-		{"a key twice", edit(`"description": "Sends an e-mail",`, `"description": "Sends it", "description": "Sends an e-mail",`), "the key description twice in an object"},
+		{"one more key in a tool", edit(`"description": "Sends an`, `"approved": true, "description": "Sends an`),
+			`send_mail of mail: want "description", "parameters" and "sha256" alone`},
+		{"a key twice", edit(`"description": "Sends an`, `"description": "Sends it", "description": "Sends an`),
+			"the key description twice in an object"},
 		{"a tool twice", edit(`"send_mail": {`, `"send_mail": {}, "send_mail": {`), "the key send_mail twice in an object"},
 		{"a text of another", edit("Sends an e-mail", "Sends a letter"), "send_mail of mail: its sha256 is not that of the definition beside it"},
 		{"a schema of another", edit("Name of the city", "Name of the town"), "get_weather of sky: its sha256 is not"},

@@ -90,7 +90,7 @@ func TestVerify(t *testing.T) {
 		{"as approved", also(), nil},
 		{"keys in another order", instead(document(t, "sky", "get_weather", text, reordered)), nil},
 		{"no Info", []search.Document{mail, weather, {Name: "ping"}}, nil},
-		{"a description", instead(named("sky", "get_weather", "Current weather of a town")), []string{"get_weather of sky: changed: description"}},
+		{"a description", instead(named("sky", "get_weather", "Current weather")), []string{"get_weather of sky: changed: description"}},
 		{"a parameter", instead(document(t, "sky", "get_weather", text, strings.Replace(cityParameters, "Name", "The name", 1))),
 			[]string{"get_weather of sky: changed: parameters"}},
 		{"both", instead(document(t, "sky", "get_weather", "Weather", "")), []string{"get_weather of sky: changed: description, parameters"}},
@@ -211,7 +211,7 @@ func TestApproveTakesAllOrNothing(t *testing.T) {
 	before := bytesOf(t, f)
 	other := document(t, "", "new", "A new tool", "")
 	assert.ErrorContains(t, f.Approve(other, search.Document{Name: "a\xff"}), `lock: a\xff: its name, namespace or description is not UTF-8`)
-	assert.ErrorContains(t, f.Approve(other, document(t, "", "new", "Another", "")), "lock: new: two tools of that name with different definitions")
+	assert.ErrorContains(t, f.Approve(other, document(t, "", "new", "Another", "")), "lock: new: two tools of that name")
 	assert.Equal(t, before, bytesOf(t, f))
 	assert.NoError(t, f.Approve(other, other), "the same tool twice")
 	assert.True(t, f.Remove(lock.ID{Name: "new"}))

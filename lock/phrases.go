@@ -81,7 +81,8 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 `),
 	},
 	{ // Praise.
-		needs: strings.Fields("best only most prefer recommend better accurate reliable effective safer faster superior trusted endorsed verified approved certified"),
+		needs: strings.Fields(`best only most prefer recommend better accurate reliable effective safer faster superior trusted
+			endorsed verified approved certified`),
 		patterns: compilePhrases(`
 (?:this is |is |as )(?:by far )?the (?:best|only correct|most reliable|most trusted|most accurate|official and only
 	|preferred|recommended) (?:tool|function|server|choice|option) (?:to use |available|in |among|for (?:any|all|every))
@@ -102,7 +103,8 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 `),
 	},
 	{ // Data that is not the tool's.
-		needs: strings.Fields("conversation chat context history dialog ~/ .ssh id_rsa .env passwd .aws mcp.json prompt instructions thought messages"),
+		needs: strings.Fields(`conversation chat context history dialog ~/ .ssh id_rsa .env passwd .aws mcp.json prompt
+			instructions thought messages`),
 		patterns: compilePhrases(`
 (?:pass|send|include|provide|put|give|forward|attach|append|copy|share|submit) (?:[a-z]+ ){0,3}(?:entire|whole|full
 	|complete|all of the) (?:conversation|chat|context|message history|dialog)
@@ -154,11 +156,11 @@ no other (?:tool|function|server) (?:is|should|must|can|may|will)
 // A phrase that begins with a Latin letter begins there at a word boundary.
 func compilePhrases(list string) (compiled []*regexp.Regexp) {
 	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(list, "\n\t", "")), "\n") {
-		if strings.HasPrefix(line, "(?:^") || line[0] == '<' || line[0] == '\\' || strings.ContainsFunc(line, func(r rune) bool { return r > 0x7f }) {
-			compiled = append(compiled, regexp.MustCompile(line))
-			continue
+		isLatin := !strings.ContainsFunc(line, func(r rune) bool { return r > 0x7f })
+		if isLatin && !strings.HasPrefix(line, "(?:^") && line[0] != '<' && line[0] != '\\' {
+			line = `\b(?:` + line + `)`
 		}
-		compiled = append(compiled, regexp.MustCompile(`\b(?:`+line+`)`))
+		compiled = append(compiled, regexp.MustCompile(line))
 	}
 	return compiled
 }
