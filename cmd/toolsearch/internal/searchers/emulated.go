@@ -19,29 +19,11 @@ import (
 
 // Anthropic's tool search tools, emulated for those who write servers: whether Claude finds their
 // tools when it searches on Anthropic's side. Everything that the output shows of these searchers
-// is labelled "emulated".
-//
-// What the documentation says (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool,
-// of the variants tool_search_tool_bm25_20251119 and tool_search_tool_regex_20251119):
-//
-//   - Both search names and descriptions of tools, and names and descriptions of arguments.
-//   - Both return the 3 to 5 most relevant tools. So R@5 is the metric to look at, and R@1 a hint
-//     of what is safe.
-//   - bm25 takes natural language. regex takes a pattern for Python's re.search() of at most 200
-//     characters; its examples ignore case by "(?i)", so case counts without it.
-//
-// What it does not say, and is assumed here:
-//
-//   - bm25: Okapi's formula with k1 1.5 and b 0.75, as Python's rank_bm25 has them; all texts of a
-//     tool as one; words are runs of letters and digits in lower case, so that get_user is two
-//     words and getUser is one; no stems and no stop words.
-//   - regex: a pattern is searched for in each text by itself. Tools whose name matches come before
-//     those whose description matches, and these before those with a matching argument; otherwise
-//     the order is the catalog's. Patterns are RE2's: lookaround and backreferences, which Python
-//     has, are refused.
-//   - regex: Claude writes the pattern, so a query that is not a pattern is turned into one:
-//     its words of three letters and more without "the", "for" and the like, as
-//     "(?i)word|word".
+// is labelled "emulated". The command's README says what the documentation of the variants
+// tool_search_tool_bm25_20251119 and tool_search_tool_regex_20251119 says, and what is assumed:
+// Okapi's formula as Python's rank_bm25 has it, over all texts of a tool as one, and for a pattern
+// the order of the fields and then the catalog's. Claude writes the pattern, so a query of words
+// becomes one. RE2 refuses the lookaround and backreferences that Python has.
 
 const (
 	emulatedK1       = 1.5
@@ -79,18 +61,31 @@ func emulatedWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// bestOf returns the documents that a query allows and that score above 0, best first.
-func bestOf(ctx context.Context, q search.Query, docs int, score func(doc int) float64) (search.Hits, error) {
+// A weigher scores a document, by its parts if the parts are wanted.
+type weigher func(doc int, parts bool) search.Explanation
+
+// emulated implements search.Searcher and search.Explainer for searchers that look at each document
+// by itself. It is immutable. read returns nil for a query that matches nothing.
+type emulated struct {
+	docs int
+	read func(q search.Query) (weigher, error)
+}
+
+func (x emulated) Search(ctx context.Context, q search.Query) (search.Hits, error) {
+	weigh, err := x.read(q)
+	if err != nil || weigh == nil {
+		return search.Hits{}, err
+	}
 	var hits []search.Hit
-	for doc := range docs {
+	for doc := range x.docs {
 		if err := ctx.Err(); err != nil {
 			return search.Hits{}, err
 		}
 		if !q.Allows(doc) {
 			continue
 		}
-		if s := score(doc); s > 0 {
-			hits = append(hits, search.Hit{Doc: doc, Score: s})
+		if e := weigh(doc, false); e.Score > 0 {
+			hits = append(hits, search.Hit{Doc: doc, Score: e.Score})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
@@ -101,120 +96,91 @@ func bestOf(ctx context.Context, q search.Query, docs int, score func(doc int) f
 	return search.Hits{Hits: hits, Total: total}, nil
 }
 
+// Explain implements search.Explainer.
+func (x emulated) Explain(ctx context.Context, q search.Query, doc int) (search.Explanation, error) {
+	if doc < 0 || doc >= x.docs {
+		return search.Explanation{}, fmt.Errorf("no document %d", doc)
+	}
+	weigh, err := x.read(q)
+	if err != nil || weigh == nil {
+		return search.Explanation{}, err
+	}
+	return weigh(doc, true), ctx.Err()
+}
+
 // anthropicBM25 is the Indexer of anthropic-bm25.
 func anthropicBM25(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	x := &okapi{having: make(map[string]int), counts: make([]map[string]int, len(docs)), lengths: make([]float64, len(docs))}
+	n, mean := float64(len(docs)), 0.0
+	having := make(map[string]float64)              // word -> documents that have it
+	counts := make([]map[string]float64, len(docs)) // of words, by document
+	lengths := make([]float64, len(docs))           // in words
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x.counts[i] = make(map[string]int)
+		counts[i] = make(map[string]float64)
 		for _, t := range textsOf(&docs[i]) {
 			for _, word := range emulatedWords(t.text) {
-				x.counts[i][word]++
-				x.lengths[i]++
-				x.mean += 1 / float64(len(docs))
+				counts[i][word]++
+				lengths[i]++
+				mean += 1 / n
 			}
 		}
-		for word := range x.counts[i] {
-			x.having[word]++
+		for word := range counts[i] {
+			having[word]++
 		}
 	}
-	return x, nil
+	return emulated{len(docs), func(q search.Query) (weigher, error) {
+		words := emulatedWords(cmp.Or(q.Text, strings.Join(q.Keywords, " ")))
+		return func(doc int, parts bool) (e search.Explanation) {
+			for _, word := range words {
+				count, df := counts[doc][word], having[word]
+				if count == 0 {
+					continue
+				}
+				idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+				score := idf * count * (emulatedK1 + 1) / (count + emulatedK1*(1-emulatedB+emulatedB*lengths[doc]/mean))
+				e.Score += score
+				if parts {
+					detail := fmt.Sprintf("in %.0f of %s; idf %.3g", df, cli.Plural(len(docs), "tool"), idf)
+					e.Parts = append(e.Parts, search.Contribution{Term: word, Score: score, Detail: detail})
+				}
+			}
+			return e
+		}, nil
+	}}, nil
 }
 
-// okapi implements search.Searcher. It is immutable.
-type okapi struct {
-	counts  []map[string]int // of words, by document
-	lengths []float64        // words of a document
-	mean    float64          // of lengths
-	having  map[string]int   // word -> documents that have it
-}
+// pythonRegex reads the whole text of a query as a pattern.
+type pythonRegex struct{ emulated }
 
-func (x *okapi) Search(ctx context.Context, q search.Query) (search.Hits, error) {
-	words := emulatedWords(cmp.Or(q.Text, strings.Join(q.Keywords, " ")))
-	return bestOf(ctx, q, len(x.counts), func(doc int) float64 { return x.score(words, doc, nil) })
+// ReadQuery implements search.QueryReader.
+func (pythonRegex) ReadQuery(text string) search.Query {
+	return search.Query{Text: strings.TrimSpace(naming.Cut(text, search.MaxQueryBytes))}
 }
-
-// score sums up what each word adds. It passes each addend to part, unless part is nil.
-func (x *okapi) score(words []string, doc int, part func(search.Contribution)) (sum float64) {
-	for _, word := range words {
-		count := float64(x.counts[doc][word])
-		if count == 0 {
-			continue
-		}
-		df, n := float64(x.having[word]), float64(len(x.counts))
-		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-		s := idf * count * (emulatedK1 + 1) / (count + emulatedK1*(1-emulatedB+emulatedB*x.lengths[doc]/x.mean))
-		sum += s
-		if part != nil {
-			detail := fmt.Sprintf("in %d of %s; idf %.3g", x.having[word], cli.Plural(len(x.counts), "tool"), idf)
-			part(search.Contribution{Term: word, Score: s, Detail: detail})
-		}
-	}
-	return sum
-}
-
-// Explain implements search.Explainer.
-func (x *okapi) Explain(ctx context.Context, q search.Query, doc int) (search.Explanation, error) {
-	if doc < 0 || doc >= len(x.counts) {
-		return search.Explanation{}, fmt.Errorf("no document %d", doc)
-	}
-	var e search.Explanation
-	words := emulatedWords(cmp.Or(q.Text, strings.Join(q.Keywords, " ")))
-	e.Score = x.score(words, doc, func(p search.Contribution) { e.Parts = append(e.Parts, p) })
-	return e, ctx.Err()
-}
-
-// anthropicRegex is the Indexer of anthropic-regex.
-func anthropicRegex(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	return &pythonRegex{docs}, ctx.Err()
-}
-
-// pythonRegex implements search.Searcher. It is immutable.
-type pythonRegex struct{ docs []search.Document }
 
 // fieldScores order the matches of a pattern by where it matches.
 var fieldScores = map[string]float64{"name": 3, "description": 2, "argument": 1}
 
-// ReadQuery implements search.QueryReader: the whole text is a pattern.
-func (x *pythonRegex) ReadQuery(text string) search.Query {
-	return search.Query{Text: strings.TrimSpace(naming.Cut(text, search.MaxQueryBytes))}
-}
-
-func (x *pythonRegex) Search(ctx context.Context, q search.Query) (search.Hits, error) {
-	pattern, err := patternOf(q.Text)
-	if err != nil || pattern == nil {
-		return search.Hits{}, err
-	}
-	return bestOf(ctx, q, len(x.docs), func(doc int) float64 { return fieldScores[x.match(pattern, doc).field] })
-}
-
-// match returns the first text of a tool that the pattern matches, or a zero toolText.
-func (x *pythonRegex) match(pattern *regexp.Regexp, doc int) toolText {
-	for _, t := range textsOf(&x.docs[doc]) {
-		if t.text != "" && pattern.MatchString(t.text) {
-			return t
+// anthropicRegex is the Indexer of anthropic-regex.
+func anthropicRegex(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+	return pythonRegex{emulated{len(docs), func(q search.Query) (weigher, error) {
+		pattern, err := patternOf(q.Text)
+		if err != nil || pattern == nil {
+			return nil, err
 		}
-	}
-	return toolText{}
-}
-
-// Explain implements search.Explainer.
-func (x *pythonRegex) Explain(ctx context.Context, q search.Query, doc int) (search.Explanation, error) {
-	if doc < 0 || doc >= len(x.docs) {
-		return search.Explanation{}, fmt.Errorf("no document %d", doc)
-	}
-	pattern, err := patternOf(q.Text)
-	if err != nil || pattern == nil {
-		return search.Explanation{}, err
-	}
-	at := x.match(pattern, doc)
-	part := search.Contribution{Term: pattern.String(), Field: at.field, Score: fieldScores[at.field], Detail: "no match"}
-	if at.field != "" {
-		part.Detail = fmt.Sprintf("it matches %q", pattern.FindString(at.text))
-	}
-	return search.Explanation{Score: part.Score, Parts: []search.Contribution{part}}, ctx.Err()
+		return func(doc int, _ bool) search.Explanation {
+			part := search.Contribution{Term: pattern.String(), Detail: "no match"}
+			for _, t := range textsOf(&docs[doc]) {
+				if t.text != "" && pattern.MatchString(t.text) {
+					part.Field, part.Score = t.field, fieldScores[t.field]
+					part.Detail = fmt.Sprintf("it matches %q", pattern.FindString(t.text))
+					break
+				}
+			}
+			return search.Explanation{Score: part.Score, Parts: []search.Contribution{part}}
+		}, nil
+	}}}, ctx.Err()
 }
 
 // patternOf compiles a pattern. A query of words becomes the pattern of its alternatives. The

@@ -52,7 +52,6 @@ const (
 	reading        = 10 * time.Second
 	writing        = time.Minute
 	idling         = 2 * time.Minute
-	closing        = 2 * time.Second
 )
 
 // A Server serves a page on the loopback address.
@@ -97,21 +96,10 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 
 // Serve answers requests until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
-		defer cancel()
-		if s.http.Shutdown(last) != nil {
-			_ = s.http.Close()
-		}
-	})
-	err := s.http.Serve(s.listener)
-	if !errors.Is(err, http.ErrServerClosed) {
-		stop()
+	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })()
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	<-closed
 	return nil
 }
 
