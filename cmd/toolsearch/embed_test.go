@@ -100,23 +100,12 @@ func parcels(t *testing.T, tools int) string {
 	return written(t, "tools.jsonl", text)
 }
 
-// A screen keeps what is written to it.
-type screen struct {
-	mu   sync.Mutex
-	text []byte
-}
+// said is what is written, write by write.
+type said chan string
 
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text = append(s.text, p...)
+func (s said) Write(p []byte) (int, error) {
+	s <- string(p)
 	return len(p), nil
-}
-
-func (s *screen) ends(with string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.HasSuffix(string(s.text), with)
 }
 
 // A command that waits for the vector of a query says so.
@@ -128,11 +117,10 @@ func TestProgressOfSlowSearches(t *testing.T) {
 		"search %s 'my parcel'":        "searching 2 tools",
 		"explain %s 'my parcel' track": "explaining the score",
 	} {
-		s, stderr := newEmbedServer(t), &screen{}
+		s, stderr := newEmbedServer(t), make(said, 100)
 		s.instead = func(_ http.ResponseWriter, request int) bool {
-			if request == 2 { // for the query; the first is for the tools
-				shown := func() bool { return stderr.ends("\r\x1b[K" + want + " ...") }
-				assert.Eventually(t, shown, 10*time.Second, time.Millisecond, want)
+			for text := ""; request == 2 && text != "\r\x1b[K"+want+" ..."; { // for the query; the first is for the tools
+				text = <-stderr
 			}
 			return false
 		}

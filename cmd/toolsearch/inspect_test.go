@@ -185,28 +185,6 @@ func npmServers(t *testing.T) string {
 	return folder
 }
 
-// The reference server of the protocol.
-func TestInspectEverything(t *testing.T) {
-	dir := npmServers(t)
-	code, stdout, stderr := call(t, "", arguments("inspect -json -- npx --no-install --prefix "+dir+" mcp-server-everything stdio")...)
-	require.NotEqual(t, cli.Failed, code, "exit status; stderr %s", stderr)
-	r := reportOf(t, stdout)
-	require.Len(t, r.Servers, 1)
-	assert.NotEmpty(t, r.Servers[0].Name)
-	assert.NotEmpty(t, r.Servers[0].Protocol)
-	found := 0
-	for _, tool := range r.Tools {
-		if tool.Name != "echo" {
-			continue
-		}
-		found++
-		assert.Equal(t, 1, tool.Parameters, "the parameters of echo")
-		assert.Positive(t, tool.Tokens, "the tokens of echo")
-		assert.Equal(t, 1, tool.RankByName, "the rank of echo when its name is searched")
-	}
-	assert.Equal(t, 1, found, "tools named echo in\n%s", stdout)
-}
-
 // A type of null, on which the reader of schemas panics, does not end a command.
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},

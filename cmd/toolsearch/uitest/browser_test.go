@@ -117,12 +117,13 @@ type window struct {
 	errors   []string // of the console, and violations of the policy
 }
 
-// open opens an address in a new browser. At the end of the test it checks that no request left
-// the origin and that no error was logged.
-func open(t *testing.T, address string) *window {
+// open serves a page and opens it in a new browser. At the end of the test it checks that no request
+// left the origin and that no error was logged.
+func open(t *testing.T, args ...string) *window {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)),
+		chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
+	address := serve(t, args...)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)

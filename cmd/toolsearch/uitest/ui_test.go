@@ -51,9 +51,8 @@ func (w *window) awaitNames(pane int, want []string) {
 // A query typed letter by letter ends with the results that the command finds for all of it,
 // and every score is the sum of its parts.
 func TestTypeAndRead(t *testing.T) {
-	chromium(t)
 	const query = "buy a train ticket"
-	w := open(t, serve(t, tools))
+	w := open(t, tools)
 	w.press(query)
 	w.awaitNames(1, searched(t, "keyword", query))
 	w.awaitNames(2, searched(t, "bm25", query))
@@ -75,8 +74,10 @@ func TestTypeAndRead(t *testing.T) {
 	assert.InDelta(t, total, sum, 0.001, "the parts of a score")
 
 	// Another searcher on the right.
-	assert.Equal(t, "anthropic-bm25 (emulated)", w.text(`document.querySelector(".pane:nth-child(2) option[value=anthropic-bm25]").textContent`), "the entry of the menu")
-	w.run(chromedp.SetValue(".pane:nth-child(2) select", "fuzzy"), chromedp.Evaluate(`document.querySelector(".pane:nth-child(2) select").dispatchEvent(new Event("change"))`, nil))
+	const pick = ".pane:nth-child(2) select"
+	emulated := w.text(`document.querySelector("` + pick + ` option[value=anthropic-bm25]").textContent`)
+	assert.Equal(t, "anthropic-bm25 (emulated)", emulated, "the entry of the menu")
+	w.run(chromedp.SetValue(pick, "fuzzy"), chromedp.Evaluate(`document.querySelector("`+pick+`").dispatchEvent(new Event("change"))`, nil))
 	w.awaitNames(2, searched(t, "fuzzy", query))
 	assert.Contains(t, w.text("location.hash"), "b=fuzzy")
 	// The address alone restores the same view.
@@ -87,8 +88,7 @@ func TestTypeAndRead(t *testing.T) {
 
 // Everything can be reached without a mouse.
 func TestKeyboard(t *testing.T) {
-	chromium(t)
-	w := open(t, serve(t, "-queries", queries, tools))
+	w := open(t, "-queries", queries, tools)
 	active := func(expression string) string { return w.text("document.activeElement" + expression) }
 	w.press("ticket")
 	w.awaitNames(1, searched(t, "keyword", "ticket"))
@@ -142,8 +142,7 @@ func TestKeyboard(t *testing.T) {
 // A miss leads to the wanted tool, to what came first instead and why, and from there to the
 // search.
 func TestFollowAMiss(t *testing.T) {
-	chromium(t)
-	w := open(t, serve(t, "-queries", queries, tools))
+	w := open(t, "-queries", queries, tools)
 	w.view("misses")
 	w.until(`document.querySelectorAll("#view-misses [role=option]").length > 1`)
 	w.run(chromedp.Focus("#view-misses [role=listbox]"))
@@ -165,7 +164,6 @@ func TestFollowAMiss(t *testing.T) {
 
 // Names and descriptions that attack stay texts, in every view.
 func TestHostileTexts(t *testing.T) {
-	chromium(t)
 	const (
 		image  = `<img src=x onerror="window.hacked=1">`
 		script = `</script><script>window.hacked=1</script>`
@@ -175,7 +173,7 @@ func TestHostileTexts(t *testing.T) {
 	catalog := file(t, image+".jsonl", tool(image, "One "+script+remote, image)+tool("a\u202egnp.exe", "One \u202etxt\u200b", "\u202eserver")+
 		tool(long, "One "+long, long)+tool("javascript:alert(1)", "One {{constructor}} ${window.hacked=1}", "s"))
 	asked := file(t, "queries.jsonl", fmt.Sprintf(`{"query": %q, "gold": ["javascript:alert(1)"], "kind": %q}`, "One "+image, image)+"\n"+`{"query": "`+long+`", "gold": ["javascript:alert(1)"]}`)
-	w := open(t, serve(t, "-queries", asked, catalog))
+	w := open(t, "-queries", asked, catalog)
 	intact := func() {
 		t.Helper()
 		assert.Equal(t, "undefined", w.text("window.hacked"))
@@ -223,14 +221,13 @@ func TestHostileTexts(t *testing.T) {
 
 // Every view fits every window, and is dark where the reader wants it dark.
 func TestSizes(t *testing.T) {
-	chromium(t)
 	catalog := ""
 	for _, path := range []string{tools, "../testdata/problems.jsonl"} { // for the findings
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		catalog += string(text)
 	}
-	w := open(t, serve(t, "-queries", queries, file(t, "tools.jsonl", catalog)))
+	w := open(t, "-queries", queries, file(t, "tools.jsonl", catalog))
 	brightness := func() float64 {
 		var sum float64
 		w.run(chromedp.Evaluate(`getComputedStyle(document.documentElement).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3`, &sum))
@@ -288,12 +285,11 @@ const unreadable = `(() => {
 
 // With 10,000 tools the document holds the rows that can be seen, and every row can be reached.
 func TestTenThousandTools(t *testing.T) {
-	chromium(t)
 	var catalog strings.Builder
 	for i := range 10_000 {
 		catalog.WriteString(tool(fmt.Sprintf("server%d__tool_%d", i%150, i), fmt.Sprintf("Does what is %d of many things", i), fmt.Sprintf("server%d", i%150)))
 	}
-	w := open(t, serve(t, file(t, "many.jsonl", catalog.String())))
+	w := open(t, file(t, "many.jsonl", catalog.String()))
 	w.press("tool 9999")
 	w.until(names(2) + `[0] === "server99__tool_9999"`)
 	w.view("tokens")

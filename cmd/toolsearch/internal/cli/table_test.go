@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,33 +30,35 @@ func TestColor(t *testing.T) {
 	assert.Equal(t, want, out.String())
 }
 
-func TestColorIsForTerminalsAlone(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	require.NoError(t, err)
-	defer file.Close()
-	none := func(string) string { return "" }
-	assert.False(t, Colored(file, none), "whether a file gets color")
-	assert.False(t, Colored(&bytes.Buffer{}, none), "whether a buffer gets color")
+// Only terminals get color, and have a width.
+func TestTerminals(t *testing.T) {
 	// The null device is the only character device that exists everywhere.
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
-	env := func(values ...string) func(string) string {
-		return func(key string) string {
-			for i := 0; i < len(values); i += 2 {
-				if values[i] == key {
-					return values[i+1]
-				}
-			}
-			return ""
-		}
-	}
 	if !IsTerminal(null) {
 		t.Skip("the null device is not a character device here")
 	}
-	assert.True(t, Colored(null, env("TERM", "xterm")), "whether a terminal gets color")
-	assert.False(t, Colored(null, env("TERM", "xterm", "NO_COLOR", "1")), "whether a terminal gets color with NO_COLOR")
-	assert.False(t, Colored(null, env("TERM", "dumb")), "whether a dumb terminal gets color")
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	for _, test := range []struct {
+		w     io.Writer
+		env   map[string]string
+		color bool
+		width int
+	}{
+		{null, map[string]string{"TERM": "xterm", "COLUMNS": "72"}, true, 72},
+		{null, map[string]string{"TERM": "xterm", "COLUMNS": "many"}, true, 0},
+		{null, map[string]string{"TERM": "xterm", "NO_COLOR": "1"}, false, 0},
+		{null, map[string]string{"TERM": "dumb"}, false, 0},
+		{file, map[string]string{"TERM": "xterm", "COLUMNS": "72"}, false, 0},
+		{&bytes.Buffer{}, map[string]string{"TERM": "xterm", "COLUMNS": "72"}, false, 0},
+	} {
+		env := func(key string) string { return test.env[key] }
+		assert.Equal(t, test.color, Colored(test.w, env), "whether %T with %v gets color", test.w, test.env)
+		assert.Equal(t, test.width, WidthOf(test.w, env), "the width of %T with %v", test.w, test.env)
+	}
 }
 
 func TestColumns(t *testing.T) {
@@ -74,41 +77,30 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	text.Row("a_name", "Sends a letter to a friend")
 	c.Print(&text)
 	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nmail     Sends a letter\na_name   Sends a letter…\n", out.String())
-	assert.Equal(t, 0, WidthOf(&out, os.Getenv), "a buffer is not a terminal")
 }
 
 // The last column is cut first, then the widest. Numbers are never cut.
 func TestNarrowTerminals(t *testing.T) {
-	print := func(width int, header bool) string {
+	for _, test := range []struct {
+		width      int
+		headerless bool
+		want       string
+	}{
+		{0, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a letter to a friend\n"},
+		{48, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a lette…\n"},
+		{40, false, " tokens  tool\n1234567  a_tool_with_a_long_name\n"}, // no room for descriptions
+		{20, false, " tokens  tool\n1234567  a_tool_wit…\n"},             // no room for names
+		{5, false, " tokens  tool\n1234567  a_tool_wi…\n"},               // no room for anything
+		{35, true, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n"},
+	} {
 		var out bytes.Buffer
-		c := &Call{Out: &out, Width: width}
-		text := Table{Headerless: !header}
+		c := &Call{Out: &out, Width: test.width}
+		text := Table{Headerless: test.headerless}
 		text.Row("tokens", "tool", "description")
-		text.Row("1234567", "a_tool_with_a_long_name", "Sends a letter to a friend of yours")
+		text.Row("1234567", "a_tool_with_a_long_name", "Sends a letter to a friend")
 		c.Print(&text)
-		return out.String()
+		assert.Equal(t, test.want, out.String(), "%d columns", test.width)
 	}
-	assert.Equal(t, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a letter to a friend of yours\n", print(0, true), "output that is piped")
-	assert.Equal(t, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a lette…\n", print(48, true))
-	assert.Equal(t, " tokens  tool\n1234567  a_tool_with_a_long_name\n", print(40, true), "no room for descriptions")
-	assert.Equal(t, " tokens  tool\n1234567  a_tool_wit…\n", print(20, true), "no room for names")
-	assert.Equal(t, " tokens  tool\n1234567  a_tool_wi…\n", print(5, true), "no room for anything")
-	assert.Equal(t, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n", print(35, false), "what has no header stays")
-}
-
-func TestWidthOfATerminal(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	require.NoError(t, err)
-	defer null.Close()
-	if !IsTerminal(null) {
-		t.Skip("the null device is not a character device here")
-	}
-	columns := func(value string) func(string) string {
-		return func(string) string { return value }
-	}
-	assert.Equal(t, 72, WidthOf(null, columns("72")))
-	assert.Zero(t, WidthOf(null, columns("many")), "a device without a width")
-	assert.Zero(t, WidthOf(&bytes.Buffer{}, columns("72")), "what is piped")
 }
 
 func TestScoreTexts(t *testing.T) {
