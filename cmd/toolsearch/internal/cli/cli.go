@@ -28,6 +28,14 @@ const (
 	Failed  = 2
 )
 
+// FoundIf is Found, or what Nothing, Short and ToFix are.
+func FoundIf(ok bool) int {
+	if ok {
+		return Found
+	}
+	return Nothing
+}
+
 // A Call is one call of the program.
 type Call struct {
 	Name        string // of the command

@@ -52,7 +52,6 @@ type command struct {
 	baseline  string
 	tolerance float64
 	verbose   bool
-	json      bool
 }
 
 type evalOutput struct {
@@ -85,8 +84,6 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	choice, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	c.Choice = choice
 	defer c.Close()
-	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	flags.BoolVar(&c.json, "json", false, "")
 	flags.IntVar(&c.n, "n", 50, "")
 	flags.IntVar(&c.resamples, "resamples", 2000, "")
 	flags.BoolVar(&c.verbose, "v", false, "")
@@ -132,7 +129,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.EmbedQueries(ctx, searchers.Texts(queries)); err != nil {
+	if err := c.EmbedQueries(ctx, queries); err != nil {
 		return cli.Failed, err
 	}
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
@@ -169,11 +166,8 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 			return cli.Failed, err
 		}
 	}
-	code := cli.Found
-	if len(short)+len(misses) > 0 {
-		code = cli.Short
-	}
-	if c.json {
+	code := cli.FoundIf(len(short)+len(misses) == 0)
+	if c.JSON {
 		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
 		output.Short, output.Misses = short, misses
 		for i := range names {

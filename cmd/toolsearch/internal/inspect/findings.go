@@ -15,26 +15,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The problems of a catalog, and why each kind matters:
-//
-//	name               a provider refuses the whole request over a wrong name
-//	duplicate          New refuses the catalog
-//	no-description     the model chooses by descriptions, and searchers find by them
-//	schema             providers want the schema of an object, and of what its arrays hold
-//	parameters         the model guesses arguments without a description
-//	unfindable         even the tool's own words find other tools first
-//	lexicon            a line of -lexicon finds nothing over this catalog
-//
-// What package lock warns of may be an attack on the model, or an honest tool that promotes itself.
+// The problems of a catalog, and why each kind matters. What package lock warns of may be an attack
+// on the model, or an honest tool that promotes itself.
 const (
-	kindName       = "name"
-	kindDuplicate  = "duplicate"
-	kindValue      = "value"
-	kindNoText     = "no-description"
-	kindSchema     = "schema"
-	kindParameters = "parameters"
-	kindUnfindable = "unfindable"
-	kindLexicon    = "lexicon"
+	kindName       = "name"           // a provider refuses the whole request over a wrong name
+	kindDuplicate  = "duplicate"      // New refuses the catalog
+	kindValue      = "value"          // it is lost
+	kindNoText     = "no-description" // the model chooses by descriptions, and searchers find by them
+	kindSchema     = "schema"         // providers want the schema of an object, and of what its arrays hold
+	kindParameters = "parameters"     // the model guesses arguments without a description
+	kindUnfindable = "unfindable"     // even the tool's own words find other tools first
+	kindLexicon    = "lexicon"        // a line of -lexicon finds nothing over this catalog
 )
 
 // Kinds are the kinds of problems in the order of the report, with their headings.

@@ -11,6 +11,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/eval"
 )
 
 // Help is the help text of the command inspect.
@@ -36,8 +37,6 @@ five for the words of its own name or of its description. "-" means that it is n
 func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	defer c.Close()
-	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	asJSON := flags.Bool("json", false, "")
 	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	if err == nil && c.Searcher == "regexp" {
 		err = cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
@@ -53,9 +52,9 @@ func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	var queries []string
+	var queries []eval.Query
 	for _, d := range read.Tools {
-		queries = append(queries, ownWords(d.Name), ownWords(d.Description))
+		queries = append(queries, eval.Query{Text: ownWords(d.Name)}, eval.Query{Text: ownWords(d.Description)})
 	}
 	if err := c.EmbedQueries(ctx, queries); err != nil {
 		return cli.Failed, err
@@ -72,11 +71,8 @@ func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 	}
 	r.Searcher, r.Emulated = c.Searcher, searchers.IsEmulated(c.Searcher)
-	code := cli.Found
-	if len(r.Problems) > 0 {
-		code = cli.ToFix
-	}
-	if *asJSON {
+	code := cli.FoundIf(len(r.Problems) == 0)
+	if c.JSON {
 		return code, c.PrintJSON(r)
 	}
 	r.print(call)

@@ -193,10 +193,7 @@ func (k *comparison) warn(id lock.ID) {
 }
 
 func (k *comparison) verify(texts bool) (int, error) {
-	code := cli.Found
-	if len(k.findings) > 0 {
-		code = cli.ToFix
-	}
+	code := cli.FoundIf(len(k.findings) == 0)
 	if k.json {
 		return code, k.PrintJSON(struct {
 			File     string         `json:"file"`

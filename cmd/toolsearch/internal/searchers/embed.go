@@ -104,7 +104,7 @@ func (c *Choice) openEndpoint(searcher string) error {
 
 // EmbedQueries gets the vectors of queries in batches, before each of them is searched for. It
 // does nothing for searchers without vectors.
-func (c *Choice) EmbedQueries(ctx context.Context, queries []string) error {
+func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) error {
 	if c.vectors == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (c *Choice) EmbedQueries(ctx context.Context, queries []string) error {
 	// The index of tools that have the queries as their descriptions embeds just these texts.
 	docs := make([]search.Document, len(queries))
 	for i, query := range queries {
-		docs[i].Description = search.ParseQuery(query).Text
+		docs[i].Description = search.ParseQuery(query.Text).Text
 	}
 	_, err := search.EmbeddingOptions{
 		Embedder: c.vectors,
@@ -122,15 +122,6 @@ func (c *Choice) EmbedQueries(ctx context.Context, queries []string) error {
 		return fmt.Errorf("embedding the queries: %w", err)
 	}
 	return nil
-}
-
-// Texts returns the texts of queries.
-func Texts(queries []eval.Query) []string {
-	list := make([]string, len(queries))
-	for i, q := range queries {
-		list[i] = q.Text
-	}
-	return list
 }
 
 // VectorFailure returns the first failure of the endpoint. A catalog whose searcher fails answers by

@@ -81,8 +81,6 @@ const patience = 5 * time.Minute
 func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
-	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	asJSON := flags.Bool("json", false, "")
 	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
 	from, terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
 	if err != nil {
@@ -114,11 +112,8 @@ func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	for _, m := range result.Matches {
 		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
 	}
-	code := cli.Found
-	if len(output.Matches) == 0 {
-		code = cli.Nothing
-	}
-	if *asJSON {
+	code := cli.FoundIf(len(output.Matches) > 0)
+	if c.JSON {
 		return code, c.PrintJSON(output)
 	}
 	c.printSearch(output)
@@ -175,8 +170,6 @@ type partOutput struct {
 func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
-	flags.StringVar(&c.Lexicon, "lexicon", "", "")
-	asJSON := flags.Bool("json", false, "")
 	from, rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
 	if err != nil {
 		return cli.Failed, err
@@ -195,17 +188,14 @@ func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		return cli.Failed, err
 	}
-	code := cli.Found
-	if explanation.Score == 0 {
-		code = cli.Nothing
-	}
+	code := cli.FoundIf(explanation.Score != 0)
 	output := explainOutput{query, tool, explanation.Score, []partOutput{}, IsEmulated(c.Searcher)}
 	scores := []float64{output.Score}
 	for _, p := range explanation.Parts {
 		output.Parts = append(output.Parts, partOutput(p))
 		scores = append(scores, p.Score)
 	}
-	if *asJSON {
+	if c.JSON {
 		return code, c.PrintJSON(output)
 	}
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 2: cli.Dim}}

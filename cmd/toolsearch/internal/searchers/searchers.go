@@ -51,19 +51,23 @@ type Choice struct {
 	*catalog.Reader
 	Searcher string // the value of -searcher
 	Lexicon  string // of -lexicon, a file
+	JSON     bool   // -json
 	embed    string // URL of -embed
 	model    string
 	vectors  *vectors // of -embed; nil until a searcher needs them
 }
 
-// NewChoice returns the Choice of a call and its flags, to which a command adds its own, also
-// -lexicon where it has a meaning.
+// NewChoice returns the Choice of a call and its flags, to which a command adds its own.
 func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
 	reader, flags := catalog.NewReader(call)
 	c := &Choice{Reader: reader}
 	flags.StringVar(&c.Searcher, "searcher", searcher, "")
 	flags.StringVar(&c.embed, "embed", "", "")
 	flags.StringVar(&c.model, "model", "", "")
+	if call.Name != "ui" {
+		flags.StringVar(&c.Lexicon, "lexicon", "", "")
+		flags.BoolVar(&c.JSON, "json", false, "")
+	}
 	return c, flags
 }
 

@@ -84,7 +84,7 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.EmbedQueries(ctx, searchers.Texts(p.Queries)); err != nil {
+	if err := c.EmbedQueries(ctx, p.Queries); err != nil {
 		return cli.Failed, err
 	}
 	p.Tools, _ = catalog.Apart(read.Tools)
