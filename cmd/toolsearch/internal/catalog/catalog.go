@@ -53,7 +53,8 @@ const (
 // A Reader reads the catalog of a call. It is embedded in the commands.
 type Reader struct {
 	*cli.Call
-	Server  []string // the command behind "--", if there is one
+	Operand string   // CATALOG: a file or a URL, unless it is a server
+	server  []string // the command behind "--", if there is one
 	headers []string // of -header
 	timeout time.Duration
 }
@@ -70,49 +71,40 @@ func NewReader(call *cli.Call) (*Reader, *flag.FlagSet) {
 }
 
 // Parse parses a command line of CATALOG and at least that many other operands, at most most.
-func (c *Reader) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (from Origin, rest []string, err error) {
-	if rest, c.Server, err = c.Call.Parse(flags, args); err != nil {
-		return from, nil, err
+func (c *Reader) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string, err error) {
+	if rest, c.server, err = c.Call.Parse(flags, args); err != nil {
+		return nil, err
 	}
-	return c.Origin(rest, least, most, want)
+	if len(c.server) == 0 && len(rest) > 0 {
+		c.Operand, rest = rest[0], rest[1:]
+	}
+	if !c.Has() && least >= 0 || len(rest) < least || len(rest) > most {
+		return nil, cli.WrongUsage(c.Name+": want %s", want)
+	}
+	return rest, nil
 }
 
-// An Origin is where a catalog comes from. Exactly one field is set.
-type Origin struct {
-	Operand string   // a file or a URL
-	Command []string // of a server
-}
+// Has reports whether the command line has a CATALOG.
+func (c *Reader) Has() bool { return c.Operand != "" || len(c.server) > 0 }
 
-// Origin takes CATALOG off the operands.
-func (c *Reader) Origin(operands []string, least, most int, want string) (from Origin, rest []string, err error) {
-	rest = operands
-	if from.Command = c.Server; len(c.Server) == 0 && len(rest) > 0 {
-		from.Operand, rest = rest[0], rest[1:]
-	}
-	if from.Operand == "" && len(c.Server) == 0 || len(rest) < least || len(rest) > most {
-		return from, nil, cli.WrongUsage(c.Name+": want %s", want)
-	}
-	return from, rest, nil
-}
-
-// String names the catalog in a progress line and on the page, without the secrets of a URL.
-func (o Origin) String() string {
+// Title names the catalog in a progress line and on the page, without the secrets of a URL.
+func (c *Reader) Title() string {
 	switch {
-	case len(o.Command) > 0:
-		return o.Command[0]
-	case o.IsURL():
-		return mcpclient.Endpoint{URL: o.Operand}.String()
+	case len(c.server) > 0:
+		return c.server[0]
+	case c.IsURL():
+		return mcpclient.Endpoint{URL: c.Operand}.String()
 	}
-	return o.Operand
+	return c.Operand
 }
 
 // IsURL reports whether the catalog is a server with a URL.
-func (o Origin) IsURL() bool {
-	lower := strings.ToLower(o.Operand)
+func (c *Reader) IsURL() bool {
+	lower := strings.ToLower(c.Operand)
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
 }
 
-// Contents is what an origin holds.
+// Contents is what a CATALOG holds.
 type Contents struct {
 	Tools   []Definition
 	Servers []*mcpclient.Info // that were asked
@@ -121,26 +113,26 @@ type Contents struct {
 }
 
 // Load reads the catalog. It ends with ctx, and after -timeout.
-func (c *Reader) Load(ctx context.Context, from Origin) (*Contents, error) {
+func (c *Reader) Load(ctx context.Context) (*Contents, error) {
 	if c.timeout <= 0 {
 		return nil, cli.WrongUsage(c.Name+": -timeout %v: want more than 0", c.timeout)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
 	defer cancel()
-	defer c.Waiting("reading %s", from)()
+	defer c.Waiting("reading %s", c.Title())()
 	switch {
-	case len(c.headers) > 0 && !from.IsURL():
+	case len(c.headers) > 0 && !c.IsURL():
 		return nil, cli.WrongUsage(c.Name+": %s", "-header is for a URL; a file of servers has headers of its own")
-	case len(from.Command) > 0:
-		return c.askServers(ctx, []mcpclient.Endpoint{{Command: from.Command}})
-	case from.IsURL():
+	case len(c.server) > 0:
+		return c.askServers(ctx, []mcpclient.Endpoint{{Command: c.server}})
+	case c.IsURL():
 		header, err := c.header()
 		if err != nil {
 			return nil, err
 		}
-		return c.askServers(ctx, []mcpclient.Endpoint{{URL: from.Operand, Headers: header}})
+		return c.askServers(ctx, []mcpclient.Endpoint{{URL: c.Operand, Headers: header}})
 	}
-	file, data, err := c.ReadFile(ctx, from.Operand)
+	file, data, err := c.ReadFile(ctx, c.Operand)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +156,8 @@ func (c *Reader) Load(ctx context.Context, from Origin) (*Contents, error) {
 // Catalog reads the catalog as searchers take it. A fault in a file is an error, since its author
 // can mend it. Servers are taken as they are: a tool that cannot be searched is left out, with a
 // note on stderr.
-func (c *Reader) Catalog(ctx context.Context, from Origin) (*eval.Catalog, error) {
-	read, err := c.Load(ctx, from)
+func (c *Reader) Catalog(ctx context.Context) (*eval.Catalog, error) {
+	read, err := c.Load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -22,11 +22,11 @@ without a name, are left out, with a note on standard error.
 // List writes the tools of a catalog as JSONL.
 func List(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := NewReader(call)
-	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG")
+	_, err := c.Parse(flags, args, 0, 0, "CATALOG")
 	if err != nil {
 		return cli.Failed, err
 	}
-	read, err := c.Load(ctx, from)
+	read, err := c.Load(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}

@@ -94,11 +94,9 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.shapes = append(c.shapes, s)
 		return nil
 	})
-	operands, server, err := call.Parse(flags, args)
-	if err != nil {
+	if _, err := c.Parse(flags, args, -1, 0, "CATALOG"); err != nil {
 		return cli.Failed, err
 	}
-	c.Server = server
 	provider, err := c.provider(ctx, *prices, *name)
 	if err != nil {
 		return cli.Failed, err
@@ -112,7 +110,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 			return cli.Failed, err
 		}
 	}
-	tools, err := c.tools(ctx, operands)
+	tools, err := c.tools(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -177,24 +175,23 @@ func (c *command) provider(ctx context.Context, prices, name string) (*cost.Prov
 }
 
 // tools reads the catalog, or makes the catalog of -made.
-func (c *command) tools(ctx context.Context, operands []string) ([]*schema.ToolInfo, error) {
+func (c *command) tools(ctx context.Context) ([]*schema.ToolInfo, error) {
 	if c.made != "" {
 		n, err := numbers(c.made, "TOOLS", "TOKENS")
 		switch {
 		case err != nil:
 			return nil, cli.WrongUsage("cost: -made: %v", err)
-		case len(operands) > 0 || len(c.Server) > 0:
+		case c.Has():
 			return nil, cli.WrongUsage("cost: want either CATALOG or -made")
 		case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
 			return nil, cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens")
 		}
 		return cost.Tools(n[0], n[1]), nil
 	}
-	from, _, err := c.Origin(operands, 0, 0, "CATALOG")
-	if err != nil {
-		return nil, err
+	if !c.Has() {
+		return nil, cli.WrongUsage("cost: want CATALOG")
 	}
-	catalog, err := c.Catalog(ctx, from)
+	catalog, err := c.Catalog(ctx)
 	if err != nil {
 		return nil, err
 	}

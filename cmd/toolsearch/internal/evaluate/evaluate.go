@@ -80,9 +80,8 @@ type queryOutput struct {
 
 // Eval runs the command.
 func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c := &command{}
 	choice, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
-	c.Choice = choice
+	c := &command{Choice: choice}
 	defer c.Close()
 	flags.IntVar(&c.n, "n", 50, "")
 	flags.IntVar(&c.resamples, "resamples", 2000, "")
@@ -93,13 +92,13 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.minima = append(c.minima, strings.Split(text, ",")...)
 		return nil
 	})
-	from, rest, err := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
+	rest, err := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
 	if err != nil {
 		return cli.Failed, err
 	}
 	names := strings.Split(c.Searcher, ",")
 	switch {
-	case from.Operand == "-" && rest[0] == "-":
+	case c.Operand == "-" && rest[0] == "-":
 		err = cli.WrongUsage("eval: only one file can be standard input")
 	case c.n < 10:
 		err = cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
@@ -121,7 +120,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	tools, err := c.Catalog(ctx, from)
+	tools, err := c.Catalog(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -136,91 +135,67 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if c.resamples == 0 {
 		options.Resamples = -1
 	}
-	reports := make([]*eval.Report, len(names))
-	for i := range names {
+	output := evalOutput{Tools: len(tools.Tools), Queries: len(queries)}
+	var reports []*eval.Report
+	for i, name := range names {
 		options.Index = indexes[i]
-		options.Progress = func(done, total int) { c.Step("searching with "+names[i], done, total) }
-		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), names[i])
-		reports[i], err = eval.Run(ctx, tools, queries, options)
+		options.Progress = func(done, total int) { c.Step("searching with "+name, done, total) }
+		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
+		report, err := eval.Run(ctx, tools, queries, options)
 		done()
 		if err != nil {
 			return cli.Failed, err
 		}
-	}
-	var comparison []eval.Difference
-	if len(reports) == 2 {
-		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
-			return cli.Failed, err
-		}
-	}
-	var short []eval.Shortfall
-	var misses []eval.Miss
-	if len(reports) == 1 { // a comparison of two searchers has no goals
-		if short, misses, err = reports[0].Check(ctx, tools, goals); err != nil {
-			return cli.Failed, err
-		}
-	}
-	misplaced := make([][]eval.Miss, len(reports))
-	for i := 0; c.verbose && i < len(reports); i++ {
-		if misplaced[i], err = reports[i].Misses(ctx, tools, nil); err != nil {
-			return cli.Failed, err
-		}
-	}
-	code := cli.FoundIf(len(short)+len(misses) == 0)
-	if c.JSON {
-		output := c.evalJSON(len(tools.Tools), names, reports, comparison)
-		output.Short, output.Misses = short, misses
-		for i := range names {
-			output.Searchers[i].Misses = misplaced[i]
-		}
-		return code, c.PrintJSON(output)
-	}
-	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", len(tools.Tools), len(queries))
-	c.printEval(names, reports, comparison)
-	for i, name := range names {
-		c.printMisses("other tools came first, with "+searchers.Label(name), misplaced[i], 0)
-	}
-	c.printShort(short)
-	missed := slices.DeleteFunc(slices.Clone(misses), func(m eval.Miss) bool { // those were printed above
-		return slices.ContainsFunc(misplaced[0], func(printed eval.Miss) bool { return printed.ID == m.ID })
-	})
-	const shown = 20
-	c.printMisses("misses", missed, shown)
-	return code, nil
-}
-
-func (c *command) evalJSON(tools int, names []string, reports []*eval.Report, comparison []eval.Difference) evalOutput {
-	output := evalOutput{Tools: tools, Queries: len(reports[0].Queries)}
-	for i, report := range reports {
-		s := searcherOutput{Name: names[i], Emulated: searchers.IsEmulated(names[i]), Metrics: byMetric(report)}
+		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: byMetric(report.Metrics, report.Means)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
 			for _, kind := range kinds {
-				s.Kinds[kind] = byMetric(report.OfKind(kind))
+				s.Kinds[kind] = byMetric(report.Metrics, report.OfKind(kind).Means)
 			}
 		}
 		if c.verbose {
 			for _, q := range report.Queries {
 				s.Queries = append(s.Queries, queryOutput{q.Query.ID, q.Ranks})
 			}
+			if s.Misses, err = report.Misses(ctx, tools, nil); err != nil {
+				return cli.Failed, err
+			}
 		}
-		output.Searchers = append(output.Searchers, s)
+		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
-	if comparison != nil {
-		output.Difference = make(map[string]eval.Difference)
-		for m, metric := range reports[0].Metrics {
-			output.Difference[metric] = comparison[m]
+	var comparison []eval.Difference
+	if len(reports) == 2 { // a comparison of two searchers has no goals
+		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
+			return cli.Failed, err
 		}
+		output.Difference = byMetric(reports[0].Metrics, comparison)
+	} else if output.Short, output.Misses, err = reports[0].Check(ctx, tools, goals); err != nil {
+		return cli.Failed, err
 	}
-	return output
+	code := cli.FoundIf(len(output.Short)+len(output.Misses) == 0)
+	if c.JSON {
+		return code, c.PrintJSON(output)
+	}
+	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", output.Tools, output.Queries)
+	c.printEval(names, reports, comparison)
+	for _, s := range output.Searchers {
+		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
+	}
+	c.printShort(output.Short)
+	missed := slices.DeleteFunc(output.Misses, func(m eval.Miss) bool { // those were printed above
+		return slices.ContainsFunc(output.Searchers[0].Misses, func(printed eval.Miss) bool { return printed.ID == m.ID })
+	})
+	const shown = 20
+	c.printMisses("misses", missed, shown)
+	return code, nil
 }
 
-func byMetric(report *eval.Report) map[string]eval.Estimate {
-	means := make(map[string]eval.Estimate)
-	for m, metric := range report.Metrics {
-		means[metric] = report.Means[m]
+func byMetric[T any](metrics []string, values []T) map[string]T {
+	named := make(map[string]T)
+	for m, metric := range metrics {
+		named[metric] = values[m]
 	}
-	return means
+	return named
 }
 
 func (c *command) printEval(names []string, reports []*eval.Report, comparison []eval.Difference) {
@@ -287,10 +262,9 @@ func meansTable(names []string, reports []*eval.Report, comparison []eval.Differ
 }
 
 func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Table {
-	t := &cli.Table{}
-	header := []string{"kind", "queries"}
+	t, header, metrics := &cli.Table{}, []string{"kind", "queries"}, []string{"R@1", "R@5", "MRR"}
 	for _, name := range names {
-		for _, metric := range []string{"R@1", "R@5", "MRR"} {
+		for _, metric := range metrics {
 			header = append(header, name+" "+metric)
 		}
 	}
@@ -299,7 +273,7 @@ func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Tab
 		cells := []string{cli.OneLine(kind, 40), fmt.Sprint(len(reports[0].OfKind(kind).Queries))}
 		for _, report := range reports {
 			part := report.OfKind(kind)
-			for _, metric := range []string{"R@1", "R@5", "MRR"} {
+			for _, metric := range metrics {
 				mean, _ := part.Mean(metric)
 				cells = append(cells, fmt.Sprintf("%.1f", 100*mean.Value))
 			}

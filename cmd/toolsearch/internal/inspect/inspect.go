@@ -37,7 +37,7 @@ five for the words of its own name or of its description. "-" means that it is n
 func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	defer c.Close()
-	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
+	_, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	if err == nil && c.Searcher == "regexp" {
 		err = cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
 	}
@@ -48,7 +48,7 @@ func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	read, err := c.Load(ctx, from)
+	read, err := c.Load(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}

@@ -79,9 +79,8 @@ type command struct {
 
 // Locked runs one of the four commands.
 func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c, most := &command{}, 0
 	reader, flags := catalog.NewReader(call)
-	c.Reader = reader
+	c, most := &command{Reader: reader}, 0
 	flags.StringVar(&c.path, "file", lock.FileName, "")
 	flags.StringVar(&c.namespace, "namespace", "", "")
 	switch c.Name {
@@ -92,7 +91,7 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	case "verify", "diff":
 		flags.BoolVar(&c.json, "json", false, "")
 	}
-	from, named, err := c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server")
+	named, err := c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server")
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -111,7 +110,7 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	read, err := c.Load(ctx, from)
+	read, err := c.Load(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}

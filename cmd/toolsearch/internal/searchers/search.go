@@ -43,12 +43,12 @@ Prints what a tool's score for a query is made of. Quote a query of several word
 `, "0 the tool matches, 1 it does not, 2 a mistake")
 
 // compile reads the catalog and compiles it for the searcher of -searcher.
-func (c *Choice) compile(ctx context.Context, from catalog.Origin) (*eval.Catalog, *toolsearch.Catalog, error) {
+func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalog, error) {
 	indexes, err := c.Indexers(ctx, c.Searcher)
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, err := c.Catalog(ctx, from)
+	tools, err := c.Catalog(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,14 +82,14 @@ func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
 	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
-	from, terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
+	terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
 	if err != nil {
 		return cli.Failed, err
 	}
 	if *n < 1 || *n > toolsearch.DefaultMaxResultsCap {
 		return cli.Failed, cli.WrongUsage("search: -n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap)
 	}
-	tools, catalog, err := c.compile(ctx, from)
+	tools, catalog, err := c.compile(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -170,12 +170,12 @@ type partOutput struct {
 func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	c, flags := NewChoice(call, Menu[0].Name)
 	defer c.Close()
-	from, rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
+	rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
 	if err != nil {
 		return cli.Failed, err
 	}
 	query, tool := rest[0], rest[1]
-	_, catalog, err := c.compile(ctx, from)
+	_, catalog, err := c.compile(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}

@@ -72,12 +72,12 @@ func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
 }
 
 // Parse does what Reader.Parse does, and refuses flags that have no meaning for the searchers.
-func (c *Choice) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (from catalog.Origin, rest []string, err error) {
-	from, rest, err = c.Reader.Parse(flags, args, least, most, want)
+func (c *Choice) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string, err error) {
+	rest, err = c.Reader.Parse(flags, args, least, most, want)
 	if err == nil && c.embed+c.model != "" && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
 		err = cli.WrongUsage(c.Name+": %s", "-embed and -model are for the searchers embedding and hybrid")
 	}
-	return from, rest, err
+	return rest, err
 }
 
 // HasEndpoint reports whether -embed names an endpoint for vectors.

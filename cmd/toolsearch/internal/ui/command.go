@@ -43,7 +43,7 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	queries := flags.String("queries", "", "")
 	port := flags.Int("port", 0, "")
 	inBrowser := flags.Bool("open", false, "")
-	from, _, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
+	_, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -53,15 +53,15 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		err = cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher)
 	case *port < 0 || *port > 65535:
 		err = cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", *port)
-	case from.Operand == "-" && *queries == "-":
+	case c.Operand == "-" && *queries == "-":
 		err = cli.WrongUsage("ui: only one file can be standard input")
 	}
 	if err != nil {
 		return cli.Failed, err
 	}
-	p := Page{Title: from.String(), Chosen: chosen}
-	if from.Operand != "" && !from.IsURL() {
-		p.Title = filepath.Base(from.Operand)
+	p := Page{Title: c.Title(), Chosen: chosen}
+	if c.Operand != "" && !c.IsURL() {
+		p.Title = filepath.Base(c.Operand)
 	}
 	for _, s := range searchers.Menu {
 		if s.Index == nil && !c.HasEndpoint() {
@@ -80,7 +80,7 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 			return cli.Failed, err
 		}
 	}
-	read, err := c.Load(ctx, from)
+	read, err := c.Load(ctx)
 	if err != nil {
 		return cli.Failed, err
 	}
