@@ -32,29 +32,25 @@ func TestTuningHints(t *testing.T) {
 		"desk__tickets_patch": "assign",
 		"crm__update_record":  "client correct",
 	}
-	hinted := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-		docs = slices.Clone(docs)
-		for i := range docs {
-			docs[i].Hint = hints[docs[i].Name]
-		}
-		return search.BM25(ctx, docs)
-	}
-	for _, test := range []struct {
-		name  string
-		index search.Indexer
-		want  string
-	}{
-		{"BM25", search.BM25, "R@1 86.4, R@5 100.0, MRR 93.2"},
-		{"with hints", hinted, "R@1 95.5, R@5 100.0, MRR 97.7"},
+	for want, hints := range map[string]map[string]string{
+		"R@1 86.4, R@5 100.0, MRR 93.2": nil,
+		"R@1 95.5, R@5 100.0, MRR 97.7": hints,
 	} {
-		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: test.index, Resamples: -1})
+		hinted := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
+			docs = slices.Clone(docs)
+			for i := range docs {
+				docs[i].Hint = hints[docs[i].Name]
+			}
+			return search.BM25(ctx, docs)
+		}
+		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: hinted, Resamples: -1})
 		require.NoError(t, err)
 		percent := func(metric string) float64 {
 			mean, _ := report.Mean(metric)
 			return 100 * mean.Value
 		}
 		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
-		assert.Equal(t, test.want, got, "%s in docs/tuning.md", test.name)
+		assert.Equal(t, want, got, "with %d hints in docs/tuning.md", len(hints))
 	}
 }
 
@@ -72,8 +68,6 @@ func walkShell(t *testing.T, folder string) (_ string, sh func(line string) stri
 	if err != nil {
 		t.Skip("no sh to walk with")
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
 	programs := t.TempDir()
 	require.NoError(t, os.Symlink(self, filepath.Join(programs, "toolsearch")))
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -94,15 +88,12 @@ func walkShell(t *testing.T, folder string) (_ string, sh func(line string) stri
 	}
 }
 
-// The commands in the last section of docs/tuning.md print what the page shows.
-func TestWalkOfTuning(t *testing.T) {
+// The commands in the last section of docs/tuning.md, and those at the beginning of the README, print
+// what the page shows.
+func TestWalk(t *testing.T) {
 	_, sh := walkShell(t, "")
 	walk(t, walkPage, "\n## 9. A real server", "", 10, sh)
-}
-
-// So do those at the beginning of the README.
-func TestWalkOfREADME(t *testing.T) {
-	_, sh := walkShell(t, "../..")
+	_, sh = walkShell(t, "../..")
 	walk(t, "README.md", "\n<!-- walk:", "\n## The catalog", 3, sh)
 }
 

@@ -1,4 +1,4 @@
-package ui_test
+package ui
 
 import (
 	"context"
@@ -19,7 +19,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -34,9 +33,9 @@ const (
 )
 
 // pageOf makes a page of tools as JSONL.
-func pageOf(t *testing.T, tools string) ui.Page {
+func pageOf(t *testing.T, tools string) Page {
 	t.Helper()
-	p := ui.Page{
+	p := Page{
 		Title: "test.jsonl", Chosen: []string{"keyword", "bm25"},
 		Searchers: []searchers.Searcher{
 			{Name: "keyword", About: "four tiers", Index: search.Keyword},
@@ -52,10 +51,10 @@ func pageOf(t *testing.T, tools string) ui.Page {
 }
 
 // start serves a page until end.
-func start(t *testing.T, p ui.Page) (s *ui.Server, end func()) {
+func start(t *testing.T, p Page) (s *Server, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := ui.Listen(ctx, p, 0)
+	s, err := Listen(ctx, p, 0)
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
@@ -66,15 +65,15 @@ func start(t *testing.T, p ui.Page) (s *ui.Server, end func()) {
 }
 
 // serve serves a page until the test ends.
-func serve(t *testing.T, p ui.Page) *ui.Server {
+func serve(t *testing.T, p Page) *Server {
 	t.Helper()
 	s, end := start(t, p)
 	t.Cleanup(end)
 	return s
 }
 
-// get asks for an address below the page's and returns the status, the headers and the text.
-func get(t *testing.T, s *ui.Server, path string) (int, http.Header, string) {
+// fetch asks for an address below the page's and returns the status, the headers and the text.
+func fetch(t *testing.T, s *Server, path string) (int, http.Header, string) {
 	t.Helper()
 	response, err := http.Get(s.URL() + path)
 	require.NoError(t, err)
@@ -85,18 +84,25 @@ func get(t *testing.T, s *ui.Server, path string) (int, http.Header, string) {
 }
 
 // ask returns an answer, which must be JSON.
-func ask(t *testing.T, s *ui.Server, path string) (status int, answer map[string]any) {
+func ask(t *testing.T, s *Server, path string) (status int, answer map[string]any) {
 	t.Helper()
-	status, header, text := get(t, s, path)
+	status, header, text := fetch(t, s, path)
 	require.Equal(t, "application/json", header.Get("Content-Type"), "%s", path)
 	require.NoError(t, json.Unmarshal([]byte(text), &answer), "%s", text)
 	return status, answer
 }
 
+// beImpatient makes requests wait only a moment, until the test ends.
+func beImpatient(t *testing.T) {
+	before := patience
+	patience = 20 * time.Millisecond
+	t.Cleanup(func() { patience = before })
+}
+
 // answers checks the whole of an answer.
-func answers(t *testing.T, s *ui.Server, path string, status int, want string) {
+func answers(t *testing.T, s *Server, path string, status int, want string) {
 	t.Helper()
-	got, _, text := get(t, s, path)
+	got, _, text := fetch(t, s, path)
 	assert.Equal(t, status, got, "%.60s", path)
 	assert.JSONEq(t, want, text, "%.60s", path)
 }
@@ -195,7 +201,7 @@ func (f failing) Explain(ctx context.Context, _ search.Query, _ int) (search.Exp
 }
 
 // with serves a page with one more searcher.
-func with(t *testing.T, name string, s search.Searcher, err error) *ui.Server {
+func with(t *testing.T, name string, s search.Searcher, err error) *Server {
 	t.Helper()
 	p := pageOf(t, plain)
 	p.Chosen = nil // so that nothing else is searched
@@ -224,7 +230,7 @@ func TestSearcherThatIsSlow(t *testing.T) {
 		<-ctx.Done() // nobody waits any more
 		return ctx.Err()
 	}), nil)
-	ui.SetPatience(t, 20*time.Millisecond)
+	beImpatient(t)
 	for _, path := range []string{"api/search?searcher=slow&q=train", "api/explain?searcher=slow&q=train&id=0"} {
 		searches.Store(0)
 		status, answer := ask(t, s, path)
@@ -298,7 +304,7 @@ func TestBounds(t *testing.T) {
 	longest := url.Values{"searcher": {"bm25"}, "q": {strings.Repeat("天", search.MaxQueryBytes/3)}}
 	status, _ := ask(t, s, "api/search?"+longest.Encode())
 	assert.Equal(t, http.StatusOK, status, "the longest query, escaped")
-	status, _, _ = get(t, s, "api/state?"+strings.Repeat("a", 64<<10))
+	status, _, _ = fetch(t, s, "api/state?"+strings.Repeat("a", 64<<10))
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, status, "headers without end")
 }
 
@@ -331,7 +337,7 @@ func TestHostileTexts(t *testing.T) {
 		"api/search?searcher=keyword&q=One", "api/search?searcher=bm25&q=" + url.QueryEscape(hostile),
 		"api/explain?searcher=bm25&id=0&query=1", "api/search?searcher=regexp&q=" + url.QueryEscape("("+hostile),
 	} {
-		status, header, text := get(t, s, path)
+		status, header, text := fetch(t, s, path)
 		require.Equal(t, http.StatusOK, status, "%.60s: %.200s", path, text)
 		assert.Equal(t, "application/json", header.Get("Content-Type"), "%.60s", path)
 		assert.Less(t, len(text), 100_000, "%.60s: the bytes of an answer", path)
@@ -364,7 +370,7 @@ func TestFindings(t *testing.T) {
 	}
 	s := serve(t, p)
 	answers(t, s, "api/findings", http.StatusInternalServerError, `{"error": "the first time fails"}`)
-	ui.SetPatience(t, 20*time.Millisecond)
+	beImpatient(t)
 	for range 3 {
 		answers(t, s, "api/findings", http.StatusAccepted, `{"pending": true}`)
 	}
