@@ -75,6 +75,11 @@ type command struct {
 	*catalog.Reader
 	path, namespace  string
 	all, prune, json bool
+
+	file     *lock.File
+	docs     []search.Document // of the catalog, those that can be locked
+	findings []lock.Finding
+	warnings map[lock.ID][]lock.Warning
 }
 
 // Locked runs one of the four commands.
@@ -98,12 +103,12 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if c.Name == "approve" && len(named) == 0 && !c.all && !c.prune {
 		return cli.Failed, cli.WrongUsage("approve: want the names of tools, -all or -prune")
 	}
-	file, err := lock.ReadFile(c.path)
+	c.file, err = lock.ReadFile(c.path)
 	switch {
 	case c.Name == "lock" && err == nil:
 		err = errThere(c.path)
 	case c.Name == "lock" && errors.Is(err, fs.ErrNotExist):
-		file, err = &lock.File{}, nil
+		c.file, err = &lock.File{}, nil
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("no lock file %s; toolsearch lock writes it", c.path)
 	}
@@ -115,62 +120,56 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return cli.Failed, err
 	}
 	done := c.Waiting("comparing %s", cli.Plural(len(read.Tools), "tool"))
-	k, err := cli.Await(ctx, func() (*comparison, error) { return c.comparison(file, read.Tools), nil })
+	_, err = cli.Await(ctx, func() (any, error) {
+		c.compare(read.Tools)
+		return nil, nil
+	})
 	done()
 	switch {
 	case err != nil:
 		return cli.Failed, err
 	case c.Name == "lock":
-		return k.lockAll()
+		return c.lockAll()
 	case c.Name == "approve":
-		return k.approve(named)
+		return c.approve(named)
 	}
-	return k.verify(c.Name == "diff")
+	return c.verify(c.Name == "diff")
 }
 
 func errThere(path string) error { return fmt.Errorf("%s is there already; approve adds to it", path) }
 
-// A comparison is a catalog beside a lock file.
-type comparison struct {
-	*command
-	file     *lock.File
-	docs     []search.Document // that can be locked
-	findings []lock.Finding
-	warnings map[lock.ID][]lock.Warning
-}
-
-func (c *command) comparison(file *lock.File, tools []catalog.Definition) *comparison {
+// compare compares tools with the lock file.
+func (c *command) compare(tools []catalog.Definition) {
 	for i := range tools {
 		if tools[i].Server == "" {
 			tools[i].Server = c.namespace
 		}
 	}
 	docs, wrong := catalog.Documents(tools)
-	k := &comparison{command: c, file: file, warnings: make(map[lock.ID][]lock.Warning)}
+	c.warnings = make(map[lock.ID][]lock.Warning)
 	for i, doc := range docs {
 		if err := wrong[i]; err != nil {
-			k.findings = append(k.findings, lock.Finding{Kind: lock.Refused, ID: idOf(doc), Reason: err.Error()})
+			c.findings = append(c.findings, lock.Finding{Kind: lock.Refused, ID: idOf(doc), Reason: err.Error()})
 		} else {
-			k.docs = append(k.docs, doc)
+			c.docs = append(c.docs, doc)
 		}
 	}
-	k.findings = append(k.findings, slices.DeleteFunc(file.Verify(k.docs), func(f lock.Finding) bool {
-		isRefused := slices.ContainsFunc(k.findings, func(r lock.Finding) bool { return r.ID == f.ID })
+	c.findings = append(c.findings, slices.DeleteFunc(c.file.Verify(c.docs), func(f lock.Finding) bool {
+		isRefused := slices.ContainsFunc(c.findings, func(r lock.Finding) bool { return r.ID == f.ID })
 		return f.Kind == lock.Missing && (isRefused || c.namespace != "" && f.Namespace != c.namespace)
 	})...)
 	for _, w := range lock.Lint(docs) {
 		id := idOf(docs[w.Doc])
-		k.warnings[id] = append(k.warnings[id], w)
+		c.warnings[id] = append(c.warnings[id], w)
 	}
-	k.docs = slices.DeleteFunc(k.docs, func(doc search.Document) bool { return new(lock.File).Approve(doc) != nil })
-	return k
+	c.docs = slices.DeleteFunc(c.docs, func(doc search.Document) bool { return new(lock.File).Approve(doc) != nil })
 }
 
 func idOf(doc search.Document) lock.ID { return lock.ID{Namespace: doc.Namespace, Name: doc.Name} }
 
 // print prints a finding, with what it changes where texts is set.
-func (k *comparison) print(f lock.Finding, texts bool) {
-	fmt.Fprintln(k.Out, k.Paint(cli.Bad, f.String()))
+func (c *command) print(f lock.Finding, texts bool) {
+	fmt.Fprintln(c.Out, c.Paint(cli.Bad, f.String()))
 	if !texts {
 		return
 	}
@@ -179,102 +178,102 @@ func (k *comparison) print(f lock.Finding, texts bool) {
 		if strings.HasPrefix(line, " ") {
 			s = cli.Plain
 		}
-		fmt.Fprintf(k.Out, "  %s\n", k.Paint(s, strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(c.Out, "  %s\n", c.Paint(s, strings.TrimSuffix(line, "\n")))
 	}
-	k.warn(f.ID)
+	c.warn(f.ID)
 }
 
 // warn prints what Lint says of a tool.
-func (k *comparison) warn(id lock.ID) {
-	for _, w := range k.warnings[id] {
-		fmt.Fprintf(k.Out, "  %s\n", k.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
+func (c *command) warn(id lock.ID) {
+	for _, w := range c.warnings[id] {
+		fmt.Fprintf(c.Out, "  %s\n", c.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
 	}
 }
 
-func (k *comparison) verify(texts bool) (int, error) {
-	code := cli.FoundIf(len(k.findings) == 0)
-	if k.json {
-		return code, k.PrintJSON(struct {
+func (c *command) verify(texts bool) (int, error) {
+	code := cli.FoundIf(len(c.findings) == 0)
+	if c.json {
+		return code, c.PrintJSON(struct {
 			File     string         `json:"file"`
 			Tools    int            `json:"tools"`
 			Findings []lock.Finding `json:"findings"`
-		}{k.path, len(k.docs), append([]lock.Finding{}, k.findings...)})
+		}{c.path, len(c.docs), append([]lock.Finding{}, c.findings...)})
 	}
-	for _, f := range k.findings {
-		k.print(f, texts)
+	for _, f := range c.findings {
+		c.print(f, texts)
 	}
-	if len(k.findings) == 0 {
-		fmt.Fprintf(k.Out, "%s, as %s has them\n", cli.Plural(len(k.docs), "tool"), k.path)
+	if len(c.findings) == 0 {
+		fmt.Fprintf(c.Out, "%s, as %s has them\n", cli.Plural(len(c.docs), "tool"), c.path)
 	}
 	return code, nil
 }
 
 // write writes the lock file and reports the tools that cannot be in it.
-func (k *comparison) write() (int, error) {
-	if err := k.file.WriteFile(k.path); err != nil {
+func (c *command) write() (int, error) {
+	if err := c.file.WriteFile(c.path); err != nil {
 		return cli.Failed, err
 	}
 	code := cli.Found
-	for _, f := range k.findings {
+	for _, f := range c.findings {
 		if f.Kind == lock.Refused {
-			fmt.Fprintln(k.Stderr, f)
+			fmt.Fprintln(c.Stderr, f)
 			code = cli.ToFix
 		}
 	}
-	fmt.Fprintf(k.Out, "%s: %s\n", k.path, cli.Plural(len(k.file.Definitions()), "tool"))
+	fmt.Fprintf(c.Out, "%s: %s\n", c.path, cli.Plural(len(c.file.Definitions()), "tool"))
 	return code, nil
 }
 
-func (k *comparison) lockAll() (int, error) {
-	if err := k.file.Approve(k.docs...); err != nil {
+func (c *command) lockAll() (int, error) {
+	if err := c.file.Approve(c.docs...); err != nil {
 		return cli.Failed, err
 	}
-	for _, d := range k.file.Definitions() {
-		if len(k.warnings[d.ID]) > 0 {
-			fmt.Fprintln(k.Out, d.ID)
-			k.warn(d.ID)
+	for _, d := range c.file.Definitions() {
+		if len(c.warnings[d.ID]) > 0 {
+			fmt.Fprintln(c.Out, d.ID)
+			c.warn(d.ID)
 		}
 	}
-	if _, err := os.Stat(k.path); err == nil { // another program may have written the file meanwhile
-		return cli.Failed, errThere(k.path)
+	if _, err := os.Stat(c.path); err == nil { // another program may have written the file meanwhile
+		return cli.Failed, errThere(c.path)
 	}
-	return k.write()
+	return c.write()
 }
 
-func (k *comparison) approve(named []string) (int, error) {
+func (c *command) approve(named []string) (int, error) {
 	chosen := make(map[lock.ID]bool)
 	for _, name := range named {
-		id, err := k.find(name)
+		id, err := c.find(name)
 		if err != nil {
 			return cli.Failed, err
 		}
 		chosen[id] = true
 	}
-	docs := slices.DeleteFunc(slices.Clone(k.docs), func(doc search.Document) bool { return !k.all && !chosen[idOf(doc)] })
-	if err := k.file.Approve(docs...); err != nil {
+	docs := slices.DeleteFunc(slices.Clone(c.docs), func(doc search.Document) bool { return !c.all && !chosen[idOf(doc)] })
+	if err := c.file.Approve(docs...); err != nil {
 		return cli.Failed, err
 	}
-	for _, f := range k.findings {
+	for _, f := range c.findings {
 		switch {
-		case f.Kind == lock.Missing && k.prune:
-			k.file.Remove(f.ID)
-			fmt.Fprintf(k.Out, "dropped %v\n", f.ID)
-		case f.Kind != lock.Missing && f.Kind != lock.Refused && (k.all || chosen[f.ID]):
-			fmt.Fprint(k.Out, "approved ")
-			k.print(f, true)
+		case f.Kind == lock.Missing && c.prune:
+			c.file.Remove(f.ID)
+			fmt.Fprintf(c.Out, "dropped %v\n", f.ID)
+		case f.Kind != lock.Missing && f.Kind != lock.Refused && (c.all || chosen[f.ID]):
+			fmt.Fprint(c.Out, "approved ")
+			c.print(f, true)
 		}
 	}
-	k.findings = slices.DeleteFunc(k.findings, func(f lock.Finding) bool { return !k.all && !chosen[f.ID] })
-	return k.write()
+	c.findings = slices.DeleteFunc(c.findings, func(f lock.Finding) bool { return !c.all && !chosen[f.ID] })
+	return c.write()
 }
 
 // find returns the tool that is called name or namespace:name.
-func (k *comparison) find(name string) (lock.ID, error) {
+func (c *command) find(name string) (lock.ID, error) {
 	var all, named []lock.ID
-	for _, doc := range k.docs {
+	for _, doc := range c.docs {
 		all = append(all, idOf(doc))
 	}
-	for _, f := range k.findings {
+	for _, f := range c.findings {
 		if f.Kind == lock.Refused {
 			all = append(all, f.ID)
 		}
