@@ -127,17 +127,21 @@ func TestCatalogErrors(t *testing.T) {
 		{"no tools", `{"tools": []}`, `eval: f: no tools; want a line`},
 		{"an error of MCP", `{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601}}`, `eval: f:1: want a tool, an object with a "name"`},
 		{"not JSON", "{\"name\": \"a\"}\nname: b\n", `eval: f:2: not JSON: invalid character 'a' in literal null (expecting 'u')`},
-		{"not closed", "{\"name\": \"a\"}\n\n{\"name\": \"b\"\n{\"name\": \"c\"}\n", `eval: f:3: not JSON: invalid character '{' after object key:value pair (on line 4)`},
+		{"not closed", "{\"name\": \"a\"}\n\n{\"name\": \"b\"\n{\"name\": \"c\"}\n",
+			`eval: f:3: not JSON: invalid character '{' after object key:value pair (on line 4)`},
 		{"cut off", "{\"name\": \"a\"}\n{\"name\": \"b\",\n", `eval: f:2: not JSON: the file ends within a value (on line 3)`},
 		{"a number", "7", `eval: f:1: want a tool`},
 		{"no name", "{\"name\": \"a\"}\n{\"title\": \"b\"}\n", `eval: f:2: want a tool, an object with a "name"`},
 		{"empty name", "{\"name\": \"\"}\n", `eval: f:1: a tool without a name`},
 		{"wrong type", "\n{\"name\": \"a\", \"description\": 5}\n", `eval: f:2: "description": want a string, not a JSON number`},
 		{"wrong schema", "{\"name\": \"a\", \"parameters\": {\"properties\": 5}}\n", `eval: f:1: tool "a": parameters: `},
-		{"a type of null", "{\"name\": \"a\", \"parameters\": {\"properties\": {\"x\": {\"type\": null}}}}\n", `eval: f:1: tool "a": parameters: a type of a JSON schema is null`},
-		{"no schema", "{\"name\": \"a\", \"parameters\": 2}\n", `eval: f:1: tool "a": parameters: want a JSON schema, which is an object, not a JSON number`},
+		{"a type of null", "{\"name\": \"a\", \"parameters\": {\"properties\": {\"x\": {\"type\": null}}}}\n",
+			`eval: f:1: tool "a": parameters: a type of a JSON schema is null`},
+		{"no schema", "{\"name\": \"a\", \"parameters\": 2}\n",
+			`eval: f:1: tool "a": parameters: want a JSON schema, which is an object, not a JSON number`},
 		{"servers", `{"mcpServers": {"a": {"command": "b"}}}`, `eval: f:1: this lists MCP servers, not tools`},
-		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}", `eval: f:3: two tools named "a", the other one on line 1`},
+		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}",
+			`eval: f:3: two tools named "a", the other one on line 1`},
 	}
 	for _, test := range tests {
 		_, err := ReadCatalog(strings.NewReader(test.text), "f")
@@ -218,7 +222,8 @@ func TestQueries(t *testing.T) {
 		{"no gold", "{\"query\": \"a\", \"gold\": [\"x\"]}\n{\"query\": \"a\", \"gold\": []}", `eval: f:2: no "gold"`},
 		{"an empty group", `{"query": "a", "accept": [["x"], []]}`, `eval: f:1: an empty group`},
 		{"gold as text", `{"query": "a", "gold": "x"}`, `eval: f:1: "gold": want a list, not a JSON string`},
-		{"an id twice", "{\"id\": \"a\", \"query\": \"a\", \"gold\": [\"x\"]}\n{\"id\": \"a\", \"query\": \"b\", \"gold\": [\"x\"]}", `eval: f:2: two queries with the id "a", the other one on line 1`},
+		{"an id twice", "{\"id\": \"a\", \"query\": \"a\", \"gold\": [\"x\"]}\n{\"id\": \"a\", \"query\": \"b\", \"gold\": [\"x\"]}",
+			`eval: f:2: two queries with the id "a", the other one on line 1`},
 	}
 	for _, test := range tests {
 		_, err := ReadQueries(strings.NewReader(test.text), "f")
@@ -310,7 +315,8 @@ func TestRunErrors(t *testing.T) {
 		want    string
 	}{
 		{"no queries", nil, Options{}, "no queries"},
-		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, File: "f", Line: 9}), Options{}, `eval: f:9: query "4": the catalog has no tool "d"`},
+		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, File: "f", Line: 9}), Options{},
+			`eval: f:9: query "4": the catalog has no tool "d"`},
 		{"no gold", with(Query{ID: "4"}), Options{}, `eval: query "4": no gold tool`},
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
 		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},

@@ -252,7 +252,8 @@ func (s source) query(offset, to, line int) (Query, error) {
 	}
 	err := json.Unmarshal(raw, &row)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" { // in terms of the file, not of Go
-		if want := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}[wrong.Type.Kind().String()]; want != "" {
+		wants := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}
+		if want := wants[wrong.Type.Kind().String()]; want != "" {
 			return Query{}, s.at(offset, "%q: want %s, not a JSON %s", wrong.Field, want, wrong.Value)
 		}
 	}

@@ -68,7 +68,8 @@ func TestCheck(t *testing.T) {
 	assert.Empty(t, short)
 	require.Len(t, misses, 1)
 	assert.True(t, misses[0].OverMaxRank())
-	for _, goals := range []Goals{{Min: map[string]float64{"R@3": 1}}, {Min: map[string]float64{"R@1": -0.1}}, {Tolerance: 1}, {Tolerance: -1}} {
+	type least = map[string]float64
+	for _, goals := range []Goals{{Min: least{"R@3": 1}}, {Min: least{"R@1": -0.1}}, {Tolerance: 1}, {Tolerance: -1}} {
 		_, _, err := report.Check(t.Context(), catalog, goals)
 		assert.Error(t, err, "%v", goals)
 	}
@@ -83,7 +84,8 @@ func TestMissesAreSafeToPrint(t *testing.T) {
 	misses, err := report.Misses(t.Context(), catalog, nil)
 	require.NoError(t, err)
 	require.Len(t, misses, 1)
-	assert.Regexp(t, `^1 : book \[2J\n  wanted b: not found, score 0\n  instead evil \[31m  name: rank 1, score [0-9.]+ = [0-9.]+ book$`, misses[0].String())
+	assert.Regexp(t,
+		`^1 : book \[2J\n  wanted b: not found, score 0\n  instead evil \[31m  name: rank 1, score [0-9.]+ = [0-9.]+ book$`, misses[0].String())
 }
 
 func TestBaselines(t *testing.T) {

@@ -183,17 +183,18 @@ func TestSomeLanguages(t *testing.T) {
 
 func TestLanguageInALine(t *testing.T) {
 	for _, test := range []struct {
-		known LanguageKnown
-		want  string
+		known        LanguageKnown
+		knows, found string
 	}{
-		{LanguageKnown{"zh", "Chinese", 16, 1, 0}, "does not know Chinese (of 16 requests, 1 finds its tool in Chinese and 0 in English; a guess finds 1)"},
-		{LanguageKnown{"de", "German", 16, 5, 5}, "does not know German (of 16 requests, 5 find their tool in German and 5 in English; a guess finds 1)"},
-		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but does not match it with English (of 16 requests, 6 find their tool in Chinese and 5 in English; a guess finds 1)"},
-		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "matches Chinese with English, but not with Chinese (of 16 requests, 5 find their tool in Chinese and 6 in English; a guess finds 1)"},
-		{LanguageKnown{"ru", "Russian", 16, 16, 16}, "knows Russian (of 16 requests, 16 find their tool in Russian and 16 in English; a guess finds 1)"},
-		{LanguageKnown{"en", "English", 16, 2, 2}, "does not know English (of 16 requests, 2 find their tool in English; a guess finds 1)"},
+		{LanguageKnown{"zh", "Chinese", 16, 1, 0}, "does not know Chinese", "1 finds its tool in Chinese and 0 in English"},
+		{LanguageKnown{"de", "German", 16, 5, 5}, "does not know German", "5 find their tool in German and 5 in English"},
+		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but does not match it with English",
+			"6 find their tool in Chinese and 5 in English"},
+		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "matches Chinese with English, but not with Chinese",
+			"5 find their tool in Chinese and 6 in English"},
+		{LanguageKnown{"en", "English", 16, 16, 16}, "knows English", "16 find their tool in English"},
 	} {
-		assert.Equal(t, test.want, test.known.String())
+		assert.Equal(t, test.knows+" (of 16 requests, "+test.found+"; a guess finds 1)", test.known.String())
 	}
 }
 

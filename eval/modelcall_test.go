@@ -50,20 +50,23 @@ func ExampleNewModelCall() {
 
 // Both types of messages tell the same.
 func TestModelCall(t *testing.T) {
-	usage := &schema.TokenUsage{PromptTokens: 50, CompletionTokens: 7, PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 20, CacheWriteTokens: 10}}
+	usage := &schema.TokenUsage{PromptTokens: 50, CompletionTokens: 7,
+		PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 20, CacheWriteTokens: 10}}
 	calls := []schema.FunctionCall{
-		{Name: "tool_search", Arguments: `{"query":"x"}`}, {Name: "call_tool", Arguments: `{"name":"a","arguments":{}}`}, {Name: "call_tool", Arguments: `{`},
+		{Name: "tool_search", Arguments: `{}`}, {Name: "call_tool", Arguments: `{"name":"a","arguments":{}}`}, {Name: "call_tool", Arguments: `{`},
 	}
 	message := &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{Usage: usage}}
 	agentic := &schema.AgenticMessage{
-		Role: schema.AgenticRoleTypeAssistant, ResponseMeta: &schema.AgenticResponseMeta{TokenUsage: usage}, ContentBlocks: []*schema.ContentBlock{nil, {}},
+		ResponseMeta: &schema.AgenticResponseMeta{TokenUsage: usage}, ContentBlocks: []*schema.ContentBlock{nil, {}},
 	}
 	for _, call := range calls {
 		message.ToolCalls = append(message.ToolCalls, schema.ToolCall{Function: call})
-		agentic.ContentBlocks = append(agentic.ContentBlocks, &schema.ContentBlock{FunctionToolCall: &schema.FunctionToolCall{Name: call.Name, Arguments: call.Arguments}})
+		agentic.ContentBlocks = append(agentic.ContentBlocks,
+			&schema.ContentBlock{FunctionToolCall: &schema.FunctionToolCall{Name: call.Name, Arguments: call.Arguments}})
 	}
 	dispatch := toolsearch.ProtocolDispatch
-	want := eval.ModelCall{Protocol: dispatch, Prompt: 50, Cached: 20, Written: 10, Output: 7, Calls: []string{"tool_search", "a", "call_tool"}}
+	want := eval.ModelCall{Protocol: dispatch, Prompt: 50, Cached: 20, Written: 10, Output: 7,
+		Calls: []string{"tool_search", "a", "call_tool"}}
 	assert.Equal(t, want, eval.NewModelCall(dispatch, message))
 	assert.Equal(t, want, eval.NewModelCall(dispatch, agentic))
 	assert.Equal(t, eval.ModelCall{}, eval.NewModelCall(0, &schema.Message{}), "no usage")

@@ -16,7 +16,8 @@ import (
 // searches by an engine take milliseconds, and SearchTimeout ends a search after seconds.
 // Catalogs take up to SourceTimeout. Matches and ranks end at the default MaxResultsCap.
 var (
-	searchSeconds  = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+	searchSeconds = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3,
+		0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 	refreshSeconds = []float64{1e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10, 30, 60}
 	matchCounts    = []float64{0, 1, 2, 3, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
 	listTokens     = []float64{256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072}

@@ -111,11 +111,13 @@ func TestToolNamesAreBounded(t *testing.T) {
 // ranks nothing, so the place comes from the search before it.
 func TestRankWithoutARunner(t *testing.T) {
 	tel := newTelemetry()
-	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: otel.Observe(tel.options()...)})
+	middleware, err := toolsearch.New(t.Context(),
+		&toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: otel.Observe(tel.options()...)})
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "reporter", Description: "Tells the news", Handlers: []adk.ChatModelAgentMiddleware{middleware},
-		Model: toolsearchtest.NewModel[*schema.Message](searching("mail weather"), searching("select:send_mail"), toolsearchtest.CallTool("send_mail", "{}"), toolsearchtest.Say("done")),
+		Model: toolsearchtest.NewModel[*schema.Message](searching("mail weather"), searching("select:send_mail"),
+			toolsearchtest.CallTool("send_mail", "{}"), toolsearchtest.Say("done")),
 	})
 	require.NoError(t, err)
 	ctx := callbacks.InitCallbacks(t.Context(), nil, otel.Handler(tel.options()...))
@@ -123,7 +125,8 @@ func TestRankWithoutARunner(t *testing.T) {
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		require.NoError(t, event.Err)
 	}
-	assert.Contains(t, drawMetrics(t, tel), "toolsearch.call.rank: histogram in {rank}. Where the search had the tool that was then called.\n  1, sum 2,")
+	assert.Contains(t, drawMetrics(t, tel),
+		"toolsearch.call.rank: histogram in {rank}. Where the search had the tool that was then called.\n  1, sum 2,")
 }
 
 // An agent within a run shares what the run's searches found, and another run does not.

@@ -67,7 +67,8 @@ func (t *telemetry) callSpans() callbacks.Handler {
 		}
 		return ctx
 	}
-	return callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	return callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo,
+		_ callbacks.CallbackInput) context.Context {
 		if info.Component == components.ComponentOfTool {
 			ctx, _ = tracer.Start(ctx, "execute_tool "+info.Name)
 		}

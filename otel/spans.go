@@ -69,7 +69,8 @@ func (s *spans) search(ctx context.Context, e *toolsearch.SearchEvent) context.C
 	if !span.IsRecording() {
 		return ctx
 	}
-	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total), keyNotFound.Int(len(e.NotFound)), keyTokens.Int(e.Tokens))
+	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total),
+		keyNotFound.Int(len(e.NotFound)), keyTokens.Int(e.Tokens))
 	if s.content {
 		span.SetAttributes(keyQuery.String(strings.ToValidUTF8(e.Query, "\uFFFD")), keyDocuments.String(documents(e)))
 	}

@@ -118,10 +118,12 @@ func TestCatalogTestsThatCannotRun(t *testing.T) {
 		{"no tools", CatalogTest{Queries: queries}, "want either Tools or File"},
 		{"no queries", CatalogTest{File: catalogFile}, "no such file"},
 		{"unknown gold", CatalogTest{File: catalogFile, Queries: write(t, `{"query": "a", "gold": ["b"]}`)}, `the catalog has no tool "b"`},
-		{"unknown metric", CatalogTest{File: catalogFile, Queries: queries, Min: map[string]float64{"recall": 1}}, `no metric "recall"; want one of R@1, R@5`},
+		{"unknown metric", CatalogTest{File: catalogFile, Queries: queries, Min: map[string]float64{"recall": 1}},
+			`no metric "recall"; want one of R@1, R@5`},
 		{"a share above 1", CatalogTest{File: catalogFile, Queries: queries, Min: map[string]float64{"R@5": 90}}, "want a share from 0 to 1"},
 		{"no baseline", CatalogTest{File: catalogFile, Queries: queries, Tolerance: 0.1}, "need a Baseline"},
-		{"a file that is not a baseline", CatalogTest{File: catalogFile, Queries: queries, Baseline: catalogFile}, "want what eval -json printed"},
+		{"a file that is not a baseline", CatalogTest{File: catalogFile, Queries: queries, Baseline: catalogFile},
+			"want what eval -json printed"},
 	} {
 		_, _, _, err := test.test.run(t.Context())
 		assert.ErrorContains(t, err, test.want, test.name)

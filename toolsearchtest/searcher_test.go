@@ -319,7 +319,8 @@ func TestBrokenSearchersFail(t *testing.T) {
 		{"a restricted searcher that has all documents", restricting(func(ctx context.Context, d docs, _ []int) (search.Searcher, error) {
 			return search.Keyword(ctx, d)
 		}), []string{"restrict"}},
-		{"a restricted searcher that numbers its documents anew", restricting(func(ctx context.Context, d docs, numbers []int) (search.Searcher, error) {
+		{"a restricted searcher that numbers its documents anew",
+			restricting(func(ctx context.Context, d docs, numbers []int) (search.Searcher, error) {
 			var some docs
 			for _, doc := range numbers {
 				some = append(some, d[doc])

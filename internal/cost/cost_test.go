@@ -77,7 +77,8 @@ func TestBill(t *testing.T) {
 		{"marks", marked, []Request{first, grown}, []Usage{{0, 100, 0, 1}, {100, 30, 0, 1}}},
 		{"marks, and tools that change", marked, []Request{first, changed}, []Usage{{0, 100, 0, 1}, {30, 71, 0, 1}}},
 		{"no marks", marked, []Request{{Messages: []byte(words(50))}, {Messages: []byte(words(50))}}, []Usage{{0, 0, 50, 0}, {0, 0, 50, 0}}},
-		{"too short", automatic, []Request{request(0, words(5), words(10)), request(0, words(5), words(10))}, []Usage{{0, 0, 15, 1}, {0, 0, 15, 1}}},
+		{"too short", automatic, []Request{request(0, words(5), words(10)), request(0, words(5), words(10))},
+			[]Usage{{0, 0, 15, 1}, {0, 0, 15, 1}}},
 		{"too late", automatic, []Request{first, request(2*time.Minute, words(30), words(100))}, []Usage{{0, 0, 100, 1}, {0, 0, 130, 1}}},
 		{"kept alive by use", marked, []Request{
 			first, request(50*time.Second, words(30), words(100)), request(100*time.Second, words(30), words(70)+" ccc"),
@@ -371,7 +372,8 @@ func TestDispatchUnderACache(t *testing.T) {
 			}
 			found, dispatched := pair[0], pair[1]
 			assert.Less(t, billed(&p, nil, dispatched.Requests), billed(&p, nil, found.Requests), "%s: (%v), cold", p.Name, shape)
-			assert.Less(t, billed(&p, dispatched.Earlier, dispatched.Requests), billed(&p, found.Earlier, found.Requests), "%s: (%v), warm", p.Name, shape)
+			assert.Less(t, billed(&p, dispatched.Earlier, dispatched.Requests), billed(&p, found.Earlier, found.Requests),
+				"%s: (%v), warm", p.Name, shape)
 		}
 	}
 }
@@ -421,7 +423,8 @@ func TestTake(t *testing.T) {
 			"With claude-sonnet-5-5 and these 30 tools, in each of these conversations: ProtocolDispatch."},
 		{30, []Row{row(onlyNative, onlyNative)}, native, dispatch, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: " +
 			"ProtocolNativeReferences if the model's adapter is claude, else ProtocolDispatch."},
-		{30, []Row{row(onlyDispatch, onlyAll)}, dispatch, dispatch, "With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
+		{30, []Row{row(onlyDispatch, onlyAll)}, dispatch, dispatch,
+			"With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
 		{30, []Row{row(onlyNative, onlyNative), row(onlyNative, onlyDispatch)}, dispatch, dispatch,
 			"With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
 	} {

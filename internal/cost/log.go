@@ -267,7 +267,8 @@ func (b *runBuilder) settle(next *record) {
 		}
 		// With ProtocolSearchAdd, a search and the addition that follows are two calls of
 		// the model.
-		if n := len(*steps) - 1; len(b.found) > 0 && b.run.Way.Protocol == toolsearch.ProtocolSearchAdd && n >= 0 && (*steps)[n].Query == unknownQuery {
+		isAddition := len(b.found) > 0 && b.run.Way.Protocol == toolsearch.ProtocolSearchAdd
+		if n := len(*steps) - 1; isAddition && n >= 0 && (*steps)[n].Query == unknownQuery {
 			search.After += (*steps)[n].After
 			*steps = (*steps)[:n]
 		}

@@ -61,7 +61,8 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 	t.Helper()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&out, nil))
-	m := &plannedModel{writer: writer{wire: p.Wire}, protocol: way.Protocol, steps: c.Steps, answers: map[string]string{}, tried: make([]int, len(c.Steps))}
+	m := &plannedModel{writer: writer{wire: p.Wire}, protocol: way.Protocol, steps: c.Steps, answers: map[string]string{},
+		tried: make([]int, len(c.Steps))}
 	config := way.Config(len(tools))
 	config.OnEvent = func(ctx context.Context, e toolsearch.Event) { logger.InfoContext(ctx, "toolsearch", "event", e) }
 	for _, info := range tools {
@@ -101,7 +102,8 @@ func TestReadLog(t *testing.T) {
 	clock := &schema.ToolInfo{Name: "clock", Desc: "The time"}
 	c.Steps = slices.Insert(c.Steps, 2,
 		Step{Query: "take a photo of a cat"},
-		Step{Tool: "clock", Arguments: `{}`, Result: 40}, Step{Tool: c.Steps[1].Tool, Arguments: c.Steps[1].Arguments, Result: 40, Together: true})
+		Step{Tool: "clock", Arguments: `{}`, Result: 40}, Step{Tool: c.Steps[1].Tool, Arguments: c.Steps[1].Arguments, Result: 40,
+			Together: true})
 	for _, test := range []struct {
 		provider string
 		way      Way
@@ -174,7 +176,8 @@ func TestReadLogOfRuns(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, mixed[0].conversation.Steps[1].After, "a line without a time")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}}, runs[1].conversation, "a run that only answers; what was loaded before")
-	assert.Equal(t, Conversation{Loaded: []string{"b"}, Steps: []Step{{Tool: "b"}, {Query: unknownQuery}, {Query: unknownQuery}}}, runs[2].conversation,
+	assert.Equal(t, Conversation{Loaded: []string{"b"}, Steps: []Step{{Tool: "b"}, {Query: unknownQuery}, {Query: unknownQuery}}},
+		runs[2].conversation,
 		"the log ends with a call; a prompt that shrinks; searches that load nothing")
 }
 

@@ -52,12 +52,11 @@ func (m *plannedModel) Generate(_ context.Context, input []*schema.Message, opts
 }
 
 // Stream implements model.BaseModel.
-func (m *plannedModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *plannedModel) Stream(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, input, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return schema.StreamReaderFromArray([]*schema.Message{answer}), nil
+	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }
 
 // answer makes the model's next message.

@@ -117,7 +117,8 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if len(c.Loaded) > 0 {
 		ctx = toolsearch.WithLoaded(ctx, c.Loaded...)
 	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion))))
+	input = append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion)))
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, input)
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
 			return nil, fmt.Errorf("cost: the conversation: %w", event.Err)

@@ -67,7 +67,8 @@ func MatchNames(result *toolsearch.Result) []string {
 var (
 	// Words are pieces of names, descriptions and queries, some of them odd.
 	Words = strings.Fields(`create get list delete update send search issue issues message file files user users pull
-		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2 e.g. and/or "quoted" (see)`)
+		request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2
+		e.g. and/or "quoted" (see)`)
 	services = []string{"github", "slack", "Jira", "my-server", "a.b", "日历"}
 	blanks   = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
 )
@@ -159,10 +160,11 @@ func RandomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
 // that recur, and some that do not.
 func BenchCatalog(size int) []*schema.ToolInfo {
 	random := rand.New(rand.NewPCG(1, 2))
-	services := []string{"github", "slack", "jira", "gmail", "notion", "stripe", "sentry", "drive", "calendar", "postgres"}
-	verbs := []string{"create", "get", "list", "update", "delete", "search", "send", "read", "move", "export"}
-	nouns := []string{"issue", "message", "file", "pull_request", "channel", "user", "page", "event", "invoice", "branch", "comment", "table"}
-	words := []string{"the", "a", "of", "content", "given", "workspace", "with", "optional", "filter", "by", "owner", "returns", "identifier", "when", "it", "was", "last", "changed", "requires", "permission"}
+	services := strings.Fields("github slack jira gmail notion stripe sentry drive calendar postgres")
+	verbs := strings.Fields("create get list update delete search send read move export")
+	nouns := strings.Fields("issue message file pull_request channel user page event invoice branch comment table")
+	words := strings.Fields("the a of content given workspace with optional filter by owner returns identifier when it was last " +
+		"changed requires permission")
 	infos := make([]*schema.ToolInfo, size)
 	for i := range infos {
 		verb, noun := Pick(random, verbs), Pick(random, nouns)
