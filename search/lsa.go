@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
@@ -44,14 +43,8 @@ import (
 //	mean of all                +0.7 [ +0.4,  +0.9]         +0.6 [ +0.4,  +0.9]
 //
 // So LSA is for long tasks, and for questions in a language other than the tools'. Short questions
-// gain next to nothing.
-//
-// What else was tried, in the mean of the first eight sets. The variants differ by less than
-// their intervals, so the simplest was chosen. The weight of LSA in the Hybrid: 0.2 +0.2 +0.3,
-// 0.4 +0.2 +0.4, 0.5 +0.3 +0.4 and 0.7 +0.3 +0.5, but from 0.4 on, some sets lose 0.4 to 1.3. At a
-// weight of 0.3: 32 dimensions +0.2 +0.3, 100 +0.1 +0.4; without the texts of parameters
-// +0.3 +0.4; without terms of a single tool +0.1 +0.2; directions of equal strength +0.2 +0.4;
-// the dot product in place of the cosine +0.1 +0.0. LSA alone: -9.6 -14.3.
+// gain next to nothing. Other dimensions and weights, the texts without parameters, directions of equal
+// strength and the dot product differ by less than their intervals. LSA alone: -9.6 -14.3.
 
 const (
 	defaultLSADimensions = 64
@@ -97,23 +90,23 @@ type lsa struct {
 // Index is an Indexer. See LSA.
 func (o LSAOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	words, err := o.BM25.index(ctx, docs)
-	if err != nil {
-		return nil, err
-	}
-	return o.of(ctx, words)
+	return o.over(ctx, words, err)
 }
 
 // Restrict implements Restricter. It factors the matrix of the documents alone.
 func (x *lsa) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	words, err := x.options.BM25.restricted(ctx, x.words.all, docs)
+	return x.options.over(ctx, words, err)
+}
+
+// over makes the searcher over the index of its words, unless that failed.
+func (o LSAOptions) over(ctx context.Context, words *bm25, err error) (Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.options.of(ctx, words)
-}
-
-func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
-	order := termsByText(words)
+	// In the order of their texts: the numbers of terms depend on how many workers built the index.
+	order := ascending(len(words.Terms))
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.Terms[a], words.Terms[b]) })
 	factors, err := vectors.Decompose(ctx, matrixOf(words, order), min(positive(o.Dimensions, defaultLSADimensions), maxLSADimensions))
 	if err != nil {
 		return nil, err
@@ -131,14 +124,6 @@ func (o LSAOptions) of(ctx context.Context, words *bm25) (Searcher, error) {
 		copy(tool, vectors.Normalized(tool))
 	}
 	return x, ctx.Err()
-}
-
-// termsByText returns the terms in the order of their texts. Their numbers depend on how many
-// workers built the index.
-func termsByText(words *bm25) []int32 {
-	order := ascending(len(words.Terms))
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.Terms[a], words.Terms[b]) })
-	return order
 }
 
 // matrixOf returns the matrix of impacts: a row for each document, a column for each term.
@@ -171,21 +156,16 @@ func (x *lsa) String() string { return "LSA" }
 
 func (x *lsa) partWeight() float64 { return lsaWeight }
 
-// lsaTerm is a term of a query. It adds its vector, times the weight, to the query's vector.
-type lsaTerm struct {
-	id     int32
-	weight float32
-}
-
-// read returns the query's terms and its vector, which is nil if the terms have no direction.
-func (x *lsa) read(q Query) (terms []lsaTerm, vector []float32) {
+// read returns the query's terms, weighed, and its vector: the sum of the terms' vectors times their
+// weights. The vector is nil if the terms have no direction.
+func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
 	sum := make([]float32, x.tools.Dimensions)
 	x.words.with(func(s *bm25Scratch) {
 		s.read(q)
 		for _, group := range s.query.groups {
 			for _, t := range group.terms {
 				weight := float32(t.weight) * x.words.IDF[t.id]
-				terms = append(terms, lsaTerm{t.id, weight})
+				terms = append(terms, bm25Term{id: t.id, weight: float64(weight)})
 				for i, v := range x.terms.Row(int(t.id)) {
 					sum[i] += float32(weight * v)
 				}
@@ -203,7 +183,9 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil {
 		return Hits{}, ctx.Err()
 	}
-	return rank(ctx, &q, x.words.docOf, len(x.words.docs), func(number int) float64 { return above(x.cosine(vector, number), minLSAScore) })
+	return rank(ctx, &q, x.words.docOf, len(x.words.docs), func(number int) float64 {
+		return above(x.cosine(vector, number), minLSAScore)
+	})
 }
 
 func (x *lsa) cosine(vector []float32, number int) float64 {
@@ -227,7 +209,8 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 		return Explanation{}, ctx.Err()
 	}
 	cosine := x.cosine(vector, number)
-	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore), Detail: fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Dimensions)}
+	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore)}
+	part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Dimensions)
 	if part.Score == 0 {
 		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
 	}
@@ -237,25 +220,19 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 
 // shares says how much the terms that count most add to the cosine, or take from it, in percent of
 // what all terms add.
-func (x *lsa) shares(terms []lsaTerm, number int) string {
-	type share struct {
-		term  int32
-		value float64
-	}
-	var shares []share
+func (x *lsa) shares(terms []bm25Term, number int) string {
 	sum := 0.0
-	for _, t := range terms {
-		value := float64(t.weight) * float64(vectors.Dot(x.terms.Row(int(t.id)), x.tools.Row(number)))
-		shares = append(shares, share{t.id, value})
-		sum += math.Abs(value)
+	for i := range terms {
+		terms[i].weight *= float64(vectors.Dot(x.terms.Row(int(terms[i].id)), x.tools.Row(number)))
+		sum += math.Abs(terms[i].weight)
 	}
 	if sum == 0 {
 		return ""
 	}
-	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(math.Abs(b.value), math.Abs(a.value)) })
+	slices.SortStableFunc(terms, func(a, b bm25Term) int { return cmp.Compare(math.Abs(b.weight), math.Abs(a.weight)) })
 	var names []string
-	for _, s := range shares[:min(len(shares), maxExplainedTerms)] {
-		names = append(names, fmt.Sprintf("%s %+.0f %%", strconv.Quote(x.words.Terms[s.term]), 100*s.value/sum))
+	for _, t := range terms[:min(len(terms), maxExplainedTerms)] {
+		names = append(names, fmt.Sprintf("%q %+.0f %%", x.words.Terms[t.id], 100*t.weight/sum))
 	}
 	return "; of it " + strings.Join(names, ", ")
 }

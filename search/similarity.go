@@ -13,16 +13,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// Similarity search: how much of the query's text is in the tool's text, in order. Package blocks
-// computes the ratio.
+// Similarity search: how much of the query's text is in the tool's text, in order. Package letters
+// computes the ratio (blocks.go).
 //
 // Every word of the query that the text contains adds 0.12 to the ratio. That is about the
 // ratio of a short query against a short description, so one whole word outweighs letters
 // that happen to be in order.
 //
-// The letters and places of a document are computed once. A query computes a ratio only
-// where it can matter: documents with more words of the query are ranked first, and the number
-// of letters that two texts share, in any order, bounds their ratio.
+// A query computes a ratio only where it can matter: documents with more words of the query are
+// ranked first, and the number of letters that two texts share, in any order, bounds their ratio.
 
 const (
 	defaultWordBonus = 0.12
@@ -61,12 +60,11 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	o.WordBonus, o.Floor = max(cmp.Or(o.WordBonus, defaultWordBonus), 0), max(cmp.Or(o.Floor, defaultFloor), 0)
 	x := &similarityIndex{options: o, docs: docs, texts: make([]letters.Text, len(docs))}
-	var b letters.TextBuilder
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x.texts[i] = b.Text(similarityTextOf(&docs[i]))
+		x.texts[i] = letters.NewText(similarityTextOf(&docs[i]))
 	}
 	x.scratch.New = func() any { return new(letters.BlockFinder) }
 	return x, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How much of a query is in a text, in order. The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July 1988), in the
-// variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores and thresholds
-// tuned in Python are valid here:
+// How much of a query is in a text, in order. The measure is that of Ratcliff and Obershelp (Dr. Dobb's
+// Journal, July 1988), in the variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores
+// and thresholds tuned in Python are valid here:
 //
 //	a = the query, b = the text, both lower-cased, as code points
 //	matched = the length of the longest block common to a and b
@@ -67,42 +67,34 @@ func (t *Text) LetterSet() uint64 { return t.set }
 // Contains reports whether the text contains a word.
 func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
 
-// A TextBuilder is the working space in which texts are read. It is for one goroutine at a time.
-type TextBuilder struct {
-	chars  []uint64 // code point << 32 | place
-	places []uint16
-}
-
-// Text reads a lower-cased text, up to MaxText code points.
-func (b *TextBuilder) Text(text string) Text {
+// NewText reads a lower-cased text, up to MaxText code points.
+func NewText(text string) Text {
 	t := Text{text: naming.CutRunes(text, MaxText)}
-	b.chars = b.chars[:0]
+	chars := make([]uint64, 0, len(t.text)) // code point << 32 | place
 	for _, char := range t.text {
-		b.chars = append(b.chars, uint64(char)<<32|uint64(t.length))
+		chars = append(chars, uint64(char)<<32|uint64(t.length))
 		t.length++
 	}
 	t.set = naming.LetterSet(t.text)
 	if t.length != len(t.text) {
 		t.wide = []rune(t.text)
 	}
-	slices.Sort(b.chars)
-	t.letters, b.places = make([]letter, 0, 32), b.places[:0]
-	for i := 0; i < len(b.chars); {
-		next := i + 1
-		for next < len(b.chars) && b.chars[next]>>32 == b.chars[i]>>32 {
-			next++
+	slices.Sort(chars)
+	t.letters = make([]letter, 0, 32)
+	t.places = make([]uint16, 0, len(chars))
+	for next := 0; len(chars) > 0; chars = chars[next:] {
+		for next = 1; next < len(chars) && chars[next]>>32 == chars[0]>>32; next++ {
 		}
-		l := letter{char: rune(b.chars[i] >> 32), count: uint16(next - i), from: uint16(len(b.places))}
-		if t.length < popularFrom || next-i <= t.length/100+1 {
-			for _, c := range b.chars[i:next] {
-				b.places = append(b.places, uint16(c))
+		l := letter{char: rune(chars[0] >> 32), count: uint16(next), from: uint16(len(t.places))}
+		if t.length < popularFrom || next <= t.length/100+1 {
+			for _, c := range chars[:next] {
+				t.places = append(t.places, uint16(c))
 			}
 		}
-		l.to = uint16(len(b.places))
+		l.to = uint16(len(t.places))
 		t.letters = append(t.letters, l)
-		i = next
 	}
-	t.letters, t.places = slices.Clone(t.letters), slices.Clone(b.places)
+	t.letters = slices.Clone(t.letters)
 	return t
 }
 
