@@ -144,20 +144,6 @@ func TestBM25Score(t *testing.T) {
 	assert.InDelta(t, want, hits[0].Score, 1e-5)
 }
 
-// The explanation of each hit adds up to its score.
-func TestBM25Explains(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 8))
-	infos := testtools.RandomCatalog(random, 150)
-	for i, info := range infos {
-		info.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-			testtools.Pick(random, testtools.Words): {Type: schema.String, Desc: testtools.Pick(random, testtools.Words), Enum: []string{fmt.Sprint("value", i)}},
-		})
-	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: search.BM25})
-	require.NoError(t, err)
-	checkExplanations(t, catalog, infos, random)
-}
-
 // bm25Text returns a query that may have everything that changes a score.
 func bm25Text(random *rand.Rand, docs []search.Document) string {
 	var b strings.Builder
@@ -212,33 +198,6 @@ func TestBM25LeavesNoTrace(t *testing.T) {
 			checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
 		}
 	}
-}
-
-// A misspelled word that only a hidden tool has is a misspelled word.
-func TestBM25Restricts(t *testing.T) {
-	docs := []search.Document{doc("secret", "Is the wether of the herd"), doc("get_weather", "Current weather"), doc("get_time", "Current time")}
-	s := searcherOf(t, search.BM25, docs...)
-	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2})
-	require.NoError(t, err)
-	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("wether")))
-	assert.Equal(t, []int{1}, bestOf(t, some, search.ParseQuery("wether")))
-	assert.Empty(t, bestOf(t, some, search.ParseQuery("secret")), "the name of a hidden tool")
-
-	hits, err := find(t.Context(), some, search.ParseQuery("current weather"))
-	require.NoError(t, err)
-	require.Len(t, hits, 2)
-	for _, hit := range hits {
-		e, err := some.(search.Explainer).Explain(t.Context(), search.ParseQuery("current weather"), hit.Doc)
-		assert.NoError(t, err)
-		assert.Equal(t, hit.Score, e.Score, "explained as %s", e)
-	}
-	e, err := some.(search.Explainer).Explain(t.Context(), search.ParseQuery("secret"), 0)
-	assert.NoError(t, err)
-	assert.Zero(t, e.Score, "the score of a hidden tool")
-
-	again, err := some.(search.Restricter).Restrict(t.Context(), []int{1})
-	require.NoError(t, err)
-	assert.Equal(t, []int{1}, bestOf(t, again, search.ParseQuery("current")), "restricted twice")
 }
 
 // Parameters are found wherever they are in the schema.
@@ -303,22 +262,6 @@ func TestBM25Near(t *testing.T) {
 	for _, tt := range tests {
 		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
 	}
-}
-
-// A word comes before its near words, and a near word does not meet the demand for a required word.
-func TestBM25NearCountsLess(t *testing.T) {
-	docs := []search.Document{doc("send_mesage", ""), doc("send_message", "")}
-	s := bm25Catalog(t, search.BM25Options{}, docs...)
-	assert.Equal(t, []int{0}, bestOf(t, s, search.ParseQuery("mesage")), "the tools of a word that a tool has")
-	assert.Empty(t, bestOf(t, s, read(docs, s, "+messsage send")), "a misspelled required word")
-	hits, err := find(context.Background(), s, search.ParseQuery("messsage"))
-	require.NoError(t, err)
-	right, err := find(context.Background(), s, search.ParseQuery("message"))
-	require.NoError(t, err)
-	require.Len(t, hits, 1)
-	require.Len(t, right, 1)
-	// A near word has half the weight, in the impact and in the share of the name, which is one half.
-	assert.Less(t, hits[0].Score, right[0].Score-0.5*right[0].Score+1e-6)
 }
 
 // A quoted word of a query counts less than the other words.
@@ -417,21 +360,6 @@ func TestBM25Identifiers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
-	}
-}
-
-// The lexicon knows synonyms, and words that say little about a tool.
-func TestBM25Lexicon(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
-		doc("remove_directory", ""), doc("repo_config", ""), doc("information_desk", ""), doc("desk_lamp", ""), doc("count_items", ""))
-	for query, want := range map[string][]int{
-		"delete folder":            {0},
-		"erase dir":                {0},
-		"repository configuration": {1},
-		"how many tickets":         {4},
-		"lamp information":         {3, 2}, // "information" says little about a tool
-	} {
-		assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), "%q", query)
 	}
 }
 

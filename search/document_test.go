@@ -40,12 +40,6 @@ func TestDocuments(t *testing.T) {
 	assert.Equal(t, "object", definition.Type)
 }
 
-func TestDocumentsOfNothing(t *testing.T) {
-	docs, err := search.Documents(nil, nil)
-	assert.NoError(t, err)
-	assert.Empty(t, docs)
-}
-
 func TestDocumentsAreAnnotated(t *testing.T) {
 	want := search.Annotation{Namespace: "post", Hint: "letters", Aliases: []string{"write"}, Tags: []string{"human"}}
 	docs, err := search.Documents([]*schema.ToolInfo{{Name: "send"}}, func(info *schema.ToolInfo) search.Annotation {
@@ -104,10 +98,4 @@ func TestDocumentsAreTheCatalogs(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	assert.Equal(t, given, docs)
-}
-
-func TestPositions(t *testing.T) {
-	positions, err := search.Positions([]*schema.ToolInfo{{Name: "b"}, {Name: "a"}})
-	assert.NoError(t, err)
-	assert.Equal(t, map[string]int{"b": 0, "a": 1}, positions)
 }

@@ -108,25 +108,6 @@ func TestEmbeddingScores(t *testing.T) {
 	checkCosines(search.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
 }
 
-// Required words are found in other inflections, and a namespace before a colon is a demand.
-func TestEmbeddingNarrows(t *testing.T) {
-	docs := []search.Document{doc("mail__send", "Sends messages"), doc("chat__send", "Sends a note"), doc("get_weather", "Tells the weather")}
-	docs[0].Namespace, docs[1].Namespace = "mail", "chat"
-	s := searcherOf(t, search.Embedding(&wordEmbedder{}), docs...)
-	for query, want := range map[string][]int{
-		"+message sends": {0}, "sends +messages": {0}, "+ote sends": {1}, "+message +note sends": {},
-		"mail: send": {0}, "Chat: send": {1}, "chat: +messages": {}, "nobody: +send": {0, 1},
-	} {
-		hits, err := find(context.Background(), s, read(docs, s, query))
-		require.NoError(t, err)
-		found := []int{}
-		for _, hit := range hits {
-			found = append(found, hit.Doc)
-		}
-		assert.ElementsMatch(t, want, found, "%q", query)
-	}
-}
-
 // The text of a tool has everything that is known of the tool. Its length is bounded, and equal texts
 // are embedded once.
 func TestEmbeddingTexts(t *testing.T) {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -107,25 +105,6 @@ func TestFuzzyIsASearcher(t *testing.T) {
 
 func TestFuzzyOfHostileTexts(t *testing.T) {
 	checkHostile(t, search.Fuzzy)
-}
-
-func TestFuzzyEndsWithItsContext(t *testing.T) {
-	var docs []search.Document
-	for i := range 20_000 {
-		docs = append(docs, doc(strings.Repeat("ab", 20)+fmt.Sprint(i), ""))
-	}
-	s := searcherOf(t, search.Fuzzy, docs...)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	query := ""
-	for i := range 60 {
-		query += strings.Repeat("ba", 20) + fmt.Sprint(i) + " "
-	}
-	if hits, err := find(ctx, s, search.ParseQuery(query)); err == nil {
-		t.Logf("20,000 names were compared in time: %d hits", len(hits))
-	} else {
-		assert.Equal(t, context.DeadlineExceeded, err)
-	}
 }
 
 func BenchmarkFuzzy(b *testing.B) {

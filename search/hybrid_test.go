@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -159,30 +158,6 @@ func TestHybridExactName(t *testing.T) {
 	}
 }
 
-// The hybrid applies required words, namespaces and Allowed, although its parts ignore them.
-func TestHybridNarrows(t *testing.T) {
-	docs := numberedScores(4)
-	docs[1].Description, docs[2].Description = "Sends messages", "sends notes"
-	docs[1].Namespace, docs[3].Namespace = "mail", "mail"
-	s := searcherOf(t, search.HybridOptions{Parts: []search.Indexer{part(4, 3, 2, 1)}, Depth: 1}.Index, docs...)
-	found := func(q search.Query) (found []int) {
-		t.Helper()
-		hits, err := find(context.Background(), s, q)
-		require.NoError(t, err)
-		for _, hit := range hits {
-			found = append(found, hit.Doc)
-		}
-		return found
-	}
-	for query, want := range map[string]int{"send": 0, "+message send": 1, "+notes": 2, "mail: send": 1, "mail: +tool": 1} {
-		assert.Equal(t, []int{want}, found(read(docs, s, query)), "%q", query)
-	}
-	q := search.ParseQuery("send")
-	q.Allowed = func(doc int) bool { return doc == 3 }
-	assert.Equal(t, []int{3}, found(q), "document 3 is allowed")
-	assert.Empty(t, found(read(docs, s, "mail: +notes")), "no document has both")
-}
-
 // When some parts fail, the hybrid answers with the hits of the others.
 func TestHybridFailures(t *testing.T) {
 	down, alsoDown := errors.New("down"), errors.New("also down")
@@ -306,24 +281,6 @@ type restricter struct {
 }
 
 func (r restricter) Restrict(context.Context, []int) (search.Searcher, error) { return r.restrict() }
-
-// In an agent, the hits of the part that works are used, and the event has the other part's error.
-func TestHybridDegrades(t *testing.T) {
-	down := errors.New("down")
-	e := &wordEmbedder{}
-	index := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-		s, err := search.Hybrid(search.BM25, search.Embedding(e))(ctx, docs)
-		e.during = func(context.Context, []string) error { return down }
-		return s, err
-	}
-	got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index}, `{"query":"weather"}`)
-	assert.NoError(t, err)
-	if assert.NotEmpty(t, got) {
-		assert.Equal(t, "get_weather", got[0])
-	}
-	assert.ErrorIs(t, event.Err, down)
-	assert.ErrorContains(t, event.Err, "Embedding")
-}
 
 // Parts are built at the same time and asked at the same time. These parts wait for each other.
 func TestHybridAtOnce(t *testing.T) {

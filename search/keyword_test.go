@@ -72,34 +72,6 @@ func TestKeywordScores(t *testing.T) {
 	}
 }
 
-func TestKeywordTiesGoByNameAndLimitCuts(t *testing.T) {
-	catalog := catalogOf(t, "get_d", "get_b", "get_a", "get_c")
-	result, err := catalog.Search(context.Background(), "get", 3)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"get_a", "get_b", "get_c"}, testtools.MatchNames(result))
-	assert.Equal(t, 4, result.Total)
-}
-
-func TestKeywordKeepsToTheNamespace(t *testing.T) {
-	docs := []search.Document{
-		{Name: "mcp__github__create_issue", Annotation: search.Annotation{Namespace: "github"}},
-		{Name: "mcp__jira__create_issue", Annotation: search.Annotation{Namespace: "jira"}},
-		{Name: "create_issue"},
-	}
-	searcher, err := search.Keyword(context.Background(), docs)
-	require.NoError(t, err)
-	for namespace, want := range map[string]int{"": 3, "Jira": 1, "none": 0} {
-		n := search.NewNarrower(docs)
-		answer, err := searcher.Search(context.Background(), n.Narrow(n.Read(searcher, "issue", namespace, nil), nil))
-		require.NoError(t, err, "namespace %q", namespace)
-		require.Len(t, answer.Hits, want, "namespace %q", namespace)
-		assert.Equal(t, want, answer.Total, "namespace %q", namespace)
-		if want == 1 {
-			assert.Equal(t, 1, answer.Hits[0].Doc, "namespace %q", namespace)
-		}
-	}
-}
-
 // Explain gives each found tool the score that Search gives it.
 func TestKeywordLeavesNoTrace(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 3))
@@ -190,15 +162,4 @@ func FuzzKeywordEqualsOracle(f *testing.F) {
 			t.Errorf("query %q: got %q, want %q", query, got, want)
 		}
 	})
-}
-
-func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
-	t.Helper()
-	infos := make([]*schema.ToolInfo, len(names))
-	for i, name := range names {
-		infos[i] = &schema.ToolInfo{Name: name}
-	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-	require.NoError(t, err)
-	return catalog
 }

@@ -1,9 +1,7 @@
 package search_test
 
 import (
-	"context"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -96,34 +94,6 @@ func TestLSAIsDeterministic(t *testing.T) {
 	}
 }
 
-// A restricted LSA knows no topic of other documents.
-func TestLSARestrict(t *testing.T) {
-	docs := shop()
-	docs[4].Description += " from a parcel" // makes parcels a little musical
-	s := searcherOf(t, search.LSAOptions{Dimensions: 2}.Index, docs...)
-	within := []int{0, 1, 2, 5, 6}
-	restricted, err := s.(search.Restricter).Restrict(t.Context(), within)
-	require.NoError(t, err)
-	var some []search.Document
-	for _, i := range within {
-		some = append(some, docs[i])
-	}
-	alone := searcherOf(t, search.LSAOptions{Dimensions: 2}.Index, some...)
-	for _, query := range []string{"parcel", "melody", "tune", "hum"} {
-		want, err := find(t.Context(), alone, search.ParseQuery(query))
-		require.NoError(t, err)
-		for i := range want {
-			want[i].Doc = within[want[i].Doc]
-		}
-		got, err := find(t.Context(), restricted, search.ParseQuery(query))
-		require.NoError(t, err)
-		assertList(t, want, got, query)
-	}
-	explained, err := restricted.(search.Explainer).Explain(t.Context(), search.ParseQuery("parcel"), 4)
-	require.NoError(t, err)
-	assert.Equal(t, search.Explanation{}, explained, "of a document outside")
-}
-
 // An explanation has the score and names the terms that count most.
 func TestLSAExplain(t *testing.T) {
 	s := searcherOf(t, search.LSAOptions{Dimensions: 2}.Index, shop()...)
@@ -158,11 +128,4 @@ func TestLSAHasItsOwnWeightInAHybrid(t *testing.T) {
 	own := hits(search.Hybrid(parts...))
 	assert.Equal(t, hits(search.HybridOptions{Parts: parts, Weights: []float64{1, 0.3}}.Index), own)
 	assert.NotEqual(t, hits(search.HybridOptions{Parts: parts, Weights: []float64{1, 1}}.Index), own)
-}
-
-func TestLSAStopsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := search.LSA(ctx, slices.Repeat(shop(), 100))
-	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -276,31 +276,6 @@ func TestRetrieverAsksTheEngine(t *testing.T) {
 	assert.Equal(t, want, asked)
 }
 
-func TestRetrieverKeepsToRequiredWordsAndNamespaces(t *testing.T) {
-	all := []*schema.Document{scored("a", 3), scored("b", 2), scored("c", 1)}
-	docs := abc()
-	docs[1].Parameters = []search.Parameter{{Name: "page", Description: "Number of the letter", Enum: []string{"vowels"}}}
-	for _, tt := range []struct {
-		query, namespace string
-		want             string
-	}{
-		{"+letters", "", "abc"}, {"+letter first", "latin", "ab"}, {"+second", "", "b"}, {"+page +letter", "", "b"}, {"+vowel", "", "b"},
-		{"letter", "LATIN", "ab"}, {"letter", "other_one", "c"}, {"letter", "none", ""}, {"+missing", "", ""},
-		{"+the", "", "abc"}, {"+as", "", "c"}, // stop words have no terms and are found literally
-		{"+latin", "", "ab"},
-	} {
-		n := search.NewNarrower(docs)
-		s := searcherOf(t, search.Retriever(answering(all...)), docs...)
-		hits, err := find(t.Context(), s, n.Narrow(n.Read(s, tt.query, tt.namespace, nil), nil))
-		got := ""
-		for _, hit := range hits {
-			got += docs[hit.Doc].Name
-		}
-		assert.NoError(t, err, "%q in %q", tt.query, tt.namespace)
-		assert.Equal(t, tt.want, got, "%q in %q", tt.query, tt.namespace)
-	}
-}
-
 func TestRetrieverExplains(t *testing.T) {
 	for _, tt := range []struct {
 		documents []*schema.Document

@@ -489,14 +489,6 @@ func TestNarrowerReadsNamespacesThatAreSeen(t *testing.T) {
 	}
 }
 
-// A document that a query does not allow stays forbidden after Narrow.
-func TestNarrowerKeepsWhatIsAllowed(t *testing.T) {
-	n := search.NewNarrower(narrowDocs())
-	q := search.Query{Text: "issue", Required: []string{"opens"}, Allowed: func(doc int) bool { return doc > 0 }}
-	assert.Equal(t, "1", allowedOf(n.Narrow(q, nil), 4))
-	assert.Empty(t, allowedOf(n.Narrow(q, func(doc int) bool { return doc != 1 }), 4))
-}
-
 // A Narrower borrows indexes from searchers. It gives the same answers with any searchers, even if
 // they were built of other documents.
 func TestNarrowerBorrows(t *testing.T) {
@@ -553,28 +545,6 @@ func TestQueryReaders(t *testing.T) {
 		assert.Len(t, q.Keywords, tt.words, "%q in %q", tt.text, tt.namespace)
 		assert.Equal(t, tt.allowed, allowedOf(q, len(docs)), "%q in %q", tt.text, tt.namespace)
 	}
-}
-
-// The parts of a Narrower are built once, although several searches ask at the same time. This test
-// is for the race detector.
-func TestNarrowerAtOnce(t *testing.T) {
-	docs := narrowDocs()
-	n := search.NewNarrower(docs)
-	s := searcherOf(t, search.BM25, docs...)
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for _, word := range testtools.Words {
-				hits, err := find(context.Background(), s, n.Narrow(n.Read(s, "github: +"+word, "", nil), nil))
-				assert.NoError(t, err)
-				assert.LessOrEqual(t, len(hits), 1)
-			}
-			assert.Equal(t, "01", allowedOf(n.Narrow(n.Read(s, "+issue", "", nil), nil), len(docs)))
-		}()
-	}
-	wait.Wait()
 }
 
 // Annotate knows what eino-ext's official MCP adapter says of a tool.

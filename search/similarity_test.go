@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,45 +164,6 @@ func TestSimilarityOfHostileTexts(t *testing.T) {
 	checkHostile(t, search.Similarity)
 }
 
-// A search ends soon after its context is done.
-func TestSimilarityEndsWithItsContext(t *testing.T) {
-	query, text := worstSimilarity()
-	docs := make([]search.Document, 3000)
-	for i := range docs {
-		docs[i] = doc(fmt.Sprint(i), text)
-	}
-	s := searcherOf(t, search.Similarity, docs...)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if hits, err := find(ctx, s, search.Query{Text: query}); err == nil {
-		t.Logf("3000 of the worst texts were compared in time: %d hits", len(hits))
-	} else {
-		assert.Equal(t, context.DeadlineExceeded, err)
-	}
-}
-
-// worstSimilarity returns texts whose common blocks are one letter long, so there are very many
-// blocks.
-func worstSimilarity() (query, text string) {
-	var a, b strings.Builder
-	for i := range 1000 {
-		letter := string(rune(0x4e00 + i*i%101))
-		a.WriteString(letter)
-		b.WriteString(letter + "zy"[:1+i/3%2])
-	}
-	return a.String(), b.String()
-}
-
 func BenchmarkSimilarity(b *testing.B) {
 	benchmarkSearcher(b, search.Similarity, "create issue", "read the content of a file", "wether")
-}
-
-func BenchmarkSimilarityWorstText(b *testing.B) {
-	query, text := worstSimilarity()
-	s := searcherOf(b, search.Similarity, doc("worst", text))
-	for b.Loop() {
-		if _, err := s.Search(context.Background(), search.Query{Text: query}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

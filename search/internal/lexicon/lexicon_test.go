@@ -86,191 +86,36 @@ func TestFormat(t *testing.T) {
 
 // opposites are pairs of words that no line of the lexicon may mix up.
 const opposites = `
-open close
-start stop
-start end
-begin end
-create delete
-add remove
-add delete
-insert delete
-buy sell
-import export
-upload download
-encrypt decrypt
-encode decode
-compress decompress
-zip unzip
-lock unlock
-enable disable
-increase decrease
-raise lower
-up down
-login logout
-signin signout
-subscribe unsubscribe
-follow unfollow
-connect disconnect
-attach detach
-mount unmount
-install uninstall
-show hide
-pull push
-send receive
-borrow lend
-lock release
-accept reject
-approve reject
-approve deny
-allow deny
-allow block
-grant revoke
-deposit withdraw
-deposit withdrawal
-debit credit
-income expense
-revenue cost
-profit loss
-asset liability
-arrive depart
-arrival departure
-arrive leave
-checkin checkout
-sunrise sunset
-first last
-oldest newest
-minimum maximum
-min max
-least most
-highest lowest
-left right
-north south
-east west
-before after
-past future
-yesterday tomorrow
-source target
-source destination
-input output
-read write
-question answer
-request response
-client server
-buyer seller
-parent child
-public private
-online offline
-success failure
-valid invalid
-active inactive
-expand collapse
-merge split
-join leave
-enter exit
-win lose
-hot cold
-hire fire
-on off
-pause resume
-mute unmute
-pin unpin
-archive unarchive
-archive restore
-backup restore
-delete restore
-delete recover
-undo redo
-freeze unfreeze
-block unblock
-ban unban
-assign unassign
-bind unbind
-publish unpublish
-deploy undeploy
-increment decrement
-ascending descending
-asc desc
-horizontal vertical
-ancient modern
-male female
-husband wife
-new old
-early late
-cheap expensive
-fast slow
-long short
-save discard
-save delete
-activate deactivate
-positive negative
-forward backward
-forward reverse
-next previous
-inbound outbound
-incoming outgoing
-internal external
-local remote
-synchronous asynchronous
-serialize deserialize
-marshal unmarshal
-plus minus
-multiply divide
-add subtract
-numerator denominator
-speed slow
-day night
-morning evening
-summer winter
-spring autumn
-birth death
-teacher student
-doctor patient
-employer employee
-landlord tenant
-lender borrower
-sender recipient
-sender receiver
-winner loser
-supply demand
-bull bear
-bid ask
-pass fail
-correct wrong
-true false
-yes no
-full empty
-sync unsync
-register unregister
-load unload
-fold unfold
-wrap unwrap
-escape unescape
-link unlink
-mark unmark
-like dislike
-like unlike
-star unstar
-select deselect
-check uncheck
-suspend resume
-stop resume
-increase reduce
-grow shrink
-gain loss
-gain lose
-inflate deflate
-gather scatter
-append prepend
-prefix suffix
-head tail
-top bottom
-odd even
+open close, start stop, start end, begin end, create delete, add remove, add delete, insert delete, buy sell,
+import export, upload download, encrypt decrypt, encode decode, compress decompress, zip unzip, lock unlock,
+enable disable, increase decrease, raise lower, up down, login logout, signin signout, subscribe unsubscribe,
+follow unfollow, connect disconnect, attach detach, mount unmount, install uninstall, show hide, pull push,
+send receive, borrow lend, lock release, accept reject, approve reject, approve deny, allow deny, allow block,
+grant revoke, deposit withdraw, deposit withdrawal, debit credit, income expense, revenue cost, profit loss,
+asset liability, arrive depart, arrival departure, arrive leave, checkin checkout, sunrise sunset, first last,
+oldest newest, minimum maximum, min max, least most, highest lowest, left right, north south, east west, before after,
+past future, yesterday tomorrow, source target, source destination, input output, read write, question answer,
+request response, client server, buyer seller, parent child, public private, online offline, success failure,
+valid invalid, active inactive, expand collapse, merge split, join leave, enter exit, win lose, hot cold, hire fire,
+on off, pause resume, mute unmute, pin unpin, archive unarchive, archive restore, backup restore, delete restore,
+delete recover, undo redo, freeze unfreeze, block unblock, ban unban, assign unassign, bind unbind, publish unpublish,
+deploy undeploy, increment decrement, ascending descending, asc desc, horizontal vertical, ancient modern,
+male female, husband wife, new old, early late, cheap expensive, fast slow, long short, save discard, save delete,
+activate deactivate, positive negative, forward backward, forward reverse, next previous, inbound outbound,
+incoming outgoing, internal external, local remote, synchronous asynchronous, serialize deserialize,
+marshal unmarshal, plus minus, multiply divide, add subtract, numerator denominator, speed slow, day night,
+morning evening, summer winter, spring autumn, birth death, teacher student, doctor patient, employer employee,
+landlord tenant, lender borrower, sender recipient, sender receiver, winner loser, supply demand, bull bear, bid ask,
+pass fail, correct wrong, true false, yes no, full empty, sync unsync, register unregister, load unload, fold unfold,
+wrap unwrap, escape unescape, link unlink, mark unmark, like dislike, like unlike, star unstar, select deselect,
+check uncheck, suspend resume, stop resume, increase reduce, grow shrink, gain loss, gain lose, inflate deflate,
+gather scatter, append prepend, prefix suffix, head tail, top bottom, odd even
 `
 
 // No line gives a word the meaning of its opposite.
 func TestNoOpposites(t *testing.T) {
 	opposite := map[string][]string{}
-	for pair := range strings.Lines(opposites) {
+	for pair := range strings.SplitSeq(opposites, ",") {
 		if words := strings.Fields(pair); len(words) == 2 {
 			opposite[words[0]] = append(opposite[words[0]], words[1])
 			opposite[words[1]] = append(opposite[words[1]], words[0])
