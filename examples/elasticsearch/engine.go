@@ -34,13 +34,9 @@ type engine struct {
 // create makes the index. It has one shard, since every shard counts word frequencies by
 // itself and a catalog is small. Its mapping is strict, so a misspelled field is an error.
 func (e *engine) create(ctx context.Context) error {
-	properties := map[string]any{
-		contentField:         map[string]any{"type": "text"},
-		search.MetaName:      map[string]any{"type": "keyword"},
-		search.MetaNamespace: map[string]any{"type": "keyword"},
-		search.MetaHash:      map[string]any{"type": "keyword"},
-		search.MetaTags:      map[string]any{"type": "keyword"},
-		search.MetaAliases:   map[string]any{"type": "keyword"},
+	properties := map[string]any{contentField: map[string]any{"type": "text"}}
+	for _, key := range []string{search.MetaName, search.MetaNamespace, search.MetaHash, search.MetaTags, search.MetaAliases} {
+		properties[key] = map[string]any{"type": "keyword"}
 	}
 	body, err := json.Marshal(map[string]any{
 		"settings": map[string]any{"number_of_shards": 1},
@@ -49,7 +45,8 @@ func (e *engine) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return read(nil)(e.client.Indices.Create(e.index, e.client.Indices.Create.WithContext(ctx), e.client.Indices.Create.WithBody(bytes.NewReader(body))))
+	create := e.client.Indices.Create
+	return read(nil)(create(e.index, create.WithContext(ctx), create.WithBody(bytes.NewReader(body))))
 }
 
 func (e *engine) drop(ctx context.Context) error {
@@ -182,7 +179,7 @@ func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document
 		Docs []source `json:"docs"`
 	}
 	get := c.engine.client.Mget
-	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index), get.WithSourceIncludes(search.MetaHash)))
+	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index)))
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -64,12 +65,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err := e.create(ctx); err != nil {
 		return err
 	}
-	dropped := false
-	defer func() {
-		if !dropped { // also when ctx is done
-			err = errors.Join(err, e.drop(context.WithoutCancel(ctx)))
-		}
-	}()
+	defer e.drop(context.WithoutCancel(ctx)) // also when the program fails
 
 	tools := services.Tools()
 	infos := make([]*schema.ToolInfo, len(tools))
@@ -95,56 +91,31 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		Index:        toolsearch.Retriever(r),
 		Fallback:     toolsearch.BM25, // it has the whole catalog in memory
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			event, ok := e.(*toolsearch.SearchEvent)
-			if !ok {
-				return
-			}
-			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
-			if event.Err != nil {
-				fmt.Fprintf(out, "  by the %s, since %.110s...\n", event.Searcher, oneLine(event.Err.Error()))
+			if search, ok := e.(*toolsearch.SearchEvent); ok && search.Err != nil {
+				fmt.Fprintf(out, "by the %s, since %.110q...\n", search.Searcher, search.Err.Error())
 			}
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := ask(ctx, out, middleware, "Tell #incidents that checkout fails.", "post message to a channel"); err != nil {
+	if err := ask(ctx, out, middleware, "Tell #incidents that checkout fails."); err != nil {
 		return err
 	}
-	dropped = true
 	if err := e.drop(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "\nThe index is gone.")
-	return ask(ctx, out, middleware, "Tell #incidents that it works again.", "post message to a channel")
+	return ask(ctx, out, middleware, "Tell #incidents that it works again.")
 }
 
-// ask asks an agent a question. Its model searches for query.
-func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question, query string) error {
-	fmt.Fprintln(out, "\nuser:", question)
+// ask asks an agent a question. Its model searches for a tool, and calls it.
+func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question string) error {
 	// Replace this with a chat model of eino-ext. This model plays a script and needs no key.
 	model := toolsearchtest.NewModel[*schema.Message](
-		toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q,"max_results":3}`, query)),
+		toolsearchtest.CallTool("tool_search", `{"query":"post message to a channel","max_results":3}`),
 		toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#incidents","text":"About checkout."}`),
 		toolsearchtest.Say("Done."),
 	)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "on-call", Description: "Helps whoever is on call", Model: model,
-		Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return err
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return event.Err
-		}
-	}
-	for i, request := range model.Requests() {
-		fmt.Fprintf(out, "  model call %d saw %s\n", i+1, strings.Join(request.ToolNames(), ", "))
-	}
-	return nil
+	return show.Ask(ctx, out, model, question, middleware)
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -21,11 +21,11 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -130,12 +130,7 @@ func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServe
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index,
 		OnEvent: func(_ context.Context, event toolsearch.Event) {
-			e, ok := event.(*toolsearch.SearchEvent)
-			if !ok {
-				return
-			}
-			fmt.Fprintf(out, "  search %q found %v\n", e.Query, e.Matches)
-			if e.Err != nil {
+			if e, ok := event.(*toolsearch.SearchEvent); ok && e.Err != nil {
 				fmt.Fprintf(out, "  degraded: %v\n", e.Err)
 			}
 		},
@@ -155,26 +150,6 @@ func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServe
 		toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#team","text":"See the balance."}`),
 		toolsearchtest.Say("The team has the balance."),
 	)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return err
-	}
-	const question = "Tell the team how much we can pay out."
-	fmt.Fprintln(out, "\nUser:", question)
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return event.Err
-		}
-		message, err := event.Output.MessageOutput.GetMessage()
-		if err != nil {
-			return err
-		}
-		if message.Role == schema.Assistant && message.Content != "" {
-			fmt.Fprintln(out, "Assistant:", message.Content)
-		}
-	}
-	return nil
+	fmt.Fprintln(out)
+	return show.Ask(ctx, out, model, "Tell the team how much we can pay out.", middleware)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -53,22 +52,11 @@ func startServer(ctx context.Context, folder string) (*server, error) {
 		return nil, err
 	}
 	s := &server{process: process, stdin: stdin}
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(stdout).ReadString('\n')
-		line <- strings.TrimSpace(text)
-	}()
-	select {
-	case s.url = <-line:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err == nil && !strings.HasPrefix(s.url, "http://") {
-		err = fmt.Errorf("the embedding server did not start; it said %q", s.url)
-	}
-	if err != nil {
+	defer context.AfterFunc(ctx, s.stop)()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if s.url = strings.TrimSpace(line); !strings.HasPrefix(s.url, "http://") {
 		s.stop()
-		return nil, err
+		return nil, fmt.Errorf("the embedding server did not start; it said %q: %w", s.url, err)
 	}
 	return s, nil
 }
@@ -95,17 +83,6 @@ func (s *server) embedder(ctx context.Context) (*openai.Embedder, error) {
 func install(ctx context.Context, folder string) (string, error) {
 	names := []string{"server.mjs", "package.json", "package-lock.json"}
 	hash := sha256.New()
-	for _, name := range names {
-		data, err := serverFiles.ReadFile("server/" + name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(hash, "%d %s", len(data), data)
-	}
-	installed := filepath.Join(folder, "server-"+hex.EncodeToString(hash.Sum(nil)[:8]))
-	if _, err := os.Stat(installed); err == nil {
-		return installed, nil
-	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
@@ -117,33 +94,31 @@ func install(ctx context.Context, folder string) (string, error) {
 	for _, name := range names {
 		data, err := serverFiles.ReadFile("server/" + name)
 		if err == nil {
+			hash.Write(data)
 			err = os.WriteFile(filepath.Join(fresh, name), data, 0o600)
 		}
 		if err != nil {
 			return "", err
 		}
 	}
+	installed := filepath.Join(folder, fmt.Sprintf("server-%x", hash.Sum(nil)[:8]))
+	if _, err := os.Stat(installed); err == nil {
+		return installed, nil
+	}
 	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = fresh
 	if out, err := npm.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
-	if err := os.Rename(fresh, installed); err != nil {
-		if _, other := os.Stat(installed); other == nil { // another process was quicker
-			return installed, nil
-		}
-		return "", err
-	}
-	return installed, nil
+	return installed, os.Rename(fresh, installed)
 }
 
 // missing says which program that the server needs is not installed.
 func missing() error {
-	var list []error
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			list = append(list, fmt.Errorf("the embedding server needs %s (Node.js 18 or later): %w", name, err))
-		}
+	_, node := exec.LookPath("node")
+	_, npm := exec.LookPath("npm")
+	if err := errors.Join(node, npm); err != nil {
+		return fmt.Errorf("the embedding server needs Node.js 18 or later: %w", err)
 	}
-	return errors.Join(list...)
+	return nil
 }

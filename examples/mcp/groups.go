@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino-ext/components/tool/mcp/officialmcp"
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -92,18 +92,8 @@ func showFile(ctx context.Context, out io.Writer, path string) error {
 	}
 	// Replace this with a real chat model. This model plays a script and needs no key.
 	model := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("I have seen the list."))
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "assistant", Description: "Helps with many servers", Model: model,
-		Handlers: []adk.ChatModelAgentMiddleware{search},
-	})
-	if err != nil {
+	if err := show.Ask(ctx, io.Discard, model, "What can you do?", search); err != nil {
 		return err
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "What can you do?")
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return event.Err
-		}
 	}
 	fmt.Fprintln(out, model.Requests()[0].Messages[0].Text)
 	return nil

@@ -107,11 +107,11 @@ func run(ctx context.Context, out io.Writer, only string) error {
 			continue
 		}
 		known = true
-		play := c.play
+		run := play[*schema.Message]
 		if c.protocol == toolsearch.ProtocolNativeDeferred || c.protocol == toolsearch.ProtocolNativeServer {
-			play = c.playAgentic // the adapters of these protocols have agentic messages
+			run = play[*schema.AgenticMessage] // the adapters of these protocols have agentic messages
 		}
-		if err := play(ctx, out); err != nil {
+		if err := run(ctx, out, c); err != nil {
 			return err
 		}
 	}
@@ -121,14 +121,6 @@ func run(ctx context.Context, out io.Writer, only string) error {
 	return nil
 }
 
-func (c conversation) play(ctx context.Context, out io.Writer) error {
-	return play[*schema.Message](ctx, out, c)
-}
-
-func (c conversation) playAgentic(ctx context.Context, out io.Writer) error {
-	return play[*schema.AgenticMessage](ctx, out, c)
-}
-
 // play runs an agent under the conversation's protocol, and prints what its model was given.
 func play[M adk.MessageType](ctx context.Context, out io.Writer, c conversation) error {
 	middleware, err := toolsearch.NewTyped[M](ctx, &toolsearch.Config{DynamicTools: services.Tools(), Protocol: c.protocol})
@@ -136,16 +128,8 @@ func play[M adk.MessageType](ctx context.Context, out io.Writer, c conversation)
 		return err
 	}
 	model := toolsearchtest.NewModel[M](c.script...) // put a chat model of eino-ext here, and toolsearch.ProtocolFor(model) above
-	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
-		Name: "helper", Description: "Helps", Model: model,
-		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware},
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "protocol %v, user: %s\n", c.protocol, c.question)
-	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent})
-	if _, _, err := show.New(out, model).Run(runner.Query(ctx, c.question)); err != nil {
+	fmt.Fprintf(out, "protocol %v, ", c.protocol)
+	if err := show.Ask(ctx, out, model, c.question, middleware); err != nil {
 		return err
 	}
 	requests := model.Requests()

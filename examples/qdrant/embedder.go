@@ -21,7 +21,8 @@ func (hashed) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Opt
 	for i, text := range texts {
 		vectors[i] = make([]float64, hashedDims)
 		vectors[i][0] = 0.01 // the zero vector has no direction
-		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		isSpace := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+		for _, word := range strings.FieldsFunc(strings.ToLower(text), isSpace) {
 			sum := fnv.New32a()
 			sum.Write([]byte(word))
 			vectors[i][sum.Sum32()%hashedDims]++

@@ -28,7 +28,9 @@ type engine struct {
 
 // waitForWrites makes every write wait until searches see it. The indexer of eino-ext does not ask
 // for that, so a search just after a sync could miss tools.
-func waitForWrites(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func waitForWrites(
+	ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
 	if upsert, ok := request.(*qdrant.UpsertPoints); ok {
 		upsert.Wait = qdrant.PtrOf(true)
 	}
@@ -37,7 +39,9 @@ func waitForWrites(ctx context.Context, method string, request, reply any, conne
 
 // sync brings the collection up to date with a catalog's tools: it writes new and changed
 // tools, and deletes tools that have left.
-func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation) (search.Stored, error) {
+func (e *engine) sync(
+	ctx context.Context, infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation,
+) (search.Stored, error) {
 	docs, err := search.Documents(infos, annotate)
 	if err != nil {
 		return search.Stored{}, err

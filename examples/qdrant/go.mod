@@ -7,7 +7,6 @@ require (
 	github.com/cloudwego/eino-ext/components/indexer/qdrant v0.0.0-20251128213542-a865ed3eb1b4
 	github.com/cloudwego/eino-ext/components/retriever/qdrant v0.0.0-20251128213542-a865ed3eb1b4
 	github.com/eino-toolsearch/toolsearch v0.0.0-00010101000000-000000000000
-	github.com/google/uuid v1.6.0
 	github.com/qdrant/go-client v1.15.2
 	github.com/stretchr/testify v1.11.1
 	google.golang.org/grpc v1.66.0
@@ -23,6 +22,7 @@ require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/goph/emperror v0.17.2 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.9 // indirect

@@ -31,6 +31,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/qdrant/loopback"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -82,12 +83,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer stop()
 	defer func() { err = errors.Join(err, client.Close()) }()
 	e := &engine{client: client, collection: throwAway(), embedder: hashed{}, dims: hashedDims}
-	dropped := false
-	defer func() {
-		if !dropped { // also when ctx is done
-			err = errors.Join(err, client.DeleteCollection(context.WithoutCancel(ctx), e.collection))
-		}
-	}()
+	defer client.DeleteCollection(context.WithoutCancel(ctx), e.collection) // also when the program fails
 
 	tools := services.Tools()
 	infos := make([]*schema.ToolInfo, len(tools))
@@ -112,54 +108,31 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		DynamicTools: tools,
 		Index:        toolsearch.Retriever(r),
 		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			event, ok := e.(*toolsearch.SearchEvent)
-			if !ok {
-				return
-			}
-			fmt.Fprintf(out, "  search %q finds %s\n", event.Query, strings.Join(event.Matches, ", "))
-			if event.Err != nil {
-				fmt.Fprintf(out, "  by keywords, since %.60s...\n", event.Err)
+			if search, ok := e.(*toolsearch.SearchEvent); ok && search.Err != nil {
+				fmt.Fprintf(out, "by keywords, since %.60s...\n", search.Err)
 			}
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := ask(ctx, out, middleware, "Give Ann her money back.", "refund charge", "mcp__stripe__refund_charge"); err != nil {
+	if err := ask(ctx, out, middleware, "Give Ann her money back."); err != nil {
 		return err
 	}
 	if err := client.DeleteCollection(ctx, e.collection); err != nil {
 		return err
 	}
-	dropped = true
 	fmt.Fprintln(out, "\nThe collection is gone.")
-	return ask(ctx, out, middleware, "And Ben his.", "refund charge", "mcp__stripe__refund_charge")
+	return ask(ctx, out, middleware, "And Ben his.")
 }
 
-// ask asks an agent a question. Its model searches for query, and calls a tool.
-func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question, query, tool string) error {
-	fmt.Fprintln(out, "\nuser:", question)
+// ask asks an agent a question. Its model searches for a tool, and calls it.
+func ask(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, question string) error {
 	// Put a chat model of eino-ext in its place. This model plays a script and needs no key.
 	model := toolsearchtest.NewModel[*schema.Message](
-		toolsearchtest.CallTool("tool_search", fmt.Sprintf(`{"query":%q,"max_results":1}`, query)),
-		toolsearchtest.CallTool(tool, `{"charge":"ch_17"}`),
+		toolsearchtest.CallTool("tool_search", `{"query":"refund charge","max_results":1}`),
+		toolsearchtest.CallTool("mcp__stripe__refund_charge", `{"charge":"ch_17"}`),
 		toolsearchtest.Say("Done."),
 	)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name: "helper", Description: "Helps", Model: model,
-		Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return err
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return event.Err
-		}
-	}
-	for i, request := range model.Requests() {
-		fmt.Fprintf(out, "  model call %d saw %s\n", i+1, strings.Join(request.ToolNames(), ", "))
-	}
-	return nil
+	return show.Ask(ctx, out, model, question, middleware)
 }

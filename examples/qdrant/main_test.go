@@ -22,21 +22,33 @@ func Example() {
 	// Output:
 	// first time: 166 tools written, 0 unchanged
 	// second time: 0 tools written, 166 unchanged
-	//
 	// user: Give Ann her money back.
-	//   search "refund charge" finds mcp__stripe__refund_charge
-	//   model call 1 saw tool_search
-	//   model call 2 saw tool_search, mcp__stripe__refund_charge
-	//   model call 3 saw tool_search, mcp__stripe__refund_charge
+	// model call 1
+	//   sees   tool_search
+	//   calls  tool_search {"query":"refund charge","max_results":1}
+	//   gets   {"matches":["mcp__stripe__refund_charge"]}
+	// model call 2
+	//   sees   tool_search, mcp__stripe__refund_charge
+	//   calls  mcp__stripe__refund_charge {"charge":"ch_17"}
+	//   gets   {"id":"re_b652d1dc","charge":"ch_17","amount":null,"reason":"requested_by_customer","status":"succeeded"}
+	// model call 3
+	//   sees   tool_search, mcp__stripe__refund_charge
+	//   says   Done.
 	//
 	// The collection is gone.
-	//
 	// user: And Ben his.
-	//   search "refund charge" finds mcp__stripe__refund_charge
-	//   by keywords, since toolsearch: the retriever failed: [Retriever] qdrant search ...
-	//   model call 1 saw tool_search
-	//   model call 2 saw tool_search, mcp__stripe__refund_charge
-	//   model call 3 saw tool_search, mcp__stripe__refund_charge
+	// model call 1
+	//   sees   tool_search
+	//   calls  tool_search {"query":"refund charge","max_results":1}
+	// by keywords, since toolsearch: the retriever failed: [Retriever] qdrant search ...
+	//   gets   {"matches":["mcp__stripe__refund_charge"]}
+	// model call 2
+	//   sees   tool_search, mcp__stripe__refund_charge
+	//   calls  mcp__stripe__refund_charge {"charge":"ch_17"}
+	//   gets   {"id":"re_b652d1dc","charge":"ch_17","amount":null,"reason":"requested_by_customer","status":"succeeded"}
+	// model call 3
+	//   sees   tool_search, mcp__stripe__refund_charge
+	//   says   Done.
 }
 
 // everywhere runs a test against the stand-in, and against the server at QDRANT_HOST if that is set.

@@ -41,8 +41,7 @@ var script = []toolsearchtest.Turn{
 func main() {
 	log.SetFlags(0)
 	if err := run(context.Background(), os.Stdout); err != nil {
-		log.Print(err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 
@@ -77,11 +76,7 @@ func run(ctx context.Context, out io.Writer) error {
 	calls := 0
 	shown := map[string]bool{}
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for {
-		event, ok := events.Next()
-		if !ok {
-			break
-		}
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
 		if event.Err != nil {
 			return event.Err
 		}
@@ -97,7 +92,8 @@ func run(ctx context.Context, out io.Writer) error {
 		request := model.Requests()[calls]
 		calls++
 		definitions, overhead := sizes(request)
-		fmt.Fprintf(out, "\nmodel call %d\n  it saw %s, about %d tokens; names and searches take %d more\n", calls, counted(len(request.Tools), "tool"), definitions, overhead)
+		fmt.Fprintf(out, "\nmodel call %d\n  it saw %s, about %d tokens; names and searches take %d more\n",
+			calls, counted(len(request.Tools), "tool"), definitions, overhead)
 		for _, name := range request.ToolNames() {
 			if !shown[name] {
 				shown[name] = true

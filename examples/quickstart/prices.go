@@ -28,10 +28,7 @@ func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) erro
 		}
 		infos = append(infos, info)
 	}
-	provider, ok := cost.Named(cost.Providers(), "anthropic")
-	if !ok {
-		return fmt.Errorf("no prices")
-	}
+	provider, _ := cost.Named(cost.Providers(), "anthropic")
 	fmt.Fprintf(out, "\nWhat this conversation costs with %s, in US cents:\n", provider.Model)
 	fmt.Fprintf(out, "  %-28s  %-15s  %-15s  %s\n", "", "without a cache", "cache, cold", "cache, warm")
 	var all [3]float64
@@ -64,7 +61,9 @@ func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) erro
 
 // centsOf plays the conversation in one way: without a cache, with a cold cache and with a warm
 // cache.
-func centsOf(ctx context.Context, infos []*schema.ToolInfo, config toolsearch.Config, provider *cost.Provider) (cents [3]float64, err error) {
+func centsOf(
+	ctx context.Context, infos []*schema.ToolInfo, config toolsearch.Config, provider *cost.Provider,
+) (cents [3]float64, err error) {
 	conversation := cost.Conversation{System: 8}
 	query := ""
 	for _, turn := range script {

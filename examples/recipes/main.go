@@ -50,8 +50,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return nil
 }
 
+type handler = adk.ChatModelAgentMiddleware
+
 // newAgent returns an agent with handlers, such as the middleware, and tools of its own.
-func newAgent(ctx context.Context, name string, chat model.BaseChatModel, handlers []adk.ChatModelAgentMiddleware, own ...tool.BaseTool) (adk.Agent, error) {
+func newAgent(
+	ctx context.Context, name string, chat model.BaseChatModel, handlers []handler, own ...tool.BaseTool,
+) (adk.Agent, error) {
 	config := &adk.ChatModelAgentConfig{Name: name, Description: "Helps", Model: chat, Handlers: handlers}
 	config.ToolsConfig.Tools = own
 	return adk.NewChatModelAgent(ctx, config)

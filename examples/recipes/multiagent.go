@@ -30,7 +30,7 @@ func multiagent(ctx context.Context, out io.Writer) error {
 	}
 	for _, kind := range []struct {
 		name string
-		make func(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel) (adk.Agent, error)
+		make func(ctx context.Context, middleware handler, chatModel model.BaseChatModel) (adk.Agent, error)
 		play []step
 	}{
 		{"a deep agent and its tasks", deepAgent, []step{
@@ -101,17 +101,17 @@ func ask(ctx context.Context, agent adk.Agent, question string) error {
 	return failure
 }
 
-func deepAgent(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel) (adk.Agent, error) {
+func deepAgent(ctx context.Context, middleware handler, chatModel model.BaseChatModel) (adk.Agent, error) {
 	return deep.New(ctx, &deep.Config{
 		Name: "deep", Description: "Thinks", ChatModel: chatModel,
 		Handlers: []adk.ChatModelAgentMiddleware{middleware}, // of the agent and of its tasks
 	})
 }
 
-func supervised(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel) (adk.Agent, error) {
+func supervised(ctx context.Context, middleware handler, chatModel model.BaseChatModel) (adk.Agent, error) {
 	var agents []adk.Agent
 	for _, name := range []string{"chief", "scout", "clerk"} {
-		agent, err := newAgent(ctx, name, chatModel, []adk.ChatModelAgentMiddleware{middleware})
+		agent, err := newAgent(ctx, name, chatModel, []handler{middleware})
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func supervised(ctx context.Context, middleware adk.ChatModelAgentMiddleware, ch
 	return supervisor.New(ctx, &supervisor.Config{Supervisor: agents[0], SubAgents: agents[1:]})
 }
 
-func agentAsTool(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel) (adk.Agent, error) {
+func agentAsTool(ctx context.Context, middleware handler, chatModel model.BaseChatModel) (adk.Agent, error) {
 	return withScout(ctx, middleware, chatModel, middleware)
 }
 
@@ -133,17 +133,17 @@ func (forItself) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentCont
 	return toolsearch.WithSession(ctx, nil), runCtx, nil
 }
 
-func agentForItself(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel) (adk.Agent, error) {
+func agentForItself(ctx context.Context, middleware handler, chatModel model.BaseChatModel) (adk.Agent, error) {
 	return withScout(ctx, middleware, chatModel, forItself{&adk.BaseChatModelAgentMiddleware{}}, middleware)
 }
 
 // withScout returns an agent that has another agent, with these handlers, as a tool.
-func withScout(ctx context.Context, middleware adk.ChatModelAgentMiddleware, chatModel model.BaseChatModel, handlers ...adk.ChatModelAgentMiddleware) (adk.Agent, error) {
+func withScout(ctx context.Context, middleware handler, chatModel model.BaseChatModel, handlers ...handler) (adk.Agent, error) {
 	scout, err := newAgent(ctx, "scout", chatModel, handlers)
 	if err != nil {
 		return nil, err
 	}
-	return newAgent(ctx, "agent", chatModel, []adk.ChatModelAgentMiddleware{middleware}, adk.NewAgentTool(ctx, scout))
+	return newAgent(ctx, "agent", chatModel, []handler{middleware}, adk.NewAgentTool(ctx, scout))
 }
 
 // step is a model call of a script, and the agent that makes it.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -86,15 +85,8 @@ func measure(ctx context.Context, config *toolsearch.Config) (seen, cost int, er
 	}
 	for _, request := range requests {
 		model := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("I cannot do that."))
-		agent, err := newAgent(ctx, "helper", model, []adk.ChatModelAgentMiddleware{middleware})
-		if err != nil {
+		if err := show.Ask(ctx, io.Discard, model, request.text, middleware); err != nil {
 			return 0, 0, err
-		}
-		events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, request.text)
-		for event, ok := events.Next(); ok; event, ok = events.Next() {
-			if event.Err != nil {
-				return 0, 0, event.Err
-			}
 		}
 		shown := model.Requests()[0]
 		if slices.Contains(shown.ToolNames(), request.tool) {

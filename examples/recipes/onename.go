@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -24,12 +25,7 @@ import (
 //   - Two catalogs in one agent need two names for their search tools.
 //   - Two servers in one catalog: New refuses, and its error says what to do.
 func onename(ctx context.Context, out io.Writer) error {
-	for _, part := range []func(context.Context, io.Writer) error{ownToolWins, twoCatalogs, twoServers} {
-		if err := part(ctx, out); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(ownToolWins(ctx, out), twoCatalogs(ctx, out), twoServers(ctx, out))
 }
 
 func ownToolWins(ctx context.Context, out io.Writer) error {
@@ -47,7 +43,7 @@ func ownToolWins(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	own := []tool.BaseTool{say("create_issue", "the agent itself")}
-	return play(ctx, out, []adk.ChatModelAgentMiddleware{middleware}, own,
+	return play(ctx, out, []handler{middleware}, own,
 		toolsearchtest.CallTool("create_issue", `{}`))
 }
 
@@ -61,7 +57,7 @@ func twoCatalogs(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = play(ctx, io.Discard, []adk.ChatModelAgentMiddleware{work, home}, nil)
+	err = play(ctx, io.Discard, []handler{work, home}, nil)
 	if err == nil {
 		return errors.New("an agent takes two search tools of the same name")
 	}
@@ -76,7 +72,7 @@ func twoCatalogs(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return play(ctx, out, []adk.ChatModelAgentMiddleware{work, home}, nil,
+	return play(ctx, out, []handler{work, home}, nil,
 		toolsearchtest.CallTool("home_search", `{"query":"plants"}`),
 		toolsearchtest.CallTool("water_plants", `{}`))
 }
@@ -105,24 +101,20 @@ func say(name, who string) tool.InvokableTool {
 }
 
 // play runs an agent and prints the results of its tools.
-func play(ctx context.Context, out io.Writer, handlers []adk.ChatModelAgentMiddleware, own []tool.BaseTool, script ...toolsearchtest.Turn) error {
+func play(
+	ctx context.Context, out io.Writer, handlers []handler, own []tool.BaseTool, script ...toolsearchtest.Turn,
+) error {
 	model := toolsearchtest.NewModel[*schema.Message](append(script, toolsearchtest.Say("Done."))...)
 	agent, err := newAgent(ctx, "helper", model, handlers, own...)
 	if err != nil {
 		return err
 	}
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "Go on.")
-	var failure error
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		failure = errors.Join(failure, event.Err)
-		if event.Output == nil || event.Output.MessageOutput == nil {
-			continue
-		}
-		message, err := event.Output.MessageOutput.GetMessage()
-		if err == nil && message.Role == schema.Tool {
+	messages, _, err := show.New(io.Discard, model).Run(events)
+	for _, message := range messages {
+		if message.Role == schema.Tool {
 			fmt.Fprintf(out, "  %s: %s\n", message.ToolName, message.Content)
 		}
-		failure = errors.Join(failure, err)
 	}
-	return failure
+	return err
 }

@@ -75,10 +75,10 @@ func permissions(ctx context.Context, out io.Writer) error {
 }
 
 // askAs continues a user's conversation and returns the extended history.
-func askAs(ctx context.Context, out io.Writer, middleware adk.ChatModelAgentMiddleware, user, question string,
+func askAs(ctx context.Context, out io.Writer, middleware handler, user, question string,
 	history []*schema.Message, script []toolsearchtest.Turn) ([]*schema.Message, error) {
 	model := toolsearchtest.NewModel[*schema.Message](script...)
-	agent, err := newAgent(ctx, "helper", model, []adk.ChatModelAgentMiddleware{middleware})
+	agent, err := newAgent(ctx, "helper", model, []handler{middleware})
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,9 @@ func interruptAndResume(ctx context.Context, out io.Writer, folder string) error
 }
 
 // process sets up everything a process needs. Two processes share only the folder.
-func process(ctx context.Context, out io.Writer, folder string, script ...toolsearchtest.Turn) (*adk.Runner, *show.Screen[*schema.Message], error) {
+func process(
+	ctx context.Context, out io.Writer, folder string, script ...toolsearchtest.Turn,
+) (*adk.Runner, *show.Screen[*schema.Message], error) {
 	tools := services.Tools()
 	for i, t := range tools {
 		if info, err := t.Info(ctx); err == nil && info.Name == refund {
@@ -96,7 +98,7 @@ func process(ctx context.Context, out io.Writer, folder string, script ...toolse
 		return nil, nil, err
 	}
 	model := toolsearchtest.NewModel[*schema.Message](script...)
-	agent, err := newAgent(ctx, "helper", model, []adk.ChatModelAgentMiddleware{middleware})
+	agent, err := newAgent(ctx, "helper", model, []handler{middleware})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@
 package show
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,21 @@ type Screen[M adk.MessageType] struct {
 // New returns a screen for the runs of a model, from its first call on.
 func New[M adk.MessageType](out io.Writer, model *toolsearchtest.Model[M]) *Screen[M] {
 	return &Screen[M]{out: out, model: model}
+}
+
+// Ask prints what an agent with these handlers makes of a question.
+func Ask[M adk.MessageType](
+	ctx context.Context, out io.Writer, model *toolsearchtest.Model[M], question string, handlers ...adk.TypedChatModelAgentMiddleware[M],
+) error {
+	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
+		Name: "helper", Description: "Helps", Model: model, Handlers: handlers,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "user:", question)
+	_, _, err = New(out, model).Run(adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, question))
+	return err
 }
 
 // Run prints a run and returns its messages, which extend the history for the next run.

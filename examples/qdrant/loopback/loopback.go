@@ -1,20 +1,17 @@
 // Package loopback is a server that speaks a small part of Qdrant's gRPC protocol, for a machine
-// without Qdrant: collections of points with one vector and a payload, compared by cosine. It
-// keeps Qdrant's rules that matter to a catalog: an id is a UUID or a number, vectors have the
-// collection's length, and a query for a collection that does not exist is an error. It does not
-// replace Qdrant: it compares every vector, and keeps nothing on disk.
+// without Qdrant: collections of points with one vector and a payload, compared by cosine. Vectors have
+// the collection's length, and a query for a collection that does not exist is an error, as in Qdrant.
 package loopback
 
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/google/uuid"
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -78,33 +75,26 @@ type collectionsService struct {
 	s *Server
 }
 
-func (c collectionsService) CollectionExists(_ context.Context, r *qdrant.CollectionExistsRequest) (*qdrant.CollectionExistsResponse, error) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	_, ok := c.s.collections[r.CollectionName]
-	return &qdrant.CollectionExistsResponse{Result: &qdrant.CollectionExists{Exists: ok}}, nil
+func (c collectionsService) CollectionExists(
+	_ context.Context, r *qdrant.CollectionExistsRequest,
+) (*qdrant.CollectionExistsResponse, error) {
+	err := c.s.within(r.CollectionName, func(*collection) error { return nil })
+	return &qdrant.CollectionExistsResponse{Result: &qdrant.CollectionExists{Exists: err == nil}}, nil
 }
 
 func (c collectionsService) Create(_ context.Context, r *qdrant.CreateCollection) (*qdrant.CollectionOperationResponse, error) {
-	params := r.VectorsConfig.GetParams()
-	if params.GetSize() == 0 || params.GetDistance() != qdrant.Distance_Cosine {
-		return nil, status.Error(codes.InvalidArgument, "loopback compares vectors of a given size by cosine")
-	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	if _, ok := c.s.collections[r.CollectionName]; ok {
-		return nil, status.Errorf(codes.AlreadyExists, "Collection `%s` already exists!", r.CollectionName)
-	}
-	c.s.collections[r.CollectionName] = &collection{size: int(params.GetSize()), points: make(map[string]*qdrant.PointStruct)}
+	size := int(r.VectorsConfig.GetParams().GetSize())
+	c.s.collections[r.CollectionName] = &collection{size: size, points: make(map[string]*qdrant.PointStruct)}
 	return &qdrant.CollectionOperationResponse{Result: true}, nil
 }
 
 func (c collectionsService) Delete(_ context.Context, r *qdrant.DeleteCollection) (*qdrant.CollectionOperationResponse, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	_, ok := c.s.collections[r.CollectionName]
 	delete(c.s.collections, r.CollectionName)
-	return &qdrant.CollectionOperationResponse{Result: ok}, nil
+	return &qdrant.CollectionOperationResponse{Result: true}, nil
 }
 
 type pointsService struct {
@@ -114,25 +104,18 @@ type pointsService struct {
 
 // written answers a write. The collection is locked.
 func (p pointsService) written(wait bool) *qdrant.PointsOperationResponse {
-	state := qdrant.UpdateStatus_Completed
 	if !wait {
 		p.s.unwaited++
-		state = qdrant.UpdateStatus_Acknowledged
 	}
-	return &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: state}}
+	return &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: qdrant.UpdateStatus_Completed}}
 }
 
 func (p pointsService) Upsert(_ context.Context, r *qdrant.UpsertPoints) (answer *qdrant.PointsOperationResponse, err error) {
 	err = p.s.within(r.CollectionName, func(c *collection) error {
 		for _, point := range r.Points {
-			if _, err := uuid.Parse(point.GetId().GetUuid()); err != nil {
-				return status.Errorf(codes.InvalidArgument, "Unable to parse UUID: %s", point.GetId().GetUuid())
-			}
 			if got := len(vectorOf(point)); got != c.size {
 				return status.Errorf(codes.InvalidArgument, "Wrong input: Vector dimension error: expected dim: %d, got %d", c.size, got)
 			}
-		}
-		for _, point := range r.Points {
 			c.points[point.GetId().GetUuid()] = point
 		}
 		answer = p.written(r.GetWait())
@@ -155,15 +138,11 @@ func (p pointsService) Delete(_ context.Context, r *qdrant.DeletePoints) (answer
 func (p pointsService) Scroll(_ context.Context, r *qdrant.ScrollPoints) (answer *qdrant.ScrollResponse, err error) {
 	err = p.s.within(r.CollectionName, func(c *collection) error {
 		answer = &qdrant.ScrollResponse{}
-		limit := 10 // Qdrant's default
-		if r.Limit != nil {
-			limit = int(r.GetLimit())
-		}
 		for _, point := range c.sorted() {
 			if point.GetId().GetUuid() < r.GetOffset().GetUuid() {
 				continue
 			}
-			if len(answer.Result) == limit {
+			if len(answer.Result) == int(r.GetLimit()) {
 				answer.NextPageOffset = point.Id
 				break
 			}
@@ -177,12 +156,10 @@ func (p pointsService) Scroll(_ context.Context, r *qdrant.ScrollPoints) (answer
 func (p pointsService) Query(_ context.Context, r *qdrant.QueryPoints) (answer *qdrant.QueryResponse, err error) {
 	query := r.GetQuery().GetNearest().GetDense().GetData()
 	err = p.s.within(r.CollectionName, func(c *collection) error {
-		if len(query) != c.size {
-			return status.Errorf(codes.InvalidArgument, "Wrong input: Vector dimension error: expected dim: %d, got %d", c.size, len(query))
-		}
 		answer = &qdrant.QueryResponse{}
 		for _, point := range c.sorted() {
-			answer.Result = append(answer.Result, &qdrant.ScoredPoint{Id: point.Id, Payload: point.Payload, Score: cosine(query, vectorOf(point))})
+			score := cosine(query, vectorOf(point))
+			answer.Result = append(answer.Result, &qdrant.ScoredPoint{Id: point.Id, Payload: point.Payload, Score: score})
 		}
 		slices.SortStableFunc(answer.Result, func(a, b *qdrant.ScoredPoint) int { return cmp.Compare(b.Score, a.Score) })
 		answer.Result = answer.Result[:min(len(answer.Result), int(r.GetLimit()))]
@@ -192,12 +169,10 @@ func (p pointsService) Query(_ context.Context, r *qdrant.QueryPoints) (answer *
 }
 
 // sorted returns the points in the order of their ids.
-func (c *collection) sorted() []*qdrant.PointStruct {
-	points := make([]*qdrant.PointStruct, 0, len(c.points))
-	for _, point := range c.points {
-		points = append(points, point)
+func (c *collection) sorted() (points []*qdrant.PointStruct) {
+	for _, id := range slices.Sorted(maps.Keys(c.points)) {
+		points = append(points, c.points[id])
 	}
-	slices.SortFunc(points, func(a, b *qdrant.PointStruct) int { return strings.Compare(a.GetId().GetUuid(), b.GetId().GetUuid()) })
 	return points
 }
 
@@ -208,9 +183,6 @@ func cosine(a, b []float32) float32 {
 	for i := range a {
 		x, y := float64(a[i]), float64(b[i])
 		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
-	}
-	if aa == 0 || bb == 0 {
-		return 0
 	}
 	return float32(dot / math.Sqrt(aa*bb))
 }
