@@ -260,12 +260,3 @@ func (c *Reader) header() (http.Header, error) {
 	}
 	return header, nil
 }
-
-// Queries reads a file of queries.
-func (c *Reader) Queries(ctx context.Context, path string) ([]eval.Query, error) {
-	file, data, err := c.ReadFile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return cli.Await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
-}

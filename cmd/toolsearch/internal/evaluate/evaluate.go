@@ -128,9 +128,6 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	if err := c.EmbedQueries(ctx, queries); err != nil {
-		return cli.Failed, err
-	}
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1

@@ -102,6 +102,22 @@ func (c *Choice) openEndpoint(searcher string) error {
 	return nil
 }
 
+// Queries reads a file of queries, if there is one, and gets their vectors.
+func (c *Choice) Queries(ctx context.Context, path string) ([]eval.Query, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, data, err := c.ReadFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	queries, err := cli.Await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
+	if err == nil {
+		err = c.EmbedQueries(ctx, queries)
+	}
+	return queries, err
+}
+
 // EmbedQueries gets the vectors of queries in batches, before each of them is searched for. It
 // does nothing for searchers without vectors.
 func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) error {

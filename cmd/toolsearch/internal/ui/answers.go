@@ -131,56 +131,41 @@ func (s *site) examples() []string {
 }
 
 func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
-	catalog, query, err := s.asked(ctx, r)
-	if err != nil {
-		return nil, err
-	}
 	n := defaultHits
 	if text := r.FormValue("n"); text != "" {
+		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 1 || n > maxHits {
 			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("n is a number from 1 to %d", maxHits)}
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
-	case <-ctx.Done():
-		return nil, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d other searches have not ended within %v", searching, patience)}
-	}
-	start := time.Now()
-	result, err := catalog.Search(ctx, query, n)
-	if ctx.Err() != nil {
-		return nil, late(r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	suggestions, hits, message := []string{}, []object{}, ""
-	for _, name := range result.Suggestions {
-		suggestions = append(suggestions, shown(name, nameRunes))
-	}
-	millis := float64(time.Since(start).Microseconds()) / 1000
-	if len(result.Matches) == 0 {
-		message = result.Message
-	}
-	for _, m := range result.Matches {
-		explanation, err := catalog.Explain(ctx, query, m.Info.Name)
-		if ctx.Err() != nil {
-			return nil, late(r)
+	return s.asked(ctx, r, func(ctx context.Context, catalog *toolsearch.Catalog, query string) (any, error) {
+		start := time.Now()
+		result, err := catalog.Search(ctx, query, n)
+		if err != nil {
+			return nil, err
 		}
-		if err != nil && m.Score != 0 { // a selection by name has no score to take apart: its error says nothing
-			message = err.Error()
+		suggestions, hits, message := []string{}, []object{}, ""
+		for _, name := range result.Suggestions {
+			suggestions = append(suggestions, shown(name, nameRunes))
 		}
-		explanation.Score = m.Score
-		hit := s.scored(m.Info.Name, explanation)
-		hit["description"] = oneLine(m.Info.Desc, lineRunes)
-		hits = append(hits, hit)
-	}
-	return object{
-		"hits": hits, "total": result.Total, "millis": millis, "suggestions": suggestions, "message": shown(message, lineRunes),
-	}, nil
+		millis := float64(time.Since(start).Microseconds()) / 1000
+		if len(result.Matches) == 0 {
+			message = result.Message
+		}
+		for _, m := range result.Matches {
+			explanation, err := catalog.Explain(ctx, query, m.Info.Name)
+			if err != nil && m.Score != 0 { // a selection by name has no score to take apart: its error says nothing
+				message = err.Error()
+			}
+			explanation.Score = m.Score
+			hit := s.scored(m.Info.Name, explanation)
+			hit["description"] = oneLine(m.Info.Desc, lineRunes)
+			hits = append(hits, hit)
+		}
+		return object{
+			"hits": hits, "total": result.Total, "millis": millis, "suggestions": suggestions, "message": shown(message, lineRunes),
+		}, nil
+	})
 }
 
 func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
@@ -188,21 +173,11 @@ func (s *site) explain(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog, query, err := s.asked(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	name := s.catalog.Tools[id].Name
-	explanation, err := catalog.Explain(ctx, query, name)
-	if ctx.Err() != nil {
-		return nil, late(r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.scored(name, explanation), nil
+	return s.asked(ctx, r, func(ctx context.Context, catalog *toolsearch.Catalog, query string) (any, error) {
+		name := s.catalog.Tools[id].Name
+		explanation, err := catalog.Explain(ctx, query, name)
+		return s.scored(name, explanation), err
+	})
 }
 
 func (s *site) tool(_ context.Context, r *http.Request) (any, error) {
@@ -342,31 +317,43 @@ func (s *site) searcher(r *http.Request) (found searchers.Searcher, err error) {
 	return found, &refusal{http.StatusNotFound, "no such searcher"}
 }
 
-// asked returns the catalog and the query of a request. The page sends the number of an evaluation's
-// query, since it has the text only as it is shown.
-func (s *site) asked(ctx context.Context, r *http.Request) (catalog *toolsearch.Catalog, query string, err error) {
+// asked calls f with the catalog and the query of a request, for an answer within patience. The page
+// sends the number of an evaluation's query, since it has the text only as it is shown.
+func (s *site) asked(ctx context.Context, r *http.Request,
+	f func(ctx context.Context, catalog *toolsearch.Catalog, query string) (any, error)) (any, error) {
 	searcher, err := s.searcher(r)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	query = r.FormValue("q")
+	query := r.FormValue("q")
 	if r.FormValue("query") != "" {
 		n, err := number(r, "query", len(s.Queries))
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		query = naming.Cut(s.Queries[n].Text, search.MaxQueryBytes)
 	}
 	if len(query) > search.MaxQueryBytes {
-		return nil, "", &refusal{http.StatusBadRequest, fmt.Sprintf("a query is at most %d bytes", search.MaxQueryBytes)}
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("a query is at most %d bytes", search.MaxQueryBytes)}
 	}
-	catalog, err = s.index(ctx, searcher)
-	return catalog, query, err
-}
-
-// late is the error of a request whose searcher took too long.
-func late(r *http.Request) error {
-	return &refusal{http.StatusGatewayTimeout, fmt.Sprintf("the searcher %s has not answered within %v", r.FormValue("searcher"), patience)}
+	catalog, err := s.index(ctx, searcher)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return nil, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d other searches have not ended within %v", searching, patience)}
+	}
+	answer, err := f(ctx, catalog, query)
+	if ctx.Err() != nil {
+		text := fmt.Sprintf("the searcher %s has not answered within %v", searcher.Name, patience)
+		return nil, &refusal{http.StatusGatewayTimeout, text}
+	}
+	return answer, err
 }
 
 // id returns the place of a tool in the catalog.

@@ -75,16 +75,11 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if _, err := c.Indexers(ctx, chosen...); err != nil {
 		return cli.Failed, err
 	}
-	if *queries != "" {
-		if p.Queries, err = c.Queries(ctx, *queries); err != nil {
-			return cli.Failed, err
-		}
+	if p.Queries, err = c.Queries(ctx, *queries); err != nil {
+		return cli.Failed, err
 	}
 	read, err := c.Load(ctx)
 	if err != nil {
-		return cli.Failed, err
-	}
-	if err := c.EmbedQueries(ctx, p.Queries); err != nil {
 		return cli.Failed, err
 	}
 	p.Tools, _ = catalog.Apart(read.Tools)
