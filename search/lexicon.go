@@ -9,13 +9,8 @@ import (
 // The public side of a company's own lexicon. Package lexicon reads it and has the
 // built-in words.
 
-const (
-	// MaxLexiconBytes is the length of the longest text that ParseLexicon reads: 1 MiB.
-	MaxLexiconBytes = lexicon.MaxBytes
-
-	// MaxLexiconLine is the length of the longest line of a lexicon: 1 KiB.
-	MaxLexiconLine = lexicon.MaxLine
-)
+// MaxLexiconBytes is the length of the longest text that ParseLexicon reads: 1 MiB.
+const MaxLexiconBytes = lexicon.MaxBytes
 
 // A Lexicon says what the words of a query stand for. It has a company's own words, which come
 // first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon has only the built-in
@@ -42,7 +37,7 @@ func (l *Lexicon) tables() *lexicon.Lexicon {
 // first word of their line. Up to three meanings count, the best first, each of a few words. The first
 // word of a line of meanings is Chinese, or a single word of letters and digits.
 //
-// The error names the lines that are wrong, at most 20.
+// A line has at most 1 KiB. The error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
 	own, err := lexicon.Parse(text)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 )
 
 // Where a query is cut: values, identifiers, and the ends of sentences.
@@ -70,14 +72,10 @@ func isTokenRune(r rune) bool {
 }
 
 func tokenEnd(text string, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !isTokenRune(r) {
-			break
-		}
-		i += size
+	if length := strings.IndexFunc(text[i:], func(r rune) bool { return !isTokenRune(r) }); length >= 0 {
+		return i + length
 	}
-	return i
+	return len(text)
 }
 
 // isValue reports whether a token is a link, an address, a version or a file name. All but
@@ -165,26 +163,14 @@ func isIdentifier(run string) bool {
 	return switches >= minSwitches || isHex && switches > 0 && len(run) >= minHexDigits
 }
 
-// beginsWithUUID reports whether a text begins with groups of 8, 4, 4, 4 and 12 hexadecimal
-// digits, with hyphens between them (RFC 9562, section 4).
+// beginsWithUUID reports whether a text begins with a UUID, in groups of 8, 4, 4, 4 and 12 hexadecimal
+// digits.
 func beginsWithUUID(text string) bool {
 	const length = len("00000000-0000-0000-0000-000000000000")
 	if len(text) < length || len(text) > length && isASCIIWord(text[length]) {
 		return false
 	}
-	for i := range length {
-		switch i {
-		case 8, 13, 18, 23:
-			if text[i] != '-' {
-				return false
-			}
-		default:
-			if !isHexDigit(text[i]) {
-				return false
-			}
-		}
-	}
-	return true
+	return text[8] == '-' && uuid.Validate(text[:length]) == nil
 }
 
 func isHexDigit(c byte) bool {

@@ -33,24 +33,21 @@ const (
 	SpellsName             // the query spells out the name
 )
 
-// variants calls yield with every spelling of a tool's name, until yield returns false.
-func variants(whole string, aliases []string, yield func(name string) bool) {
-	name := naming.Cut(whole, naming.MaxBytes)
-	if !yield(name) {
-		return
-	}
+// variants returns every spelling of a tool's name.
+func variants(name string, aliases []string) []string {
+	name = naming.Cut(name, naming.MaxBytes)
+	all := append(make([]string, 0, 4), name)
 	rest, isMCP := strings.CutPrefix(name, "mcp__")
-	if isMCP && !yield(rest) {
-		return
+	if isMCP {
+		all = append(all, rest)
 	}
-	if at := strings.LastIndex(rest, "__"); at > 0 && !yield(rest[at+2:]) {
-		return
+	if at := strings.LastIndex(rest, "__"); at > 0 {
+		all = append(all, rest[at+2:])
 	}
 	for _, alias := range aliases {
-		if !yield(naming.Cut(alias, naming.MaxBytes)) {
-			return
-		}
+		all = append(all, naming.Cut(alias, naming.MaxBytes))
 	}
+	return all
 }
 
 // Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and
@@ -68,7 +65,7 @@ func (h *Heads) add(hash uint32, letter rune, count int) (next uint32) {
 
 // HeadsOf returns the heads of a tool's names.
 func HeadsOf(name string, aliases []string) (all Heads) {
-	variants(name, aliases, func(name string) bool {
+	for _, name := range variants(name, aliases) {
 		hash, count := uint32(0), 0
 		for _, r := range name {
 			if class := analysis.ClassOf(r); class != analysis.NoLetter {
@@ -79,8 +76,7 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 				break
 			}
 		}
-		return true
-	})
+	}
 	return all
 }
 
@@ -134,12 +130,10 @@ func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
 // Tier returns the best tier of a tool's names: its name, with and without the prefixes of MCP
 // clients, and its aliases.
-func (n *Name) Tier(name string, aliases []string) Tier {
-	best := NotNamed
-	variants(name, aliases, func(name string) bool {
+func (n *Name) Tier(name string, aliases []string) (best Tier) {
+	for _, name := range variants(name, aliases) {
 		best = max(best, n.tierOf(name))
-		return best < SpellsName
-	})
+	}
 	return best
 }
 

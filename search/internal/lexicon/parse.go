@@ -16,13 +16,13 @@ import (
 // MaxBytes is the length of the longest text that Parse reads.
 const MaxBytes = 1 << 20
 
-// MaxLine is the length in bytes of the longest line of a lexicon.
-const MaxLine = 1 << 10
-
 // MaxMeanings is how many meanings of a word count.
 const MaxMeanings = 3
 
-const maxErrors = 20 // reported at once
+const (
+	maxLine   = 1 << 10 // bytes
+	maxErrors = 20      // reported at once
+)
 
 // Parse reads a company's own lexicon. Its error names at most 20 lines that are wrong.
 func Parse(text string) (*Lexicon, error) {
@@ -66,8 +66,8 @@ var sections = []string{"spellings", "synonyms", "thesaurus", "meanings"}
 // checkLine reports what is wrong with a line of a section.
 func checkLine(section, line string) error {
 	switch {
-	case len(line) > MaxLine:
-		return fmt.Errorf("%d bytes; at most %d are read", len(line), MaxLine)
+	case len(line) > maxLine:
+		return fmt.Errorf("%d bytes; at most %d are read", len(line), maxLine)
 	case !utf8.ValidString(line):
 		return errors.New("not UTF-8")
 	case section == "":
