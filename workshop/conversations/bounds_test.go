@@ -32,12 +32,9 @@ import (
 // being found.
 func TestFloodDoesNotDrownOthers(t *testing.T) {
 	const words = "send an e-mail message to somebody, mail, mails, sends, sending"
-	flood := func(context.Context) ([]tool.BaseTool, error) {
-		specs := []string{"mcp__office__send_mail: Sends an e-mail"}
-		for i := range 1000 {
-			specs = append(specs, fmt.Sprintf("mcp__evil__send_mail_%d: %s", i, words))
-		}
-		return testtools.EchoTools(specs...), nil
+	specs := []string{"mcp__office__send_mail: Sends an e-mail"}
+	for i := range 1000 {
+		specs = append(specs, fmt.Sprintf("mcp__evil__send_mail_%d: %s", i, words))
 	}
 	for _, tt := range []struct {
 		name   string
@@ -58,7 +55,7 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 		if testing.Short() && tt.name != "BM25" {
 			continue // the race detector runs with -short: only BM25 indexes in several goroutines
 		}
-		tt.config.Groups = []toolsearch.Group{{Source: flood}}
+		tt.config.Groups = []toolsearch.Group{{Source: sourceOf(specs...)}}
 		tt.config.Reminder.Disabled = true
 		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]
 		o := converse(t, way{}, agentOver[chat](t, tt.config),
@@ -77,25 +74,15 @@ func TestFloodDoesNotDrownOthers(t *testing.T) {
 
 // A server with a thousand matching tools does not take every preselected place.
 func TestFloodDoesNotFillThePreselection(t *testing.T) {
-	got := preselectedFor(t, func(context.Context) ([]tool.BaseTool, error) {
-		specs := []string{"mcp__office__send_mail: Sends a letter"}
-		for i := range 1000 {
-			specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))
-		}
-		return testtools.EchoTools(specs...), nil
-	}, "Send an e-mail")
+	specs := []string{"mcp__office__send_mail: Sends a letter"}
+	for i := range 1000 {
+		specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))
+	}
+	config := toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf(specs...)}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}}
+	o := converseOn(context.Background(), t, way{}, agentOver[chat](t, config), []message{userSays("Send an e-mail")})
+	got := o.requests[0].ToolNames()
 	assert.Contains(t, got, "mcp__office__send_mail", "what the model saw")
 	assert.Len(t, got, 4, "what the model saw")
-}
-
-func preselectedFor(t *testing.T, source func(context.Context) ([]tool.BaseTool, error), text string) []string {
-	t.Helper()
-	scripted := toolsearchtest.NewModel[chat](say("done"))
-	config := agentOver[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: source}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}})
-	config.Model = scripted
-	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{userSays(text)})
-	require.NoError(t, err)
-	return scripted.Requests()[0].ToolNames()
 }
 
 // longest cuts a name to the longest that a catalog takes.

@@ -182,13 +182,10 @@ func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
 	var history []message
 	run := func(allowed string, turns ...turn) outcome {
 		t.Helper()
-		scripted := toolsearchtest.NewModel[M](append(turns, say("done"))...)
-		config := with(middleware)
-		config.Model = scripted
 		history = append(history, question...)
-		events, err := runAgent(context.WithValue(context.Background(), allowedKey{}, allowed), newAgent(t, config), w, history)
-		history = append(history, events...)
-		return outcome{scripted.Requests(), events, err}
+		o := converseOn(as(allowed), t, w, with(middleware), history, turns...)
+		history = append(history, o.events...)
+		return o
 	}
 	const both, mail = "get_weather send_mail", "send_mail list_stocks"
 	checkSaw(t, "the user of both tools", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
@@ -214,11 +211,11 @@ func TestFilterIsAskedAtResume(t *testing.T) {
 func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
 	store := &memoryStore{}
 	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
-	interrupted[M](t, store, true, config,
+	interrupted(t, store, true, agentOver[M](t, config),
 		selecting("get_weather,send_mail"),
 		callTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
 	config.Filter = toolsearch.FilterTools(nil, []string{"delete_all", "send_mail", "get_forecast"})
-	o := resumed[M](t, store, true, config, callTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
+	o := resumed(t, store, true, agentOver[M](t, config), callTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
 	require.NoError(t, o.err)
 	want := []string{"delete_all", "get_forecast", "send_mail"}
 	if !native {

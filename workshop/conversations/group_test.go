@@ -22,7 +22,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // These tests give the tools of several servers to an agent.
@@ -159,8 +158,8 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 	}}
 	for _, streaming := range []bool{false, true} {
 		store := &memoryStore{}
-		interrupted[M](t, store, streaming, config, selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}")))
-		o := resumed[M](t, store, streaming, config)
+		interrupted(t, store, streaming, agentOver[M](t, config), selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}")))
+		o := resumed(t, store, streaming, agentOver[M](t, config))
 		require.NoError(t, o.err)
 		assert.Equal(t, "confirmed", o.result(t, "d"))
 	}
@@ -175,11 +174,8 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 		}
 		return ctx
 	}).Build()
-	scripted := toolsearchtest.NewModel[M](calling("b__delete_all"), say("done"))
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}})
-	ctx := callbacks.InitCallbacks(context.Background(), nil, handler)
-	_, err := drain(agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: encoded[M](question...)}))
-	require.NoError(t, err)
+	o := converseIn(callbacks.InitCallbacks(context.Background(), nil, handler), t, way{}, agentOver[M](t, config), calling("b__delete_all"))
+	require.NoError(t, o.err)
 	assert.Equal(t, []string{"b__delete_all of type EchoTool"}, names)
 }
 
@@ -483,19 +479,8 @@ func TestTaskPreselectsByGroup(t *testing.T) {
 	}}
 	const task = "Find my record. I need a hotel with breakfast near the airport and the beach, sunscreen, a passport, " +
 		"a ferry to the museum, umbrellas, currency, vaccines, luggage, postcards, souvenirs, restaurants, festivals, mountains, guidebooks, taxis and embassies."
-	inAllWays(t,
-		func(t *testing.T, w way) { testTaskPreselects[chat](t, w, config, task) },
-		func(t *testing.T, w way) { testTaskPreselects[agentic](t, w, config, task) })
-}
-
-func testTaskPreselects[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, task string) {
-	t.Helper()
-	agent := agentOver[M](t, config)
-	scripted := toolsearchtest.NewModel[M](say("done"))
-	agent.Model = scripted
-	_, err := runAgent(context.Background(), newAgent(t, agent), w, []message{userSays(task)})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"tool_search", "find_green"}, scripted.Requests()[0].ToolNames())
+	o := converseOn(context.Background(), t, way{}, agentOver[chat](t, config), []message{userSays(task)})
+	checkSaw(t, "the model", o, "tool_search find_green")
 }
 
 // Groups whose tools cannot be indexed together are indexed one by one, the smallest first: a server

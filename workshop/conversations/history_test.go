@@ -332,16 +332,10 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, w way) {
 // model's reach.
 func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedChatModelAgentMiddleware[M], native bool) {
 	t.Helper()
-	model := toolsearchtest.NewModel[M](
-		searching(`{"query":"select:get_weather"}`),
-		searching(`{"query":"select:send_mail"}`),
-		callTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)),
-		say("done"),
-	)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: handlers})
-	_, err := runAgent(context.Background(), agent, w, []message{userSays("What is new?")})
-	require.NoError(t, err)
-	requests := model.Requests()
+	o := converse(t, w, with(handlers...), selecting("get_weather"), selecting("send_mail"),
+		callTools(called("s", "list_stocks", `{}`), called("u", "list_stock", `{}`)))
+	require.NoError(t, o.err)
+	requests := o.requests
 	for i, r := range requests {
 		reminders := 0
 		called := false // a trimmed history may have lost the call
@@ -387,19 +381,16 @@ func TestSecondRun(t *testing.T) { inAllWays(t, testSecondRun[chat], testSecondR
 func testSecondRun[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
-		question := userSays("What is new?")
-		history := []message{question}
+		history := question
 		run := func(turns ...turn) []request {
 			t.Helper()
-			model := toolsearchtest.NewModel[M](append(turns, say("done"))...)
-			agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
-			events, err := runAgent(context.Background(), agent, w, history)
-			require.NoError(t, err)
-			history = append(append(history, events...), question)
-			return model.Requests()
+			o := converseOn(context.Background(), t, w, with(middleware), history, turns...)
+			require.NoError(t, o.err)
+			history = slices.Concat(history, o.events, question)
+			return o.requests
 		}
-		first := run(searching(`{"query":"select:get_weather,send_mail"}`), callTool("get_whether", `{}`), callTool("list_stocks", `{}`))
-		second := run(searching(`{"query":"select:get_forecast"}`))
+		first := run(selecting("get_weather,send_mail"), calling("get_whether"), calling("list_stocks"))
+		second := run(selecting("get_forecast"))
 		want := reachable(first[len(first)-1])
 		assert.Len(t, want, 3, "native %v: within reach at the end of the first run", native)
 		require.Len(t, second, 2, "native %v: model calls of the second run", native)

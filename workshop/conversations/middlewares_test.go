@@ -240,16 +240,12 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 
 		// The history of the next run is made of the events.
 		session = toolsearch.NewSession()
-		scripted := toolsearchtest.NewModel[M](say("done"))
-		config.Model = scripted
-		history := append(append(slices.Clone(question), o.events...), userSays("And now?"))
-		_, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, config), w, history)
-		next := outcome{scripted.Requests(), nil, err}
+		next := converseOn(toolsearch.WithSession(context.Background(), session), t, w, config, slices.Concat(question, o.events, question))
 		want := strings.Fields(tt.next)
 		if w.agentic && tt.native { // adapters have not marked the call, so the result stays a text
 			want = append(want, map[bool]string{true: "send_mail", false: "cut_grass"}[slices.Contains(want, "cut_grass")])
 		}
-		require.NoError(t, err, "the next run")
+		require.NoError(t, next.err, "the next run")
 		assert.ElementsMatch(t, want, next.requests[0].ToolNames(), "what the next run's model saw")
 		checkReminded(t, "the next run's model", next, garden, news)
 		assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has in the next run")

@@ -95,14 +95,11 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 				m.CallID = "first_" + m.CallID
 			}
 		}
-		second := config(to)
 		again := to.run("get_weather")
 		again.Calls[0].ID = "again"
-		scripted := toolsearchtest.NewModel[M](again, to.load("get_forecast"), say("done"))
-		second.Model = scripted
 		session = toolsearch.NewSession()
-		events, err := runAgent(toolsearch.WithSession(context.Background(), session), newAgent(t, second), w, slices.Concat(question, first.events, question))
-		o := outcome{scripted.Requests(), events, err}
+		o := converseOn(toolsearch.WithSession(context.Background(), session), t, w, config(to),
+			slices.Concat(question, first.events, question), again, to.load("get_forecast"))
 		checkSaw(t, "the second run's model", o, to.shows(want), to.shows(want), to.shows(want+" get_forecast"))
 		assert.Equal(t, "get_weather ran with {}", o.result(t, "again"))
 		checkResultNames(t, o)

@@ -244,11 +244,9 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 			run := func(history []message) outcome {
 				t.Helper()
 				agentConfig.Instruction = tt.instruction
-				scripted := toolsearchtest.NewModel[M](selecting("get_weather"), calling("get_weather"), say("done"))
-				agentConfig.Model = scripted
-				events, err := runAgent(context.Background(), newAgent(t, agentConfig), w, history)
-				require.NoError(t, err, name)
-				return outcome{scripted.Requests(), events, nil}
+				o := converseOn(context.Background(), t, w, agentConfig, history, selecting("get_weather"), calling("get_weather"))
+				require.NoError(t, o.err, name)
+				return o
 			}
 			check := func(o outcome, want string, names ...string) {
 				t.Helper()
@@ -302,14 +300,12 @@ func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
 		run := func() {
 			t.Helper()
 			history = append(history, userSays("Go on"))
-			scripted := toolsearchtest.NewModel[M](selecting("mail__send"), calling("mail__send"), selecting("fax"), say("done"))
-			agentConfig.Model = scripted
-			_, err := runAgent(context.Background(), newAgent(t, agentConfig), w, history)
-			require.NoError(t, err)
-			for _, r := range scripted.Requests() {
+			o := converseOn(context.Background(), t, w, agentConfig, history, selecting("mail__send"), calling("mail__send"), selecting("fax"))
+			require.NoError(t, o.err)
+			for _, r := range o.requests {
 				seen[r.Messages[0].Text] = true
 			}
-			history = append(slices.Clone(scripted.Requests()[3].Messages), modelSays("done"))
+			history = append(slices.Clone(o.requests[3].Messages), modelSays("done"))
 		}
 		run()
 		run()

@@ -10,10 +10,8 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -68,54 +66,32 @@ func TestResume(t *testing.T) {
 }
 
 func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool) {
-	ctx := context.Background()
 	store := &memoryStore{}
-	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
-		middleware := newMiddleware[M](t, toolsearch.Config{
-			DynamicTools: append(testtools.NewsTools(), confirm), UseModelToolSearch: native, SendEvents: true, // which Eino keeps in the checkpoint
+	agent := func() *adk.TypedChatModelAgentConfig[M] {
+		config := agentOver[M](t, toolsearch.Config{
+			DynamicTools: append(testtools.NewsTools(), confirming("delete_all")), UseModelToolSearch: native,
+			SendEvents: true, // which Eino keeps in the checkpoint
 		})
-		model := toolsearchtest.NewModel[M](turns...)
-		config := &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}}
 		if static {
 			config.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
 		}
-		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
-			Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store,
-		}), model
+		return config
 	}
-
-	first, before := runner(
-		searching(`{"query":"select:get_weather"}`),
+	interrupted(t, store, streaming, agent(), selecting("get_weather"),
 		// This round has a search, an unknown name, and a tool that interrupts.
 		callTools(
-			called("s", "tool_search", `{"query":"select:send_mail"}`),
-			called("u", "send_male", `{}`),
-			called("d", "delete_all", `{}`)),
-	)
-	question := toolsearchtest.Encode[M](userSays("What is new?"))
-	_, err := drain(first.Run(ctx, []M{question}, adk.WithCheckPointID("1")))
-	require.NoError(t, err)
-	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
-
-	second, after := runner(callTool("get_weather", `{}`), say("done"))
-	events, err := second.Resume(ctx, "1")
-	require.NoError(t, err)
-	_, err = drain(events)
-	require.NoError(t, err)
-	requests := after.Requests()
-	require.Len(t, requests, 2, "model calls after the resume")
-	for i, r := range requests {
-		checkRequest(t, i, r)
+			called("s", "tool_search", `{"query":"select:send_mail"}`), called("u", "send_male", `{}`), called("d", "delete_all", `{}`)))
+	o := resumed(t, store, streaming, agent(), callTools(called("w", "get_weather", `{}`)))
+	require.NoError(t, o.err)
+	require.Len(t, o.requests, 2, "model calls after the resume")
+	for i, r := range o.requests {
 		names := r.ToolNames()
-		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: within reach; tools %v, deferred %v", i, names, r.DeferredNames())
+		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: within reach; tools %v", i, names)
 		assert.NotContains(t, names, "list_stocks", "call %d: the tools, of which list_stocks was not loaded", i)
-		if native {
-			assert.NotContains(t, names, "tool_search", "call %d: the tool list", i)
-		}
+		assert.Equal(t, !native, slices.Contains(names, "tool_search"), "call %d: the tool list", i)
 		assert.Equal(t, static, slices.Contains(names, "clock"), "call %d: whether the static tool is in %v", i, names)
 	}
-	checkCallAsMade(t, outcome{requests: requests}, called("u", "send_male", `{}`))
+	checkCallAsMade(t, o, called("u", "send_male", `{}`))
 }
 
 // A run is resumed at the call of a tool that is no longer in the catalog or no longer allowed.
@@ -141,32 +117,25 @@ func TestResumeWithoutTheTool(t *testing.T) {
 
 func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch.Config, handled bool) {
 	store := &memoryStore{}
-	with := config
-	with.DynamicTools, with.Filter = append(testtools.NewsTools(), confirming("delete_all")), nil
-	interrupted[M](t, store, false, with, selecting("send_mail"), callTools(
-		called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
-
-	scripted := toolsearchtest.NewModel[M](callTool("get_weather", "{}"), say("done"))
-	agent := &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}}
+	before := config
+	before.DynamicTools, before.Filter = append(testtools.NewsTools(), confirming("delete_all")), nil
+	interrupted(t, store, false, agentOver[M](t, before), selecting("send_mail"),
+		callTools(called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
+	agent := agentOver[M](t, config)
 	if handled {
 		agent.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
 			return name + " is not there any more", nil
 		}
 	}
-	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, agent), CheckPointStore: store})
-	iterator, err := runner.Resume(context.Background(), "1")
-	require.NoError(t, err)
-	events, err := drain(iterator)
-	o := outcome{scripted.Requests(), events, err}
+	o := resumed(t, store, false, agent, callTool("get_weather", "{}"))
 	if !handled {
-		assert.ErrorContains(t, err, "delete_all not found")
+		assert.ErrorContains(t, o.err, "delete_all not found")
 		assert.Empty(t, o.requests, "model calls")
 		return
 	}
-	require.NoError(t, err)
+	require.NoError(t, o.err)
 	assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "the answer to the call")
 	for i, r := range o.requests {
-		checkRequest(t, i, r)
 		names := append(r.ToolNames(), r.DeferredNames()...)
 		assert.NotContains(t, names, "delete_all", "call %d: the tools", i)
 		assert.NotContains(t, announced(r), "delete_all", "call %d: the reminder", i)
@@ -195,30 +164,16 @@ func TestResumeRemoves(t *testing.T) {
 }
 
 func testResumeRemoves[M adk.MessageType](t *testing.T) {
-	ctx, store := context.Background(), &memoryStore{}
-	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-		model := toolsearchtest.NewModel[M](turns...)
-		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}}),
-			approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}},
-		}})
-		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store}), model
+	store := &memoryStore{}
+	agent := func() *adk.TypedChatModelAgentConfig[M] {
+		adding := newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}})
+		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}})
 	}
-	first, _ := runner(
-		callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
+	interrupted(t, store, false, agent(), callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
 		callTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
-	_, err := drain(first.Run(ctx, encoded[M](question...), adk.WithCheckPointID("1")))
-	require.NoError(t, err)
-	second, model := runner(say("done"))
-	iterator, err := second.Resume(ctx, "1")
-	require.NoError(t, err)
-	events, err := drain(iterator)
-	require.NoError(t, err)
-	o := outcome{model.Requests(), events, err}
+	o := resumed(t, store, false, agent())
+	require.NoError(t, o.err)
 	result := o.result(t, "r")
 	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`), "the beginning of the answer %s", result)
-	names := o.last().ToolNames()
-	assert.NotContains(t, names, "get_weather")
-	assert.Contains(t, names, "send_mail")
-	assert.Contains(t, names, "list_stocks")
+	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
 }

@@ -22,7 +22,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // These tests change the catalog from run to run.
@@ -172,10 +171,7 @@ func testChangingSource[M adk.MessageType](t *testing.T, w way) {
 
 	// The history is all messages that the model got, a stale reminder included.
 	history := append(slices.Clone(first.last().Messages), userSays("And now?"))
-	scripted := toolsearchtest.NewModel[M](selecting("cut_grass"), say("done"))
-	config.Model = scripted
-	events, err := runAgent(context.Background(), newAgent(t, config), w, history)
-	o := outcome{scripted.Requests(), events, err}
+	o := converseOn(context.Background(), t, w, config, history, selecting("cut_grass"))
 	checkSaw(t, "the second run", o, "tool_search list_stocks", "tool_search list_stocks cut_grass")
 	checkAnnounced(t, o, "get_weather", "cut_grass", "list_stocks")
 	require.NotEmpty(t, o.requests)
@@ -198,9 +194,9 @@ func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
 	config.UseModelToolSearch = native
 	ask := confirming("delete_all")
 	s.serveTools(append(testtools.EchoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
-	interrupted[M](t, store, false, config, selecting("send_mail,list_stocks"), callTools(called("d", "delete_all", "{}")))
+	interrupted(t, store, false, agentOver[M](t, config), selecting("send_mail,list_stocks"), callTools(called("d", "delete_all", "{}")))
 	s.serveTools(append(testtools.EchoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
-	o := resumed[M](t, store, false, config, callTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
+	o := resumed(t, store, false, agentOver[M](t, config), callTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
 	require.NoError(t, o.err)
 	assert.Equal(t, int32(2), s.asked.Load(), "how often Source is asked in a run and at its resume")
 	for i, r := range o.requests {

@@ -354,11 +354,11 @@ func TestMaxLoadedAcrossResume(t *testing.T) {
 func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) {
 	store := &memoryStore{}
 	config := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
-	first := interrupted[M](t, store, streaming, config,
+	first := interrupted(t, store, streaming, agentOver[M](t, config),
 		selecting("delete_all"),
 		callTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
 	assert.Equal(t, []string{"tool_search", "tool_search delete_all"}, first.saw(), "before the interrupt")
-	second := resumed[M](t, store, streaming, config, callTools(called("w", "get_weather", "{}")))
+	second := resumed(t, store, streaming, agentOver[M](t, config), callTools(called("w", "get_weather", "{}")))
 	require.NoError(t, second.err)
 	assert.Equal(t, []string{"tool_search send_mail", "tool_search get_weather"}, second.saw(), "after the resume")
 	assert.Equal(t, "confirmed", second.result(t, "call_2"), "the answer of the interrupted call")
@@ -369,9 +369,11 @@ func confirming(name string) tool.BaseTool {
 }
 
 // interrupted plays turns up to an interrupt. The store keeps the run.
-func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) outcome {
+func interrupted[M adk.MessageType](
+	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
+) outcome {
 	t.Helper()
-	runner, scripted := checkpointed[M](t, store, streaming, config, turns...)
+	runner, scripted := checkpointed(t, store, streaming, agent, turns...)
 	events, err := drain(runner.Run(context.Background(), encoded[M](question...), adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, scripted.Requests(), len(turns), "model calls before the interrupt")
@@ -380,9 +382,11 @@ func interrupted[M adk.MessageType](t *testing.T, store *memoryStore, streaming 
 
 // resumed resumes the run in the store, with a new instance of everything. A last turn that says
 // "done" is added.
-func resumed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) outcome {
+func resumed[M adk.MessageType](
+	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
+) outcome {
 	t.Helper()
-	runner, scripted := checkpointed[M](t, store, streaming, config, append(turns, say("done"))...)
+	runner, scripted := checkpointed(t, store, streaming, agent, append(turns, say("done"))...)
 	iterator, err := runner.Resume(context.Background(), "1")
 	require.NoError(t, err)
 	events, err := drain(iterator)
@@ -392,11 +396,14 @@ func resumed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool
 	return outcome{scripted.Requests(), events, err}
 }
 
-func checkpointed[M adk.MessageType](t *testing.T, store *memoryStore, streaming bool, config toolsearch.Config, turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
+func checkpointed[M adk.MessageType](
+	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
+) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
 	t.Helper()
 	scripted := toolsearchtest.NewModel[M](turns...)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: scripted, Handlers: []adk.TypedChatModelAgentMiddleware[M]{newMiddleware[M](t, config)}})
-	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming, CheckPointStore: store}), scripted
+	agent.Model = scripted
+	config := adk.TypedRunnerConfig[M]{Agent: newAgent(t, agent), EnableStreaming: streaming, CheckPointStore: store}
+	return adk.NewTypedRunner(config), scripted
 }
 
 // A tool that was removed and found again stays, though the result of the search is cleared
@@ -405,29 +412,23 @@ func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {
 	cut, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[chat]{
 		Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true})
 	require.NoError(t, err)
-	scripted := toolsearchtest.NewModel[chat](selecting("get_weather"), calling("list_stocks"), say("done"))
-	config := with(newMiddleware[chat](t, toolsearch.Config{}), cut)
-	config.Model = scripted
-	_, err = runAgent(context.Background(), newAgent(t, config), way{}, append([]message{
+	o := converseOn(context.Background(), t, way{}, with(news[chat](t), cut), append(removedBefore(), question...),
+		selecting("get_weather"), calling("list_stocks"))
+	checkSaw(t, "the model", o, "tool_search", "tool_search get_weather", "tool_search get_weather list_stocks")
+}
+
+func removedBefore() []message {
+	return []message{
 		modelCalls(called("a", "remove_tool", `{"tool_names":["get_weather"]}`)),
 		toolSays("a", "remove_tool", `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`),
-	}, question...))
-	o := outcome{scripted.Requests(), nil, err}
-	checkSaw(t, "the model", o, "tool_search", "tool_search get_weather", "tool_search get_weather list_stocks")
+	}
 }
 
 // The same holds for what was loaded for the question.
 func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
-	scripted := toolsearchtest.NewModel[chat](callTool("show_all_tools", `{}`), say("done"))
 	config := agentOver[chat](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1})
-	config.Model = scripted
-	_, err := runAgent(context.Background(), newAgent(t, config), way{}, []message{
-		modelCalls(called("a", "remove_tool", `{"tool_names":["get_weather"]}`)),
-		toolSays("a", "remove_tool", `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`),
-		userSays("Current weather of a city"),
-	})
-	require.NoError(t, err)
-	o := outcome{requests: scripted.Requests()}
+	o := converseOn(context.Background(), t, way{}, config, append(removedBefore(), userSays("Current weather of a city")), calling("show_all_tools"))
+	require.NoError(t, o.err)
 	assert.Contains(t, o.saw()[0], "get_weather", "the first call")
 	assert.Contains(t, o.saw()[1], "get_weather", "the second call")
 }

@@ -371,29 +371,18 @@ func TestDispatchResume(t *testing.T) {
 }
 
 func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
-	ctx, store := context.Background(), &memoryStore{}
-	runner := func(turns ...turn) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-		confirm := &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "delete_all", Desc: "Deletes"}}}
-		config := agentOver[M](t, dispatch(func(c *toolsearch.Config) {
-			c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirm), toolsearch.UnloadedRefuse
+	store := &memoryStore{}
+	agent := func() *adk.TypedChatModelAgentConfig[M] {
+		return agentOver[M](t, dispatch(func(c *toolsearch.Config) {
+			c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirming("delete_all")), toolsearch.UnloadedRefuse
 		}))
-		scripted := toolsearchtest.NewModel[M](turns...)
-		config.Model = scripted
-		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: streaming, CheckPointStore: store}), scripted
 	}
 	calls := []call{
 		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
 		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
 	}
-	first, before := runner(searching(`{"query":"select:delete_all,get_weather"}`), callTools(calls...))
-	_, err := drain(first.Run(ctx, []M{toolsearchtest.Encode[M](question[0])}, adk.WithCheckPointID("1")))
-	require.NoError(t, err)
-	require.Len(t, before.Requests(), 2, "model calls before the interrupt")
-	second, after := runner(dispatching("send_mail", `{}`), dispatching("get_weather", `{}`), say("done"))
-	resumed, err := second.Resume(ctx, "1")
-	require.NoError(t, err)
-	events, err := drain(resumed)
-	o := outcome{after.Requests(), events, err}
+	interrupted(t, store, streaming, agent(), selecting("delete_all,get_weather"), callTools(calls...))
+	o := resumed(t, store, streaming, agent(), dispatching("send_mail", `{}`), dispatching("get_weather", `{}`))
 	checkSaw(t, "the model", o, slices.Repeat([]string{"tool_search call_tool"}, 3)...)
 	var told []string
 	for _, m := range o.last().Messages {

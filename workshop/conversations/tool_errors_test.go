@@ -208,8 +208,8 @@ func testToolErrorsAndInterrupts[M adk.MessageType](t *testing.T, native bool) {
 			return errMower
 		}}),
 	}
-	interrupted[M](t, store, false, config, selecting("get_weather"), calling("cut_grass"))
-	o := resumed[M](t, store, false, config, calling("get_weather"))
+	interrupted(t, store, false, agentOver[M](t, config), selecting("get_weather"), calling("cut_grass"))
+	o := resumed(t, store, false, agentOver[M](t, config), calling("get_weather"))
 	require.NoError(t, o.err)
 	assert.Contains(t, o.result(t, "call_2"), `"cut_grass" failed: no mower`)
 }
