@@ -219,12 +219,8 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolDispatch} {
 		for _, part := range []string{"DynamicTools", "Source"} {
 			for whose, place := range others {
-				var told []string
-				config := toolsearch.Config{Protocol: protocol, OnEvent: func(_ context.Context, e toolsearch.Event) {
-					if failure, ok := e.(*toolsearch.FailureEvent); ok {
-						told = append(told, failure.Part)
-					}
-				}}
+				var told []*toolsearch.FailureEvent
+				config := toolsearch.Config{Protocol: protocol, OnEvent: hearing(&told)}
 				if part == "Source" {
 					config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return clocks, nil }}}
 				} else {
@@ -235,9 +231,7 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 				agentConfig.ToolsConfig = toolsConfig(static...)
 				o := converse(t, w, agentConfig, searching(`{"query":"clock bell"}`), callTool("clock", `{}`))
 				about := fmt.Sprintf("%v, %s, %s", protocol, part, whose)
-				if !assert.NoError(t, o.err, about) {
-					continue
-				}
+				require.NoError(t, o.err, about)
 				assert.Equal(t, "the agent's own clock", o.result(t, "call_2"), about)
 				assert.NotContains(t, o.result(t, "call_1"), "somebody else", about)
 				for i, r := range o.requests {
@@ -246,7 +240,8 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 					assert.Len(t, names, 1, "%s, call %d: the clocks", about, i)
 					assert.NotContains(t, r.Messages[0].Text, "clock", "%s, call %d: the reminder", about, i)
 				}
-				assert.Equal(t, []string{part}, told, "%s: the failures told in a run", about)
+				require.Len(t, told, 1, "%s: the failures told in a run", about)
+				assert.Equal(t, part, told[0].Part, about)
 			}
 		}
 	}
@@ -287,9 +282,7 @@ func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
 			slices.Reverse(handlers)
 		}
 		o := converse(t, w, with(handlers...), callTool("find", `{"query":"mow"}`), callTool("mow", `{}`))
-		if !assert.NoError(t, o.err, "reversed %v", reversed) {
-			continue
-		}
+		require.NoError(t, o.err, "reversed %v", reversed)
 		assert.JSONEq(t, `{"matches":["mow"]}`, o.result(t, "call_1"), "reversed %v", reversed)
 		for i, r := range o.requests {
 			assert.Len(t, slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name != "find" }), 1, "reversed %v, call %d", reversed, i)
@@ -301,34 +294,31 @@ func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
 // tells that providers refuse the tool.
 func TestNilParameter(t *testing.T) {
 	for _, index := range []toolsearch.Indexer{nil, toolsearch.BM25} {
-		var told []error
-		config := toolsearch.Config{Index: index, OnEvent: onFailure(func(err error) { told = append(told, err) })}
+		var told []*toolsearch.FailureEvent
+		config := toolsearch.Config{Index: index, OnEvent: hearing(&told)}
 		config.DynamicTools = []tool.BaseTool{echo(&schema.ToolInfo{
 			Name: "odd", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})})}
 		_, err := toolsearch.New(t.Context(), &config)
 		assert.NoError(t, err)
-		if assert.Len(t, told, 1, "the failure events") {
-			assert.ErrorContains(t, told[0], `"odd": the schema of its parameters is wrong`)
-		}
+		require.Len(t, told, 1, "the failure events")
+		assert.ErrorContains(t, told[0].Err, `"odd": the schema of its parameters is wrong`)
 	}
 }
 
 // A name that Anthropic refuses and a type that JSON Schema does not have are reported of DynamicTools, which stay as they
 // are.
 func TestOddParameters(t *testing.T) {
-	var told []error
-	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}, OnEvent: onFailure(func(err error) { told = append(told, err) })}
+	var told []*toolsearch.FailureEvent
+	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}, OnEvent: hearing(&told)}
 	o := converse(t, way{}, agentOver[chat](t, config), selecting("odd"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
 	definition, err := o.last().Tools[1].ToJSONSchema()
 	require.NoError(t, err)
 	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
-	if assert.Len(t, told, 1, "the failure events") {
-		assert.ErrorContains(t, told[0], `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
-	}
+	require.Len(t, told, 1, "the failure events")
+	assert.ErrorContains(t, told[0].Err, `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
 	config.DynamicTools = []tool.BaseTool{withSchema("odd", schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
 	newMiddleware[chat](t, config)
-	if assert.Len(t, told, 2, "the failure events") {
-		assert.ErrorContains(t, told[1], `a parameter has the name "xxx`)
-	}
+	require.Len(t, told, 2, "the failure events")
+	assert.ErrorContains(t, told[1].Err, `a parameter has the name "xxx`)
 }

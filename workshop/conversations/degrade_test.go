@@ -88,7 +88,7 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	t.Helper()
 	var events []*toolsearch.SearchEvent
 	config.DynamicTools = testtools.NewsTools()
-	config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { events = append(events, e) })
+	config.OnEvent = hearing(&events)
 	_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)

@@ -312,12 +312,13 @@ func TestMaxPerNamespace(t *testing.T) {
 			} else {
 				config.DynamicTools = tools
 			}
-			var event *toolsearch.SearchEvent
-			config.OnEvent = onSearch(func(e *toolsearch.SearchEvent) { event = e })
+			var events []*toolsearch.SearchEvent
+			config.OnEvent = hearing(&events)
 			o := converse(t, way{}, agentOver[chat](t, config),
 				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 			require.NoError(t, o.err, tt.name)
-			evil, others := 0, 0
+			require.Len(t, events, 1, tt.name)
+			event, evil, others := events[0], 0, 0
 			for _, name := range event.Matches {
 				switch namespace, _, found := strings.Cut(name, "__"); {
 				case namespace == "evil":

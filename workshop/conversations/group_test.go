@@ -248,22 +248,17 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 	var told []*toolsearch.FailureEvent
 	list := echo(&schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})})
 	config := toolsearch.Config{
-		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
-		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(*toolsearch.FailureEvent); ok {
-				told = append(told, failure)
-			}
-		},
+		Groups:  []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
+		OnEvent: hearing(&told),
 	}
 	o := converse(t, w, agentOver[M](t, config), selecting("bad name,read,list,odd"))
 	require.NoError(t, o.err)
 	checkSaw(t, "the model", o, "tool_search", "tool_search read list odd")
-	if assert.Len(t, told, 1) {
-		assert.Equal(t, "files", told[0].Group)
-		assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name"`)
-		assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
-		assert.ErrorContains(t, told[0].Err, `tool 3, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!"`)
-	}
+	require.Len(t, told, 1)
+	assert.Equal(t, "files", told[0].Group)
+	assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name"`)
+	assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
+	assert.ErrorContains(t, told[0].Err, `tool 3, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!"`)
 }
 
 // A group that fails keeps its last good answer, and costs the others nothing.
@@ -311,10 +306,9 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 			s.of["a"].serve("a_tool: Does", more)
 			s.of["c"].serve("c_tool: Does", "c_"+more)
 			told, groups = run("a_tool b_tool c_tool")
-			if assert.Len(t, told, 1, name) {
-				assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": `, name)
-				assert.Contains(t, told[0], name)
-			}
+			require.Len(t, told, 1, name)
+			assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": `, name)
+			assert.Contains(t, told[0], name)
 			assert.Equal(t, []string{"a", "c"}, sortedSet(slices.Concat(groups...)), "%s: the groups that changed", name)
 		}
 		s.of["b"].serve("b_tool: Does")
@@ -341,16 +335,14 @@ func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 		return told
 	}
 	told := run("Searches in b")
-	if assert.Len(t, told, 1) {
-		assert.Contains(t, told[0], `Source of group "b": left out or mended: tool 1, "first": another dynamic tool has this name`)
-		assert.Contains(t, told[0], "Prefix")
-		assert.NotContains(t, told[0], `"search"`)
-	}
+	require.Len(t, told, 1)
+	assert.Contains(t, told[0], `Source of group "b": left out or mended: tool 1, "first": another dynamic tool has this name`)
+	assert.Contains(t, told[0], "Prefix")
+	assert.NotContains(t, told[0], `"search"`)
 	s.of["a"].serve("only_a: Does", "search: Searches in a")
 	told = run("Searches in a")
-	if assert.Len(t, told, 1, "although b did not change") {
-		assert.Contains(t, told[0], `tool 0, "search": another dynamic tool has this name`)
-	}
+	require.Len(t, told, 1, "although b did not change")
+	assert.Contains(t, told[0], `tool 0, "search": another dynamic tool has this name`)
 	assert.Empty(t, run("Searches in a"))
 	// New values of the same tools, in another order, of the group that lost a tool.
 	s.of["b"].serve("only_b: Does", "first: Does in b", "search: Searches in b")

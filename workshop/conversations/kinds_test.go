@@ -12,7 +12,7 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -178,39 +178,53 @@ func TestEveryKindOfTool(t *testing.T) {
 	}
 }
 
-// testKind compares a dynamic tool with the same tool as a static tool of an agent without the
-// middleware: what the model gets, what the caller gets, and what callbacks and another
-// middleware see.
+// testKind compares a dynamic tool, called by its name and through call_tool, with the same tool as a
+// static tool of an agent without the middleware: what the model gets, what the caller gets, and what
+// callbacks and another middleware see.
 func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool func(counted) tool.BaseTool) {
 	const id, arguments = "the_call", `{"city":"Rome"}`
-	callIt := callTools(called(id, "get_weather", arguments))
 	infos := new(atomic.Int32)
 	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, infos})
+	byName := called(id, "get_weather", arguments)
+	for _, directly := range []map[string]bool{nil, {"get_weather": true}} {
+		plain := new(trace[M])
+		config := with[M](plain)
+		config.ToolsConfig = toolsConfig(weather)
+		config.ToolsConfig.ReturnDirectly = directly
+		want := converseIn(plain.context(), t, w, config, callTools(byName))
+		require.NoError(t, want.err, "without the library")
+		require.Greater(t, len(want.events), 1, "events without the library")
+		require.NotEmpty(t, plain.lines)
+		hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
+		started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
+		assert.True(t, hooked, "the trace without the library begins with a hook: %q", plain.lines)
+		assert.Equal(t, typeName != "", started == 1, "the trace without the library has one start of %q: %q", typeName, plain.lines)
 
-	plain, traced := new(trace[M]), new(trace[M])
-	config := with[M](plain)
-	config.ToolsConfig = toolsConfig(weather)
-	want := converseIn(plain.context(), t, w, config, callIt)
-	infos.Store(0)
-	got := converseIn(traced.context(), t, w, with(over[M](t, append(testtools.NewsTools()[1:], weather)...), traced),
-		selecting("get_weather"), callIt, selecting("send_mail"))
-
-	checkSaw(t, "the model", got, "tool_search", "tool_search get_weather", "tool_search get_weather", "tool_search get_weather send_mail")
-	result := got.result(t, id)
-	assert.Equal(t, want.result(t, id), result, "what the model got")
-	assert.True(t, strings.HasSuffix(result, arguments), "the result %q ends with the arguments", result)
-	require.Greater(t, len(got.events), 3, "events")
-	require.Greater(t, len(want.events), 1, "events without the library")
-	event, plainEvent := got.events[3], want.events[1]
-	assert.Equal(t, plainEvent.Text, event.Text, "the text that the caller got")
-	assert.Equal(t, id, event.CallID, "the call ID that the caller got")
-	assert.Equal(t, plainEvent.ToolName, event.ToolName, "the tool name that the caller got")
-	assert.Equal(t, plain.lines, traced.lines, "the trace")
-	// Two empty traces would be equal too.
-	require.NotEmpty(t, plain.lines)
-	hooked := strings.HasSuffix(plain.lines[0], "able get_weather the_call")
-	started := strings.Count(strings.Join(plain.lines, "\n"), "start get_weather "+typeName)
-	assert.True(t, hooked, "the trace without the library begins with a hook: %q", plain.lines)
-	assert.Equal(t, typeName != "", started == 1, "the trace without the library has one start of %q: %q", typeName, plain.lines)
-	assert.Equal(t, int32(1), infos.Load(), "calls of the tool's Info, all by New")
+		for protocol, made := range map[toolsearch.Protocol]call{
+			toolsearch.ProtocolToolSearch: byName,
+			toolsearch.ProtocolDispatch:   called(id, "call_tool", dispatched("get_weather", arguments)),
+		} {
+			infos.Store(0)
+			traced := new(trace[M])
+			ours := newMiddleware[M](t, toolsearch.Config{Protocol: protocol, DynamicTools: []tool.BaseTool{weather}})
+			config := with(ours, traced)
+			config.ToolsConfig.ReturnDirectly = directly
+			got := converseIn(traced.context(), t, w, config, callTools(made))
+			about := fmt.Sprintf("%v, ReturnDirectly %v", protocol, directly)
+			require.NoError(t, got.err, about)
+			require.Len(t, got.requests, len(want.requests), about)
+			require.Len(t, got.events, len(want.events), about)
+			assert.Equal(t, plain.lines, traced.lines, "%s: the trace", about)
+			event, plainEvent := got.events[1], want.events[1]
+			assert.Equal(t, plainEvent.Text, event.Text, "%s: the text that the caller got", about)
+			assert.Equal(t, id, event.CallID, "%s: the call ID that the caller got", about)
+			assert.Equal(t, plainEvent.ToolName, event.ToolName, "%s: the tool name that the caller got", about)
+			assert.True(t, strings.HasSuffix(event.Text, arguments), "%s: the text %q ends with the arguments", about, event.Text)
+			assert.Equal(t, int32(1), infos.Load(), "%s: calls of the tool's Info, all by New", about)
+			if directly == nil {
+				assert.Equal(t, want.result(t, id), got.result(t, id), "%s: what the model got", about)
+				checkCallAsMade(t, got, made)
+			}
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -381,11 +382,14 @@ func isReminderTag(line string) bool {
 	return strings.HasPrefix(line, "<available-deferred-tools") && strings.HasSuffix(line, ">")
 }
 
-// onSearch is the Config.OnEvent of tests that look at searches.
-func onSearch(told func(e *toolsearch.SearchEvent)) func(context.Context, toolsearch.Event) {
+// hearing is the Config.OnEvent of tests that look at events of one kind.
+func hearing[E toolsearch.Event](heard *[]E) func(context.Context, toolsearch.Event) {
+	var mu sync.Mutex
 	return func(_ context.Context, e toolsearch.Event) {
-		if search, ok := e.(*toolsearch.SearchEvent); ok {
-			told(search)
+		mu.Lock()
+		defer mu.Unlock()
+		if e, ok := e.(E); ok {
+			*heard = append(*heard, e)
 		}
 	}
 }

@@ -15,30 +15,33 @@ import (
 
 // Config.Texts replaces the texts that the model reads.
 
-// headings returns the headings of a file, which are the keys of Config.Texts, and the file's
-// first line, which is not a key.
-func headings(t *testing.T, file string) (keys []string, preface string) {
+// headings returns the headings of a file, which are the keys of Config.Texts, with the placeholders
+// of their texts, and the file's first line, which is not a key.
+func headings(t *testing.T, file string) (placeholders map[string][]string, preface string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
+	placeholders = map[string][]string{}
 	sections := strings.Split(string(text), "\n# ")
 	for _, section := range sections[1:] {
-		heading, _, _ := strings.Cut(section, "\n")
-		keys = append(keys, heading)
+		heading, body, _ := strings.Cut(section, "\n")
+		assert.NotContains(t, placeholders, heading, "the headings of %s before %q", file, heading)
+		assert.NotEmpty(t, strings.TrimSpace(body), "the text of %s under %q", file, heading)
+		placeholders[heading] = sortedSet(placeholder.FindAllString(body, -1))
 	}
 	preface, _, _ = strings.Cut(sections[0], "\n")
-	return keys, preface
+	return placeholders, preface
 }
 
-// Every text can be replaced, alone and with all others, in both languages.
+// Both languages have the same texts. Every text can be replaced, alone and with all others.
 func TestEveryTextCanBeReplaced(t *testing.T) {
 	english, _ := headings(t, "../../prompt/en.md")
 	chinese, _ := headings(t, "../../prompt/zh.md")
 	require.GreaterOrEqual(t, len(english), 50)
-	assert.Equal(t, english, chinese, "the headings of the two files, in order")
+	assert.Equal(t, english, chinese, "the placeholders under each heading")
 	all := map[string]string{}
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		for _, key := range english {
+		for key := range english {
 			all[key] = "My " + key
 			_, err := toolsearch.New(context.Background(), &toolsearch.Config{
 				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{key: "My " + key},

@@ -3,7 +3,7 @@ package conversations_test
 import (
 	"context"
 	"fmt"
-	"os"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -178,12 +178,7 @@ func TestForeignHistories(t *testing.T) {
 // A dynamic tool may have the name of another protocol's meta-tool. Its results load nothing and
 // unload nothing.
 func TestToolsNamedLikeMetaTools(t *testing.T) {
-	tools := testtools.NewsTools()
-	for name, text := range map[string]string{
-		"search_tools": `{"matches":["list_stocks"]}`, "add_tool": `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`, "call_tool": `called`,
-	} {
-		tools = append(tools, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
-	}
+	tools := append(testtools.NewsTools(), shop(map[string]string{"call_tool": "called"})...)
 	const loaded = "tool_search get_weather"
 	playAll(t, []conversation{{
 		name: "a shop of tools", dynamic: tools,
@@ -201,12 +196,7 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 // The agent's own tool may have the name of another protocol's meta-tool. Its results load nothing
 // and unload nothing.
 func TestOwnToolsNamedLikeMetaTools(t *testing.T) {
-	var own []tool.BaseTool
-	for _, of := range [][2]string{
-		{"search_tools", `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`}, {"add_tool", `{"added":["list_stocks"]}`}, {"remove_tool", `{"removed":["get_weather"]}`},
-	} {
-		own = append(own, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: of[0], Desc: "Shop"}}, of[1]})
-	}
+	own := shop(nil)
 	var rows []conversation
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRegexp, toolsearch.ProtocolRanked} {
 		rows = append(rows, conversation{
@@ -226,6 +216,19 @@ func TestOwnToolsNamedLikeMetaTools(t *testing.T) {
 		})
 	}
 	playAll(t, rows)
+}
+
+// shop returns tools with the names of meta-tools, and more.
+func shop(more map[string]string) (tools []tool.BaseTool) {
+	texts := map[string]string{
+		"search_tools": `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`,
+		"add_tool":     `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`,
+	}
+	maps.Copy(texts, more)
+	for name, text := range texts {
+		tools = append(tools, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
+	}
+	return tools
 }
 
 // fixedTool always answers with the same text.
@@ -299,9 +302,7 @@ func TestMetaTools(t *testing.T) {
 							name, kind, _ := strings.Cut(parameter, ":")
 							kind, required := strings.CutSuffix(kind, "!")
 							property, ok := definition.Properties.Get(name)
-							if !assert.True(t, ok, "%s has the parameter %s", info.Name, name) {
-								continue
-							}
+							require.True(t, ok, "%s has the parameter %s", info.Name, name)
 							assert.Equal(t, kind, property.Type, "%s: parameter %s", info.Name, name)
 							assert.Equal(t, required, slices.Contains(definition.Required, name), "%s: whether %s is required", info.Name, name)
 							checkProse(t, language, property.Description)
@@ -356,25 +357,6 @@ func TestChineseAnswers(t *testing.T) {
 			},
 		}})
 	}
-}
-
-// Both languages have the same texts, with the same placeholders.
-func TestPromptsSayTheSame(t *testing.T) {
-	sections := func(file string) map[string][]string {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		found := map[string][]string{}
-		for _, section := range strings.Split(string(text), "\n# ")[1:] {
-			heading, body, _ := strings.Cut(section, "\n")
-			assert.NotContains(t, found, heading, "the headings of %s before %q", file, heading)
-			assert.NotEmpty(t, strings.TrimSpace(body), "the text of %s under %q", file, heading)
-			found[heading] = slices.Compact(slices.Sorted(slices.Values(placeholder.FindAllString(body, -1))))
-		}
-		return found
-	}
-	english, chinese := sections("../../prompt/en.md"), sections("../../prompt/zh.md")
-	assert.Equal(t, english, chinese, "the placeholders under each heading")
-	assert.GreaterOrEqual(t, len(english), 50, "the number of texts")
 }
 
 // An agent can have two protocols. Each middleware has its own meta-tools and reads its own
@@ -483,7 +465,7 @@ func TestProtocolString(t *testing.T) {
 	}
 }
 
-// UseModelToolSearch means ProtocolNativeDeferred. Together with another protocol it is an error.
+// UseModelToolSearch means ProtocolNativeDeferred.
 func TestUseModelToolSearch(t *testing.T) {
 	deferred := func(t *testing.T, o outcome) {
 		require.Len(t, o.requests, 1)
@@ -496,15 +478,6 @@ func TestUseModelToolSearch(t *testing.T) {
 		{name: "the protocol alone", config: using(toolsearch.ProtocolNativeDeferred), check: deferred},
 		{name: "neither", saw: []string{"tool_search"}},
 	})
-	for protocol := toolsearch.ProtocolRegexp; protocol <= toolsearch.ProtocolNativeServer; protocol++ {
-		if protocol == toolsearch.ProtocolNativeDeferred {
-			continue
-		}
-		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: true, Protocol: protocol})
-		assert.ErrorContains(t, err, "UseModelToolSearch", "%v", protocol)
-		assert.ErrorContains(t, err, "native_deferred", "%v", protocol)
-		assert.ErrorContains(t, err, protocol.String(), "%v", protocol)
-	}
 }
 
 // New refuses an unknown protocol, UseModelToolSearch with another protocol, and a dynamic tool with
@@ -512,12 +485,6 @@ func TestUseModelToolSearch(t *testing.T) {
 func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range dialects() {
-		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: d.protocol, UseModelToolSearch: true})
-		if d.protocol == toolsearch.ProtocolToolSearch {
-			assert.NoError(t, err, "%v with UseModelToolSearch", d.protocol)
-		} else {
-			assert.ErrorContains(t, err, d.protocol.String(), "%v with UseModelToolSearch", d.protocol)
-		}
 		for _, name := range strings.Fields(d.metas) {
 			config := &toolsearch.Config{DynamicTools: testtools.EchoTools(name + ": Mine"), Protocol: d.protocol}
 			_, err := toolsearch.New(ctx, config)
@@ -528,6 +495,13 @@ func TestProtocolConfigs(t *testing.T) {
 			})
 			_, err = runAgent(ctx, adk.TypedAgent[chat](agent), way{}, question)
 			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
+		}
+	}
+	for p := toolsearch.ProtocolRegexp; p <= toolsearch.ProtocolNativeServer; p++ {
+		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: true, Protocol: p})
+		if p != toolsearch.ProtocolNativeDeferred {
+			assert.ErrorContains(t, err, "UseModelToolSearch means native_deferred", "%v", p)
+			assert.ErrorContains(t, err, p.String())
 		}
 	}
 	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolNativeServer + 1} {

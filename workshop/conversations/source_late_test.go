@@ -54,9 +54,8 @@ func testStalledIndex(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return len(announced(run().requests[0])) == 3
 	}, 10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
-	if assert.NotEmpty(t, s.errs, "the failure events") {
-		assert.Contains(t, s.errs[0], "no index within 300ms")
-	}
+	require.NotEmpty(t, s.errs, "the failure events")
+	assert.Contains(t, s.errs[0], "no index within 300ms")
 }
 
 // A run that waits for the first catalog ends with its own context, and so does a run whose Source
@@ -163,9 +162,8 @@ func testGroupHangs(t *testing.T) {
 	}
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
 	told, _ := s.reset()
-	if assert.Len(t, told, 1) {
-		assert.Contains(t, told[0], `group "b": no answer within 1s`)
-	}
+	require.Len(t, told, 1)
+	assert.Contains(t, told[0], `group "b": no answer within 1s`)
 	asked := s.of["b"].asked.Load()
 	s.of["a"].serve("a_tool: Does", "another: Does")
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
@@ -219,9 +217,8 @@ func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
 	}
 	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
 	told, _ := s.reset()
-	if assert.Len(t, told, 1, "the failure events") {
-		assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
-	}
+	require.Len(t, told, 1, "the failure events")
+	assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
 	isGated.Store(false)
 	close(gate)
 	require.Eventually(t, func() bool { return slices.Contains(run(), "b_more") }, time.Minute, time.Millisecond, "b's answer comes")

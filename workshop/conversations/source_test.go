@@ -245,27 +245,17 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		}
 		return toolsearch.Annotate(info)
 	}
-	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "unindexable" }) {
-			return nil, errors.New("cannot index that")
-		}
-		return s.index(ctx, docs)
-	}
 	middleware := newMiddleware[M](t, config)
-	run := func() outcome {
-		return converse(t, w, with(middleware), selecting("get_weather"))
-	}
 	told := func(name, want string) {
 		t.Helper()
-		if assert.Len(t, s.errs, 1, "%s: the failure events", name) {
-			assert.Contains(t, s.errs[0], want, name)
-			assert.Contains(t, s.errs[0], "Source", name)
-		}
+		require.Len(t, s.errs, 1, "%s: the failure events", name)
+		assert.Contains(t, s.errs[0], want, name)
+		assert.Contains(t, s.errs[0], "Source", name)
 		s.errs = nil
 	}
 	check := func(name string, names ...string) {
 		t.Helper()
-		o := run()
+		o := converse(t, w, with(middleware), selecting("get_weather"))
 		checkSaw(t, name, o, "tool_search", "tool_search get_weather")
 		checkAnnounced(t, o, names...)
 	}
@@ -276,25 +266,12 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	check("when it answers", "get_weather", "send_mail")
 
 	one := testtools.EchoTools("fax: Faxes")[0]
-	for _, tt := range []struct {
-		name, told string
-		tools      []tool.BaseTool
-		break_     func()
-	}{
-		{"an error", "no route to host", nil, func() { s.err = errors.New("no route to host") }},
-		{"a panic", "connection lost", nil, func() { s.panics = true }},
-		{"no tools", "no tools", nil, nil},
-		{"only a bad tool", "no tool can be used", []tool.BaseTool{nil}, nil},
-		{"a tool that cannot be indexed", "cannot index that", testtools.EchoTools("unindexable: x"), nil},
-		{"a tool that cannot be annotated", "no word for it", testtools.EchoTools("unspeakable: x"), nil},
-	} {
-		s.serveTools(tt.tools...)
-		if tt.break_ != nil {
-			tt.break_()
-		}
-		check(tt.name, "get_weather", "send_mail")
-		told(tt.name, tt.told)
-	}
+	s.panics = true
+	check("a panic", "get_weather", "send_mail")
+	told("a panic", "connection lost")
+	s.serve("unspeakable: x")
+	check("a tool that cannot be annotated", "get_weather", "send_mail")
+	told("a tool that cannot be annotated", "no word for it")
 	s.serve("send_mail: Sends")
 	indexed := s.indexed.Load()
 	check("the last good answer again", "get_weather", "send_mail")
@@ -409,14 +386,13 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("odd", odd), withSchema("long", long))
 	o := converse(t, w, agentOver[M](t, s.config()), selecting("list,word,choice,odd,long"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice odd")
-	if assert.Len(t, s.errs, 1, "the failure events") {
-		assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
-		assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
-		assert.Contains(t, s.errs[0], `"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`)
-		assert.Contains(t, s.errs[0], `"odd": mended: the schema of its parameters has a type that JSON Schema does not have`)
-		assert.Contains(t, s.errs[0], `"odd": kept: a parameter has the name "bad name!", which Anthropic refuses`)
-		assert.Contains(t, s.errs[0], `"long": the schema of its parameters is longer than 524288 bytes`)
-	}
+	require.Len(t, s.errs, 1, "the failure events")
+	assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
+	assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
+	assert.Contains(t, s.errs[0], `"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`)
+	assert.Contains(t, s.errs[0], `"odd": mended: the schema of its parameters has a type that JSON Schema does not have`)
+	assert.Contains(t, s.errs[0], `"odd": kept: a parameter has the name "bad name!", which Anthropic refuses`)
+	assert.Contains(t, s.errs[0], `"long": the schema of its parameters is longer than 524288 bytes`)
 	for _, info := range o.last().Tools {
 		definition, err := info.ToJSONSchema()
 		require.NoError(t, err)
@@ -461,9 +437,8 @@ func testBoundedDescriptions[M adk.MessageType](t *testing.T, w way) {
 	s.serve("long: "+strings.Repeat("x", 64<<10+1), "short: "+strings.Repeat("x", 64<<10))
 	o := converse(t, w, agentOver[M](t, s.config()), selecting("long,short"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search short")
-	if assert.Len(t, s.errs, 1, "the failure events") {
-		assert.Contains(t, s.errs[0], `"long": a description of 65537 bytes; at most 65536 are taken`)
-	}
+	require.Len(t, s.errs, 1, "the failure events")
+	assert.Contains(t, s.errs[0], `"long": a description of 65537 bytes; at most 65536 are taken`)
 }
 
 // Tools that are alike but for what cannot be written as JSON are told apart.

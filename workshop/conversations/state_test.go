@@ -154,6 +154,10 @@ func TestDeferFrom(t *testing.T) {
 			assert.Empty(t, r.Deferred, "call %d", i)
 		}
 	}
+	below := func(name string, p toolsearch.Protocol) conversation {
+		config := toolsearch.Config{DeferFrom: 6, Protocol: p}
+		return conversation{name: name, config: config, turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone}
+	}
 	notSlack := toolsearch.FilterTools(nil, []string{"get_*", "send_mail", "list_stocks"})
 	playAll(t, []conversation{
 		{
@@ -168,18 +172,9 @@ func TestDeferFrom(t *testing.T) {
 				assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"))
 			},
 		},
-		{
-			name: "below it, under a native protocol", config: toolsearch.Config{DeferFrom: 6, UseModelToolSearch: true},
-			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
-		},
-		{
-			name: "below it, under ProtocolDispatch", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolDispatch},
-			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
-		},
-		{
-			name: "below it, under ProtocolSearchAdd", config: toolsearch.Config{DeferFrom: 6, Protocol: toolsearch.ProtocolSearchAdd},
-			turns: []turn{calling("send_mail")}, saw: []string{all, all}, check: alone,
-		},
+		below("below it, under a native protocol", toolsearch.ProtocolNativeDeferred),
+		below("below it, under ProtocolDispatch", toolsearch.ProtocolDispatch),
+		below("below it, under ProtocolSearchAdd", toolsearch.ProtocolSearchAdd),
 		{
 			name: "from it on the tools are hidden", config: toolsearch.Config{DeferFrom: 5}, turns: []turn{selecting("send_mail")},
 			saw:   []string{"tool_search", "tool_search send_mail"},

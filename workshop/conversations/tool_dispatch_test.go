@@ -3,10 +3,8 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -256,61 +254,6 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 	require.NoError(t, o.err)
 	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
-}
-
-// A dispatched call is the same as a call in an agent without the library, for the tool, the
-// callbacks, other middlewares and the caller's events.
-func TestDispatchOfEveryKindOfTool(t *testing.T) {
-	for _, newTool := range []func(counted) tool.BaseTool{
-		func(c counted) tool.BaseTool { return &invokeTool{c} },
-		func(c counted) tool.BaseTool { return &streamTool{c} },
-		func(c counted) tool.BaseTool { return &enhancedInvokeTool{c} },
-		func(c counted) tool.BaseTool { return &enhancedStreamTool{c} },
-		func(c counted) tool.BaseTool { return invokeStreamTool{invokeTool{c}} },
-		func(c counted) tool.BaseTool { return enhancedBothTool{enhancedInvokeTool{c}} },
-		func(c counted) tool.BaseTool { return invokeEnhancedStreamTool{invokeTool{c}} },
-		func(c counted) tool.BaseTool { return enhancedInvokeStreamTool{enhancedInvokeTool{c}} },
-	} {
-		t.Run(fmt.Sprintf("%T", newTool(counted{})), func(t *testing.T) {
-			inAllWays(t,
-				func(t *testing.T, w way) { testDispatchedKind[chat](t, w, newTool) },
-				func(t *testing.T, w way) { testDispatchedKind[agentic](t, w, newTool) })
-		})
-	}
-}
-
-func testDispatchedKind[M adk.MessageType](t *testing.T, w way, newTool func(counted) tool.BaseTool) {
-	const id, arguments = "the_call", `{"city":"Rome"}`
-	weather := newTool(counted{&schema.ToolInfo{Name: "get_weather", Desc: "Weather"}, new(atomic.Int32)})
-	for _, direct := range []bool{false, true} {
-		plain, traced := new(trace[M]), new(trace[M])
-		config := with[M](plain)
-		config.ToolsConfig = toolsConfig(weather)
-		ours := with(newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = []tool.BaseTool{weather} })), traced)
-		if direct {
-			config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-			ours.ToolsConfig.ReturnDirectly = config.ToolsConfig.ReturnDirectly
-		}
-		want := converseIn(plain.context(), t, w, config, callTools(called(id, "get_weather", arguments)))
-		got := converseIn(traced.context(), t, w, ours, callTools(called(id, "call_tool", dispatched("get_weather", arguments))))
-		require.NoError(t, want.err, "ReturnDirectly %v, without the library", direct)
-		require.NoError(t, got.err, "ReturnDirectly %v", direct)
-		require.Len(t, got.requests, len(want.requests), "ReturnDirectly %v", direct)
-		require.Len(t, got.events, len(want.events), "ReturnDirectly %v", direct)
-		assert.GreaterOrEqual(t, len(plain.lines), 2, "ReturnDirectly %v: the lines of the trace", direct)
-		assert.Equal(t, plain.lines, traced.lines, "ReturnDirectly %v: the trace", direct)
-		require.Greater(t, len(want.events), 1, "ReturnDirectly %v", direct)
-		gotEvent, wantEvent := got.events[1], want.events[1]
-		assert.Equal(t, wantEvent.Text, gotEvent.Text, "ReturnDirectly %v: the text that the caller got", direct)
-		assert.Equal(t, id, gotEvent.CallID, "ReturnDirectly %v: the call ID that the caller got", direct)
-		assert.Equal(t, wantEvent.ToolName, gotEvent.ToolName, "ReturnDirectly %v: the tool name that the caller got", direct)
-		assert.True(t, strings.HasSuffix(gotEvent.Text, arguments), "ReturnDirectly %v: the text %q ends with the arguments", direct, gotEvent.Text)
-		if direct {
-			continue
-		}
-		assert.Equal(t, want.result(t, id), got.result(t, id), "what the model got")
-		checkCallAsMade(t, got, called(id, "call_tool", dispatched("get_weather", arguments)))
-	}
 }
 
 // The answer to a refused call is not a result of the tool, so it does not end a run that returns

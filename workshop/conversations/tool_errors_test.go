@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -95,15 +94,10 @@ func testToolErrors[M adk.MessageType](t *testing.T, w way) {
 	} {
 		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
 			name := fmt.Sprintf("%T, %v", tt.broken, protocol)
-			var mu sync.Mutex
-			var failures []error
+			var failures []*toolsearch.FailureEvent
 			config := toolsearch.Config{
 				DynamicTools: append(testtools.NewsTools(), tt.broken), Protocol: protocol, ToolErrors: toolsearch.ToolErrorsExplain,
-				OnEvent: onFailure(func(err error) {
-					mu.Lock()
-					defer mu.Unlock()
-					failures = append(failures, err)
-				}),
+				OnEvent: hearing(&failures),
 			}
 			run := []call{called("m", "cut_grass", "{}"), called("w", "get_weather", "{}")}
 			if protocol == toolsearch.ProtocolDispatch {
@@ -120,10 +114,10 @@ func testToolErrors[M adk.MessageType](t *testing.T, w way) {
 			}
 			assert.True(t, said, "%s: the caller gets the result that the model reads", name)
 			require.Len(t, failures, 1, name)
-			assert.ErrorContains(t, failures[0], `toolsearch: the tool "cut_grass" failed: `, name)
-			assert.ErrorContains(t, failures[0], errMower.Error(), name)
+			assert.ErrorContains(t, failures[0].Err, `toolsearch: the tool "cut_grass" failed: `, name)
+			assert.ErrorContains(t, failures[0].Err, errMower.Error(), name)
 			if tt.want == told {
-				assert.ErrorIs(t, failures[0], errMower, name)
+				assert.ErrorIs(t, failures[0].Err, errMower, name)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package conversations_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -210,19 +209,14 @@ func testUnchecked[M adk.MessageType](t *testing.T, w way) {
 	var told []*toolsearch.FailureEvent
 	config := dispatch(func(c *toolsearch.Config) {
 		c.DynamicTools = append(testtools.NewsTools(), large)
-		c.OnEvent = func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(*toolsearch.FailureEvent); ok {
-				told = append(told, failure)
-			}
-		}
+		c.OnEvent = hearing(&told)
 	})
 	o := converse(t, w, agentOver[M](t, config), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
 	require.NoError(t, o.err)
 	assert.Equal(t, `large ran with {"a":1}`, o.result(t, "call_1"))
-	if assert.Len(t, told, 2, "the failure events: of the catalog, and of the call") {
-		assert.Equal(t, "Protocol", told[0].Part)
-		assert.ErrorContains(t, told[0].Err, `the arguments of these tools will not be checked: "large": the schema is too large`)
-		assert.Equal(t, "Protocol", told[1].Part)
-		assert.ErrorContains(t, told[1].Err, `the arguments of "large" were not checked: the schema is too large`)
-	}
+	require.Len(t, told, 2, "the failure events: of the catalog, and of the call")
+	assert.Equal(t, "Protocol", told[0].Part)
+	assert.ErrorContains(t, told[0].Err, `the arguments of these tools will not be checked: "large": the schema is too large`)
+	assert.Equal(t, "Protocol", told[1].Part)
+	assert.ErrorContains(t, told[1].Err, `the arguments of "large" were not checked: the schema is too large`)
 }
