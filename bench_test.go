@@ -30,12 +30,8 @@ func benchSizes() []int {
 	return sizes[:testtools.Rounds(4, 3)]
 }
 
-var benchQueries = []string{
-	`{"query":"create issue"}`,
-	`{"query":"slack send message"}`,
-	`{"query":"+github list pull requests","max_results":10}`,
-	`{"query":"read the content of a file"}`,
-}
+var benchQueries = []string{`{"query":"create issue"}`, `{"query":"slack send message"}`,
+	`{"query":"+github list pull requests","max_results":10}`, `{"query":"read the content of a file"}`}
 
 func BenchmarkKeyword(b *testing.B) {
 	for _, size := range benchSizes() {

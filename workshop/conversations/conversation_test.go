@@ -31,11 +31,8 @@ func TestConversations(t *testing.T) {
 			name:   "static tools come first and stay, loaded tools are appended in their order",
 			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
 			turns:  []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"select:get_weather,list_stocks"}`)},
-			saw: []string{
-				"clock calculator tool_search",
-				"clock calculator tool_search send_mail",
-				"clock calculator tool_search send_mail get_weather list_stocks",
-			},
+			saw: []string{"clock calculator tool_search", "clock calculator tool_search send_mail",
+				"clock calculator tool_search send_mail get_weather list_stocks"},
 		},
 		{
 			name:  "finding a tool again changes nothing",
@@ -83,11 +80,8 @@ func TestConversations(t *testing.T) {
 		{
 			name:   "under UnloadedRefuse a hidden tool that is called does not run",
 			config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{
-				callTool("get_weather", `{"city":"Rome"}`),
-				searching(`{"query":"select:get_weather"}`),
-				callTool("get_weather", `{"city":"Rome"}`),
-			},
+			turns: []turn{callTool("get_weather", `{"city":"Rome"}`), searching(`{"query":"select:get_weather"}`),
+				callTool("get_weather", `{"city":"Rome"}`)},
 			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
 			check: func(t *testing.T, o outcome) {
 				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "the search that the refusal advises")
@@ -123,10 +117,8 @@ func TestConversations(t *testing.T) {
 			},
 		},
 		{
-			name: "the caller's events show the call as the model made it, and its answer",
-			turns: []turn{
-				callTool("get_wether", `{"city":"Rome"}`),
-			},
+			name:  "the caller's events show the call as the model made it, and its answer",
+			turns: []turn{callTool("get_wether", `{"city":"Rome"}`)},
 			check: func(t *testing.T, o outcome) {
 				require.Len(t, o.events, 3, "the events are the call, the answer and the end")
 				require.NotEmpty(t, o.events[0].Calls)

@@ -26,10 +26,8 @@ import (
 // advises loads the tool. Both hold whatever characters the name has.
 func TestSelectWhatIsShown(t *testing.T) {
 	ctx := context.Background()
-	names := []string{
-		"plain", "a,b", "semi;colon", "日本、語", "`tick`", "[br]", `q"uote`, "zero\u200bwidth", "rtl\u202ex",
-		"tag<b>x</b>", "nul\x00x", "new\nline", " blanks ", strings.Repeat("long_", 25),
-	}
+	names := []string{"plain", "a,b", "semi;colon", "日本、語", "`tick`", "[br]", `q"uote`, "zero\u200bwidth", "rtl\u202ex",
+		"tag<b>x</b>", "nul\x00x", "new\nline", " blanks ", strings.Repeat("long_", 25)}
 	var tools []tool.BaseTool
 	for _, name := range names {
 		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Odd"}))

@@ -97,11 +97,9 @@ var dropInTable = []program{
 		here:   []string{"call 2 sees tool_search send_mail", `reads tool tool_search: {"matches":["send_mail"]}`},
 		reason: "models mix up spellings",
 	},
-	{
-		name: "`select:` of a name twice", turns: []turn{searching(`{"query":"select:send_mail,send_mail"}`)},
-		eino: []string{`reads tool tool_search: {"matches":["send_mail","send_mail"]}`}, here: []string{`reads tool tool_search: {"matches":["send_mail"]}`},
-		reason: "a tool is loaded once",
-	},
+	{name: "`select:` of a name twice", turns: []turn{searching(`{"query":"select:send_mail,send_mail"}`)},
+		eino: []string{`reads tool tool_search: {"matches":["send_mail","send_mail"]}`},
+		here: []string{`reads tool tool_search: {"matches":["send_mail"]}`}, reason: "a tool is loaded once"},
 	{
 		name: "`select:` of 201 names", dynamic: numberedTools(201), turns: []turn{selecting(strings.Join(toolNames(201), ","))},
 		eino:   []string{"call 2 sees 202 tools: tool_search tool_000 tool_001 …", `reads tool tool_search: {"matches":["tool_000",…`},
@@ -160,11 +158,9 @@ var dropInTable = []program{
 	},
 	{name: "a history with a broken search", history: searchedBefore(`{"matches":["send_mail"`)},
 	{name: "a history with the reminder", history: []message{systemSays("Be brief."), {Role: toolsearchtest.User, Text: einoReminder, Extra: einoMark}}},
-	{
-		name: "a stored history whose reminder lost its `Extra`", history: []message{userSays(einoReminder)},
+	{name: "a stored history whose reminder lost its `Extra`", history: []message{userSays(einoReminder)},
 		eino:   []string{"reads the reminder of get_weather get_forecast send_mail list_stocks mcp__slack__send_message, again"},
-		reason: "a reminder is also recognised by its text",
-	},
+		reason: "a reminder is also recognised by its text"},
 	{
 		name:    "a history with the reminder of other tools",
 		history: []message{{Role: toolsearchtest.User, Text: "<available-deferred-tools>\ncut_grass\n</available-deferred-tools>", Extra: einoMark}},
@@ -221,10 +217,9 @@ var dropInTable = []program{
 		eino: []string{"call 1 sees tool_search", "reads the reminder of  get_weather", "reads user: What is new?", "messages for the caller: 1"},
 		here: []string{"New fails"}, reason: isInvalid,
 	},
-	{
-		name: "a tool that cannot be called", dynamic: []tool.BaseTool{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "show"}}},
-		eino: []string{"the run ends in an error", "messages for the caller: 0"}, here: []string{"New fails"}, reason: "you find an error at the start before a user does",
-	},
+	{name: "a tool that cannot be called", dynamic: []tool.BaseTool{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "show"}}},
+		eino: []string{"the run ends in an error", "messages for the caller: 0"}, here: []string{"New fails"},
+		reason: "you find an error at the start before a user does"},
 	// Words.
 	{
 		name: "the words of the prompts", verbatim: true,

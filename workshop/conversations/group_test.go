@@ -64,10 +64,8 @@ func TestGroupsAreNamespaces(t *testing.T) {
 				assert.Equal(t, grouped("filesystem (2): Files of the project", "read_file, search", "memory (2)", "open_nodes, search_nodes"), o.requests[0].Messages[0].Text)
 			},
 		},
-		{
-			name: "AlwaysLoaded", config: toolsearch.Config{Groups: twoServers(), AlwaysLoaded: []string{"memory:*"}}, dynamic: []tool.BaseTool{},
-			saw: []string{"tool_search open_nodes search_nodes"},
-		},
+		{name: "AlwaysLoaded", config: toolsearch.Config{Groups: twoServers(), AlwaysLoaded: []string{"memory:*"}},
+			dynamic: []tool.BaseTool{}, saw: []string{"tool_search open_nodes search_nodes"}},
 		{
 			name: "a Filter", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25, Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)}, dynamic: []tool.BaseTool{},
 			turns: []turn{selecting("search,search_nodes"), searching(`{"query":"memory: search"}`)},
@@ -84,11 +82,9 @@ func TestGroupsAreNamespaces(t *testing.T) {
 			turns:   []turn{searching(`{"query":"filesystem: zebra"}`)},
 			saw:     []string{"tool_search search", "tool_search search read_file"},
 		},
-		{
-			name: "no group is left", config: toolsearch.Config{Groups: twoServers(), Filter: toolsearch.FilterTools(nil, []string{"ring"})},
-			dynamic: testtools.EchoTools("ring: Rings"),
-			check:   func(t *testing.T, o outcome) { checkAnnounced(t, o, "ring") },
-		},
+		{name: "no group is left",
+			config:  toolsearch.Config{Groups: twoServers(), Filter: toolsearch.FilterTools(nil, []string{"ring"})},
+			dynamic: testtools.EchoTools("ring: Rings"), check: func(t *testing.T, o outcome) { checkAnnounced(t, o, "ring") }},
 	})
 	assert.Contains(t, hinted, "read_file")
 }

@@ -84,9 +84,8 @@ func TestNativeConversations(t *testing.T) {
 				},
 				{
 					name: "under UnloadedRefuse a hidden tool does not run until it is found", config: refuse, static: static,
-					turns: []turn{
-						callTool("send_mail", `{}`), searching(`{"query":"select:send_mail"}`), callTool("send_mail", `{}`),
-					},
+					turns: []turn{callTool("send_mail", `{}`), searching(`{"query":"select:send_mail"}`),
+						callTool("send_mail", `{}`)},
 					saw: []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
 						assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, "select:send_mail")
@@ -273,9 +272,8 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 func TestNativeSearchForTheOrdinary(t *testing.T) {
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play[chat](t, conversation{config: config, turns: []turn{
-			calling("get_weather"), selecting("get_weather"), calling("send_mail"), selecting("send_mail"), calling("list_stocks"),
-		}}, way{})
+		o := play[chat](t, conversation{config: config, turns: []turn{calling("get_weather"), selecting("get_weather"),
+			calling("send_mail"), selecting("send_mail"), calling("list_stocks")}}, way{})
 		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
 		assert.NoError(t, o.err, "%v", dialect)
 		assert.Equal(t, []string{"list_stocks"}, got, "%v", dialect)

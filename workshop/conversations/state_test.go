@@ -111,11 +111,9 @@ func TestAlwaysLoaded(t *testing.T) {
 			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"ask_human"}},
 			turns: []turn{callTool("add_tool", `{"tool_names":["get_weather"]}`),
 				callTool("remove_tool", `{"tool_names":["ask_human","get_weather"]}`)},
-			saw: []string{
-				"search_tools add_tool show_all_tools remove_tool ask_human",
+			saw: []string{"search_tools add_tool show_all_tools remove_tool ask_human",
 				"search_tools add_tool show_all_tools remove_tool ask_human get_weather",
-				"search_tools add_tool show_all_tools remove_tool ask_human",
-			},
+				"search_tools add_tool show_all_tools remove_tool ask_human"},
 			check: func(t *testing.T, o outcome) {
 				got, want := o.result(t, "call_2"), `{"removed":["get_weather"],"not_found":["ask_human"]`
 				assert.True(t, strings.HasPrefix(got, want), "the answer %s begins with %s", got, want)
@@ -160,11 +158,9 @@ func TestDeferFrom(t *testing.T) {
 	}
 	notSlack := toolsearch.FilterTools(nil, []string{"get_*", "send_mail", "list_stocks"})
 	playAll(t, []conversation{
-		{
-			name: "below it the model sees all tools, and no trace of a search", config: toolsearch.Config{DeferFrom: 6},
+		{name: "below it the model sees all tools, and no trace of a search", config: toolsearch.Config{DeferFrom: 6},
 			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("send_mail")},
-			saw: []string{"clock " + all, "clock " + all}, check: alone,
-		},
+			saw: []string{"clock " + all, "clock " + all}, check: alone},
 		{
 			name: "below it UnloadedRefuse refuses no tool", config: toolsearch.Config{DeferFrom: 6, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{calling("send_mail")}, saw: []string{all, all},
@@ -175,23 +171,18 @@ func TestDeferFrom(t *testing.T) {
 		below("below it, under a native protocol", toolsearch.ProtocolNativeDeferred),
 		below("below it, under ProtocolDispatch", toolsearch.ProtocolDispatch),
 		below("below it, under ProtocolSearchAdd", toolsearch.ProtocolSearchAdd),
-		{
-			name: "from it on the tools are hidden", config: toolsearch.Config{DeferFrom: 5}, turns: []turn{selecting("send_mail")},
+		{name: "from it on the tools are hidden", config: toolsearch.Config{DeferFrom: 5}, turns: []turn{selecting("send_mail")},
 			saw:   []string{"tool_search", "tool_search send_mail"},
-			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, strings.Fields(all)...) },
-		},
-		{
-			name: "tools that Filter drops do not count", config: toolsearch.Config{DeferFrom: 5, Filter: notSlack},
-			turns: []turn{calling("send_mail")}, saw: slices.Repeat([]string{"get_weather get_forecast send_mail list_stocks"}, 2), check: alone,
-		},
-		{
-			name: "a filter that drops every tool leaves no meta-tool", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, nil)},
-			static: testtools.EchoTools("clock: The time"), turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone,
-		},
-		{
-			name: "a smaller MaxLoaded keeps the tools hidden", config: toolsearch.Config{DeferFrom: 6, Limits: toolsearch.Limits{MaxLoaded: 4}},
-			turns: []turn{selecting("send_mail")}, saw: []string{"tool_search", "tool_search send_mail"},
-		},
+			check: func(t *testing.T, o outcome) { checkAnnounced(t, o, strings.Fields(all)...) }},
+		{name: "tools that Filter drops do not count", config: toolsearch.Config{DeferFrom: 5, Filter: notSlack},
+			turns: []turn{calling("send_mail")}, saw: slices.Repeat([]string{"get_weather get_forecast send_mail list_stocks"}, 2),
+			check: alone},
+		{name: "a filter that drops every tool leaves no meta-tool",
+			config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, nil)}, static: testtools.EchoTools("clock: The time"),
+			turns: []turn{calling("clock")}, saw: []string{"clock", "clock"}, check: alone},
+		{name: "a smaller MaxLoaded keeps the tools hidden",
+			config: toolsearch.Config{DeferFrom: 6, Limits: toolsearch.Limits{MaxLoaded: 4}},
+			turns:  []turn{selecting("send_mail")}, saw: []string{"tool_search", "tool_search send_mail"}},
 		{
 			name:    "the reminder of an earlier run is removed, and its search stays",
 			config:  toolsearch.Config{DeferFrom: 6},
@@ -226,21 +217,15 @@ func TestMaxLoaded(t *testing.T) {
 			saw: []string{none, none + " get_weather", none + " get_weather send_mail", none + " get_weather send_mail",
 				none + " get_weather list_stocks"},
 		},
-		{
-			name: "to be found again counts as a use", config: max2,
+		{name: "to be found again counts as a use", config: max2,
 			turns: []turn{selecting("get_weather,send_mail"), searching(`{"query":"current"}`), selecting("list_stocks")},
-			saw:   []string{none, none + " get_weather send_mail", none + " get_weather send_mail", none + " get_weather list_stocks"},
-		},
-		{
-			name: "the best tools of one search stay", config: max2,
+			saw:   []string{none, none + " get_weather send_mail", none + " get_weather send_mail", none + " get_weather list_stocks"}},
+		{name: "the best tools of one search stay", config: max2,
 			turns: []turn{selecting("list_stocks,get_forecast,send_mail,get_weather")},
-			saw:   []string{none, none + " list_stocks get_forecast"},
-		},
-		{
-			name: "a call of a hidden tool loads it and hides another tool", config: max2,
+			saw:   []string{none, none + " list_stocks get_forecast"}},
+		{name: "a call of a hidden tool loads it and hides another tool", config: max2,
 			turns: []turn{selecting("get_weather,send_mail"), calling("list_stocks")},
-			saw:   []string{none, none + " get_weather send_mail", none + " get_weather list_stocks"},
-		},
+			saw:   []string{none, none + " get_weather send_mail", none + " get_weather list_stocks"}},
 		{
 			name: "a refused call does not count as a use", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")},

@@ -75,10 +75,9 @@ func TestProtocolDispatch(t *testing.T) {
 				c.AlwaysLoaded, c.Limits.MaxLoaded = []string{"send_*"}, 1
 			}),
 			static: testtools.EchoTools("clock: The time"),
-			turns: []turn{
-				searching(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`), calling("get_forecast"), calling("send_mail"),
-				dispatching("nothing", `{}`), dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock"),
-			},
+			turns: []turn{searching(`{"query":"select:get_weather,list_stocks"}`), dispatching("get_weather", `{}`),
+				calling("get_forecast"), calling("send_mail"), dispatching("nothing", `{}`),
+				dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock")},
 			saw: slices.Repeat([]string{"clock " + metas + " send_mail"}, 10),
 			check: func(t *testing.T, o outcome) {
 				first, err := json.Marshal(o.requests[0].Tools)
@@ -133,10 +132,8 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a tool that was not searched for, under UnloadedRefuse", config: refuse,
-			turns: []turn{
-				dispatching("get_weather", `{}`), calling("get_weather"), searching(`{"query":"select:get_weather"}`),
-				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`),
-			},
+			turns: []turn{dispatching("get_weather", `{}`), calling("get_weather"), searching(`{"query":"select:get_weather"}`),
+				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`)},
 			saw: slices.Repeat([]string{metas}, 6),
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `not been looked up yet`, `{\"query\":\"select:get_weather\"}`)

@@ -82,20 +82,16 @@ func TestProtocolRegexp(t *testing.T) {
 				assert.Contains(t, o.last().Messages[0].Text, "<available-deferred-tools>\nLoad these with tool_search before use:\nget_weather\n")
 			},
 		},
-		{
-			name: "descriptions are not searched", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{pattern("shares")}, saw: []string{"tool_search", "tool_search"},
-			check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`),
-		},
+		{name: "descriptions are not searched", config: using(toolsearch.ProtocolRegexp), turns: []turn{pattern("shares")},
+			saw: []string{"tool_search", "tool_search"}, check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`)},
 		{
 			name: "a wrong pattern is answered with the mistake and the fragment", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)), pattern(strings.Repeat("x", 300))},
 			saw:   slices.Repeat([]string{"tool_search"}, 6),
 			check: func(t *testing.T, o outcome) {
-				for i, want := range []string{
-					"missing closing ), in `send(mail`", "missing argument to repetition operator, in `*`",
-					"invalid or unsupported Perl syntax, in `(?=`", "", "longer than 256 bytes",
-				} {
+				for i, want := range []string{"missing closing ), in `send(mail`",
+					"missing argument to repetition operator, in `*`", "invalid or unsupported Perl syntax, in `(?=`", "",
+					"longer than 256 bytes"} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
 					if want != "" {
 						assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"`), "the beginning of the answer to call %d: %s", i+1, text)
@@ -272,13 +268,9 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "names that are added again, unknown names, and other spellings", config: start,
-			turns: []turn{
-				add(`{"tool_names":"get_weather"}`),
-				add(`{"tool_names":["get_weather","send_mail","send_mail"]}`),
-				add(`{"tool_names":["get_forcast","List-Stocks"]}`),
-				add(`{"tool_names":["zzz"]}`),
-				add(`{"names":"get_forecast, mcp__slack__send_message"}`),
-			},
+			turns: []turn{add(`{"tool_names":"get_weather"}`), add(`{"tool_names":["get_weather","send_mail","send_mail"]}`),
+				add(`{"tool_names":["get_forcast","List-Stocks"]}`), add(`{"tool_names":["zzz"]}`),
+				add(`{"names":"get_forecast, mcp__slack__send_message"}`)},
 			saw: []string{metas, metas + " get_weather", metas + " get_weather send_mail", metas + " get_weather send_mail list_stocks",
 				metas + " get_weather send_mail list_stocks", metas + " get_weather send_mail list_stocks get_forecast mcp__slack__send_message"},
 			check: says(
@@ -310,19 +302,13 @@ func TestProtocolSearchAdd(t *testing.T) {
 				`{"added":[`+list(0, 30)+`],"already_loaded":[],"not_found":[],"message":`+added+`}`,
 				`{"removed":[`+list(5, 30)+`],"not_found":[],"message":"Removed from your tool list."}`),
 		},
-		{
-			name: "a name with a comma", config: start, dynamic: testtools.EchoTools("a,b: Both", "a: One", "c: Other"),
-			turns: []turn{add(`{"tool_names":["a,b","c"]}`)}, saw: []string{metas, metas + " a,b c"},
-		},
+		{name: "a name with a comma", config: start, dynamic: testtools.EchoTools("a,b: Both", "a: One", "c: Other"),
+			turns: []turn{add(`{"tool_names":["a,b","c"]}`)}, saw: []string{metas, metas + " a,b c"}},
 		{
 			name: "tools are removed and added again, and some tools cannot be removed", config: always,
-			turns: []turn{
-				add(`{"tool_names":["get_weather","list_stocks","send_mail"]}`),
-				remove(`{"tool_names":["get_weather"]}`),
-				remove(`{"tool_names":["get_weather","send_mail","zzz","list_stocks"]}`),
-				add(`{"tool_names":["get_weather"]}`),
-				remove(`{}`), remove(`nonsense {`),
-			},
+			turns: []turn{add(`{"tool_names":["get_weather","list_stocks","send_mail"]}`),
+				remove(`{"tool_names":["get_weather"]}`), remove(`{"tool_names":["get_weather","send_mail","zzz","list_stocks"]}`),
+				add(`{"tool_names":["get_weather"]}`), remove(`{}`), remove(`nonsense {`)},
 			saw: []string{metas + " send_mail", metas + " send_mail get_weather list_stocks", metas + " send_mail list_stocks", metas + " send_mail",
 				metas + " send_mail get_weather", metas + " send_mail get_weather", metas + " send_mail get_weather"},
 			check: says(
