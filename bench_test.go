@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -30,28 +31,35 @@ func benchSizes() []int {
 	return sizes[:testtools.Rounds(4, 3)]
 }
 
-var benchQueries = []string{`{"query":"create issue"}`, `{"query":"slack send message"}`,
-	`{"query":"+github list pull requests","max_results":10}`, `{"query":"read the content of a file"}`}
+var benchQueries = []string{
+	`{"query":"create issue"}`, `{"query":"slack send message"}`,
+	`{"query":"+github list pull requests","max_results":10}`, `{"query":"read the content of a file"}`,
+}
+
+func measure(b *testing.B, work func(i int) error) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := work(i); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// asking is the work of asking a tool all queries in turn.
+func asking(t tool.InvokableTool) func(i int) error {
+	return func(i int) error {
+		_, err := t.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)])
+		return err
+	}
+}
 
 func BenchmarkKeyword(b *testing.B) {
 	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
 		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		run := func(t tool.InvokableTool) func(b *testing.B) {
-			return func(b *testing.B) {
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					if _, err := t.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)]); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		}
-		b.Run(fmt.Sprintf("tools=%d/ours", size), run(catalog.Tool()))
-		b.Run(fmt.Sprintf("tools=%d/eino", size), run(testtools.NewOracle(b, infos)))
+		require.NoError(b, err)
+		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) { measure(b, asking(catalog.Tool())) })
+		b.Run(fmt.Sprintf("tools=%d/eino", size), func(b *testing.B) { measure(b, asking(testtools.NewOracle(b, infos))) })
 	}
 }
 
@@ -59,17 +67,13 @@ func BenchmarkKeyword(b *testing.B) {
 // which nearly every tool contains, and pieces that span two parts of a name.
 func BenchmarkKeywordWorstQueries(b *testing.B) {
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), testtools.BenchCatalog(10_000), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for _, query := range []string{"e", "a b c d e f g h", "_", "e_issue", "t_1"} {
 		b.Run(query, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := catalog.Search(context.Background(), query, 5); err != nil {
-					b.Fatal(err)
-				}
-			}
+			measure(b, func(int) error {
+				_, err := catalog.Search(context.Background(), query, 5)
+				return err
+			})
 		})
 	}
 }
@@ -80,20 +84,17 @@ func BenchmarkBuild(b *testing.B) {
 	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
 		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
+			measure(b, func(int) error {
+				_, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
+				return err
+			})
 		})
 		b.Run(fmt.Sprintf("tools=%d/eino-query", size), func(b *testing.B) {
 			theirs := testtools.NewOracle(b, infos)
-			for b.Loop() {
-				if _, err := theirs.InvokableRun(context.Background(), benchQueries[0]); err != nil {
-					b.Fatal(err)
-				}
-			}
+			measure(b, func(int) error {
+				_, err := theirs.InvokableRun(context.Background(), benchQueries[0])
+				return err
+			})
 		})
 	}
 }
@@ -112,77 +113,56 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 		for i, info := range infos {
 			tools[i] = &testtools.PlainTool{Of: info}
 		}
-		const results = 500
 		history := []M{toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.User, Text: "hello"})}
-		for i := range results {
+		for i := range 500 {
 			id := fmt.Sprintf("call_%d", i)
-			text := `{"matches":[`
+			var names []string
 			for j := range 5 {
-				if j > 0 {
-					text += ","
-				}
-				text += `"` + infos[(i*5+j)%200].Name + `"`
+				names = append(names, infos[(i*5+j)%200].Name)
 			}
+			asks := []toolsearchtest.Call{{ID: id, Name: "tool_search", Arguments: `{"query":"x"}`}}
+			text := `{"matches":["` + strings.Join(names, `","`) + `"]}`
 			history = append(history,
-				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: id, Name: "tool_search", Arguments: `{"query":"x"}`}}}),
-				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: text + "]}"}))
+				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Assistant, Calls: asks}),
+				toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.Tool, CallID: id, ToolName: "tool_search", Text: text}))
 		}
 		ours, err := toolsearch.NewTyped[M](ctx, &toolsearch.Config{DynamicTools: tools})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		theirs, err := oracle.NewTyped[M](ctx, &oracle.Config{DynamicTools: tools})
-		if err != nil {
-			b.Fatal(err)
-		}
-		run := func(middleware adk.TypedChatModelAgentMiddleware[M]) func(b *testing.B) {
-			return func(b *testing.B) {
+		require.NoError(b, err)
+		for i, middleware := range []adk.TypedChatModelAgentMiddleware[M]{ours, theirs} {
+			b.Run(fmt.Sprintf("tools=%d/%s", size, []string{"ours", "eino"}[i]), func(b *testing.B) {
 				// The previous model call has hidden the catalog and shown the loaded tools.
 				_, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: []*schema.ToolInfo{testtools.MustInfo(b, runCtx.Tools[0])}}
-				if _, state, err = middleware.BeforeModelRewriteState(ctx, state, nil); err != nil {
-					b.Fatal(err)
-				}
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, _, err := middleware.BeforeModelRewriteState(ctx, state, nil); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
+				require.NoError(b, err)
+				shown := []*schema.ToolInfo{testtools.MustInfo(b, runCtx.Tools[0])}
+				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: shown}
+				_, state, err = middleware.BeforeModelRewriteState(ctx, state, nil)
+				require.NoError(b, err)
+				measure(b, func(int) error {
+					_, _, err := middleware.BeforeModelRewriteState(ctx, state, nil)
+					return err
+				})
+			})
 		}
-		b.Run(fmt.Sprintf("tools=%d/ours", size), run(ours))
-		b.Run(fmt.Sprintf("tools=%d/eino", size), run(theirs))
 	}
 }
 
 func BenchmarkBM25(b *testing.B) {
 	for _, size := range benchSizes() {
 		infos := testtools.BenchCatalog(size)
-		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25})
-		if err != nil {
-			b.Fatal(err)
+		build := func() (*toolsearch.Catalog, error) {
+			return toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25})
 		}
-		search := catalog.Tool()
-		b.Run(fmt.Sprintf("tools=%d/query", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if _, err := search.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)]); err != nil {
-					b.Fatal(err)
-				}
-			}
+		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
+			measure(b, func(int) error {
+				_, err := build()
+				return err
+			})
 		})
+		catalog, err := build()
+		require.NoError(b, err)
+		b.Run(fmt.Sprintf("tools=%d/query", size), func(b *testing.B) { measure(b, asking(catalog.Tool())) })
 	}
 }
 

@@ -34,7 +34,7 @@ var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval"}
 var nestedPackages = []string{"otel"}
 
 // parseFiles parses the files of a folder that are not tests.
-func parseFiles(t *testing.T, dir string) (*token.FileSet, []*ast.File) {
+func parseFiles(t *testing.T, dir string, mode parser.Mode) (*token.FileSet, []*ast.File) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func parseFiles(t *testing.T, dir string) (*token.FileSet, []*ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		file, err := parser.ParseFile(fset, path, nil, mode)
 		require.NoError(t, err)
 		files = append(files, file)
 	}
@@ -51,9 +51,9 @@ func parseFiles(t *testing.T, dir string) (*token.FileSet, []*ast.File) {
 }
 
 // readPackage reads the docs of a folder.
-func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
+func readPackage(t *testing.T, dir string, mode parser.Mode) (*token.FileSet, *godoc.Package) {
 	t.Helper()
-	fset, files := parseFiles(t, dir)
+	fset, files := parseFiles(t, dir, mode)
 	pkg, err := godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir)
 	require.NoError(t, err)
 	return fset, pkg
@@ -63,7 +63,7 @@ func readPackage(t *testing.T, dir string) (*token.FileSet, *godoc.Package) {
 // constants have a comment of their own or a comment over their group.
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, dir := range slices.Concat(publicPackages, nestedPackages) {
-		fset, pkg := readPackage(t, dir)
+		fset, pkg := readPackage(t, dir, parser.ParseComments)
 		var undocumented []string
 		missing := func(node ast.Node, name string) {
 			undocumented = append(undocumented, fmt.Sprintf("%s: %s", fset.Position(node.Pos()), name))
@@ -135,7 +135,7 @@ var alignment = regexp.MustCompile(`(\S)[\t ]+`)
 
 // api returns the exported declarations of a package, without comments.
 func api(t *testing.T, dir string) string {
-	fset, pkg := readPackage(t, dir)
+	fset, pkg := readPackage(t, dir, 0)
 	var list []string
 	add := func(decl ast.Decl) {
 		var text bytes.Buffer
@@ -144,39 +144,19 @@ func api(t *testing.T, dir string) string {
 	}
 	addAll := func(values []*godoc.Value, funcs []*godoc.Func) {
 		for _, v := range values {
-			v.Decl.Doc = nil
-			add(withoutComments(v.Decl))
+			add(v.Decl)
 		}
 		for _, f := range funcs {
-			f.Decl.Doc, f.Decl.Body = nil, nil
+			f.Decl.Body = nil
 			add(f.Decl)
 		}
 	}
 	addAll(slices.Concat(pkg.Consts, pkg.Vars), pkg.Funcs)
 	for _, typ := range pkg.Types {
-		add(withoutComments(typ.Decl))
+		add(typ.Decl)
 		addAll(slices.Concat(typ.Consts, typ.Vars), slices.Concat(typ.Funcs, typ.Methods))
 	}
 	return "package " + pkg.Name + "\n\n" + strings.Join(list, "\n")
-}
-
-// withoutComments removes the comments of a declaration. Package doc has removed the unexported
-// fields and values.
-func withoutComments(decl *ast.GenDecl) *ast.GenDecl {
-	ast.Inspect(decl, func(node ast.Node) bool {
-		switch n := node.(type) {
-		case *ast.GenDecl:
-			n.Doc = nil
-		case *ast.Field:
-			n.Doc, n.Comment = nil, nil
-		case *ast.ValueSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.TypeSpec:
-			n.Doc, n.Comment = nil, nil
-		}
-		return true
-	})
-	return decl
 }
 
 // In review, a change of the API shows as a change of api.txt.
@@ -243,9 +223,9 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// Only the command line tool speaks MCP: whoever imports a package of this module compiles
-// nothing of the SDK.
-func TestOnlyTheCommandHasTheSDK(t *testing.T) {
+// Only the command line tool speaks MCP: whoever imports a package of this module compiles nothing of
+// the SDK. Who does not import the module otel builds nothing of OpenTelemetry.
+func TestWhatIsBuiltWithoutBeingAsked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -254,19 +234,14 @@ func TestOnlyTheCommandHasTheSDK(t *testing.T) {
 	for _, dir := range publicPackages {
 		packages = append(packages, "./"+dir)
 	}
-	library, command := modulesOf(t, packages...), modulesOf(t, "./cmd/toolsearch")
-	assert.True(t, command[sdk], "the command is built from the SDK")
-	for _, module := range []string{sdk, "github.com/segmentio/encoding", "github.com/google/jsonschema-go", "golang.org/x/oauth2", "golang.org/x/term"} {
+	library, everything := modulesOf(t, packages...), modulesOf(t, "./...")
+	assert.True(t, everything[sdk], "the command is built from the SDK")
+	for _, module := range []string{
+		sdk, "github.com/segmentio/encoding", "github.com/google/jsonschema-go", "golang.org/x/oauth2", "golang.org/x/term",
+	} {
 		assert.False(t, library[module], "the library is built from %s", module)
 	}
-}
-
-// Who does not import the module otel builds nothing of OpenTelemetry.
-func TestOpenTelemetryStaysOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
-	for module := range modulesOf(t, "./...") {
+	for module := range everything {
 		assert.NotContains(t, module, "opentelemetry")
 	}
 	text, err := os.ReadFile("go.mod")
@@ -446,7 +421,7 @@ func usesOfFiles(t *testing.T, dir string) map[string]map[string]string {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[path] = export
 	}
-	fset, files := parseFiles(t, dir)
+	fset, files := parseFiles(t, dir, 0)
 	uses := make(map[string]map[string]string)
 	for _, file := range files {
 		uses[filepath.Base(fset.Position(file.Package).Filename)] = make(map[string]string)
