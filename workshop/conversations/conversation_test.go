@@ -2,7 +2,9 @@ package conversations_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -329,4 +331,173 @@ func TestNotFound(t *testing.T) {
 		})
 	}
 	playAll(t, table)
+}
+
+// Config.Texts replaces the texts that the model reads.
+
+// headings returns the headings of a file, which are the keys of Config.Texts, with the placeholders
+// of their texts, and the file's first line, which is not a key.
+func headings(t *testing.T, file string) (placeholders map[string][]string, preface string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	placeholders = map[string][]string{}
+	sections := strings.Split(string(text), "\n# ")
+	for _, section := range sections[1:] {
+		heading, body, _ := strings.Cut(section, "\n")
+		assert.NotContains(t, placeholders, heading, "the headings of %s before %q", file, heading)
+		assert.NotEmpty(t, strings.TrimSpace(body), "the text of %s under %q", file, heading)
+		placeholders[heading] = sortedSet(placeholder.FindAllString(body, -1))
+	}
+	preface, _, _ = strings.Cut(sections[0], "\n")
+	return placeholders, preface
+}
+
+// Both languages have the same texts. Every text can be replaced, alone and with all others.
+func TestEveryTextCanBeReplaced(t *testing.T) {
+	english, _ := headings(t, "../../prompt/en.md")
+	chinese, _ := headings(t, "../../prompt/zh.md")
+	require.GreaterOrEqual(t, len(english), 50)
+	assert.Equal(t, english, chinese, "the placeholders under each heading")
+	all := map[string]string{}
+	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
+		for key := range english {
+			all[key] = "My " + key
+			_, err := toolsearch.New(context.Background(), &toolsearch.Config{
+				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{key: "My " + key},
+			})
+			assert.NoError(t, err, "%q in language %d", key, language)
+		}
+		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), Language: language, Texts: all})
+		assert.NoError(t, err, "language %d", language)
+	}
+}
+
+// A key without a heading is an error of New that names the key.
+func TestUnknownTexts(t *testing.T) {
+	_, preface := headings(t, "../../prompt/en.md")
+	require.NotEmpty(t, preface)
+	_, prefaceOfChinese := headings(t, "../../prompt/zh.md")
+	require.NotEmpty(t, prefaceOfChinese)
+	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description", "ranked no-match-unlisted", preface, prefaceOfChinese} {
+		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
+			_, err := toolsearch.NewTyped[agentic](context.Background(), &toolsearch.Config{
+				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{"description": "x", key: "y"},
+			})
+			assert.ErrorContains(t, err, "toolsearch: Texts: ", "%q", key)
+			assert.ErrorContains(t, err, `"`+key+`"`, "%q", key)
+		}
+	}
+	_, err := toolsearch.New(context.Background(), &toolsearch.Config{
+		DynamicTools: testtools.NewsTools(), Texts: map[string]string{"z": "", "b": "", "y": ""},
+	})
+	assert.ErrorContains(t, err, `"b"`, "the error names the first of several keys, in the order of the keys")
+}
+
+// descriptionOf returns the descriptions of a tool and its parameters in the first request.
+func descriptionOf(t *testing.T, o outcome, name string) (description string, parameters map[string]string) {
+	t.Helper()
+	require.NotEmpty(t, o.requests)
+	for _, info := range o.requests[0].Tools {
+		if info.Name != name {
+			continue
+		}
+		definition, err := info.ToJSONSchema()
+		require.NoError(t, err)
+		parameters = map[string]string{}
+		for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			parameters[pair.Key] = pair.Value.Description
+		}
+		return info.Desc, parameters
+	}
+	require.Fail(t, "a tool is missing", name)
+	return "", nil
+}
+
+// leadOfReminder returns the line after the tag of the reminder.
+func leadOfReminder(r request) string {
+	for _, m := range r.Messages {
+		if tag, rest, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
+			line, _, _ := strings.Cut(rest, "\n")
+			return line
+		}
+	}
+	return ""
+}
+
+func TestTexts(t *testing.T) {
+	messageOf := func(want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			assert.Equal(t, want, answerOf(t, o.result(t, "call_1")).Message)
+		}
+	}
+	describes := func(tool, want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			description, _ := descriptionOf(t, o, tool)
+			assert.Equal(t, want, description)
+		}
+	}
+	reminds := func(want string) func(t *testing.T, o outcome) {
+		return func(t *testing.T, o outcome) {
+			require.NotEmpty(t, o.requests)
+			assert.Equal(t, want, leadOfReminder(o.requests[0]))
+		}
+	}
+	row := func(name string, config toolsearch.Config, texts map[string]string, turns []turn, check func(t *testing.T, o outcome)) conversation {
+		config.Texts = texts
+		return conversation{name: name, config: config, turns: turns, check: check}
+	}
+	hidden := toolsearch.ReminderConfig{Disabled: true}
+	nothing := []turn{searching(`{"query":"zzz"}`)}
+	playAll(t, []conversation{
+		row("a description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("an empty text", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
+		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, Limits: toolsearch.Limits{MaxResultsCap: 7}},
+			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
+		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "queries": "What else?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
+			_, parameters := descriptionOf(t, o, "tool_search")
+			assert.Equal(t, map[string]string{"query": "What?", "queries": "What else?", "max_results": "How many? 50"}, parameters)
+		}),
+		row("a search without a match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
+		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"}, []turn{searching(`{"query":" "}`)}, messageOf("Words!")),
+		row("an unknown tool", toolsearch.Config{}, map[string]string{"unknown-tool": "{name}? Use {tool}, {name}."}, []turn{calling("zzz")}, messageOf("zzz? Use tool_search, zzz.")),
+		// The model's words are filled in last, so a placeholder in them stays.
+		row("a placeholder as a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"}, []turn{calling("{tool}")}, messageOf("{tool}?")),
+		row("a tool that is not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
+			messageOf(`send_mail by {"query":"select:send_mail"}`)),
+		row("a reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("a reminder with a number alone", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
+
+		row("the description of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{
+			"description": "no", "dispatch description": "Looks, for {call}.", "ranked description": "no",
+		}, nil, describes("tool_search", "Looks, for call_tool.")),
+		row("a protocol's own text comes before the common text", using(toolsearch.ProtocolDispatch), map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
+			reminds("tool_search, call_tool")),
+		row("a protocol without its own text has the common text", using(toolsearch.ProtocolRanked), map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("the second tool of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
+			describes("call_tool", "Runs what tool_search found.")),
+		row("the tools of search_add", using(toolsearch.ProtocolSearchAdd), map[string]string{
+			"search_add show-all-description": "{tool} {add} {remove} {show-all}",
+		}, nil, describes("show_all_tools", "search_tools add_tool remove_tool show_all_tools")),
+		row("a search without a match under regexp", using(toolsearch.ProtocolRegexp), map[string]string{"regexp no-match": "None."},
+			[]turn{searching(`{"regex_pattern":"zzz"}`)}, func(t *testing.T, o outcome) { assert.Contains(t, o.result(t, "call_1"), `"None."`) }),
+
+		row("the description for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
+			describes("tool_search", "Looks in the dark.")),
+		row("a search without a match, for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
+		row("the description for models that see names", toolsearch.Config{}, map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+		row("a protocol's own text comes before the text for models that see no names", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
+			map[string]string{"dispatch description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+	})
+}
+
+// New copies the map of texts, so a program may change it afterwards.
+func TestTextsOfACopy(t *testing.T) {
+	texts := map[string]string{"no-match": "Nothing."}
+	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes")}}, Texts: texts})
+	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
+	o := converse(t, way{}, with(middleware), searching(`{"query":"zzz"}`), say("done"))
+	require.NoError(t, o.err)
+	assert.Equal(t, "Nothing.", answerOf(t, o.result(t, "call_1")).Message)
 }
