@@ -321,12 +321,12 @@ func TestBrokenSearchersFail(t *testing.T) {
 		}), []string{"restrict"}},
 		{"a restricted searcher that numbers its documents anew",
 			restricting(func(ctx context.Context, d docs, numbers []int) (search.Searcher, error) {
-			var some docs
-			for _, doc := range numbers {
-				some = append(some, d[doc])
-			}
-			return search.Keyword(ctx, some)
-		}), []string{"restrict"}},
+				var some docs
+				for _, doc := range numbers {
+					some = append(some, d[doc])
+				}
+				return search.Keyword(ctx, some)
+			}), []string{"restrict"}},
 		{"a restricted searcher that is nil", restricting(func(ctx context.Context, _ docs, _ []int) (search.Searcher, error) {
 			return nil, ctx.Err()
 		}), []string{"restrict"}},
