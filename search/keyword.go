@@ -174,9 +174,10 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			best.Add(float64(s.cells[tool].score), tool)
 		}
 	}
+	hits := hitsOf(&best, x.docOf)
 	s.best = best.Items
 	s.release()
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+	return Hits{Hits: hits, Total: total}, nil
 }
 
 // keywordScratch is the memory of a search. It serves one search at a time.
