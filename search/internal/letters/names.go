@@ -33,10 +33,10 @@ const (
 	SpellsName             // the query spells out the name
 )
 
-// variants returns every spelling of a tool's name.
-func variants(name string, aliases []string) []string {
+// variants appends every spelling of a tool's name.
+func variants(all []string, name string, aliases []string) []string {
 	name = naming.Cut(name, naming.MaxBytes)
-	all := append(make([]string, 0, 4), name)
+	all = append(all, name)
 	rest, isMCP := strings.CutPrefix(name, "mcp__")
 	if isMCP {
 		all = append(all, rest)
@@ -65,7 +65,7 @@ func (h *Heads) add(hash uint32, letter rune, count int) (next uint32) {
 
 // HeadsOf returns the heads of a tool's names.
 func HeadsOf(name string, aliases []string) (all Heads) {
-	for _, name := range variants(name, aliases) {
+	for _, name := range variants(make([]string, 0, 8), name, aliases) {
 		hash, count := uint32(0), 0
 		for _, r := range name {
 			if class := analysis.ClassOf(r); class != analysis.NoLetter {
@@ -131,7 +131,7 @@ func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 // Tier returns the best tier of a tool's names: its name, with and without the prefixes of MCP
 // clients, and its aliases.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
-	for _, name := range variants(name, aliases) {
+	for _, name := range variants(make([]string, 0, 8), name, aliases) {
 		best = max(best, n.tierOf(name))
 	}
 	return best
