@@ -120,11 +120,12 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 // description fits the query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
-	l = lifts{bm25Namespaces: n}
-	if n == nil {
+	isEvidence := n != nil && len(n.tools) > 1 && s.isLong()
+	if n == nil || n.descriptions == nil && !isEvidence {
 		return l, nil
 	}
-	if len(n.tools) > 1 && s.isLong() {
+	l.bm25Namespaces = n
+	if isEvidence {
 		l.sums = make([]float64, len(n.tools))
 		for _, doc := range s.sums.touched {
 			if namespace := n.of[doc]; namespace != noNamespace {
