@@ -140,7 +140,7 @@ func api(t *testing.T, dir string) string {
 	add := func(decl ast.Decl) {
 		var text bytes.Buffer
 		require.NoError(t, printer.Fprint(&text, fset, decl))
-		list = append(list, alignment.ReplaceAllString(text.String(), "$1 "))
+		list = append(list, alignment.ReplaceAllString(strings.ReplaceAll(text.String(), "\n\n", "\n"), "$1 "))
 	}
 	addAll := func(values []*godoc.Value, funcs []*godoc.Func) {
 		for _, v := range values {

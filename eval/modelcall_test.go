@@ -1,7 +1,6 @@
 package eval_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -26,12 +25,12 @@ type usageLog struct {
 
 func (l *usageLog) AfterModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
 	answer := state.Messages[len(state.Messages)-1]
-	l.logger.InfoContext(ctx, "model", "event", eval.NewModelCall(l.protocol, answer))
+	l.logger.InfoContext(ctx, "model", "event", eval.ModelCall(l.protocol.String(), answer))
 	return ctx, state, nil
 }
 
 // A middleware logs what each answer of the model was billed. "toolsearch cost -log" reads the lines.
-func ExampleNewModelCall() {
+func ExampleModelCall() {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -64,15 +63,12 @@ func TestModelCall(t *testing.T) {
 		agentic.ContentBlocks = append(agentic.ContentBlocks,
 			&schema.ContentBlock{FunctionToolCall: &schema.FunctionToolCall{Name: call.Name, Arguments: call.Arguments}})
 	}
-	dispatch := toolsearch.ProtocolDispatch
-	want := eval.ModelCall{Protocol: dispatch, Prompt: 50, Cached: 20, Written: 10, Output: 7,
-		Calls: []string{"tool_search", "a", "call_tool"}}
-	assert.Equal(t, want, eval.NewModelCall(dispatch, message))
-	assert.Equal(t, want, eval.NewModelCall(dispatch, agentic))
-	assert.Equal(t, eval.ModelCall{}, eval.NewModelCall(0, &schema.Message{}), "no usage")
-	assert.Equal(t, eval.ModelCall{}, eval.NewModelCall(0, &schema.AgenticMessage{}), "no usage")
-
-	var out bytes.Buffer
-	slog.New(slog.NewJSONHandler(&out, nil)).Info("model", "event", eval.ModelCall{Protocol: dispatch, All: true})
-	assert.Contains(t, out.String(), `"way":"all"`)
+	want := slog.GroupValue(slog.String("event", "model"), slog.String("way", "all"), slog.Int("prompt_tokens", 50),
+		slog.Int("cached_tokens", 20), slog.Int("written_tokens", 10), slog.Int("output_tokens", 7),
+		slog.Any("calls", []string{"tool_search", "a", "call_tool"}))
+	assert.Equal(t, want, eval.ModelCall("all", message))
+	assert.Equal(t, want, eval.ModelCall("all", agentic))
+	noUsage := eval.ModelCall("all", &schema.Message{})
+	assert.Equal(t, int64(0), noUsage.Group()[2].Value.Int64(), "no usage")
+	assert.Equal(t, noUsage, eval.ModelCall("all", &schema.AgenticMessage{}), "no usage")
 }

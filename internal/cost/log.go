@@ -65,7 +65,7 @@ const (
 
 // ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
 // slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
-// events of this library, as Config.OnEvent gets them, and those that are an eval.ModelCall. It
+// events of this library, as Config.OnEvent gets them, and the lines of eval.ModelCall. It
 // skips all other lines, including lines that are not JSON objects, which other programs print.
 // Separate the lines of several conversations, or of an agent's sub-agents, beforehand.
 //
@@ -108,7 +108,7 @@ type record struct {
 	ToolsChanged bool     `json:"tools_changed"`
 	LoadedTokens int      `json:"loaded_tokens"`
 
-	Way     string   `json:"way"` // of a call of the model, as eval.ModelCall
+	Way     string   `json:"way"` // of a call of the model, as eval.ModelCall logs it
 	Prompt  int      `json:"prompt_tokens"`
 	Cached  int      `json:"cached_tokens"`
 	Written int      `json:"written_tokens"`

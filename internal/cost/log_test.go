@@ -50,9 +50,7 @@ type recorder struct {
 }
 
 func (r *recorder) AfterModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
-	call := eval.NewModelCall(r.way.Protocol, state.Messages[len(state.Messages)-1])
-	call.All = r.way.All
-	r.log.InfoContext(ctx, "model", "event", call)
+	r.log.InfoContext(ctx, "model", "event", eval.ModelCall(r.way.String(), state.Messages[len(state.Messages)-1]))
 	return ctx, state, nil
 }
 
