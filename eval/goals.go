@@ -45,15 +45,15 @@ func (s Shortfall) String() string {
 
 // A Miss is a query whose tools are not where they should be, and what came first instead.
 type Miss struct {
-	ID      string   `json:"id"`                 // of the query
-	Query   string   `json:"query"`              // its text
-	MaxRank int      `json:"max_rank,omitempty"` // its Query.MaxRank; 0 means any
-	Wanted  []Wanted `json:"wanted"`             // one for each of the query's groups
-	First   *Instead `json:"first,omitempty"`    // the best tool that was not wanted; nil means none
+	ID      string  `json:"id"`                 // of the query
+	Query   string  `json:"query"`              // its text
+	MaxRank int     `json:"max_rank,omitempty"` // its Query.MaxRank; 0 means any
+	Wanted  []Place `json:"wanted"`             // one for each of the query's groups
+	First   *Place  `json:"first,omitempty"`    // the best tool that was not wanted; nil means none
 }
 
-// A Wanted is a group of tools that a query should find.
-type Wanted struct {
+// A Place is where a query found a group of tools.
+type Place struct {
 	Tools []string `json:"tools"` // any of them
 	Rank  int      `json:"rank"`  // from 1; 0 means not found
 	// Score is what the score of the group's best tool is made of, such as "12 = 10 book + 2 seat".
@@ -61,17 +61,10 @@ type Wanted struct {
 	Score string `json:"score,omitempty"`
 }
 
-// An Instead is an unwanted tool that a query found.
-type Instead struct {
-	Tool  string `json:"tool"`            // its name
-	Rank  int    `json:"rank"`            // from 1
-	Score string `json:"score,omitempty"` // as in Wanted
-}
-
 // OverMaxRank reports whether the query has a MaxRank that a wanted group does not reach:
 // its rank is greater, or it was not found.
 func (m Miss) OverMaxRank() bool {
-	return slices.ContainsFunc(m.Wanted, func(w Wanted) bool { return isBeyond(w.Rank, m.MaxRank) })
+	return slices.ContainsFunc(m.Wanted, func(w Place) bool { return isBeyond(w.Rank, m.MaxRank) })
 }
 
 // String returns a line for the query and a line for each tool. Texts of the catalog and of the
@@ -82,21 +75,21 @@ func (m Miss) String() string {
 	if m.OverMaxRank() {
 		fmt.Fprintf(&b, " (max_rank %d)", m.MaxRank)
 	}
-	line := func(role, tools string, rank int, score string) {
-		place := "not found"
-		if rank > 0 {
-			place = fmt.Sprintf("rank %d", rank)
+	line := func(role string, p Place) {
+		at, score := "not found", ""
+		if p.Rank > 0 {
+			at = fmt.Sprintf("rank %d", p.Rank)
 		}
-		if score != "" {
-			score = ", score " + score
+		if p.Score != "" {
+			score = ", score " + p.Score
 		}
-		fmt.Fprintf(&b, "\n  %s %s: %s%s", role, naming.OneLine(tools, 300), place, score)
+		fmt.Fprintf(&b, "\n  %s %s: %s%s", role, naming.OneLine(strings.Join(p.Tools, " or "), 300), at, score)
 	}
 	for _, w := range m.Wanted {
-		line("wanted", strings.Join(w.Tools, " or "), w.Rank, w.Score)
+		line("wanted", w)
 	}
 	if m.First != nil {
-		line("instead", m.First.Tool, m.First.Rank, m.First.Score)
+		line("instead", *m.First)
 	}
 	return b.String()
 }
@@ -173,7 +166,7 @@ func (r *Report) Misses(ctx context.Context, catalog *Catalog, blame func(QueryR
 func (q QueryResult) explain(ctx context.Context, catalog *toolsearch.Catalog) Miss {
 	m := Miss{ID: q.Query.ID, Query: q.Query.Text, MaxRank: q.Query.MaxRank}
 	for g, group := range q.Query.Groups {
-		w := Wanted{Tools: group, Rank: q.Ranks[g]}
+		w := Place{Tools: group, Rank: q.Ranks[g]}
 		tool := group[0]
 		if w.Rank > 0 {
 			tool = q.Found[w.Rank-1]
@@ -182,7 +175,7 @@ func (q QueryResult) explain(ctx context.Context, catalog *toolsearch.Catalog) M
 		m.Wanted = append(m.Wanted, w)
 	}
 	if at := q.unwanted(); at >= 0 {
-		m.First = &Instead{q.Found[at], at + 1, sum(ctx, catalog, q.Query.Text, q.Found[at])}
+		m.First = &Place{q.Found[at : at+1], at + 1, sum(ctx, catalog, q.Query.Text, q.Found[at])}
 	}
 	return m
 }

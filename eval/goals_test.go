@@ -26,13 +26,13 @@ func TestMisses(t *testing.T) {
 	misses, err := report.Misses(t.Context(), catalog, nil)
 	require.NoError(t, err)
 	want := []Miss{
-		{ID: "1", Query: "one", Wanted: []Wanted{{Tools: []string{"a"}, Rank: 2}}, First: &Instead{Tool: "c", Rank: 1}},
-		{ID: "2", Query: "two", Wanted: []Wanted{{Tools: []string{"b"}}, {Tools: []string{"c"}, Rank: 1}}, First: &Instead{Tool: "a", Rank: 2}},
+		{ID: "1", Query: "one", Wanted: []Place{{Tools: []string{"a"}, Rank: 2}}, First: &Place{Tools: []string{"c"}, Rank: 1}},
+		{ID: "2", Query: "two", Wanted: []Place{{Tools: []string{"b"}}, {Tools: []string{"c"}, Rank: 1}}, First: &Place{Tools: []string{"a"}, Rank: 2}},
 	}
 	assert.Equal(t, want, misses, "the searcher explains no score")
 	misses, err = report.Misses(t.Context(), catalog, func(q QueryResult) bool { return q.Query.ID == "3" })
 	require.NoError(t, err)
-	assert.Equal(t, []Miss{{ID: "3", Query: "three", Wanted: []Wanted{{Tools: []string{"a", "c"}, Rank: 1}}}}, misses, "nothing came instead")
+	assert.Equal(t, []Miss{{ID: "3", Query: "three", Wanted: []Place{{Tools: []string{"a", "c"}, Rank: 1}}}}, misses, "nothing came instead")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = report.Misses(ctx, catalog, nil)

@@ -46,22 +46,13 @@ func ParseLexicon(text string) (*Lexicon, error) {
 	return &Lexicon{own}, nil
 }
 
-// A LexiconFinding is a line of a company's own lexicon that does nothing.
-type LexiconFinding struct {
-	Line   int    // of the lexicon, from 1
-	Detail string // what is wrong with the line, in English
-}
-
 // Check lists the lines of a company's own lexicon that do nothing for the documents: lines whose
-// words no document has, lines that map a word to itself, and lines that repeat another line.
-func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]LexiconFinding, error) {
+// words no document has, lines that map a word to itself, and lines that repeat another line. It says
+// each in English: "line 3: repeats line 2".
+func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]string, error) {
 	x, err := BM25Options{}.index(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
-	var findings []LexiconFinding
-	for _, f := range l.tables().Findings(func(term string) bool { _, known := x.IDs[term]; return known }) {
-		findings = append(findings, LexiconFinding(f))
-	}
-	return findings, nil
+	return l.tables().Findings(func(term string) bool { _, known := x.IDs[term]; return known }), nil
 }

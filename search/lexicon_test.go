@@ -149,13 +149,13 @@ func TestLexiconCheck(t *testing.T) {
 	require.NoError(t, err)
 	findings, err := lexicon.Check(t.Context(), docs)
 	require.NoError(t, err)
-	assert.Equal(t, []search.LexiconFinding{
-		{Line: 3, Detail: "repeats line 2"},
-		{Line: 4, Detail: "a word of the line stands for itself"},
-		{Line: 5, Detail: "no tool has a word of the line that it could find"},
-		{Line: 7, Detail: "no tool has a word of the line that it could find"},
-		{Line: 9, Detail: "no tool has a word of the line that it could find"},
-		{Line: 10, Detail: `"order" stands for itself`},
+	assert.Equal(t, []string{
+		"line 3: repeats line 2",
+		"line 4: a word of the line stands for itself",
+		"line 5: no tool has a word of the line that it could find",
+		"line 7: no tool has a word of the line that it could find",
+		"line 9: no tool has a word of the line that it could find",
+		`line 10: "order" stands for itself`,
 	}, findings)
 }
 

@@ -133,21 +133,14 @@ func checkWord(word string) error {
 	return nil
 }
 
-// A Finding is a line of a company's own lexicon that does nothing.
-type Finding struct {
-	Line   int    // of the lexicon, from 1
-	Detail string // what is wrong with the line, in English
-}
-
 // Findings lists the lines of a company's own lexicon that do nothing over an index that knows
 // some terms: lines whose words no document has, lines that map a word to itself, and lines that
 // repeat another line.
-func (l *Lexicon) Findings(known func(term string) bool) []Finding {
-	var findings []Finding
+func (l *Lexicon) Findings(known func(term string) bool) (findings []string) {
 	z, first := analysis.New(), make(map[string]int)
 	for _, line := range l.own {
 		add := func(format string, args ...any) {
-			findings = append(findings, Finding{line.number, fmt.Sprintf(format, args...)})
+			findings = append(findings, fmt.Sprintf("line %d: %s", line.number, fmt.Sprintf(format, args...)))
 		}
 		key, words := line.section, z.TermsOf(line.text)
 		targets := words // a tool must have one of these

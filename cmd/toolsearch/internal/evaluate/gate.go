@@ -75,7 +75,7 @@ func (c *command) printMisses(heading string, misses []eval.Miss, most int) {
 			t.Row("  wanted", cli.Ranks(w.Rank), cli.OneLine(strings.Join(w.Tools, " or "), 64), w.Score)
 		}
 		if m.First != nil {
-			t.Row("  instead", fmt.Sprint(m.First.Rank), cli.OneLine(m.First.Tool, 64), m.First.Score)
+			t.Row("  instead", fmt.Sprint(m.First.Rank), cli.OneLine(strings.Join(m.First.Tools, " or "), 64), m.First.Score)
 		}
 		c.Print(&t)
 	}

@@ -88,7 +88,7 @@ func checkLexicon(ctx context.Context, c *searchers.Choice, r *Report, read *cat
 	docs, _ := catalog.Documents(read.Tools)
 	findings, err := lexicon.Check(ctx, docs)
 	for _, f := range findings {
-		r.add(kindLexicon, fmt.Sprintf("line %d: %s", f.Line, f.Detail))
+		r.add(kindLexicon, f)
 	}
 	return err
 }
