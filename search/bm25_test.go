@@ -160,7 +160,7 @@ func bm25Text(random *rand.Rand, docs []search.Document) string {
 // The explanation of every tool, found or not, has its exact score.
 func TestBM25ExplainsExactly(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
-	for range testtools.Rounds(20, 1) {
+	for range testtools.Rounds(8, 1) {
 		docs := randomDocs(random, 80)
 		s := bm25Catalog(t, search.BM25Options{}, docs...).(search.Explainer)
 		narrower := search.NewNarrower(docs)
@@ -193,7 +193,7 @@ func TestBM25ExplainsExactly(t *testing.T) {
 func TestBM25LeavesNoTrace(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 2))
 	for _, index := range []search.Indexer{search.BM25, search.BM25Options{K1: 2, Coverage: -1, Hint: search.Field{Weight: -1}}.Index} {
-		for range testtools.Rounds(20, 1) {
+		for range testtools.Rounds(8, 1) {
 			docs := randomDocs(random, 80)
 			checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
 		}

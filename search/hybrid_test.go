@@ -252,7 +252,7 @@ func TestHybridRestricts(t *testing.T) {
 func TestHybridLeavesNoTrace(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 4))
 	index := search.HybridOptions{Parts: []search.Indexer{search.Fuzzy, search.Hybrid(search.BM25, search.Similarity)}, Depth: 7}.Index
-	for range testtools.Rounds(10, 1) {
+	for range testtools.Rounds(5, 1) {
 		docs := randomDocs(random, 80)
 		checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
 	}

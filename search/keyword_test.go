@@ -117,7 +117,7 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 
 // Keyword finds what Eino's own tool finds, in the same order, on generated catalogs and queries.
 func TestKeywordEqualsOracle(t *testing.T) {
-	for seed := range uint64(testtools.Rounds(40, 4)) {
+	for seed := range uint64(testtools.Rounds(15, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
 		theirs := testtools.NewOracle(t, infos)

@@ -89,7 +89,7 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []search.Document) string) {
 	t.Helper()
 	ctx := context.Background()
-	for seed := range testtools.Rounds(6, 1) {
+	for seed := range testtools.Rounds(3, 1) {
 		random := rand.New(rand.NewPCG(uint64(seed), 11))
 		docs := randomDocs(random, 1+random.IntN(120))
 		before := slices.Clone(docs)

@@ -51,7 +51,7 @@ func (s anyOrder) Search(_ context.Context, q search.Query) (search.Hits, error)
 }
 
 func TestFairnessBound(t *testing.T) {
-	rounds := testtools.Rounds(400, 40)
+	rounds := testtools.Rounds(150, 40)
 	guaranteed := 0
 	for seed := range uint64(rounds) {
 		random := rand.New(rand.NewPCG(seed, 1))

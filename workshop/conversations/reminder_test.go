@@ -98,8 +98,8 @@ func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
 	config := toolsearch.ReminderConfig{MaxTokens: 2000, Describe: true}
 	summaries := map[string]string{"server0": strings.Repeat("Everything ", 100), "server3": "Little."}
 	kinds := map[string]bool{}
-	for _, size := range []int{1, 2, 3, 10, 25, 26, 60, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 3000, 10_000} {
-		if size > testtools.Rounds(10_000, 200) {
+	for _, size := range []int{1, 2, 3, 10, 25, 26, 60, 100, 150, 200, 300, 500, 1000, 3000} {
+		if size > testtools.Rounds(3000, 200) {
 			continue
 		}
 		tools := manyTools(size)

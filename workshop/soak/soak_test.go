@@ -18,7 +18,7 @@ import (
 // TestConversations soaks for some seconds, and reports faults as the command does.
 func TestConversations(t *testing.T) {
 	s := &soak{seed: 1, print: func(text string) { t.Log(text) }}
-	for range testtools.Rounds(200, 40) {
+	for range testtools.Rounds(80, 40) {
 		s.play(s.played)
 	}
 	assert.Zero(t, s.faulty, "conversations with a fault")
