@@ -181,18 +181,6 @@ type transcript struct {
 	native      bool // there are native results
 	converted   []convertedResult
 	isConverted bool // convertResults was called
-	landmarks   landmarks
-}
-
-// landmarks are the messages of a history that decisions go by, as indices; -1 means none.
-type landmarks struct {
-	first     int  // the first message that is not a system message
-	newest    int  // the newest user's message that is not a reminder
-	question  int  // the newest of these that is not a summary
-	assistant int  // the newest message of the model
-	reminder  int  // the first reminder
-	system    int  // the first system message with a reminder
-	stale     bool // a reminder has to be changed or removed
 }
 
 // transcripts keeps the memory of views from one hook to the next: a long history has
@@ -208,7 +196,6 @@ func newTranscript(n int) *transcript {
 	}
 	t.views = t.views[:n]
 	t.current = round{caller: -1}
-	t.landmarks = landmarks{first: -1, newest: -1, question: -1, assistant: -1, reminder: -1, system: -1}
 	return t
 }
 

@@ -79,7 +79,7 @@ func (m *middleware[M]) BeforeModelRewriteState(
 		return ctx, nil, err
 	}
 	m.engine.yieldToLater(ctx, r, everyTool(mc))
-	t := read(m.codec, state.Messages, &r.names, &r.reminder)
+	t := read(m.codec, state.Messages, &r.names)
 	defer t.release()
 	given, err := m.engine.beforeModel(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 	if err != nil {
@@ -104,7 +104,7 @@ func (m *middleware[M]) AfterModelRewriteState(
 		return ctx, nil, err
 	}
 	last := len(state.Messages) - 1
-	t := read(m.codec, state.Messages[last:], &r.names, &r.reminder)
+	t := read(m.codec, state.Messages[last:], &r.names)
 	defer t.release()
 	given := m.engine.afterModel(ctx, r, &t.views[0], lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos}, everyTool(mc))
 	next := *state
@@ -133,7 +133,7 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	if err != nil {
 		return ctx, err
 	}
-	t := read(m.codec, state.Messages, &r.names, &r.reminder)
+	t := read(m.codec, state.Messages, &r.names)
 	defer t.release()
 	return ctx, m.engine.end(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 }
@@ -149,7 +149,7 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	if err != nil {
 		return messages, opts
 	}
-	t := read(m.codec, messages, &r.names, &r.reminder)
+	t := read(m.codec, messages, &r.names)
 	defer t.release()
 	opts = m.engine.lastWord(ctx, r, t, opts)
 	return apply(m.codec, messages, t), opts
@@ -221,19 +221,15 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	return endpoint, nil
 }
 
-// read reads messages in one walk: their views, their rounds and their landmarks. names are the
-// names of the middleware's meta-tools. A nil reminder means that landmarks are not recorded. The
-// caller releases the transcript.
-func read[M message](c codec[M], messages []M, names *metaNames, reminder *reminder) *transcript {
+// read reads messages in one walk: their views and their rounds. names are the names of the middleware's
+// meta-tools. The caller releases the transcript.
+func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
 	t := newTranscript(len(messages))
 	for i, msg := range messages {
 		v := &t.views[i]
 		v.reset()
 		c.read(msg, v)
 		t.pair(i, names)
-		if reminder != nil {
-			t.landmarks.record(reminder, i, v)
-		}
 	}
 	t.finish(names)
 	return t
@@ -271,7 +267,7 @@ func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
 func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
 	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
-	t := read(codec, messages, &metaNames{}, nil)
+	t := read(codec, messages, &metaNames{})
 	defer t.release()
 	t.convert(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {

@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
@@ -89,99 +90,64 @@ func (r *reminder) quoted(v *view) bool {
 	return r.block.In(v.text)
 }
 
-// record records what message i is to the reminder.
-func (m *landmarks) record(r *reminder, i int, v *view) {
-	if v.system {
-		m.recordSystem(r, i, v)
-		return
-	}
-	if m.first < 0 {
-		m.first = i
-	}
-	switch {
-	case v.assistant:
-		m.assistant = i
-	case !v.user:
-	case r.is(v):
-		m.stale = m.stale || m.reminder >= 0 || v.text != r.text || r.position == ReminderInstruction
-		if m.reminder < 0 {
-			m.reminder = i
+// place returns the message that has the reminder or that the reminder goes before; len(views) is the end
+// of the history. With ReminderInstruction it is the system message with the current reminder, or else the
+// first with a text, if there is one.
+func (r *reminder) place(views []view) int {
+	current, spoken := -1, -1        // system messages: with the current reminder, with a text
+	first, own, newest := -1, -1, -1 // other messages: the first, the first reminder, the newest that is the user's own
+	for i := range views {
+		v := &views[i]
+		if v.system {
+			if _, end := r.block.Split(v.text); current < 0 && end != "" && end == r.text {
+				current = i
+			}
+			if spoken < 0 && first < 0 && v.text != "" {
+				spoken = i
+			}
+			continue
 		}
-	default:
-		m.newest = i
-		if r.quoted(v) {
-			m.stale = true
-		} else if !v.summary {
-			m.question = i
+		if first < 0 {
+			first = i
+		}
+		if v.user && !r.is(v) {
+			newest = i
+		} else if v.user && own < 0 {
+			own = i
 		}
 	}
-}
-
-// recordSystem looks only at the text: a message may have the reminders of several middlewares, and a
-// store may have dropped its Extra.
-func (m *landmarks) recordSystem(r *reminder, i int, v *view) {
-	_, end := r.block.Split(v.text)
-	if end == "" {
-		return
-	}
-	m.stale = m.stale || m.system >= 0 || end != r.text || r.position != ReminderInstruction
-	if m.system < 0 {
-		m.system = i
-	}
-}
-
-// inPlace reports whether the history needs no edit.
-func (r *reminder) inPlace(m *landmarks) bool {
-	switch {
-	case m.stale:
-		return false
-	case r.text == "":
-		return m.reminder < 0 && m.system < 0
-	case r.position == ReminderInstruction:
-		return m.system >= 0
-	case r.position == ReminderLast && m.newest >= 0:
-		return m.reminder >= 0 && m.reminder == m.newest-1
-	default:
-		return m.reminder >= 0
-	}
-}
-
-// place returns the message that the reminder goes before, or end for the end of the history. With
-// ReminderInstruction the reminder goes there only if no system message before that has a text.
-func (r *reminder) place(m *landmarks, end int) int {
-	at := m.first
+	order := [...]int{own, first, -1}
 	switch {
 	case r.position == ReminderInstruction:
-	case r.position == ReminderLast && m.newest >= 0:
-		at = m.newest
-	case m.reminder >= 0:
-		at = m.reminder
+		order = [...]int{current, spoken, first}
+	case r.position == ReminderLast && own != newest-1:
+		order = [...]int{newest, own, first}
 	}
-	if at < 0 {
-		return end
+	if at := slices.IndexFunc(order[:], func(i int) bool { return i >= 0 }); at >= 0 {
+		return order[at]
 	}
-	return at
+	return len(views)
 }
 
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
-	if r.inPlace(&t.landmarks) {
-		return
-	}
-	inSystem := r.position == ReminderInstruction
-	at := r.place(&t.landmarks, len(t.views))
+	at := r.place(t.views)
 	placed := r.text == ""
 	for i := range t.views {
-		switch v := &t.views[i]; {
-		case v.system:
+		v := &t.views[i]
+		isHere := i == at && !placed
+		switch {
+		case v.system: // only its text counts: it may have several reminders, and a store may have dropped its Extra
 			own, end := r.block.Split(v.text)
 			switch {
-			case inSystem && !placed && i < at && v.text != "":
+			case isHere && r.position == ReminderInstruction:
 				placed = true
 				if own != "" {
 					own += "\n\n"
 				}
-				v.setText(own + r.text)
+				if end != r.text {
+					v.setText(own + r.text)
+				}
 			case end == "":
 			case own == "":
 				v.dropped = true
@@ -190,7 +156,7 @@ func (r *reminder) ensure(t *transcript) {
 			}
 		case !v.user:
 		case r.is(v):
-			if !inSystem && !placed && i == at && v.text == r.text {
+			if isHere && v.text == r.text && r.position != ReminderInstruction {
 				placed = true
 			} else { // stale or repeated
 				v.dropped = true
@@ -202,6 +168,19 @@ func (r *reminder) ensure(t *transcript) {
 	if !placed {
 		t.insert(at, r.view())
 	}
+}
+
+// unanswered returns the user's last message, or "" if the model has said something since.
+func (r *reminder) unanswered(views []view) string {
+	for i := range slices.Backward(views) {
+		switch v := &views[i]; {
+		case v.assistant:
+			return ""
+		case v.user && !v.summary && !r.is(v) && !r.quoted(v):
+			return v.said()
+		}
+	}
+	return ""
 }
 
 // view returns the reminder as a message of its own.

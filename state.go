@@ -141,10 +141,10 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 // preselected returns the best tools for the user's last message if Preselect is set and the model
 // has not answered that message. The error is that of the context.
 func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
-	if r.config.Preselect == 0 || r.hidesNone || t.landmarks.question <= t.landmarks.assistant {
+	if r.config.Preselect == 0 || r.hidesNone {
 		return nil, nil
 	}
-	question := t.views[t.landmarks.question].said()
+	question := r.reminder.unanswered(t.views)
 	if question == "" {
 		return nil, nil
 	}
