@@ -50,9 +50,10 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 	for _, t := range tools {
 		e.metas = append(e.metas, t)
 	}
-	e.searchInfo = e.mode.modelSearchTool(tools[0].info)
-	h.defines = e.searchInfo != nil
-	if _, native := e.mode.(deferredMode); native {
+	if h.defines = e.mode.searches(); h.defines {
+		e.searchInfo = tools[0].info
+	}
+	if e.mode == deferredMode {
 		e.metas[0] = &nativeSearchTool{tools[0], h}
 	}
 	return e, nil
@@ -118,7 +119,10 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: e.mode.session(sessionIn(ctx)),
+		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
+	}
+	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
+		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
@@ -308,11 +312,17 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		doc, dynamic := r.scope.byName[name]
 		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
-	given, loaded := r.mode.lastWord(r, t, lists{options.Tools, options.DeferredTools, options.ToolSearchTool})
+	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
+	var loaded *conversation.LoadSet
+	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
+		loaded = r.stillLoaded(t, given)
+		given = r.lists(given, loaded)
+		r.notebook.SetOrdinary(toolNames(given.tools))
+	}
 	if t.native && !t.isConverted {
 		convertResults(r, t, given, loaded)
 	}
-	if loaded != nil {
+	if r.mode.isNative() {
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
@@ -339,7 +349,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		visible:  given.tools,
 		deferred: given.deferred,
 		explain:  e.config.Unknown == UnknownExplain,
-		refuse:   e.config.Unloaded == UnloadedRefuse && r.mode.seesSearches(),
+		refuse:   e.config.Unloaded == UnloadedRefuse && r.mode != serverMode,
 	}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})
@@ -348,7 +358,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		e.events.fail(ctx, PartProtocol, err)
 	}
 	if r.reader.countCalls && len(called) > 0 {
-		given = r.mode.called(r, given, called)
+		given = r.markCalled(given, called)
 	}
 	return given
 }
@@ -392,17 +402,17 @@ func modeOf(p Protocol, wordless bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:
 		if !wordless {
-			return chatDeferredMode{}
+			return chatDeferredMode
 		}
-		return deferredMode{}
+		return deferredMode
 	case ProtocolNativeReferences:
-		return referencesMode{}
+		return referencesMode
 	case ProtocolNativeServer:
-		return serverMode{}
+		return serverMode
 	case ProtocolDispatch:
-		return dispatchMode{}
+		return dispatchMode
 	default:
-		return textMode{}
+		return textMode
 	}
 }
 

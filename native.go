@@ -31,41 +31,35 @@ type lists struct {
 	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or it is not known yet
 }
 
-// mode is a way to give the catalog to the model: it decides where the wiring would have to know
-// which protocol it serves. textMode decides for every mode what the mode does not decide itself.
-type mode interface {
-	// modelSearchTool returns the definition of the model's own search tool, or nil if the search
-	// tool is one of the ordinary tools.
-	modelSearchTool(info *schema.ToolInfo) *schema.ToolInfo
+// mode is a way to give the catalog to a model.
+type mode int
 
-	// defers reports whether tools that are not loaded are deferred.
-	defers() bool
+const (
+	textMode         mode = iota // works with every model that calls tools
+	dispatchMode                 // of ProtocolDispatch: a text mode whose tool list never changes
+	deferredMode                 // for agentic models: results are native in the history
+	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
+	referencesMode               // for the Claude chat model: its adapter turns native results into references
+	serverMode                   // for a search that we do not see
+)
 
-	// seesSearches reports whether the middleware learns what the model finds.
-	seesSearches() bool
+// searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
+func (m mode) searches() bool { return m == deferredMode || m == chatDeferredMode }
 
-	// session returns the session of a run. shared is the session in the context; nil means none.
-	session(shared *Session) *Session
+// defers reports whether tools that are not loaded are deferred.
+func (m mode) defers() bool { return m.searches() || m == serverMode }
 
-	// show sets the loaded tools that native results show to the model.
-	show(r *run, t *transcript, given lists, loaded *conversation.LoadSet)
+// isNative reports whether native results may show tools to the model.
+func (m mode) isNative() bool { return m >= deferredMode }
 
-	// lists returns the tool lists of a model call, in which the loaded tools are callable.
-	lists(r *run, given lists, loaded *conversation.LoadSet) lists
+// translates reports whether texts of the history become native results on the wire.
+func (m mode) translates() bool { return m == chatDeferredMode || m == referencesMode }
 
-	// lastWord returns the tool lists after the history has changed once more, and what is still
-	// loaded; nil means that the given lists stay.
-	lastWord(r *run, t *transcript, given lists) (next lists, loaded *conversation.LoadSet)
-
-	// called marks the tools in the lists that a model's message calls.
-	called(r *run, given lists, docs []int) lists
-
-	// keeps reports whether a result in the history shows its tools to the model.
-	keeps(r *run, result *resultView, call *callView) bool
-
-	// convert returns a search result in the form that the model reads, and whether the form
-	// has changed.
-	convert(c *converter, result resultView, call *callView) (converted resultView, changed bool)
+// keeps reports whether a result in the history shows its tools to the model. In deferredMode the
+// provider demands the native results of this run and of marked calls.
+func (r *run) keeps(result *resultView, call *callView) bool {
+	return r.mode.translates() ||
+		r.mode == deferredMode && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
 // converter puts search results into the form that a model reads.
@@ -105,35 +99,39 @@ func convertResults(r *run, t *transcript, given lists, loaded *conversation.Loa
 	return f.shown
 }
 
-// convert returns a result in the form the model reads. Results of other middlewares stay.
+// convert returns a search result in the form that the model reads, and whether the form has changed.
+// Results of the search tool of another middleware in the run stay.
 func (f *converter) convert(result resultView, call *callView) (resultView, bool) {
-	switch {
-	case f.isOthers(result, call):
-		return result, false
-	case result.native && result.name == "" && (call == nil || !f.run.names.isLoaderName(call.name)): // a store lost what it belongs to
-		return result.asText(f.permitted(result.found)), true
-	}
-	return f.run.mode.convert(f, result, call)
-}
-
-// isOthers reports whether a result belongs to the search tool of another middleware in the
-// same run.
-func (f *converter) isOthers(result resultView, call *callView) bool {
-	name := result.name
+	r, name := f.run, result.name
 	if name == "" && call != nil {
 		name = call.name
 	}
-	if !result.native || name == "" {
-		return false
-	}
-	isOurs := func(t *schema.ToolInfo) bool {
+	isDynamic := func(t *schema.ToolInfo) bool {
 		if t == nil {
 			return false
 		}
-		_, dynamic := f.run.scope.byName[t.Name]
+		_, dynamic := r.scope.byName[t.Name]
 		return dynamic
 	}
-	return name == f.otherSearch || slices.Contains(f.run.names.agents, name) && !slices.ContainsFunc(result.found, isOurs)
+	isOthers := name == f.otherSearch || slices.Contains(r.names.agents, name) && !slices.ContainsFunc(result.found, isDynamic)
+	isLost := result.native && result.name == "" && !r.names.isLoaderName(name) // a store lost what it belongs to
+	switch {
+	case result.native && name != "" && isOthers:
+		return result, false
+	case r.mode.translates() && !isLost:
+		return f.fresh(result)
+	case !result.native:
+		return result, false
+	}
+	permitted := f.permitted(result.found)
+	switch {
+	case isLost || !r.keeps(&result, call):
+		return result.asText(permitted), true
+	case len(permitted) == len(result.found):
+		return result, false
+	}
+	result.found = permitted
+	return result, true
 }
 
 // fresh returns a native result with the loaded tools of the result whose definitions the
@@ -188,65 +186,78 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 	return r
 }
 
-// textMode is the mode in which the middleware searches. It works with every model that calls tools.
-type textMode struct{}
-
-func (textMode) modelSearchTool(*schema.ToolInfo) *schema.ToolInfo { return nil }
-
-func (textMode) defers() bool { return false }
-
-func (textMode) seesSearches() bool { return true }
-
-func (textMode) session(shared *Session) *Session { return shared }
-
-func (textMode) show(*run, *transcript, lists, *conversation.LoadSet) {}
-
-func (textMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
-	return lists{tools: visible(r, given.tools, loaded), deferred: othersDeferred(r, given.deferred)}
+// lists returns the tool lists of a model call, in which the loaded tools are callable. It is idempotent.
+func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
+	if r.hidesNone || r.mode == dispatchMode {
+		loaded = conversation.NewLoadSet(len(r.scope.docs))
+		for doc := range r.scope.docs {
+			if r.scope.sees(doc) && (r.hidesNone || r.isAlways(doc)) {
+				loaded.Add(doc)
+			}
+		}
+	}
+	ordinary := loaded
+	if r.mode.isNative() {
+		ordinary = ordinaryOnes(r, given.tools, loaded)
+	}
+	next := lists{tools: visible(r, given.tools, ordinary), deferred: othersDeferred(r, given.deferred)}
+	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
+	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode == referencesMode {
+		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(r.namesOf(loaded.Docs)))
+	}
+	if !r.mode.defers() {
+		return next
+	}
+	next.tools = slices.DeleteFunc(next.tools, isSearch)
+	next.deferred = slices.Grow(next.deferred, len(r.scope.docs))
+	for doc := range r.scope.docs {
+		switch {
+		case ordinary.Has(doc) || !r.scope.sees(doc):
+		case loaded.Has(doc):
+			next.deferred = append(next.deferred, conversation.MarkLoaded(r.scope.docs[doc].Info, r.names.search))
+		default:
+			next.deferred = append(next.deferred, r.deferred[doc])
+		}
+	}
+	return next
 }
 
-func (textMode) lastWord(_ *run, _ *transcript, given lists) (lists, *conversation.LoadSet) {
-	return given, nil
+// ordinaryOnes returns the loaded tools that belong in the ordinary list: tools that no native
+// result shows, tools that are in it already, and those of AlwaysLoaded.
+func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) *conversation.LoadSet {
+	moved := conversation.NewLoadSet(len(r.scope.docs))
+	for _, doc := range loaded.Docs {
+		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || hasLoaded(r, tools, r.scope.docs[doc].Name) {
+			moved.Add(doc)
+		}
+	}
+	return moved
 }
 
-// called adds the tools to the list, since the call may be gone from the history before the
-// next model call.
-func (textMode) called(r *run, given lists, docs []int) lists {
-	given.tools = withLoaded(r, given.tools, docs)
+// markCalled marks the tools that a model's message calls as loaded, since the call may be gone from the
+// history before the next model call.
+func (r *run) markCalled(given lists, docs []int) lists {
+	switch {
+	case r.mode == textMode:
+		given.tools = slices.Clip(given.tools)
+		for _, doc := range docs {
+			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {
+				given.tools = append(given.tools, conversation.MarkLoaded(info, r.names.search))
+			}
+		}
+	case r.mode.searches():
+		given.deferred = slices.Clone(given.deferred)
+		for i, t := range given.deferred {
+			if t == nil || conversation.IsLoaded(t, r.names.search) {
+				continue
+			}
+			if doc, ok := r.scope.byName[t.Name]; ok && slices.Contains(docs, doc) {
+				given.deferred[i] = conversation.MarkLoaded(t, r.names.search)
+			}
+		}
+	}
 	return given
 }
-
-func (textMode) keeps(*run, *resultView, *callView) bool { return false }
-
-// convert turns native results, which a run in another mode left, into texts.
-func (textMode) convert(f *converter, result resultView, _ *callView) (resultView, bool) {
-	if !result.native {
-		return result, false
-	}
-	return result.asText(f.permitted(result.found)), true
-}
-
-// dispatchMode is the mode of ProtocolDispatch. The tool list never changes, so it does not show
-// what is loaded: every run needs a session.
-type dispatchMode struct{ textMode }
-
-func (dispatchMode) session(shared *Session) *Session {
-	if shared == nil {
-		return NewSession()
-	}
-	return shared
-}
-
-func (m dispatchMode) lists(r *run, given lists, loaded *conversation.LoadSet) lists {
-	if !r.hidesNone {
-		loaded = conversation.NewLoadSet(len(r.scope.docs))
-		loaded.Add(r.always...)
-		loaded.Keep(r.scope.sees)
-	}
-	return m.textMode.lists(r, given, loaded)
-}
-
-func (dispatchMode) called(_ *run, given lists, _ []int) lists { return given }
 
 // othersDeferred returns the deferred tools of other middlewares. A resumed run may have
 // deferred tools of ours, from a native protocol.
@@ -275,8 +286,8 @@ func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*
 		doc, dynamic := r.owns(t.Name)
 		switch {
 		case dynamic && conversation.IsLoaded(t, r.names.search) && loaded.Has(doc) && placed.Add(doc):
-			if info := docs[doc].Info; !isCopyOf(t, info) {
-				t = conversation.MarkLoaded(info, r.names.search) // the catalog changed
+			if info := docs[doc].Info; t.Desc != info.Desc || t.ParamsOneOf != info.ParamsOneOf {
+				t = conversation.MarkLoaded(info, r.names.search) // the catalog changed, or a checkpoint copied the parameters
 			}
 			list = append(list, t)
 		case dynamic || conversation.IsLoaded(t, r.names.search): // not loaded, or gone from the catalog
@@ -299,21 +310,4 @@ func hasLoaded(r *run, tools []*schema.ToolInfo, name string) bool {
 	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool {
 		return conversation.IsLoaded(t, r.names.search) && t.Name == name
 	})
-}
-
-// withLoaded returns the tool list with more tools, or tools itself if it has them all.
-func withLoaded(r *run, tools []*schema.ToolInfo, docs []int) []*schema.ToolInfo {
-	list := slices.Clip(tools)
-	for _, doc := range docs {
-		if info := r.scope.docs[doc].Info; !containsName(list, info.Name) {
-			list = append(list, conversation.MarkLoaded(info, r.names.search))
-		}
-	}
-	return list
-}
-
-// isCopyOf reports whether a marked copy is still a copy of info. After a checkpoint the parameters
-// are another pointer, and the copy is made anew.
-func isCopyOf(copied, info *schema.ToolInfo) bool {
-	return copied.Desc == info.Desc && copied.ParamsOneOf == info.ParamsOneOf
 }

@@ -49,7 +49,9 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		return nil, err
 	}
 	s.Use(docs...)
-	r.mode.show(r, t, given, s)
+	if r.mode.translates() {
+		s.ByResult = convertResults(r, t, given, s)
+	}
 	r.restrict(s, limit, busy)
 	return s, nil
 }
@@ -62,7 +64,9 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	r.addMarked(s, given)
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
-	r.mode.show(r, t, given, s)
+	if r.mode.translates() {
+		s.ByResult = convertResults(r, t, given, s)
+	}
 	r.restrict(s, 0, nil)
 	if r.config.Limits.MaxLoaded > 0 {
 		s.Keep(func(doc int) bool { return listed.Has(doc) || s.ByResult.Has(doc) || r.isAlways(doc) })
@@ -131,7 +135,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 			}
 		}
 	}
-	if len(e.loads) > 0 && r.mode.keeps(r, result, call) {
+	if len(e.loads) > 0 && r.keeps(result, call) {
 		for _, doc := range e.loads {
 			s.ByResult.Add(doc)
 		}
@@ -219,19 +223,6 @@ func (r *run) addMarked(s *conversation.LoadSet, given lists) {
 			}
 		}
 	}
-}
-
-// lists returns the tool lists of a model call, in which the loaded tools are callable.
-func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
-	if r.hidesNone {
-		loaded = conversation.NewLoadSet(len(r.scope.docs))
-		for doc := range r.scope.docs {
-			if r.scope.sees(doc) {
-				loaded.Add(doc)
-			}
-		}
-	}
-	return r.mode.lists(r, given, loaded)
 }
 
 // doubled returns the name of a meta-tool that a tool list has twice, or "".

@@ -96,6 +96,46 @@ func (h *host) searchTool() *metaTool {
 	})
 }
 
+// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
+// the definitions of the tools it found. A mistake or a miss gives an empty result.
+type nativeSearchTool struct {
+	*metaTool
+	host *host
+}
+
+// InvokableRun implements tool.EnhancedInvokableTool.
+func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+	text := ""
+	if argument != nil {
+		text = argument.Text
+	}
+	request := readKeywords(text)
+	if request.stand != nil {
+		answer := t.host.answerFor(ctx, request.stand).String()
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
+	}
+	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
+	if !request.unreadable {
+		result, _, err := t.host.search(ctx, request, true, wholeSize)
+		if err != nil {
+			return nil, err
+		}
+		r, err := t.host.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		known := nameSet(r.notebook.Ordinary())
+		for _, m := range result.Matches {
+			if !known[m.Info.Name] {
+				found.Tools = append(found.Tools, m.Info)
+			}
+		}
+	}
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
+		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
+	}}}, nil
+}
+
 // Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not hide or
 // load tools: the graph uses the result as it likes. The searches of one call take at most
 // DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that
