@@ -24,6 +24,9 @@ type searchRequest struct {
 	stand      *standIn
 }
 
+// isSearch reports whether the request is a search: no stand-in, and readable.
+func (r *searchRequest) isSearch() bool { return r.stand == nil && !r.unreadable }
+
 // readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or in a
 // JSON string, or a bare query; numbers as strings or floats; a query or a list of queries, and
 // further queries beside it. The first key is the query's own; the others are accepted too.
@@ -225,9 +228,6 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// saying returns an answer with only a message.
-func saying(message string) searchAnswer { return answerOf(&Result{Message: message}) }
-
 func answerOf(r *Result) searchAnswer {
 	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
 }
@@ -246,8 +246,6 @@ func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} 
 type searchAnswer struct {
 	Matches []string `json:"matches"` // not nil
 	help
-
-	Tool *definition `json:"tool,omitempty"` // of ProtocolDispatch: the tool called with wrong arguments
 }
 
 func (a searchAnswer) String() string { return toJSON(a) }

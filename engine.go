@@ -50,7 +50,7 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, wordless 
 	for _, t := range tools {
 		e.metas = append(e.metas, t)
 	}
-	if h.defines = e.mode.searches(); h.defines {
+	if e.mode.searches() {
 		e.searchInfo = tools[0].info
 	}
 	if e.mode == deferredMode {
@@ -428,6 +428,6 @@ func (h *host) metaTools(p Protocol) []*metaTool {
 	case ProtocolDispatch:
 		return []*metaTool{h.definitionsTool(), h.dispatchTool()}
 	default:
-		return []*metaTool{h.searchTool()}
+		return []*metaTool{h.namesTool()}
 	}
 }

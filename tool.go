@@ -23,26 +23,23 @@ import (
 
 // host is what a meta-tool needs from its surroundings.
 type host struct {
-	names   metaNames
-	prompt  *wording.Texts
-	run     func(ctx context.Context) (*run, error) // the run of a call
-	budget  int                                     // the largest answer, in bytes
-	defines bool                                    // tool_search is the model's own search tool: the model gets definitions
+	names  metaNames
+	prompt *wording.Texts
+	run    func(ctx context.Context) (*run, error) // the run of a call
+	budget int                                     // the largest answer, in bytes
 }
 
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
 // mistaken call, and returns an error only when its context is done.
 type metaTool struct {
-	typeName string
+	host     *host
+	typeName string // in Eino's callbacks
 	info     *schema.ToolInfo
-	run      answering
+	answer   answering
 }
 
-// answering answers a call of a meta-tool.
-type answering func(ctx context.Context, arguments string) (string, error)
-
-// searchType is the type of every search tool in Eino's callbacks, whatever its name and protocol.
-const searchType = "ToolSearch"
+// answering answers a call of a meta-tool in a run.
+type answering func(ctx context.Context, r *run, arguments string) (string, error)
 
 // GetType implements components.Typer.
 func (t *metaTool) GetType() string { return t.typeName }
@@ -52,18 +49,40 @@ func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.in
 
 // InvokableRun implements tool.InvokableTool.
 func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	return t.run(ctx, arguments)
+	r, err := t.host.run(ctx)
+	if err != nil {
+		return "", err
+	}
+	return t.answer(ctx, r, arguments)
 }
 
 // metaTool returns a meta-tool. description is a key of the prompt.
-func (h *host) metaTool(typeName, name, description string, parameters map[string]*schema.ParameterInfo, run answering) *metaTool {
+func (h *host) metaTool(typeName, name, description string, parameters map[string]*schema.ParameterInfo, answer answering) *metaTool {
 	info := &schema.ToolInfo{Name: name, Desc: h.prompt.Text(description), ParamsOneOf: schema.NewParamsOneOfByParams(parameters)}
-	return &metaTool{typeName: typeName, info: info, run: run}
+	return &metaTool{h, typeName, info, answer}
 }
 
-// searching returns a search tool.
-func (h *host) searching(parameters map[string]*schema.ParameterInfo, run answering) *metaTool {
-	return h.metaTool(searchType, h.names.search, "description", parameters, run)
+// searching is what a protocol's search tool does its own way.
+type searching struct {
+	parameters map[string]*schema.ParameterInfo
+	read       func(arguments string) searchRequest
+	sizeOf     func(r *run, info *schema.ToolInfo) int // the bytes that a match takes in the answer; nil means that it has only its name
+	write      func(r *run, request searchRequest, result *Result, trace trace) string
+}
+
+// searchTool returns a search tool. Its type is the same, whatever its name and protocol.
+func (h *host) searchTool(s searching) *metaTool {
+	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, func(ctx context.Context, r *run, arguments string) (string, error) {
+		request := s.read(arguments)
+		if !request.isSearch() {
+			return s.write(r, request, h.excuse(r, request), trace{}), nil
+		}
+		result, trace, err := h.search(ctx, r, request, s.sizeOf)
+		if err != nil {
+			return "", err
+		}
+		return s.write(r, request, result, trace), nil
+	})
 }
 
 // searchParameters are the parameters of a search by keywords. Further queries are a list of their
@@ -77,23 +96,13 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	}
 }
 
-// searchTool is tool_search of the default protocol.
-func (h *host) searchTool() *metaTool {
-	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
-		var sizeOf func(*schema.ToolInfo) int
-		if h.defines {
-			sizeOf = wholeSize
-		}
-		request := readKeywords(arguments)
-		if answer, excused := h.excuse(ctx, request); excused {
-			return answer.String(), nil
-		}
-		result, _, err := h.search(ctx, request, true, sizeOf)
-		if err != nil {
-			return "", err
-		}
-		return answerOf(result).String(), nil
-	})
+// namesTool is tool_search of the default protocol.
+func (h *host) namesTool() *metaTool {
+	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, writeNames})
+}
+
+func writeNames(_ *run, _ searchRequest, result *Result, _ trace) string {
+	return answerOf(result).String()
 }
 
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
@@ -109,18 +118,18 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if argument != nil {
 		text = argument.Text
 	}
+	r, err := t.host.run(ctx)
+	if err != nil {
+		return nil, err
+	}
 	request := readKeywords(text)
 	if request.stand != nil {
-		answer := t.host.answerFor(ctx, request.stand).String()
+		answer := answerOf(t.host.excuse(r, request)).String()
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
-	if !request.unreadable {
-		result, _, err := t.host.search(ctx, request, true, wholeSize)
-		if err != nil {
-			return nil, err
-		}
-		r, err := t.host.run(ctx)
+	if request.isSearch() {
+		result, _, err := t.host.search(ctx, r, request, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -148,29 +157,43 @@ func (c *Catalog) Tool() tool.InvokableTool {
 		run:    func(context.Context) (*run, error) { return all, nil },
 		budget: bytesPerToken * DefaultMaxAnswerTokens,
 	}
-	return h.searchTool()
+	return h.namesTool()
 }
 
 // excuse answers a request that is not a search: a stand-in, or unreadable arguments.
-func (h *host) excuse(ctx context.Context, r searchRequest) (searchAnswer, bool) {
-	if r.stand != nil {
-		return h.answerFor(ctx, r.stand), true
+func (h *host) excuse(r *run, request searchRequest) *Result {
+	s, say := request.stand, func(key string, values ...string) *Result { return &Result{Message: h.prompt.Text(key, values...)} }
+	switch {
+	case s == nil:
+		return say("bad-arguments")
+	case s.MisusedTool != "":
+		if _, ok := r.misused(s); ok {
+			return say("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
+		}
+		return &Result{Message: s.Problem}
+	case s.UnloadedTool != "":
+		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
+		return say("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search)
 	}
-	if r.unreadable {
-		return saying(h.prompt.Text("bad-arguments")), true
+	key := "unknown-tool"
+	if len(s.Suggestions) > 0 {
+		key = "unknown-tool-near"
 	}
-	return searchAnswer{}, false
+	result := say(key, "{name}", naming.Safe(s.UnknownTool))
+	result.NotFound, result.Suggestions = []string{s.UnknownTool}, s.Suggestions
+	return result
 }
 
-// search searches, leaves out what does not fit the answer, and reports the search. If loads is
-// set, it records that the matches are loaded. sizeOf returns the bytes that a match takes in the answer;
-// nil means that the answer has only its name.
-func (h *host) search(ctx context.Context, request searchRequest, loads bool, sizeOf func(*schema.ToolInfo) int) (*Result, trace, error) {
+// misused returns the dynamic tool that a dispatched call gave wrong arguments.
+func (r *run) misused(s *standIn) (doc int, ok bool) {
+	doc, ok = r.scope.byName[s.MisusedTool]
+	return doc, ok && r.scope.sees(doc)
+}
+
+// search searches, leaves out what is too long for the answer, and reports the search. Unless searching is
+// separate from loading, it records that the matches are loaded. sizeOf is as in searching.
+func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, *schema.ToolInfo) int) (*Result, trace, error) {
 	start := time.Now()
-	r, err := h.run(ctx)
-	if err != nil {
-		return nil, trace{}, err
-	}
 	limited, cancel := r.limited(ctx)
 	result, trace, err := r.scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
@@ -178,10 +201,10 @@ func (h *host) search(ctx context.Context, request searchRequest, loads bool, si
 	if err != nil {
 		result = nil
 	} else {
-		h.trim(result, sizeOf)
-	}
-	if err == nil && loads && r.isKept() {
-		r.recordEffect(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
+		h.trim(r, result, sizeOf)
+		if h.names.add == "" && r.isKept() {
+			r.recordEffect(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
+		}
 	}
 	if !r.events.listens() {
 		return result, trace, err
@@ -202,19 +225,25 @@ func (h *host) search(ctx context.Context, request searchRequest, loads bool, si
 }
 
 // trim leaves out the matches that do not fit an answer. The best match always stays.
-func (h *host) trim(result *Result, sizeOf func(*schema.ToolInfo) int) {
+func (h *host) trim(r *run, result *Result, sizeOf func(*run, *schema.ToolInfo) int) {
 	result.NotFound = h.trimNames(result.NotFound)
-	if sizeOf == nil {
+	switch {
+	case sizeOf != nil:
+	case r.mode.searches(): // the model gets whole definitions
+		sizeOf = func(_ *run, info *schema.ToolInfo) int {
+			return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
+		}
+	default:
 		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
 		if len(result.Matches)*longest <= h.budget {
 			return
 		}
-		sizeOf = func(info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
+		sizeOf = func(_ *run, info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
 	}
 	size, found := 0, len(result.Matches)
 	kept := result.Matches[:0:0]
 	for i, m := range result.Matches {
-		switch taken := sizeOf(m.Info); {
+		switch taken := sizeOf(r, m.Info); {
 		case i == 0: // a giant does not hide the others
 			size = min(taken, h.budget/2)
 		case size+taken > h.budget:
@@ -242,32 +271,14 @@ func (h *host) trimNames(names []string) []string {
 	return names
 }
 
-// answerFor answers a stand-in.
-func (h *host) answerFor(ctx context.Context, s *standIn) searchAnswer {
-	switch {
-	case s.MisusedTool != "":
-		return h.misuse(ctx, s)
-	case s.UnloadedTool != "":
-		search := toJSON(map[string]string{"query": "select:" + s.UnloadedTool})
-		return saying(h.prompt.Text("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search))
-	}
-	key := "unknown-tool"
-	if len(s.Suggestions) > 0 {
-		key = "unknown-tool-near"
-	}
-	return answerOf(&Result{
-		NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions, Message: h.prompt.Text(key, "{name}", naming.Safe(s.UnknownTool)),
-	})
-}
-
-// definitionOf returns a definition that fits an answer. The parameters take at most half of the
-// answer, and the description takes what is left.
-func (h *host) definitionOf(info *schema.ToolInfo) definition {
+// definitionOf returns a definition that fits so many bytes. The parameters take at most half of
+// them, and the description takes what is left.
+func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
-	if len(d.Parameters) > h.budget/2 {
+	if len(d.Parameters) > budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
-	left := max(h.budget-len(d.Parameters), 0)
+	left := max(budget-len(d.Parameters), 0)
 	d.Description = naming.Cut(info.Desc, min(search.MaxDescriptionBytes, left/2))
 	if len(toJSON(d.Description)) > left {
 		d.Description = naming.Cut(d.Description, left/maxEscaped)
@@ -277,28 +288,6 @@ func (h *host) definitionOf(info *schema.ToolInfo) definition {
 
 // maxEscaped is the most bytes that JSON writes for one byte.
 const maxEscaped = 6
-
-// wholeSize is the size of a definition that the model gets whole.
-func wholeSize(info *schema.ToolInfo) int {
-	return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
-}
-
-// misuse answers a wrong dispatched call. If its arguments were wrong, the answer has the
-// definition of the tool.
-func (h *host) misuse(ctx context.Context, s *standIn) searchAnswer {
-	answer := saying(s.Problem)
-	r, err := h.run(ctx)
-	if err != nil {
-		return answer
-	}
-	if doc, ok := r.scope.byName[s.MisusedTool]; ok && r.scope.sees(doc) {
-		answer.Message = h.prompt.Text("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
-		rest := &host{budget: h.budget - len(toJSON(answer.Message))}
-		tool := rest.definitionOf(r.scope.docs[doc].Info)
-		answer.Tool = &tool
-	}
-	return answer
-}
 
 // selectedTools is the answer of tool_search of ProtocolRegexp.
 type selectedTools struct {
@@ -311,18 +300,14 @@ func (h *host) regexpTool() *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
-	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
+	read := func(arguments string) searchRequest {
 		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
-		if answer, excused := h.excuse(ctx, request); excused {
-			return toJSON(selectedTools{answer.Matches, answer.help}), nil
-		}
-		result, _, err := h.search(ctx, request, true, nil)
-		if err != nil {
-			return "", err
-		}
-		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result)}), nil
-	})
+		return request
+	}
+	return h.searchTool(searching{parameters, read, nil, func(_ *run, _ searchRequest, result *Result, _ trace) string {
+		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result)})
+	}})
 }
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
@@ -333,24 +318,24 @@ func (h *host) regexpTool() *metaTool {
 type foundDefinitions struct {
 	Matches []definition `json:"matches"`
 	help
+	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
 
 func (h *host) definitionsTool() *metaTool {
-	return h.searching(h.searchParameters(), func(ctx context.Context, arguments string) (string, error) {
-		request := readKeywords(arguments)
-		if answer, excused := h.excuse(ctx, request); excused {
-			return answer.String(), nil
-		}
-		result, _, err := h.search(ctx, request, true, func(info *schema.ToolInfo) int { return len(toJSON(h.definitionOf(info))) + 1 })
-		if err != nil {
-			return "", err
-		}
+	sizeOf := func(_ *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.budget))) + 1 }
+	return h.searchTool(searching{h.searchParameters(), readKeywords, sizeOf, func(r *run, request searchRequest, result *Result, _ trace) string {
 		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
-			found.Matches[i] = h.definitionOf(m.Info)
+			found.Matches[i] = definitionOf(m.Info, h.budget)
 		}
-		return toJSON(found), nil
-	})
+		if request.stand != nil {
+			if doc, ok := r.misused(request.stand); ok {
+				tool := definitionOf(r.scope.docs[doc].Info, h.budget-len(toJSON(result.Message)))
+				found.Tool = &tool
+			}
+		}
+		return toJSON(found)
+	}})
 }
 
 // dispatchTool is call_tool. It runs only if its call was not replaced, which happens outside
@@ -360,7 +345,7 @@ func (h *host) dispatchTool() *metaTool {
 		"name":      {Type: schema.String, Desc: h.prompt.Text("call-name"), Required: true},
 		"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 	}
-	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, string) (string, error) {
-		return saying(h.prompt.Text("bad-dispatch")).String(), nil
+	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, *run, string) (string, error) {
+		return answerOf(&Result{Message: h.prompt.Text("bad-dispatch")}).String(), nil
 	})
 }

@@ -1,7 +1,6 @@
 package toolsearch
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,32 +46,22 @@ func (h *host) rankedTool() *metaTool {
 		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
-	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
-		request := readKeywords(arguments)
-		if answer, excused := h.excuse(ctx, request); excused {
-			return h.rankedText(rankedTools{help: answer.help}), nil
-		}
-		r, err := h.run(ctx)
-		if err != nil {
-			return "", err
-		}
-		result, _, err := h.search(ctx, request, true, func(info *schema.ToolInfo) int {
-			return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
-		})
-		if err != nil {
-			return "", err
-		}
-		answer := rankedTools{
-			Query: naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription),
-			Limit: r.scope.limit(request.limit), Candidates: r.scope.size(), help: helpOf(result),
+	sizeOf := func(r *run, info *schema.ToolInfo) int {
+		return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
+	}
+	return h.searchTool(searching{parameters, readKeywords, sizeOf, func(r *run, request searchRequest, result *Result, _ trace) string {
+		answer := rankedTools{Matches: []rankedTool{}, help: helpOf(result)}
+		if request.isSearch() {
+			answer.Query = naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription)
+			answer.Limit, answer.Candidates = r.scope.limit(request.limit), r.scope.size()
 		}
 		for i, m := range result.Matches {
 			t := r.scope.rankedOf(m.Info)
 			t.Rank, t.Score = i+1, rounded(m.Score)
 			answer.Matches = append(answer.Matches, t)
 		}
-		return h.rankedText(answer), nil
-	})
+		return h.rankedText(answer)
+	}})
 }
 
 // rounded keeps four decimals: more mean nothing and differ between machines.
@@ -82,9 +71,6 @@ func rounded(score float64) float64 {
 }
 
 func (h *host) rankedText(r rankedTools) string {
-	if r.Matches == nil {
-		r.Matches = []rankedTool{}
-	}
 	var b strings.Builder
 	if len(r.Matches) > 0 {
 		b.WriteString(h.prompt.Text("ranked", "{shown}", strconv.Itoa(len(r.Matches)), "{count}", strconv.Itoa(r.Candidates)) + "\n")

@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -37,20 +38,15 @@ func (h *host) searchOnlyTool() *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 	}
-	return h.searching(parameters, func(ctx context.Context, arguments string) (string, error) {
+	read := func(arguments string) searchRequest {
 		request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
-		if answer, excused := h.excuse(ctx, request); excused {
-			return toJSON(foundTools{Tools: []toolBrief{}, help: answer.help}), nil
-		}
-		if request.limit == 0 {
-			request.limit = unlimited
-		}
-		result, trace, err := h.search(ctx, request, false, func(info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 })
-		if err != nil {
-			return "", err
-		}
+		request.limit = cmp.Or(request.limit, unlimited)
+		return request
+	}
+	sizeOf := func(_ *run, info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 }
+	return h.searchTool(searching{parameters, read, sizeOf, func(_ *run, _ searchRequest, result *Result, trace trace) string {
 		if trace.wrong != nil && len(result.Matches) == 0 {
-			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message}), nil
+			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
 		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
@@ -63,18 +59,14 @@ func (h *host) searchOnlyTool() *metaTool {
 			}
 			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 		}
-		return toJSON(answer), nil
-	})
+		return toJSON(answer)
+	}})
 }
 
 func (h *host) showAllTool() *metaTool {
 	// Nil would make Eino leave out the schema, which some providers require.
 	none := map[string]*schema.ParameterInfo{}
-	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, func(ctx context.Context, _ string) (string, error) {
-		r, err := h.run(ctx)
-		if err != nil {
-			return "", err
-		}
+	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, func(_ context.Context, r *run, _ string) (string, error) {
 		answer := struct {
 			Total   int      `json:"total"`
 			Tools   []string `json:"tools"` // names
@@ -108,7 +100,7 @@ type addedTools struct {
 }
 
 func (h *host) addTool() *metaTool {
-	return h.namesTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, selected *Result) string {
+	return h.listTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, selected *Result) string {
 		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
 			if loaded, _ := r.notebook.WasLoaded(r.scope.byName[name]); loaded {
@@ -140,7 +132,7 @@ type removedTools struct {
 }
 
 func (h *host) removeTool() *metaTool {
-	return h.namesTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, selected *Result) string {
+	return h.listTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, selected *Result) string {
 		answer := removedTools{Removed: []string{}, NotFound: selected.NotFound}
 		for _, name := range matchNames(selected.Matches) {
 			doc := r.scope.byName[name]
@@ -165,28 +157,24 @@ func (h *host) removeTool() *metaTool {
 	})
 }
 
-// namesTool returns a meta-tool whose only argument is a list of tool names. run gets the tools of
+// listTool returns a meta-tool whose only argument is a list of tool names. answer gets the tools of
 // these names, without what does not fit an answer.
-func (h *host) namesTool(typeName, name, description string, run func(ctx context.Context, r *run, selected *Result) string) *metaTool {
+func (h *host) listTool(typeName, name, description string, answer func(ctx context.Context, r *run, selected *Result) string) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"tool_names": {
 			Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
 			ElemInfo: &schema.ParameterInfo{Type: schema.String},
 		},
 	}
-	return h.metaTool(typeName, name, description, parameters, func(ctx context.Context, arguments string) (string, error) {
+	return h.metaTool(typeName, name, description, parameters, func(ctx context.Context, r *run, arguments string) (string, error) {
 		names, ok := readNames(arguments)
 		if !ok {
 			return toJSON(map[string]string{"error": h.prompt.Text("bad-names")}), nil
 		}
-		r, err := h.run(ctx)
-		if err != nil {
-			return "", err
-		}
 		matches, missing := r.scope.selectNames(names...)
 		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
-		h.trim(selected, nil)
-		return run(ctx, r, selected), nil
+		h.trim(r, selected, nil)
+		return answer(ctx, r, selected), nil
 	})
 }
 
