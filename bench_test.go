@@ -133,7 +133,7 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 		for i, middleware := range []adk.TypedChatModelAgentMiddleware[M]{ours, theirs} {
 			b.Run(fmt.Sprintf("tools=%d/%s", size, []string{"ours", "eino"}[i]), func(b *testing.B) {
 				// The previous model call has hidden the catalog and shown the loaded tools.
-				_, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+				ctx, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 				require.NoError(b, err)
 				shown := []*schema.ToolInfo{testtools.MustInfo(b, runCtx.Tools[0])}
 				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: shown}

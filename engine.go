@@ -319,15 +319,14 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		given = r.lists(given, loaded)
 		r.notebook.SetOrdinary(toolNames(given.tools))
 	}
-	if t.native && !t.isConverted {
-		convertResults(r, t, given, loaded)
+	if !r.mode.translates() { // stillLoaded does it
+		convertResults(r, t, given, loaded, true)
 	}
 	if r.mode.isNative() {
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	r.reminder.ensure(t)
-	t.takeConverted()
 	mendCalls(t, isTool)
 	return opts
 }
@@ -357,7 +356,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	for _, err := range k.unchecked {
 		e.events.fail(ctx, PartProtocol, err)
 	}
-	if r.reader.countCalls && len(called) > 0 {
+	if r.countsCalls() && len(called) > 0 {
 		given = r.markCalled(given, called)
 	}
 	return given

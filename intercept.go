@@ -164,11 +164,13 @@ func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 // restore undoes intercept in a history: it restores the model's own calls and names their
 // results after the tool the model called.
 func restore(t *transcript, names *metaNames) {
-	if !t.misnamed {
-		return
-	}
 	for i := range t.answers {
-		restoreName(t, &t.answers[i], names)
+		a := &t.answers[i]
+		result := t.result(a)
+		ofOthers := names.answers(result.name) || names.dispatches(a.called)
+		if a.call != nil && !result.native && ofOthers && a.called != "" && a.called != result.name {
+			t.rename(a, a.called)
+		}
 	}
 	for i := range t.views {
 		v := &t.views[i]
@@ -179,19 +181,6 @@ func restore(t *transcript, names *metaNames) {
 			}
 		}
 	}
-}
-
-// restoreName names a result after the tool the model called. It changes results of the search
-// tool that answer a call of another name, and results that answer a dispatching call.
-func restoreName(t *transcript, a *answer, names *metaNames) {
-	result := t.result(a)
-	if a.call == nil || result.native || !names.answers(result.name) && !names.dispatches(a.called) {
-		return
-	}
-	if a.called == "" || a.called == result.name {
-		return
-	}
-	t.rename(a, a.called)
 }
 
 // rename names a result, all its parts included.

@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"maps"
 	"strings"
-	"sync"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -24,7 +23,7 @@ type message interface {
 
 // codec reads and writes one of the message types.
 type codec[M message] interface {
-	// read fills v and reuses its slices.
+	// read fills v, which is empty.
 	read(msg M, v *view)
 
 	// write returns a copy of msg with the edits of the view.
@@ -106,21 +105,10 @@ type resultView struct {
 	replaced bool // the content differs from the message
 }
 
-// reset empties the view and keeps the capacity of its slices. It runs for every message of every
-// history, so it goes field by field: a whole view would be copied with a write barrier.
-func (v *view) reset() {
-	v.system, v.user, v.assistant, v.summary = false, false, false, false
-	v.dropped, v.edited, v.retext = false, false, false
-	v.text, v.reminder, v.extra = "", "", nil
-	v.texts, v.calls, v.results = v.texts[:0], v.calls[:0], v.results[:0]
-}
-
 func (v *view) readExtra(extra map[string]any) {
 	v.extra = extra
-	if len(extra) > 0 {
-		v.reminder, _ = extra[reminderMark].(string)
-		_, v.summary = extra[summaryMark]
-	}
+	v.reminder, _ = extra[reminderMark].(string)
+	_, v.summary = extra[summaryMark]
 }
 
 func (v *view) setText(text string) { v.text, v.retext, v.edited = text, true, true }
@@ -140,14 +128,8 @@ func (v *view) said() string {
 
 // unmask recognizes a stand-in by the Extra of the call.
 func (c *callView) unmask(extra map[string]any) {
-	if len(extra) == 0 {
-		return
-	}
-	if name, ok := extra[callNameMark].(string); ok {
-		c.standIn = true
-		c.wanted = name
-		c.wantArg, _ = extra[callArgsMark].(string)
-	}
+	c.wanted, c.standIn = extra[callNameMark].(string)
+	c.wantArg, _ = extra[callArgsMark].(string)
 }
 
 // marked returns the Extra of the call that c becomes.
@@ -174,42 +156,18 @@ type transcript struct {
 	inserted *view // nil means none
 	insertAt int   // the view that it goes before
 
-	rounds      []round
-	current     round // not in rounds yet
-	answers     []answer
-	misnamed    bool // there are stand-ins, or results whose name differs from their call's
-	native      bool // there are native results
-	converted   []convertedResult
-	isConverted bool // convertResults was called
+	rounds  []round
+	answers []answer
 }
 
-// transcripts keeps the memory of views from one hook to the next: a long history has
-// thousands of views, and they live no longer than the hook.
-var transcripts = sync.Pool{New: func() any { return new(transcript) }}
-
-// newTranscript returns a transcript of n views that are still to be read. The caller releases
-// it.
-func newTranscript(n int) *transcript {
-	t := transcripts.Get().(*transcript)
-	if cap(t.views) < n {
-		t.views = append(t.views[:cap(t.views)], make([]view, n-cap(t.views))...)
+// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools.
+func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
+	t := &transcript{views: make([]view, len(messages))}
+	for i, msg := range messages {
+		c.read(msg, &t.views[i])
 	}
-	t.views = t.views[:n]
-	t.current = round{caller: -1}
+	t.pair(names)
 	return t
-}
-
-// maxPooledViews bounds what the pool keeps of a long history.
-const maxPooledViews = 1 << 13
-
-// release returns the memory. No part of the transcript may be used afterwards.
-func (t *transcript) release() {
-	if cap(t.views) > maxPooledViews {
-		return
-	}
-	t.inserted, t.misnamed, t.native, t.isConverted = nil, false, false, false
-	t.rounds, t.answers, t.converted = t.rounds[:0], t.answers[:0], t.converted[:0]
-	transcripts.Put(t)
 }
 
 // insert puts a message before view i, or after the last view.

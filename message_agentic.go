@@ -25,16 +25,10 @@ func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 	if m == nil {
 		return
 	}
-	switch m.Role {
-	case schema.AgenticRoleTypeSystem:
-		v.system = true
-		v.readExtra(m.Extra)
-	case schema.AgenticRoleTypeAssistant:
-		v.assistant = true
-	case schema.AgenticRoleTypeUser:
-		v.user = true
-		v.readExtra(m.Extra)
-	}
+	v.readExtra(m.Extra)
+	v.system = m.Role == schema.AgenticRoleTypeSystem
+	v.assistant = m.Role == schema.AgenticRoleTypeAssistant
+	v.user = m.Role == schema.AgenticRoleTypeUser
 	for i, block := range m.ContentBlocks {
 		switch {
 		case block == nil:

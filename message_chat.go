@@ -16,16 +16,10 @@ func (chatCodec) read(m *schema.Message, v *view) {
 	if m == nil {
 		return
 	}
+	v.readExtra(m.Extra)
 	switch m.Role {
-	case schema.System:
-		v.system = true
-		v.readExtra(m.Extra)
-		if len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 {
-			v.text = m.Content
-		}
-	case schema.User:
-		v.user = true
-		v.readExtra(m.Extra)
+	case schema.System, schema.User:
+		v.system, v.user = m.Role == schema.System, m.Role == schema.User
 		if len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 {
 			v.text = m.Content
 		}

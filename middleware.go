@@ -80,7 +80,6 @@ func (m *middleware[M]) BeforeModelRewriteState(
 	}
 	m.engine.yieldToLater(ctx, r, everyTool(mc))
 	t := read(m.codec, state.Messages, &r.names)
-	defer t.release()
 	given, err := m.engine.beforeModel(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 	if err != nil {
 		return ctx, nil, err
@@ -105,7 +104,6 @@ func (m *middleware[M]) AfterModelRewriteState(
 	}
 	last := len(state.Messages) - 1
 	t := read(m.codec, state.Messages[last:], &r.names)
-	defer t.release()
 	given := m.engine.afterModel(ctx, r, &t.views[0], lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos}, everyTool(mc))
 	next := *state
 	next.ToolInfos, next.DeferredToolInfos = given.tools, given.deferred
@@ -134,7 +132,6 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 		return ctx, err
 	}
 	t := read(m.codec, state.Messages, &r.names)
-	defer t.release()
 	return ctx, m.engine.end(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 }
 
@@ -150,7 +147,6 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 		return messages, opts
 	}
 	t := read(m.codec, messages, &r.names)
-	defer t.release()
 	opts = m.engine.lastWord(ctx, r, t, opts)
 	return apply(m.codec, messages, t), opts
 }
@@ -221,20 +217,6 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	return endpoint, nil
 }
 
-// read reads messages in one walk: their views and their rounds. names are the names of the middleware's
-// meta-tools. The caller releases the transcript.
-func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
-	t := newTranscript(len(messages))
-	for i, msg := range messages {
-		v := &t.views[i]
-		v.reset()
-		c.read(msg, v)
-		t.pair(i, names)
-	}
-	t.finish(names)
-	return t
-}
-
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter
 // does not. It is for failover, in the middle of a run, from a model that searches by itself
 // to a model that cannot. The search tool and the tools found so far become ordinary tools.
@@ -268,15 +250,13 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
-	defer t.release()
-	t.convert(func(string) bool { return true }, func(r resultView, _ *callView) (resultView, bool) {
+	t.convert(func(string) bool { return true }, true, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
 		}
 		found = append(found, r.found...)
 		return r.asText(r.found), true
 	})
-	t.takeConverted()
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts

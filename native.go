@@ -72,11 +72,9 @@ type converter struct {
 }
 
 // convertResults works out the form in which the model reads the results of loaders, and returns the
-// catalog's tools that native results show in that form. The results themselves change with
-// transcript.takeConverted.
-func convertResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
+// catalog's tools that native results show in that form. If take is set, the history gets that form.
+func convertResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet, take bool) docset.Set {
 	n := len(r.scope.docs)
-	t.isConverted = true
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
 	}
@@ -95,7 +93,7 @@ func convertResults(r *run, t *transcript, given lists, loaded *conversation.Loa
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	t.convert(r.names.isLoaderName, f.convert)
+	t.convert(r.names.isLoaderName, take, f.convert)
 	return f.shown
 }
 
@@ -141,7 +139,7 @@ func (f *converter) fresh(result resultView) (resultView, bool) {
 	found := result.found
 	if !result.native {
 		found = nil
-		for _, doc := range f.run.reader.effectOf(result.text).loads {
+		for _, doc := range f.run.effectOf(result.text).loads {
 			found = append(found, c.docs[doc].Info)
 		}
 	}

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -32,6 +33,12 @@ type run struct {
 
 	session  *Session // nil means none
 	notebook conversation.Notebook
+	effects  sync.Map // text of a meta-tool's result -> effect
+}
+
+// countsCalls reports whether a call to a hidden tool loads it.
+func (r *run) countsCalls() bool {
+	return r.config.Unloaded == UnloadedLoadAndRun && r.mode != serverMode
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
@@ -88,6 +95,30 @@ func (r *run) isKept() bool { return r.edition != nil }
 // recordEffect records the effect of the meta-tool call that is under way.
 func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 	r.notebook.RecordEffect(compose.GetToolCallID(ctx), e)
+}
+
+// effect is the documents that the result of a meta-tool loads and unloads.
+type effect struct{ loads, unloads []int }
+
+// effectOf returns the effect of a meta-tool's result. A run reads the same results before every model
+// call, so it remembers their effects.
+func (r *run) effectOf(text string) effect {
+	if known, ok := r.effects.Load(text); ok {
+		return known.(effect)
+	}
+	var e effect
+	readResult(text, func(name string, unloads bool) {
+		doc, ok := r.scope.byName[name]
+		switch {
+		case !ok:
+		case unloads:
+			e.unloads = append(e.unloads, doc)
+		default:
+			e.loads = append(e.loads, doc)
+		}
+	})
+	r.effects.Store(text, e)
+	return e
 }
 
 // limited returns a context that ends when the searches since the last model call have taken

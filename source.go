@@ -242,7 +242,6 @@ func (e *editions) changeOf(before, after *edition, took time.Duration) *Catalog
 type edition struct {
 	catalog  *Catalog
 	names    metaNames
-	reader   *reader
 	snapshot *sources.Snapshot
 	always   []int      // documents of Config.AlwaysLoaded, in their order
 	hideable docset.Set // all documents but always
@@ -279,7 +278,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	ed := &edition{
 		catalog:  catalog,
 		names:    names,
-		reader:   &reader{catalog: catalog, countCalls: config.Unloaded == UnloadedLoadAndRun && config.Protocol != ProtocolNativeServer},
 		snapshot: snapshot,
 		hideable: docset.New(len(catalog.docs)),
 	}

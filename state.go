@@ -50,7 +50,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	}
 	s.Use(docs...)
 	if r.mode.translates() {
-		s.ByResult = convertResults(r, t, given, s)
+		s.ByResult = convertResults(r, t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
 	return s, nil
@@ -65,7 +65,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
 	if r.mode.translates() {
-		s.ByResult = convertResults(r, t, given, s)
+		s.ByResult = convertResults(r, t, given, s, true)
 	}
 	r.restrict(s, 0, nil)
 	if r.config.Limits.MaxLoaded > 0 {
@@ -90,7 +90,7 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 			}
 			for i := range t.views[round.caller].calls {
 				call := &t.views[round.caller].calls[i]
-				if doc, ok := r.calledDoc(call); ok && (r.reader.countCalls || s.Has(doc)) {
+				if doc, ok := r.calledDoc(call); ok && (r.countsCalls() || s.Has(doc)) {
 					s.Use(doc)
 				}
 			}
@@ -123,7 +123,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 			}
 		}
 	} else {
-		e = r.reader.effectOf(result.text)
+		e = r.effectOf(result.text)
 		s.Use(e.loads...)
 		if settled == nil {
 			s.Drop(e.unloads)
