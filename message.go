@@ -2,7 +2,9 @@ package toolsearch
 
 import (
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -158,16 +160,41 @@ type transcript struct {
 
 	rounds  []round
 	answers []answer
+
+	calls   []callView   // of all views, where there is room
+	results []resultView // likewise
 }
 
-// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools.
+// transcripts keeps memory from one hook to the next, since a history has thousands of messages.
+var transcripts = sync.Pool{New: func() any { return new(transcript) }}
+
+// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools. The
+// caller releases the transcript.
 func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
-	t := &transcript{views: make([]view, len(messages))}
+	t, n := transcripts.Get().(*transcript), len(messages)
+	t.views = slices.Grow(t.views, n)[:n]
+	t.calls, t.results = slices.Grow(t.calls, n/2), slices.Grow(t.results, n/2) // half call, half answer
 	for i, msg := range messages {
-		c.read(msg, &t.views[i])
+		v, calls, results := &t.views[i], len(t.calls), len(t.results)
+		v.calls, v.results = t.calls[calls:], t.results[results:]
+		c.read(msg, v)
+		v.calls, v.results = slices.Clip(v.calls), slices.Clip(v.results)
+		t.calls = t.calls[:min(calls+len(v.calls), cap(t.calls))]
+		t.results = t.results[:min(results+len(v.results), cap(t.results))]
 	}
 	t.pair(names)
 	return t
+}
+
+// release returns the memory. No part of the transcript may be used afterwards.
+func (t *transcript) release() {
+	clear(t.views)
+	clear(t.rounds)
+	clear(t.answers)
+	clear(t.calls)
+	clear(t.results)
+	*t = transcript{views: t.views[:0], rounds: t.rounds[:0], answers: t.answers[:0], calls: t.calls[:0], results: t.results[:0]}
+	transcripts.Put(t)
 }
 
 // insert puts a message before view i, or after the last view.

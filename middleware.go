@@ -80,6 +80,7 @@ func (m *middleware[M]) BeforeModelRewriteState(
 	}
 	m.engine.yieldToLater(ctx, r, everyTool(mc))
 	t := read(m.codec, state.Messages, &r.names)
+	defer t.release()
 	given, err := m.engine.beforeModel(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 	if err != nil {
 		return ctx, nil, err
@@ -104,6 +105,7 @@ func (m *middleware[M]) AfterModelRewriteState(
 	}
 	last := len(state.Messages) - 1
 	t := read(m.codec, state.Messages[last:], &r.names)
+	defer t.release()
 	given := m.engine.afterModel(ctx, r, &t.views[0], lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos}, everyTool(mc))
 	next := *state
 	next.ToolInfos, next.DeferredToolInfos = given.tools, given.deferred
@@ -132,6 +134,7 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 		return ctx, err
 	}
 	t := read(m.codec, state.Messages, &r.names)
+	defer t.release()
 	return ctx, m.engine.end(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 }
 
@@ -147,6 +150,7 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 		return messages, opts
 	}
 	t := read(m.codec, messages, &r.names)
+	defer t.release()
 	opts = m.engine.lastWord(ctx, r, t, opts)
 	return apply(m.codec, messages, t), opts
 }
@@ -250,6 +254,7 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
+	defer t.release()
 	t.convert(func(string) bool { return true }, true, func(r resultView, _ *callView) (resultView, bool) {
 		if !r.native {
 			return r, false
