@@ -102,23 +102,17 @@ const (
 )
 
 func standInOf(object map[string]any) *standIn {
-	unknown, isUnknown := object["unknown_tool"].(string)
-	unloaded, isUnloaded := object["unloaded_tool"].(string)
-	misused, isMisused := object["misused_tool"].(string)
-	if object["query"] != nil || !isUnknown && !isUnloaded && !isMisused {
+	s := &standIn{}
+	if object["query"] != nil || sonic.ConfigStd.UnmarshalFromString(toJSON(object), s) != nil ||
+		s.UnknownTool == "" && s.UnloadedTool == "" && s.MisusedTool == "" {
 		return nil
 	}
 	// A model can write a stand-in too, of any length.
-	short := func(name string) string { return naming.Cut(name, naming.MaxBytes) }
-	s := &standIn{UnknownTool: short(unknown), UnloadedTool: naming.Cut(unloaded, maxToolName), MisusedTool: naming.Cut(misused, maxToolName)}
-	problem, _ := object["problem"].(string)
-	s.Problem = naming.Cut(problem, maxProblemBytes)
-	if list, ok := object["suggestions"].([]any); ok {
-		for _, element := range list[:min(len(list), maxSuggestions)] {
-			if name, ok := element.(string); ok {
-				s.Suggestions = append(s.Suggestions, short(name))
-			}
-		}
+	s.UnknownTool, s.UnloadedTool = naming.Cut(s.UnknownTool, naming.MaxBytes), naming.Cut(s.UnloadedTool, maxToolName)
+	s.MisusedTool, s.Problem = naming.Cut(s.MisusedTool, maxToolName), naming.Cut(s.Problem, maxProblemBytes)
+	s.Suggestions = s.Suggestions[:min(len(s.Suggestions), maxSuggestions)]
+	for i, name := range s.Suggestions {
+		s.Suggestions[i] = naming.Cut(name, naming.MaxBytes)
 	}
 	return s
 }
@@ -132,8 +126,6 @@ type standIn struct {
 	Problem      string   `json:"problem,omitempty"`      // with its arguments
 	Suggestions  []string `json:"suggestions,omitempty"`
 }
-
-func (s *standIn) String() string { return toJSON(s) }
 
 // dispatch is the parsed arguments of a call of call_tool.
 type dispatch struct {
@@ -179,9 +171,9 @@ func toJSON(v any) string {
 	return text
 }
 
-// readResult calls yield with each name that the result of a meta-tool loads or unloads. It
-// understands the results of every protocol.
-func readResult(text string, yield func(name string, unloads bool)) {
+// readResult returns the names that the result of a meta-tool loads and unloads. It understands the
+// results of every protocol.
+func readResult(text string) (loads, unloads []string) {
 	// The last line of a ranked result is JSON; the rest is text.
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -195,19 +187,12 @@ func readResult(text string, yield func(name string, unloads bool)) {
 		Removed       []string     `json:"removed"`
 	}
 	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
-		return
+		return nil, nil
 	}
 	for _, m := range result.Matches {
-		yield(string(m), false)
+		loads = append(loads, string(m))
 	}
-	for _, names := range [...][]string{result.SelectedTools, result.Added, result.AlreadyLoaded} {
-		for _, name := range names {
-			yield(name, false)
-		}
-	}
-	for _, name := range result.Removed {
-		yield(name, true)
-	}
+	return slices.Concat(loads, result.SelectedTools, result.Added, result.AlreadyLoaded), result.Removed
 }
 
 // namedMatch is a match: a name, or an object with a name.
@@ -247,8 +232,6 @@ type searchAnswer struct {
 	Matches []string `json:"matches"` // not nil
 	help
 }
-
-func (a searchAnswer) String() string { return toJSON(a) }
 
 func matchNames(matches []Match) []string {
 	names := make([]string, len(matches))

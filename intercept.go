@@ -42,12 +42,12 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 	if call.name != "" && call.name == names.call {
 		d := readDispatch(call.args)
 		if s := k.dispatchProblem(ctx, &d); s != nil {
-			return names.search, s.String(), true
+			return names.search, toJSON(s), true
 		}
 		return d.Name, d.Arguments, true
 	}
 	if s := k.standInFor(call.name); s != nil {
-		return names.search, s.String(), true
+		return names.search, toJSON(s), true
 	}
 	return "", "", false
 }

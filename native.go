@@ -180,7 +180,7 @@ func (f *converter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
 // asText returns the result as tool_search's textual answer with these tools.
 func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 	r.native, r.found = false, nil
-	r.text = searchAnswer{Matches: toolNames(tools)}.String()
+	r.text = toJSON(searchAnswer{Matches: toolNames(tools)})
 	return r
 }
 

@@ -106,17 +106,8 @@ func (r *run) effectOf(text string) effect {
 	if known, ok := r.effects.Load(text); ok {
 		return known.(effect)
 	}
-	var e effect
-	readResult(text, func(name string, unloads bool) {
-		doc, ok := r.scope.byName[name]
-		switch {
-		case !ok:
-		case unloads:
-			e.unloads = append(e.unloads, doc)
-		default:
-			e.loads = append(e.loads, doc)
-		}
-	})
+	loads, unloads := readResult(text)
+	e := effect{r.docsNamed(loads), r.docsNamed(unloads)}
 	r.effects.Store(text, e)
 	return e
 }

@@ -21,9 +21,8 @@ import (
 // Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
 // session.
 type Session struct {
-	mu     sync.Mutex
-	names  []string // in the order of their first loading
-	loaded map[string]bool
+	mu    sync.Mutex
+	names []string // in the order of their first loading
 }
 
 // maxSessionNames bounds a session. The oldest name is forgotten first.
@@ -59,36 +58,27 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	read := NewSession(names...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names, s.loaded = read.names, read.loaded
+	s.names = read.names
 	return nil
 }
 
 // update adds the names that the session does not have, at the end, and removes others.
 func (s *Session) update(add, remove []string) {
+	if len(add)+len(remove) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range add {
-		if name == "" || s.loaded[name] {
-			continue
-		}
-		if s.loaded == nil {
-			s.loaded = make(map[string]bool)
-		}
-		s.loaded[name] = true
-		s.names = append(s.names, name)
+	seen := map[string]bool{"": true}
+	for _, name := range remove {
+		seen[name] = true
 	}
-	if len(remove) > 0 {
-		for _, name := range remove {
-			delete(s.loaded, name)
-		}
-		s.names = slices.DeleteFunc(s.names, func(name string) bool { return !s.loaded[name] })
-	}
-	if excess := len(s.names) - maxSessionNames; excess > 0 {
-		for _, name := range s.names[:excess] {
-			delete(s.loaded, name)
-		}
-		s.names = slices.Delete(s.names, 0, excess)
-	}
+	all := slices.DeleteFunc(slices.Concat(s.names, add), func(name string) bool {
+		isSeen := seen[name]
+		seen[name] = true
+		return isSeen
+	})
+	s.names = all[max(0, len(all)-maxSessionNames):]
 }
 
 // sessionKey is the context key of a session.

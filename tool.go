@@ -102,7 +102,7 @@ func (h *host) namesTool() *metaTool {
 }
 
 func writeNames(_ *run, _ searchRequest, result *Result, _ trace) string {
-	return answerOf(result).String()
+	return toJSON(answerOf(result))
 }
 
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
@@ -124,7 +124,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}
 	request := readKeywords(text)
 	if request.stand != nil {
-		answer := answerOf(t.host.excuse(r, request)).String()
+		answer := toJSON(answerOf(t.host.excuse(r, request)))
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
@@ -346,6 +346,6 @@ func (h *host) dispatchTool() *metaTool {
 		"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 	}
 	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, *run, string) (string, error) {
-		return answerOf(&Result{Message: h.prompt.Text("bad-dispatch")}).String(), nil
+		return toJSON(answerOf(&Result{Message: h.prompt.Text("bad-dispatch")})), nil
 	})
 }
