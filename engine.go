@@ -342,14 +342,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	}
 	r.notebook.Expect(ids)
 	called := r.calledBy(v)
-	k := &callable{
-		run:      r,
-		all:      all,
-		visible:  given.tools,
-		deferred: given.deferred,
-		explain:  e.config.Unknown == UnknownExplain,
-		refuse:   e.config.Unloaded == UnloadedRefuse && r.mode != serverMode,
-	}
+	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})
 	}

@@ -26,59 +26,82 @@ import (
 
 // callable knows what the model may call.
 type callable struct {
-	run      *run
-	all      []*schema.ToolInfo // every tool the agent can run
-	visible  []*schema.ToolInfo // the tool list of the model call
-	deferred []*schema.ToolInfo // the deferred tools of the model call
-	explain  bool               // UnknownExplain
-	refuse   bool               // UnloadedRefuse
-
-	unchecked []error // why arguments of dispatched calls were not checked
+	run       *run
+	all       []*schema.ToolInfo // every tool the agent can run
+	given     lists              // of the model call
+	unchecked []error            // why arguments of dispatched calls were not checked
 }
 
-// replacement returns the call to run instead of a call that cannot be run as it is.
-func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments string, replaced bool) {
-	names := &k.run.names
-	if call.name != "" && call.name == names.call {
+// replacement returns the call to run instead of a call that cannot be run as it is, and whether there is
+// one. If it is a stand-in, refused is the name of the tool that the model's call means.
+func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments, refused string, replaced bool) {
+	c, names := k.run.scope, &k.run.names
+	dispatches := call.name != "" && call.name == names.call
+	var s *standIn
+	if !dispatches {
+		refused = call.name
+		s = k.standInFor(call.name)
+	} else {
 		d := readDispatch(call.args)
-		if s := k.dispatchProblem(ctx, &d); s != nil {
-			return names.search, toJSON(s), true
-		}
-		return d.Name, d.Arguments, true
+		name, arguments, refused = d.Name, d.Arguments, cmp.Or(d.Name, call.name)
+		misuse := func(key string) *standIn { return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)} }
+		doc, dynamic := k.dispatched(name)
+		switch {
+		case name == "":
+			s = misuse("bad-dispatch")
+		case names.has(name):
+			s = misuse("dispatch-meta")
+		case dynamic: // perhaps in another spelling
+			name = c.docs[doc].Name
+			if s = k.standInFor(name); s == nil {
+				s = k.misuse(ctx, doc, arguments)
+			}
+		case k.run.config.Unknown == UnknownExplain && !containsName(k.all, name):
+			s = k.unknown(name)
+		} // else Eino handles it, or it is a visible tool called by way of call_tool
 	}
-	if s := k.standInFor(call.name); s != nil {
-		return names.search, toJSON(s), true
+	if s != nil {
+		return names.search, toJSON(s), naming.Cut(refused, naming.MaxBytes), true
 	}
-	return "", "", false
+	return name, arguments, "", dispatches
 }
 
-// standInFor returns the stand-in for a call, or nil if the call can be run.
+// standInFor returns the stand-in for a call of a name, or nil if the call can be run.
 func (k *callable) standInFor(name string) *standIn {
-	if doc, dynamic := k.run.scope.byName[name]; dynamic && k.run.scope.sees(doc) {
-		if k.refuse && !k.isLoaded(doc) {
+	config := k.run.config
+	doc, dynamic := k.run.scope.byName[name]
+	switch {
+	case dynamic && k.run.scope.sees(doc):
+		if config.Unloaded == UnloadedRefuse && k.run.mode != serverMode && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
-		return nil
+	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
+		return k.unknown(name)
 	}
-	if !k.explain || len(k.all) == 0 || k.run.names.has(name) || containsName(k.all, name) {
-		return nil
-	}
+	return nil
+}
+
+func (k *callable) unknown(name string) *standIn {
 	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
-// meant returns the name of the tool that a call means.
-func (k *callable) meant(call *callView) string {
-	name := call.name
-	if name != "" && name == k.run.names.call {
-		name = cmp.Or(readDispatch(call.args).Name, name)
+// misuse returns the stand-in for a dispatched call with wrong arguments, or nil.
+func (k *callable) misuse(ctx context.Context, doc int, arguments string) *standIn {
+	d := &k.run.scope.docs[doc]
+	problem, unchecked := k.run.scope.schemas.Problem(ctx, doc, d.Info, arguments)
+	if unchecked != nil {
+		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(d.Name), unchecked))
 	}
-	return naming.Cut(name, naming.MaxBytes)
+	if problem == "" {
+		return nil
+	}
+	return &standIn{MisusedTool: d.Name, Problem: problem}
 }
 
 func (k *callable) isLoaded(doc int) bool {
 	name := k.run.scope.docs[doc].Name
 	loaded, _ := k.run.notebook.WasLoaded(doc)
-	return loaded || k.run.hidesNone || containsName(k.visible, name) || hasLoaded(k.run, k.deferred, name)
+	return loaded || k.run.hidesNone || containsName(k.given.tools, name) || hasLoaded(k.run, k.given.deferred, name)
 }
 
 // maxAgentTools bounds the agent's own tools that a name is compared with.
@@ -104,38 +127,6 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// dispatchProblem returns the stand-in for a dispatched call that cannot be run, or nil. It corrects the
-// spelling of a dynamic tool's name.
-func (k *callable) dispatchProblem(ctx context.Context, d *dispatch) *standIn {
-	c, names := k.run.scope, &k.run.names
-	misuse := func(key string) *standIn {
-		return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)}
-	}
-	doc, dynamic := k.dispatched(d.Name)
-	switch {
-	case d.Name == "":
-		return misuse("bad-dispatch")
-	case names.has(d.Name):
-		return misuse("dispatch-meta")
-	case !dynamic && (!k.explain || containsName(k.all, d.Name)):
-		return nil // Eino handles it, or it is a visible tool called by way of call_tool
-	case !dynamic:
-		return &standIn{UnknownTool: naming.Cut(d.Name, naming.MaxBytes), Suggestions: k.near(d.Name)}
-	}
-	d.Name = c.docs[doc].Name
-	if k.refuse && !k.isLoaded(doc) {
-		return &standIn{UnloadedTool: d.Name}
-	}
-	problem, unchecked := c.schemas.Problem(ctx, doc, c.docs[doc].Info, d.Arguments)
-	if unchecked != nil {
-		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(d.Name), unchecked))
-	}
-	if problem != "" {
-		return &standIn{MisusedTool: d.Name, Problem: problem}
-	}
-	return nil
-}
-
 // dispatched returns the dynamic tool that a dispatched call means. An agent's own tool of
 // exactly that name comes before a dynamic tool that has the name in another spelling.
 func (k *callable) dispatched(name string) (doc int, ok bool) {
@@ -148,12 +139,12 @@ func (k *callable) dispatched(name string) (doc int, ok bool) {
 func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]
-		name, arguments, ok := k.replacement(ctx, call)
-		if !ok {
+		name, arguments, meant, replaced := k.replacement(ctx, call)
+		if !replaced {
 			continue
 		}
 		if name == k.run.names.search {
-			refused = append(refused, k.meant(call))
+			refused = append(refused, meant)
 		}
 		call.standIn, call.wanted, call.wantArg = true, call.name, call.args
 		v.setCall(i, name, arguments)

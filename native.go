@@ -104,24 +104,18 @@ func (f *converter) convert(result resultView, call *callView) (resultView, bool
 	if name == "" && call != nil {
 		name = call.name
 	}
-	isDynamic := func(t *schema.ToolInfo) bool {
-		if t == nil {
-			return false
-		}
-		_, dynamic := r.scope.byName[t.Name]
-		return dynamic
-	}
-	isOthers := name == f.otherSearch || slices.Contains(r.names.agents, name) && !slices.ContainsFunc(result.found, isDynamic)
+	isAgents := slices.Contains(r.names.agents, name) && len(r.effectOf(&result).loads) == 0
+	isOthers := result.native && name != "" && (name == f.otherSearch || isAgents)
 	isLost := result.native && result.name == "" && !r.names.isLoaderName(name) // a store lost what it belongs to
 	switch {
-	case result.native && name != "" && isOthers:
+	case isOthers:
 		return result, false
 	case r.mode.translates() && !isLost:
 		return f.fresh(result)
 	case !result.native:
 		return result, false
 	}
-	permitted := f.permitted(result.found)
+	permitted := f.permitted(r.effectOf(&result).loads)
 	switch {
 	case isLost || !r.keeps(&result, call):
 		return result.asText(permitted), true
@@ -135,42 +129,31 @@ func (f *converter) convert(result resultView, call *callView) (resultView, bool
 // fresh returns a native result with the loaded tools of the result whose definitions the
 // model does not have yet. If there are none, fresh returns a text.
 func (f *converter) fresh(result resultView) (resultView, bool) {
-	c := f.run.scope
-	found := result.found
-	if !result.native {
-		found = nil
-		for _, doc := range f.run.effectOf(result.text).loads {
-			found = append(found, c.docs[doc].Info)
-		}
-	}
-	permitted := f.permitted(found)
-	var fresh []*schema.ToolInfo
-	for _, t := range permitted {
-		if doc := c.byName[t.Name]; f.loaded.Has(doc) && f.given.Add(doc) {
+	docs := f.run.effectOf(&result).loads
+	var fresh []int
+	for _, doc := range docs {
+		if f.run.scope.sees(doc) && f.loaded.Has(doc) && f.given.Add(doc) {
 			f.shown.Add(doc)
-			fresh = append(fresh, t)
+			fresh = append(fresh, doc)
 		}
 	}
 	switch {
 	case len(fresh) == 0 && !result.native:
 		return result, false
 	case len(fresh) == 0:
-		return result.asText(permitted), true
+		return result.asText(f.permitted(docs)), true
 	case result.native && len(fresh) == len(result.found):
 		return result, false
 	}
-	result.native, result.found = true, fresh
+	result.native, result.found = true, f.permitted(fresh)
 	return result, true
 }
 
 // permitted returns the tools that the request may see, as the catalog defines them now.
-func (f *converter) permitted(tools []*schema.ToolInfo) []*schema.ToolInfo {
-	list := make([]*schema.ToolInfo, 0, len(tools))
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		if doc, ok := f.run.scope.byName[t.Name]; ok && f.run.scope.sees(doc) {
+func (f *converter) permitted(docs []int) []*schema.ToolInfo {
+	list := make([]*schema.ToolInfo, 0, len(docs))
+	for _, doc := range docs {
+		if f.run.scope.sees(doc) {
 			list = append(list, f.run.scope.docs[doc].Info)
 		}
 	}

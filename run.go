@@ -101,14 +101,17 @@ func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 type effect struct{ loads, unloads []int }
 
 // effectOf returns the effect of a meta-tool's result. A run reads the same results before every model
-// call, so it remembers their effects.
-func (r *run) effectOf(text string) effect {
-	if known, ok := r.effects.Load(text); ok {
+// call, so it remembers the effects of their texts.
+func (r *run) effectOf(result *resultView) effect {
+	if result.native {
+		return effect{loads: r.docsNamed(toolNames(result.found))}
+	}
+	if known, ok := r.effects.Load(result.text); ok {
 		return known.(effect)
 	}
-	loads, unloads := readResult(text)
+	loads, unloads := readResult(result.text)
 	e := effect{r.docsNamed(loads), r.docsNamed(unloads)}
-	r.effects.Store(text, e)
+	r.effects.Store(result.text, e)
 	return e
 }
 
@@ -130,12 +133,4 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 		return r.scope.tokensOf(doc)
 	}
 	return tokensOf(info)
-}
-
-func nameSet(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
 }

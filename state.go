@@ -82,60 +82,50 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 		if n == len(t.rounds)-1 {
 			settled = nil
 		}
-		if round.caller >= 0 {
-			if limit > 0 {
-				// The tools that the model saw when it made these calls. A call to a tool
-				// evicted before was refused, or loads the tool again at the end of the list.
-				r.restrict(s, limit, busy)
+		if limit > 0 && round.caller >= 0 {
+			// The tools that the model saw when it made these calls. A call to a tool
+			// evicted before was refused, or loads the tool again at the end of the list.
+			r.restrict(s, limit, busy)
+		}
+		busy = nil
+		calls := t.calls(round)
+		for i := range calls {
+			doc, ok := r.calledDoc(&calls[i])
+			if ok && (r.countsCalls() || s.Has(doc)) {
+				s.Use(doc)
 			}
-			for i := range t.views[round.caller].calls {
-				call := &t.views[round.caller].calls[i]
-				if doc, ok := r.calledDoc(call); ok && (r.countsCalls() || s.Has(doc)) {
-					s.Use(doc)
-				}
+			if ok && !calls[i].answered {
+				busy = append(busy, doc)
 			}
 		}
-		for i := round.from; i < round.to; i++ {
-			a := &t.answers[i]
-			v := &t.views[a.view]
-			for j := a.result; j < len(v.results) && (j == a.result || v.results[j].part > 0); j++ {
-				result := &v.results[j]
+		for _, a := range t.answers[round.from:round.to] {
+			results := t.views[a.view].results
+			for j := a.result; j < len(results) && (j == a.result || results[j].part > 0); j++ {
+				result := &results[j]
 				if name := cmp.Or(result.name, a.called); r.names.isLoader(name) || result.native && r.names.isLoaderName(name) {
 					r.replayResult(s, result, a.call, settled)
 				}
 			}
 		}
-		busy = r.busyIn(t, round)
 	}
 	return busy
 }
 
 func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *callView, settled docset.Set) {
-	var e effect
+	e := r.effectOf(result)
 	if result.native {
-		for _, info := range result.found {
-			if info == nil {
-				continue
-			}
-			if doc, ok := r.scope.byName[info.Name]; ok {
-				e.loads = append(e.loads, doc)
-				s.Use(doc) // one at a time: the last counts as used last
-			}
+		for _, doc := range e.loads {
+			s.Use(doc) // one at a time: the last counts as used last
 		}
 	} else {
-		e = r.effectOf(result.text)
 		s.Use(e.loads...)
-		if settled == nil {
-			s.Drop(e.unloads)
-		} else {
-			for _, doc := range e.unloads {
-				if !settled.Has(doc) {
-					s.Drop([]int{doc})
-				}
-			}
+	}
+	for _, doc := range e.unloads {
+		if settled == nil || !settled.Has(doc) {
+			s.Drop([]int{doc})
 		}
 	}
-	if len(e.loads) > 0 && r.keeps(result, call) {
+	if r.keeps(result, call) {
 		for _, doc := range e.loads {
 			s.ByResult.Add(doc)
 		}
@@ -159,23 +149,6 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}
 	return docs, ctx.Err()
-}
-
-// busyIn returns the dynamic tools whose calls in a round have no result.
-func (r *run) busyIn(t *transcript, round round) (docs []int) {
-	if round.caller < 0 {
-		return nil
-	}
-	for i := range t.views[round.caller].calls {
-		call := &t.views[round.caller].calls[i]
-		if call.answered {
-			continue
-		}
-		if doc, ok := r.calledDoc(call); ok {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
 }
 
 // restrict removes the tools that the request may not see, and the least recently used tools
@@ -210,16 +183,12 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 func (r *run) addMarked(s *conversation.LoadSet, given lists) {
 	for _, list := range [...][]*schema.ToolInfo{given.tools, given.deferred} {
 		for _, t := range list {
-			if conversation.IsLoaded(t, r.names.search) {
-				if doc, ok := r.scope.byName[t.Name]; ok {
-					s.Add(doc)
-				}
-			}
-			if t == nil || t.Name != r.names.search {
-				continue
-			}
-			if names := conversation.Remembered(t); names != "" {
-				s.Add(r.docsNamed(modeljson.List(names))...)
+			switch {
+			case t == nil:
+			case t.Name == r.names.search:
+				s.Add(r.docsNamed(modeljson.List(conversation.Remembered(t)))...)
+			case conversation.IsLoaded(t, r.names.search):
+				s.Add(r.docsNamed([]string{t.Name})...)
 			}
 		}
 	}
@@ -227,15 +196,10 @@ func (r *run) addMarked(s *conversation.LoadSet, given lists) {
 
 // doubled returns the name of a meta-tool that a tool list has twice, or "".
 func doubled(r *run, tools []*schema.ToolInfo) string {
-	var metas []string
-	for _, t := range tools {
-		if t == nil || !r.names.has(t.Name) {
-			continue
-		}
-		if slices.Contains(metas, t.Name) {
+	for i, t := range tools {
+		if t != nil && r.names.has(t.Name) && containsName(tools[:i], t.Name) {
 			return t.Name
 		}
-		metas = append(metas, t.Name)
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,9 +134,9 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		if err != nil {
 			return nil, err
 		}
-		known := nameSet(r.notebook.Ordinary())
+		known := r.notebook.Ordinary()
 		for _, m := range result.Matches {
-			if !known[m.Info.Name] {
+			if !slices.Contains(known, m.Info.Name) {
 				found.Tools = append(found.Tools, m.Info)
 			}
 		}
