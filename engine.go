@@ -33,13 +33,13 @@ type engine struct {
 	searchInfo *schema.ToolInfo
 }
 
-// newEngine compiles the catalog and makes the meta-tools. wordless is the codec's.
-func newEngine(ctx context.Context, config *Config, events *eventSink, wordless bool) (*engine, error) {
-	if wordless && config.Protocol == ProtocolNativeReferences {
+// newEngine compiles the catalog and makes the meta-tools. agentic is about its messages.
+func newEngine(ctx context.Context, config *Config, events *eventSink, agentic bool) (*engine, error) {
+	if agentic && config.Protocol == ProtocolNativeReferences {
 		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; " +
 			"agentic adapters take ProtocolNativeDeferred")
 	}
-	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, wordless), names: config.Protocol.names(config.ToolName)}
+	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, agentic), names: config.Protocol.names(config.ToolName)}
 	var err error
 	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
@@ -390,10 +390,10 @@ func (e *engine) explainer(ctx context.Context, toolName string) sources.Explain
 }
 
 // modeOf returns the mode of a protocol for a message type.
-func modeOf(p Protocol, wordless bool) mode {
+func modeOf(p Protocol, agentic bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:
-		if !wordless {
+		if !agentic {
 			return chatDeferredMode
 		}
 		return deferredMode

@@ -33,21 +33,22 @@ type codec[M message] interface {
 
 	// make returns a new user's or system message with the text of the view.
 	make(v *view) M
+}
 
-	// wordless reports whether only a native search result can answer a native search call.
-	// The history then has to hold native results: the agentic adapters send a text as the
-	// result of an ordinary call, and the provider refuses it.
-	wordless() bool
+// isAgentic reports whether only a native search result can answer a native search call. The history
+// then has to hold native results: the agentic adapters send a text as the result of an ordinary call,
+// and the provider refuses it.
+func isAgentic[M message]() bool {
+	var zero M
+	_, agentic := any(zero).(*schema.AgenticMessage)
+	return agentic
 }
 
 func codecOf[M message]() codec[M] {
-	var zero M
-	switch any(zero).(type) {
-	case *schema.AgenticMessage:
+	if isAgentic[M]() {
 		return any(agenticCodec{}).(codec[M])
-	default:
-		return any(chatCodec{}).(codec[M])
 	}
+	return any(chatCodec{}).(codec[M])
 }
 
 // Keys of the marks in the Extra of messages and calls. Their values are strings, for the

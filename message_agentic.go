@@ -19,8 +19,6 @@ const (
 
 type agenticCodec struct{}
 
-func (agenticCodec) wordless() bool { return true }
-
 func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 	if m == nil {
 		return
@@ -116,28 +114,27 @@ func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 // block returns the block that the result becomes. A native result keeps its name, since it
 // belongs to a native search.
 func (r *resultView) block(before *schema.ContentBlock) *schema.ContentBlock {
+	var block schema.ContentBlock
 	switch {
 	case r.replaced && r.native:
-		block := schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{
+		block = *schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{
 			CallID: r.callID, Name: r.name, Result: &schema.ToolSearchResult{Tools: r.found},
 		})
-		block.Extra = before.Extra
-		return block
 	case r.replaced:
-		block := schema.NewContentBlock(&schema.FunctionToolResult{
+		block = *schema.NewContentBlock(&schema.FunctionToolResult{
 			CallID: r.callID, Name: r.name,
 			Content: []*schema.FunctionToolResultContentBlock{{
 				Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: r.text},
 			}},
 		})
-		block.Extra = before.Extra
-		return block
-	case before.FunctionToolResult != nil:
-		block, result := *before, *before.FunctionToolResult
-		result.Name = r.name
-		block.FunctionToolResult = &result
-		return &block
 	default:
-		return before
+		block = *before
+		if before.FunctionToolResult != nil {
+			result := *before.FunctionToolResult
+			result.Name = r.name
+			block.FunctionToolResult = &result
+		}
 	}
+	block.Extra = before.Extra
+	return &block
 }

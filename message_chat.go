@@ -10,8 +10,6 @@ import (
 
 type chatCodec struct{}
 
-func (chatCodec) wordless() bool { return false }
-
 func (chatCodec) read(m *schema.Message, v *view) {
 	if m == nil {
 		return

@@ -30,12 +30,11 @@ func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (adk.
 	if config.SendEvents {
 		events.send = sendEvent[M]
 	}
-	codec := codecOf[M]()
-	engine, err := newEngine(ctx, config, events, codec.wordless())
+	engine, err := newEngine(ctx, config, events, isAgentic[M]())
 	if err != nil {
 		return nil, err
 	}
-	return &middleware[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, codec, engine}, nil
+	return &middleware[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, codecOf[M](), engine}, nil
 }
 
 // sendEvent sends an event to the agent's caller. It fails outside of a run, where there is
@@ -267,11 +266,9 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 		return messages, opts
 	}
 	var tools []*schema.ToolInfo
-	has := make(map[string]bool)
 	add := func(list ...*schema.ToolInfo) {
 		for _, t := range list {
-			if t != nil && !has[t.Name] {
-				has[t.Name] = true
+			if t != nil && !containsName(tools, t.Name) {
 				tools = append(tools, t)
 			}
 		}

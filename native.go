@@ -115,7 +115,7 @@ func (f *converter) convert(result resultView, call *callView) (resultView, bool
 	case !result.native:
 		return result, false
 	}
-	permitted := f.permitted(r.effectOf(&result).loads)
+	permitted := r.infos(r.effectOf(&result).loads)
 	switch {
 	case isLost || !r.keeps(&result, call):
 		return result.asText(permitted), true
@@ -141,23 +141,12 @@ func (f *converter) fresh(result resultView) (resultView, bool) {
 	case len(fresh) == 0 && !result.native:
 		return result, false
 	case len(fresh) == 0:
-		return result.asText(f.permitted(docs)), true
+		return result.asText(f.run.infos(docs)), true
 	case result.native && len(fresh) == len(result.found):
 		return result, false
 	}
-	result.native, result.found = true, f.permitted(fresh)
+	result.native, result.found = true, f.run.infos(fresh)
 	return result, true
-}
-
-// permitted returns the tools that the request may see, as the catalog defines them now.
-func (f *converter) permitted(docs []int) []*schema.ToolInfo {
-	list := make([]*schema.ToolInfo, 0, len(docs))
-	for _, doc := range docs {
-		if f.run.scope.sees(doc) {
-			list = append(list, f.run.scope.docs[doc].Info)
-		}
-	}
-	return list
 }
 
 // asText returns the result as tool_search's textual answer with these tools.
@@ -184,7 +173,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	next := lists{tools: visible(r, given.tools, ordinary), deferred: othersDeferred(r, given.deferred)}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
 	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode == referencesMode {
-		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(r.namesOf(loaded.Docs)))
+		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
 	}
 	if !r.mode.defers() {
 		return next

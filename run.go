@@ -76,13 +76,15 @@ func (r *run) docsNamed(names []string) (docs []int) {
 	return docs
 }
 
-// namesOf returns the names of documents.
-func (r *run) namesOf(docs []int) []string {
-	names := make([]string, len(docs))
-	for i, doc := range docs {
-		names[i] = r.scope.docs[doc].Name
+// infos returns the definitions of the documents that the request may see, as they are in the catalog now.
+func (r *run) infos(docs []int) []*schema.ToolInfo {
+	list := make([]*schema.ToolInfo, 0, len(docs))
+	for _, doc := range docs {
+		if r.scope.sees(doc) {
+			list = append(list, r.scope.docs[doc].Info)
+		}
 	}
-	return names
+	return list
 }
 
 // isAlways reports whether AlwaysLoaded has the document.

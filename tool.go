@@ -73,7 +73,7 @@ type searching struct {
 
 // searchTool returns a search tool. Its type is the same, whatever its name and protocol.
 func (h *host) searchTool(s searching) *metaTool {
-	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, func(ctx context.Context, r *run, arguments string) (string, error) {
+	answer := func(ctx context.Context, r *run, arguments string) (string, error) {
 		request := s.read(arguments)
 		if !request.isSearch() {
 			return s.write(r, request, h.excuse(r, request), trace{}), nil
@@ -83,7 +83,8 @@ func (h *host) searchTool(s searching) *metaTool {
 			return "", err
 		}
 		return s.write(r, request, result, trace), nil
-	})
+	}
+	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, answer)
 }
 
 // searchParameters are the parameters of a search by keywords. Further queries are a list of their
@@ -324,7 +325,7 @@ type foundDefinitions struct {
 
 func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(_ *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.budget))) + 1 }
-	return h.searchTool(searching{h.searchParameters(), readKeywords, sizeOf, func(r *run, request searchRequest, result *Result, _ trace) string {
+	write := func(r *run, request searchRequest, result *Result, _ trace) string {
 		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
 			found.Matches[i] = definitionOf(m.Info, h.budget)
@@ -336,7 +337,8 @@ func (h *host) definitionsTool() *metaTool {
 			}
 		}
 		return toJSON(found)
-	}})
+	}
+	return h.searchTool(searching{h.searchParameters(), readKeywords, sizeOf, write})
 }
 
 // dispatchTool is call_tool. It runs only if its call was not replaced, which happens outside

@@ -66,7 +66,7 @@ func (h *host) searchOnlyTool() *metaTool {
 func (h *host) showAllTool() *metaTool {
 	// Nil would make Eino leave out the schema, which some providers require.
 	none := map[string]*schema.ParameterInfo{}
-	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, func(_ context.Context, r *run, _ string) (string, error) {
+	show := func(_ context.Context, r *run, _ string) (string, error) {
 		answer := struct {
 			Total   int      `json:"total"`
 			Tools   []string `json:"tools"` // names
@@ -87,7 +87,8 @@ func (h *host) showAllTool() *metaTool {
 			answer.Message = h.prompt.Text("show-all-more", "{shown}", strconv.Itoa(len(answer.Tools)))
 		}
 		return toJSON(answer), nil
-	})
+	}
+	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, show)
 }
 
 // addedTools is the answer of add_tool.
