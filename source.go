@@ -83,9 +83,7 @@ func newEditions(ctx context.Context, config *Config, events *eventSink, defers 
 }
 
 // failureOf returns the event of a problem.
-func failureOf(p sources.Problem) *FailureEvent {
-	return &FailureEvent{Part: p.Part, Group: p.Group, Tool: p.Tool, Err: p.Err}
-}
+func failureOf(p sources.Problem) *FailureEvent { return (*FailureEvent)(&p) }
 
 // current returns the edition for a run that starts now, and its tools: these may be newer values than
 // those it was compiled of, with the same definitions. The error is that of the context.

@@ -20,11 +20,9 @@ import (
 // An answer is the tools that a Source returned, and their definitions. It does not change once it has a
 // version.
 type answer struct {
-	version int      // answers of a Source with the same definitions have the same version
-	list    []listed // by name: a server that lists its tools in another order counts as unchanged
-
-	once   sync.Once
-	prints []schemacheck.Print // of list; nil means that the definitions cannot be compared
+	version int                        // answers of a Source with the same definitions have the same version
+	list    []listed                   // by name: a server that lists its tools in another order counts as unchanged
+	prints  func() []schemacheck.Print // of list; nil means that the definitions cannot be compared
 }
 
 // listed is a tool of an answer.
@@ -59,6 +57,7 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		return last, nil
 	}
 	a := &answer{list: make([]listed, len(tools))}
+	a.prints = sync.OnceValue(a.hashed)
 	for i, t := range tools {
 		a.list[i] = listed{tool: t, number: i}
 		if info, err := usable(ctx, t); err != nil {
@@ -104,27 +103,21 @@ func (a *answer) equals(b *answer) bool {
 	if slices.EqualFunc(a.list, b.list, func(a, b listed) bool { return a.definition == b.definition }) {
 		return true
 	}
-	a.once.Do(a.print)
-	b.once.Do(b.print)
-	return a.prints != nil && slices.Equal(a.prints, b.prints)
+	prints := a.prints()
+	return prints != nil && slices.Equal(prints, b.prints())
 }
 
-// blockSize is how many definitions a worker hashes at a time.
-const blockSize = 256
-
-// print hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields.
-func (a *answer) print() {
+// hashed hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields.
+func (a *answer) hashed() []schemacheck.Print {
 	prints := make([]schemacheck.Print, len(a.list))
-	blocks := (len(prints) + blockSize - 1) / blockSize
-	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), blocks, func(_ context.Context, block int) error {
-		for i := block * blockSize; i < min((block+1)*blockSize, len(prints)); i++ {
-			prints[i] = a.list[i].print()
-		}
+	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(prints), func(_ context.Context, i int) error {
+		prints[i] = a.list[i].print()
 		return nil
 	})
-	if err == nil {
-		a.prints = prints
+	if err != nil {
+		return nil
 	}
+	return prints
 }
 
 // print hashes a definition as it was read.
@@ -134,14 +127,4 @@ func (d *definition) print() schemacheck.Print {
 		read.Extra = d.info.Extra
 	}
 	return schemacheck.PrintOf(&read)
-}
-
-// size returns about how many bytes the definitions take.
-func (a *answer) size() (size int) {
-	for i := range a.list {
-		if info := a.list[i].info; info != nil {
-			size += len(info.Name) + len(info.Desc) + len(schemacheck.JSON(info))
-		}
-	}
-	return size
 }

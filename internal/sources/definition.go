@@ -9,7 +9,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -56,24 +55,6 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 // panics. The guard makes that an error, which can name the wrapper.
 func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
-}
-
-// mended returns the tools whose names providers take and whose definitions can be mended, their
-// definitions as providers take them, and a line for each definition that providers refuse.
-func mended(tools []tool.BaseTool, infos []*schema.ToolInfo) (kept []tool.BaseTool, good []*schema.ToolInfo, refused []string) {
-	for i, info := range infos {
-		if err := schemacheck.Refusal(info); err != nil {
-			refused = append(refused, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
-			if !schemacheck.IsValidName(info.Name) {
-				continue
-			}
-			info, _ = schemacheck.Mended(info)
-		}
-		if info != nil {
-			kept, good = append(kept, tools[i]), append(good, info)
-		}
-	}
-	return kept, good, refused
 }
 
 // Bounds on an error about tools.

@@ -9,7 +9,6 @@
 package sources
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,6 +19,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // A Group is tools of one origin.
@@ -79,16 +80,29 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, info := range infos {
-			g.fixed = append(g.fixed, g.Named(info))
+		what, refused := leftOut, []string(nil)
+		if g.AsGiven {
+			what = "providers refuse"
 		}
-		switch kept, good, refused := mended(g.Tools, g.fixed); {
-		case len(refused) == 0:
-		case g.AsGiven:
-			problems = append(problems, g.problem(g.partOfTools(), "providers refuse", refused))
-		default:
-			problems = append(problems, g.problem(g.partOfTools(), leftOut, refused))
-			g.Tools, g.fixed = kept, good
+		g.Tools = nil
+		for i, info := range infos {
+			info = g.Named(info)
+			if err := schemacheck.Refusal(info); err != nil {
+				refused = append(refused, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
+				switch {
+				case g.AsGiven:
+				case schemacheck.IsValidName(info.Name):
+					info, _ = schemacheck.Mended(info)
+				default:
+					info = nil
+				}
+			}
+			if info != nil {
+				g.Tools, g.fixed = append(g.Tools, given.Tools[i]), append(g.fixed, info)
+			}
+		}
+		if len(refused) > 0 {
+			problems = append(problems, g.problem(g.partOfTools(), what, refused))
 		}
 		s.groups = append(s.groups, g)
 	}
@@ -160,12 +174,8 @@ func (c *Change) Alone() (changes []*Change) {
 	if len(c.Groups) == 1 {
 		return nil
 	}
-	size, groups := make([]int, len(c.answers)), slices.Clone(c.Groups)
-	for _, i := range groups {
-		size[i] = c.answers[i].size()
-	}
-	slices.SortStableFunc(groups, func(i, j int) int { return cmp.Compare(size[i], size[j]) })
-	for _, i := range groups {
+	bySize := func(i, j int) int { return len(c.answers[i].list) - len(c.answers[j].list) }
+	for _, i := range slices.SortedStableFunc(slices.Values(c.Groups), bySize) {
 		alone := &Change{Groups: []int{i}, answers: make([]*answer, len(c.answers))}
 		alone.answers[i] = c.answers[i]
 		changes = append(changes, alone)
@@ -230,8 +240,8 @@ func (s *Sources) Problem(group int, err error) Problem {
 
 // A Problem is something wrong with a part of a group.
 type Problem struct {
-	Group string // its name; "" means none
 	Part  string // a field of the group, or of the Config
+	Group string // its name; "" means none
 	Tool  string // its name; "" means none, or several
 	Err   error
 }
