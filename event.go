@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -105,56 +106,30 @@ func (*FailureEvent) event() {}
 
 // LogValue implements slog.LogValuer.
 func (e *SearchEvent) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("event", "search"),
-		slog.String("tool", e.Tool),
-		slog.Int("matches", len(e.Matches)),
-		slog.Int("total", e.Total),
-		slog.Int("not_found", len(e.NotFound)),
-		slog.String("searcher", e.Searcher),
-		slog.Int("tokens", e.Tokens),
-		slog.Duration("duration", e.Duration),
-		slog.String("error_type", errorType(e.Err)),
-	)
+	return logged("search", "tool", e.Tool, "matches", len(e.Matches), "total", e.Total, "not_found", len(e.NotFound),
+		"searcher", e.Searcher, "tokens", e.Tokens, "duration", e.Duration, "error_type", errorType(e.Err))
 }
 
 // LogValue implements slog.LogValuer.
 func (e *LoadEvent) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("event", "load"),
-		slog.Any("loaded", e.Loaded),
-		slog.Any("unloaded", e.Unloaded),
-		slog.Int("refused", len(e.Refused)),
-		slog.Bool("tools_changed", e.ToolsChanged),
-		slog.Int("loaded_tokens", e.LoadedTokens),
-		slog.Int("tool_tokens", e.ToolTokens),
-		slog.Int("list_tokens", e.ListTokens),
-	)
+	return logged("load", "loaded", e.Loaded, "unloaded", e.Unloaded, "refused", len(e.Refused), "tools_changed", e.ToolsChanged,
+		"loaded_tokens", e.LoadedTokens, "tool_tokens", e.ToolTokens, "list_tokens", e.ListTokens)
 }
 
 // LogValue implements slog.LogValuer.
 func (e *CatalogEvent) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("event", "catalog"),
-		slog.Int("tools", e.Tools),
-		slog.Int("added", e.Added),
-		slog.Int("removed", e.Removed),
-		slog.Any("groups", e.Groups),
-		slog.Int("tokens", e.Tokens),
-		slog.Int("list_tokens", e.ListTokens),
-		slog.Duration("duration", e.Duration),
-	)
+	return logged("catalog", "tools", e.Tools, "added", e.Added, "removed", e.Removed, "groups", e.Groups,
+		"tokens", e.Tokens, "list_tokens", e.ListTokens, "duration", e.Duration)
 }
 
 // LogValue implements slog.LogValuer.
 func (e *FailureEvent) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("event", "failure"),
-		slog.String("part", e.Part),
-		slog.String("group", e.Group),
-		slog.String("tool", e.Tool),
-		slog.String("error_type", errorType(e.Err)),
-	)
+	return logged("failure", "part", e.Part, "group", e.Group, "tool", e.Tool, "error_type", errorType(e.Err))
+}
+
+// logged returns an event's kind and its other keys and values.
+func logged(event string, pairs ...any) slog.Value {
+	return slog.Group("", append([]any{"event", event}, pairs...)...).Value
 }
 
 // errorType returns the type of an error; "" means none.
@@ -179,26 +154,22 @@ type (
 	gobFailureEvent FailureEvent
 )
 
-// inGob is an event without its Err, and the text of that.
-type inGob[E any] struct {
-	Event E
-	Err   string
-}
-
-func encode[E any](event E, failure error) ([]byte, error) {
+// encode encodes an event without its failure, and the text of that.
+func encode(event any, failure error) ([]byte, error) {
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(inGob[E]{event, foreign.ErrorText(failure)})
+	out := gob.NewEncoder(&b)
+	err := cmp.Or(out.Encode(event), out.Encode(foreign.ErrorText(failure)))
 	return b.Bytes(), err
 }
 
-// decode stores the event where event points, and returns its Err.
-func decode[E any](data []byte, event *E) (failure, err error) {
-	var kept inGob[E]
-	err = gob.NewDecoder(bytes.NewReader(data)).Decode(&kept)
-	if *event = kept.Event; kept.Err != "" {
-		failure = errors.New(kept.Err)
+// decode decodes what encode wrote.
+func decode(data []byte, event any, failure *error) error {
+	text, in := "", gob.NewDecoder(bytes.NewReader(data))
+	err := cmp.Or(in.Decode(event), in.Decode(&text))
+	if text != "" {
+		*failure = errors.New(text)
 	}
-	return failure, err
+	return err
 }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
@@ -209,22 +180,16 @@ func (e *SearchEvent) GobEncode() ([]byte, error) {
 }
 
 // GobDecode implements gob.GobDecoder.
-func (e *SearchEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = decode(data, (*gobSearchEvent)(e))
-	return err
-}
+func (e *SearchEvent) GobDecode(data []byte) error { return decode(data, (*gobSearchEvent)(e), &e.Err) }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e *FailureEvent) GobEncode() ([]byte, error) {
-	kept := gobFailureEvent(*e)
-	kept.Err = nil
-	return encode(kept, e.Err)
+	return encode(gobFailureEvent{Part: e.Part, Group: e.Group, Tool: e.Tool}, e.Err)
 }
 
 // GobDecode implements gob.GobDecoder.
-func (e *FailureEvent) GobDecode(data []byte) (err error) {
-	e.Err, err = decode(data, (*gobFailureEvent)(e))
-	return err
+func (e *FailureEvent) GobDecode(data []byte) error {
+	return decode(data, (*gobFailureEvent)(e), &e.Err)
 }
 
 // eventSink reports events to the program and to the agent's caller.
