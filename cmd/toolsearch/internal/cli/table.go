@@ -287,10 +287,10 @@ func Visible(data []byte) []byte {
 		r, size := utf8.DecodeRune(data[i:])
 		if r < utf8.RuneSelf && r != 0x7f || !hidden(r) && r != utf8.RuneError {
 			text = append(text, data[i:i+size]...)
-		} else if low, high := utf16.EncodeRune(r); low != utf8.RuneError {
-			text = fmt.Appendf(text, "\\u%04x\\u%04x", low, high)
 		} else {
-			text = fmt.Appendf(text, "\\u%04x", r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				text = fmt.Appendf(text, "\\u%04x", unit)
+			}
 		}
 		i += size
 	}

@@ -363,51 +363,27 @@ func (c *command) printChecks(r *cost.Report) {
 //go:embed cost.svg.tmpl
 var costTemplate string
 
-// A bar is a line of the picture. Lengths are in the picture's units.
-type bar struct {
-	Label, Value string
-	Y, Text      int
-	Width        float64
-	Best         bool
-}
-
-// A panel is the part of the picture for one conversation.
-type panel struct {
-	Title string
-	Y     int
-	Bars  []bar
-}
-
 // draw draws a report as SVG: the same report gives the same bytes.
 func draw(r *cost.Report, path string) error {
-	const barHeight, titleHeight, gap, fullWidth = 18, 24, 16, 360
-	height := 40
-	var panels []panel
-	for _, run := range costRuns(r) {
-		p := panel{Title: run.Conversation + " (history, calls, loads), cache: " + run.Cache, Y: height + 14}
-		most := 1e-12
-		for _, w := range run.Ways {
-			most = max(most, w.Dollars)
-		}
-		height += titleHeight
-		for i, w := range run.Ways {
-			value := fmt.Sprintf("$%.4f", w.Dollars)
-			if i > 0 {
-				value = fmt.Sprintf("%+.0f %%", w.Percent)
+	const top, titleHeight, barHeight, gap, fullWidth = 40, 24, 18, 16, 360
+	runs, panel := costRuns(r), titleHeight+len(r.Ways)*barHeight+gap
+	t, err := template.New("cost").Funcs(template.FuncMap{
+		"title": func(run int) int { return top + run*panel + 14 },
+		"bar":   func(run, bar, more int) int { return top + run*panel + titleHeight + bar*barHeight + more },
+		"width": func(run costRun, w costWay) string {
+			most := 1e-12
+			for _, other := range run.Ways {
+				most = max(most, other.Dollars)
 			}
-			p.Bars = append(p.Bars, bar{w.Way, value, height, height + 12, fullWidth * w.Dollars / most, w.Way == run.Take})
-			height += barHeight
-		}
-		height += gap
-		panels = append(panels, p)
-	}
-	t, err := template.New("cost").Parse(costTemplate)
+			return fmt.Sprintf("%.1f", fullWidth*w.Dollars/most)
+		},
+	}).Parse(costTemplate)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
 	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
-	if err := t.Execute(&out, map[string]any{"Title": title, "Height": height, "Panels": panels}); err != nil {
+	if err := t.Execute(&out, map[string]any{"Title": title, "Height": top + len(runs)*panel, "Runs": runs}); err != nil {
 		return err
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
