@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -53,11 +54,6 @@ func (e *engine) drop(ctx context.Context) error {
 	return read(nil)(e.client.Indices.Delete([]string{e.index}, e.client.Indices.Delete.WithContext(ctx)))
 }
 
-// refresh makes written documents visible to searches.
-func (e *engine) refresh(ctx context.Context) error {
-	return read(nil)(e.client.Indices.Refresh(e.client.Indices.Refresh.WithIndex(e.index), e.client.Indices.Refresh.WithContext(ctx)))
-}
-
 // sync brings the index up to date with a catalog's tools: it writes new and changed tools
 // and deletes all others. The index is the catalog's own, so that includes documents that
 // others put there.
@@ -81,12 +77,17 @@ func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Sto
 	if err := e.delete(ctx, stored.Gone); err != nil {
 		return stored, err
 	}
-	return stored, e.refresh(ctx)
+	// The es8 indexer does not read the answers to its bulk requests, so refused documents are noticed here.
+	if known, err = e.hashes(ctx); err == nil && !maps.Equal(known, stored.Hashes) {
+		err = fmt.Errorf("%d of %d documents are stored as they should be", len(known), len(docs))
+	}
+	return stored, err
 }
 
 // hashes reads the IDs and hashes in the index, page by page.
 func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
-	if err := e.refresh(ctx); err != nil {
+	refresh := e.client.Indices.Refresh // makes written documents visible to searches
+	if err := read(nil)(refresh(refresh.WithIndex(e.index), refresh.WithContext(ctx))); err != nil {
 		return nil, err
 	}
 	const page = 1000
@@ -100,7 +101,10 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 		var answer struct {
 			Hits struct {
 				Hits []struct {
-					source
+					ID     string `json:"_id"`
+					Source struct {
+						Hash string `json:"hash"`
+					} `json:"_source"`
 					Sort []any `json:"sort"`
 				} `json:"hits"`
 			} `json:"hits"`
@@ -120,14 +124,6 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// source is a document as the index returns it, reduced to the requested field.
-type source struct {
-	ID     string `json:"_id"`
-	Source struct {
-		Hash string `json:"hash"`
-	} `json:"_source"`
-}
-
 func (e *engine) delete(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, 1000) {
 		var body bytes.Buffer
@@ -145,7 +141,7 @@ func (e *engine) delete(ctx context.Context, ids []string) error {
 
 // indexer writes documents. Content and metadata each get a field.
 func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
-	ix, err := es8.NewIndexer(ctx, &es8.IndexerConfig{
+	return es8.NewIndexer(ctx, &es8.IndexerConfig{
 		Client: e.client, Index: e.index, BatchSize: 100,
 		DocumentToFields: func(_ context.Context, document *schema.Document) (map[string]es8.FieldValue, error) {
 			fields := map[string]es8.FieldValue{contentField: {Value: document.Content}}
@@ -155,44 +151,6 @@ func (e *engine) indexer(ctx context.Context) (indexer.Indexer, error) {
 			return fields, nil
 		},
 	})
-	return &checkedIndexer{ix, e}, err
-}
-
-// checkedIndexer makes sure that documents were stored. The es8 indexer does not read the
-// answers to its bulk requests. It returns the IDs even of documents that Elasticsearch
-// refused, and of all documents if there is no Elasticsearch.
-type checkedIndexer struct {
-	*es8.Indexer
-	engine *engine
-}
-
-func (c *checkedIndexer) Store(ctx context.Context, documents []*schema.Document, options ...indexer.Option) ([]string, error) {
-	ids, err := c.Indexer.Store(ctx, documents, options...)
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(map[string]any{"ids": ids})
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Docs []source `json:"docs"`
-	}
-	get := c.engine.client.Mget
-	err = read(&answer)(get(bytes.NewReader(body), get.WithContext(ctx), get.WithIndex(c.engine.index)))
-	if err != nil {
-		return nil, err
-	}
-	there := make(map[string]string, len(ids))
-	for _, document := range answer.Docs {
-		there[document.ID] = document.Source.Hash
-	}
-	for _, document := range documents {
-		if there[document.ID] != document.MetaData[search.MetaHash] {
-			return nil, fmt.Errorf("the document of %v was not stored", document.MetaData[search.MetaName])
-		}
-	}
-	return ids, nil
 }
 
 // retriever searches the content for any of the words, in any order.

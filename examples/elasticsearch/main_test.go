@@ -32,7 +32,6 @@ type hit struct {
 	Source map[string]any `json:"_source"`
 	Score  float64        `json:"_score"`
 	Sort   []any          `json:"sort,omitempty"`
-	Found  bool           `json:"found"`
 }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,14 +52,6 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	case endpoint == "_bulk":
 		c.bulk(r)
-	case endpoint == "_mget":
-		var ask struct{ IDs []string }
-		_ = json.NewDecoder(r.Body).Decode(&ask)
-		found := []hit{}
-		for _, id := range ask.IDs {
-			found = append(found, hit{ID: id, Source: c.docs[id], Found: c.docs[id] != nil})
-		}
-		answer["docs"] = found
 	case endpoint == "_search":
 		answer["hits"] = map[string]any{"hits": c.search(r)}
 	}
@@ -155,11 +146,10 @@ func TestSync(t *testing.T) {
 	require.NoError(t, e.create(t.Context()))
 	infos := []*schema.ToolInfo{{Name: "open_door", Desc: "Opens the door"}, {Name: "close_door", Desc: "Closes the door"}}
 	c.refuses = true
-	stored, err := e.sync(t.Context(), infos)
-	assert.ErrorContains(t, err, "the document of open_door was not stored")
-	assert.Zero(t, stored.Written)
+	_, err = e.sync(t.Context(), infos)
+	assert.ErrorContains(t, err, "0 of 2 documents are stored")
 	c.refuses = false
-	stored, err = e.sync(t.Context(), infos)
+	stored, err := e.sync(t.Context(), infos)
 	require.NoError(t, err)
 	assert.Equal(t, 2, stored.Written)
 	stored, err = e.sync(t.Context(), infos[:1])
