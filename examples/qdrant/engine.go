@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"maps"
 
 	indexerqdrant "github.com/cloudwego/eino-ext/components/indexer/qdrant"
 	retrieverqdrant "github.com/cloudwego/eino-ext/components/retriever/qdrant"
 	"github.com/cloudwego/eino/components/embedding"
-	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/schema"
 	"github.com/qdrant/go-client/qdrant"
@@ -39,10 +37,8 @@ func waitForWrites(
 
 // sync brings the collection up to date with a catalog's tools: it writes new and changed
 // tools, and deletes tools that have left.
-func (e *engine) sync(
-	ctx context.Context, infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) search.Annotation,
-) (search.Stored, error) {
-	docs, err := search.Documents(infos, annotate)
+func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Stored, error) {
+	docs, err := search.Documents(infos, nil) // with tags or aliases, make []any of them: the indexer panics on []string
 	if err != nil {
 		return search.Stored{}, err
 	}
@@ -57,7 +53,7 @@ func (e *engine) sync(
 	if err != nil {
 		return search.Stored{}, err
 	}
-	stored, err := search.StoreDocuments(ctx, plainLists{ix}, docs, search.StoreOptions{Known: known})
+	stored, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{Known: known})
 	if err != nil || len(stored.Gone) == 0 {
 		return stored, err
 	}
@@ -92,29 +88,6 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 		}
 		request.Offset = next
 	}
-}
-
-// plainLists turns lists of strings into lists of any. Qdrant's client knows no other lists,
-// and the indexer of eino-ext panics on a tool with tags or aliases.
-type plainLists struct{ indexer.Indexer }
-
-func (p plainLists) Store(ctx context.Context, documents []*schema.Document, options ...indexer.Option) ([]string, error) {
-	plain := make([]*schema.Document, len(documents))
-	for i, document := range documents {
-		copied := *document
-		copied.MetaData = maps.Clone(document.MetaData)
-		for key, value := range copied.MetaData {
-			if texts, ok := value.([]string); ok {
-				list := make([]any, len(texts))
-				for j, text := range texts {
-					list[j] = text
-				}
-				copied.MetaData[key] = list
-			}
-		}
-		plain[i] = &copied
-	}
-	return p.Indexer.Store(ctx, plain, options...)
 }
 
 // retriever searches the collection. The documents' ids are enough to know the tools by.

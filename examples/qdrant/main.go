@@ -93,7 +93,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 	}
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, infos, nil)
+		stored, err := e.sync(ctx, infos)
 		if err != nil {
 			return err
 		}

@@ -116,7 +116,7 @@ func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []str
 func TestFindsTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		infos := serviceInfos(t)
-		_, err := e.sync(t.Context(), infos, nil)
+		_, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		r, err := e.retriever(t.Context())
 		require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestFindsTools(t *testing.T) {
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		infos := serviceInfos(t)
-		stored, err := e.sync(t.Context(), infos, nil)
+		stored, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		assert.Equal(t, 166, stored.Written)
 
@@ -151,7 +151,7 @@ func TestSync(t *testing.T) {
 		changed.Desc += " Also on Sundays."
 		infos[3] = &changed
 		gone := infos[len(infos)-1].Name
-		stored, err = e.sync(t.Context(), infos[:len(infos)-1], nil)
+		stored, err = e.sync(t.Context(), infos[:len(infos)-1])
 		require.NoError(t, err)
 		assert.Equal(t, 1, stored.Written)
 		assert.Equal(t, 164, stored.Unchanged)
@@ -162,8 +162,8 @@ func TestSync(t *testing.T) {
 	})
 }
 
-// More tools than a page of hashes has, with tags and aliases, which are lists.
-func TestManyToolsWithTags(t *testing.T) {
+// More tools than a page of hashes has.
+func TestManyTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		var infos []*schema.ToolInfo
 		for _, info := range serviceInfos(t) {
@@ -173,13 +173,10 @@ func TestManyToolsWithTags(t *testing.T) {
 				infos = append(infos, &copied)
 			}
 		}
-		annotate := func(info *schema.ToolInfo) search.Annotation {
-			return search.Annotation{Tags: []string{"tested"}, Aliases: []string{"alias of " + info.Name}}
-		}
-		stored, err := e.sync(t.Context(), infos, annotate)
+		stored, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		assert.Equal(t, len(infos), stored.Written)
-		stored, err = e.sync(t.Context(), infos, annotate)
+		stored, err = e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		assert.Zero(t, stored.Written, "written at the second sync")
 	})
@@ -189,7 +186,7 @@ func TestManyToolsWithTags(t *testing.T) {
 func TestRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		e.dims++ // the embedder's vectors do not fit
-		_, err := e.sync(t.Context(), serviceInfos(t), nil)
+		_, err := e.sync(t.Context(), serviceInfos(t))
 		assert.ErrorContains(t, err, "toolsearch: storing documents 1 to 100 of 166")
 		assert.ErrorContains(t, err, "dim")
 	})
