@@ -39,8 +39,7 @@ func main() {
 		err = run(ctx, os.Stdout, filepath.Join(folder, "toolsearch-hybrid"))
 	}
 	if err != nil {
-		log.Print(err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

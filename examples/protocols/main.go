@@ -138,34 +138,22 @@ func play[M adk.MessageType](ctx context.Context, out io.Writer, c conversation)
 			fmt.Fprintln(out, "the model was given the search's result as", show.Result(m))
 		}
 	}
-	same, err := samePrefixes(requests)
-	fmt.Fprintf(out, "calls that began with the same bytes: %d of %d\n\n", same, len(requests))
-	return err
-}
-
-// samePrefixes counts the calls that began with the bytes of the first call: the tool definitions
-// and the list of names, which a provider caches first.
-func samePrefixes(requests []toolsearchtest.Request) (same int, err error) {
-	first := ""
+	same := 0 // the definitions and the list of names, which a provider caches first
 	for _, r := range requests {
-		prefix := r.Messages[0].Text
-		for _, info := range r.Tools {
-			parameters, err := info.ToJSONSchema()
-			if err != nil {
-				return same, err
-			}
-			definition, err := json.Marshal([]any{info.Name, info.Desc, parameters})
-			if err != nil {
-				return same, err
-			}
-			prefix += string(definition)
-		}
-		if first == "" {
-			first = prefix
-		}
-		if prefix == first {
+		if prefixOf(r) == prefixOf(requests[0]) {
 			same++
 		}
 	}
-	return same, nil
+	fmt.Fprintf(out, "calls that began with the same bytes: %d of %d\n\n", same, len(requests))
+	return nil
+}
+
+func prefixOf(r toolsearchtest.Request) string {
+	prefix := r.Messages[0].Text
+	for _, info := range r.Tools {
+		parameters, _ := info.ToJSONSchema()
+		definition, _ := json.Marshal([]any{info.Name, info.Desc, parameters})
+		prefix += string(definition)
+	}
+	return prefix
 }

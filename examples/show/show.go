@@ -4,6 +4,7 @@ package show
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,4 +126,15 @@ func Names(tools []*schema.ToolInfo) string {
 		names[i] = t.Name
 	}
 	return strings.Join(names, ", ")
+}
+
+// Tokens estimates how many tokens definitions take in a request, at four bytes a token: the name,
+// the description and the schema of the parameters as JSON. An invalid schema does not count.
+func Tokens(infos ...*schema.ToolInfo) (tokens int) {
+	for _, info := range infos {
+		parameters, _ := info.ToJSONSchema()
+		definition, _ := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
+		tokens += len(definition) / 4
+	}
+	return tokens
 }
