@@ -137,6 +137,7 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 				assert.Contains(t, do(cli.Found, stdin, catalog, "search", test.query), test.tool)
 				assert.Contains(t, do(cli.Found, stdin, catalog, "explain", test.query+" "+test.tool), "in all")
 				assert.Contains(t, do(cli.Found, stdin, catalog, "eval", queries), "R@1")
+				assert.Contains(t, do(cli.Found, stdin, catalog, "cost", "-shape 500,3,1"), "in each of these conversations")
 				assert.Contains(t, do(test.inspected, stdin, catalog, "inspect", ""), test.tool)
 				assert.Equal(t, list, do(cli.Found, stdin, catalog, "list", ""))
 			}

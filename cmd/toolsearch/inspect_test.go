@@ -158,33 +158,6 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 	assert.Fail(t, "a process that the server started is still running", "process %s", pid)
 }
 
-// npmServers installs the servers of examples/mcp, with their dependencies in the versions of its lock
-// file: a server's own package names version ranges, and a new release within them may change what the
-// server says. It returns the folder.
-func npmServers(t *testing.T) string {
-	t.Helper()
-	for _, program := range []string{"node", "npm", "npx"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s: no server of an npm package is asked", program)
-		}
-	}
-	if testing.Short() {
-		t.Skip("-short: no server of an npm package is installed")
-	}
-	folder := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("../../examples/mcp/servers", name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
-	}
-	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = folder
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Skipf("npm cannot install the servers, so they are not asked: %v\n%s", err, out)
-	}
-	return folder
-}
-
 // A type of null, on which the reader of schemas panics, does not end a command.
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},
