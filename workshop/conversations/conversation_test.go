@@ -221,85 +221,58 @@ func TestModelMistakes(t *testing.T) {
 		}
 	}
 	tests := []struct {
-		arguments string
 		check     func(*testing.T, answer)
+		arguments []string
 	}{
-		{``, help},
-		{`  `, help},
-		{`{`, help},
-		{`{}`, help},
-		{`[]`, help},
-		{`null`, help},
-		{`{"query":""}`, help},
-		{`{"query":" \n"}`, help},
-		{`{"query":null}`, help},
-		{`{"query":"+"}`, help},
-		{`{"query":"select:"}`, help},
-		{`{"query":"select: , ,"}`, help},
-		{`{"query":{"text":"mail"}}`, help},
-		{`{"query":"mail"`, help},
-		{`{'query':'mail'}`, help},
-		{`{"query":["mail"}`, help},
-		{`{"query":7}`, count(0)},
-		{`{"query":["send_mail","stocks"]}`, finds("send_mail", "list_stocks")},
-		{`{"query":["select:send_mail","stocks"]}`, finds("send_mail", "list_stocks")},
-		{`{"query":["stocks",["mail"],null,7]}`, finds("list_stocks")},
-		{`{"queries":["stocks"]}`, finds("list_stocks")},
-		{`{"query":"stocks","queries":["mail"]}`, finds("list_stocks", "send_mail")},
-		{`{"query":"stocks","queries":["select:send_mail","stocks",""]}`, finds("list_stocks", "send_mail")},
-		{`{"query":"","queries":["mail","stocks"],"max_results":5}`, finds("send_mail", "list_stocks")},
-		{`{"query":"stocks","queries":"mail"}`, finds("list_stocks", "send_mail")},
-		{`{"query":"stocks","queries":[]}`, finds("list_stocks")},
-		{`{"query":"stocks","queries":{"text":"mail"}}`, finds("list_stocks")},
-		{`{"queries":{"text":"mail"}}`, help},
-		{`{"query":"stocks","queries":[` + strings.Repeat(`"zzz",`, 8000) + `"mail"]}`, finds("list_stocks")},
-		{`{"query":"[\"stocks\",\"mail\"]"}`, finds("list_stocks", "send_mail")}, // the list as the text that the schema asks for
-		{`{"query":" [\"stocks\"] ","max_results":1}`, finds("list_stocks")},
-		{`{"query":"[stocks]"}`, count(0)},
-		{`"stocks"`, finds("list_stocks")},
-		{`stocks`, finds("list_stocks")},
-		{`["stocks"]`, finds("list_stocks")},
-		{"```json\n{\"query\":\"stocks\"}\n```", finds("list_stocks")},
-		{"```{\"query\":\"stocks\"}```", finds("list_stocks")},
-		{"```\nstocks\n```", finds("list_stocks")},
-		{`Sure: {"query":"stocks"}.`, finds("list_stocks")},
-		{`"{\"query\":\"stocks\"}"`, finds("list_stocks")},
-		{`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, finds("list_stocks")},
-		{`{"query":"send","max_results":1}`, count(1)},
-		{`{"query":"send","limit":1}`, count(1)},
-		{`{"query":"send","namespace":"slack"}`, count(1)},
-		{`{"query":"send","server":"Slack"}`, count(1)},
-		{`{"query":"send","namespace":"no such"}`, count(0)},
-		{`{"query":"send","max_results":"1"}`, count(1)},
-		{`{"query":"send","max_results":"5"}`, count(2)},
-		{`{"query":"send","max_results":2.0}`, count(2)},
-		{`{"query":"send","max_results":1.5}`, count(1)},
-		{`{"query":"send","max_results":-1}`, count(2)},
-		{`{"query":"send","max_results":0}`, count(2)},
-		{`{"query":"send","max_results":null}`, count(2)},
-		{`{"query":"send","max_results":"many"}`, count(2)},
-		{`{"query":"send","max_results":9223372036854775808}`, count(2)},
-		{`{"query":"send","max_results":1e999}`, count(2)},
-		{`{"query":"send","max_results":-1e999}`, count(2)},
-		{`{"query":"send","max_results":[1]}`, count(2)},
-		{`{"query":"send","unknown":true}`, count(2)},
-		{"\ufeff" + `{"query":"stocks"}`, finds("list_stocks")},
-		{`{"query":"SELECT : 'send_mail' ，\"LIST-STOCKS\"、 [get_weather]"}`, finds("send_mail", "list_stocks", "get_weather")},
-		{`{"query":"select:send_mail list_stocks"}`, finds("send_mail", "list_stocks")},
-		{`{"query":"select:Get Weather"}`, finds("get_weather")},
-		{`{"query":"` + strings.Repeat("stocks ", 150_000) + `"}`, finds("list_stocks")},
-		{`{"query":"` + strings.Repeat("x", 1<<20) + `"}`, count(0)},
-		{`{"query":"` + strings.Repeat(`\`, 1<<20) + `"}`, count(0)},
-		{strings.Repeat("[", 1<<20), help},
-		{strings.Repeat(`{"query":`, 1<<18), help},
+		{help, []string{
+			``, `  `, `{`, `{}`, `[]`, `null`, `{"query":""}`, `{"query":" \n"}`, `{"query":null}`, `{"query":"+"}`, `{"query":"select:"}`,
+			`{"query":"select: , ,"}`, `{"query":{"text":"mail"}}`, `{"query":"mail"`, `{'query':'mail'}`, `{"query":["mail"}`,
+			`{"queries":{"text":"mail"}}`, strings.Repeat("[", 1<<20), strings.Repeat(`{"query":`, 1<<18),
+		}},
+		{count(0), []string{
+			`{"query":7}`, `{"query":"[stocks]"}`, `{"query":"send","namespace":"no such"}`,
+			`{"query":"` + strings.Repeat("x", 1<<20) + `"}`, `{"query":"` + strings.Repeat(`\`, 1<<20) + `"}`,
+		}},
+		{finds("send_mail", "list_stocks"), []string{
+			`{"query":["send_mail","stocks"]}`, `{"query":["select:send_mail","stocks"]}`,
+			`{"query":"","queries":["mail","stocks"],"max_results":5}`, `{"query":"select:send_mail list_stocks"}`,
+		}},
+		{finds("list_stocks"), []string{
+			`{"query":["stocks",["mail"],null,7]}`, `{"queries":["stocks"]}`, `{"query":"stocks","queries":[]}`,
+			`{"query":"stocks","queries":{"text":"mail"}}`, `{"query":"stocks","queries":[` + strings.Repeat(`"zzz",`, 8000) + `"mail"]}`,
+			`{"query":" [\"stocks\"] ","max_results":1}`, `"stocks"`, `stocks`, `["stocks"]`, "```json\n{\"query\":\"stocks\"}\n```",
+			"```{\"query\":\"stocks\"}```", "```\nstocks\n```", `Sure: {"query":"stocks"}.`, `"{\"query\":\"stocks\"}"`,
+			`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, "\ufeff" + `{"query":"stocks"}`,
+			`{"query":"` + strings.Repeat("stocks ", 150_000) + `"}`,
+		}},
+		{finds("list_stocks", "send_mail"), []string{
+			`{"query":"stocks","queries":["mail"]}`, `{"query":"stocks","queries":["select:send_mail","stocks",""]}`,
+			`{"query":"stocks","queries":"mail"}`, `{"query":"[\"stocks\",\"mail\"]"}`,
+		}},
+		{count(1), []string{
+			`{"query":"send","max_results":1}`, `{"query":"send","limit":1}`, `{"query":"send","namespace":"slack"}`,
+			`{"query":"send","server":"Slack"}`, `{"query":"send","max_results":"1"}`, `{"query":"send","max_results":1.5}`,
+		}},
+		{count(2), []string{
+			`{"query":"send","max_results":"5"}`, `{"query":"send","max_results":2.0}`, `{"query":"send","max_results":-1}`,
+			`{"query":"send","max_results":0}`, `{"query":"send","max_results":null}`, `{"query":"send","max_results":"many"}`,
+			`{"query":"send","max_results":9223372036854775808}`, `{"query":"send","max_results":1e999}`,
+			`{"query":"send","max_results":-1e999}`, `{"query":"send","max_results":[1]}`, `{"query":"send","unknown":true}`,
+		}},
+		{finds("send_mail", "list_stocks", "get_weather"), []string{
+			`{"query":"SELECT : 'send_mail' ，\"LIST-STOCKS\"、 [get_weather]"}`,
+		}},
+		{finds("get_weather"), []string{`{"query":"select:Get Weather"}`}},
 	}
 	var table []conversation
 	for _, tt := range tests {
-		table = append(table, conversation{
-			name:  strings.Map(func(r rune) rune { return r }, tt.arguments[:min(len(tt.arguments), 40)]),
-			turns: []turn{searching(tt.arguments)},
-			check: func(t *testing.T, o outcome) { tt.check(t, answerOf(t, o.result(t, "call_1"))) },
-		})
+		for _, arguments := range tt.arguments {
+			table = append(table, conversation{
+				name:  arguments[:min(len(arguments), 40)],
+				turns: []turn{searching(arguments)},
+				check: func(t *testing.T, o outcome) { tt.check(t, answerOf(t, o.result(t, "call_1"))) },
+			})
+		}
 	}
 	playAll(t, table)
 }

@@ -271,32 +271,8 @@ func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 	}
 }
 
-// member returns an agent with its own middleware, and its model.
-func member(t *testing.T, name string, turns ...turn) (adk.Agent, *toolsearchtest.Model[chat]) {
-	t.Helper()
-	scripted, config := toolsearchtest.NewModel[chat](turns...), with(news[chat](t))
-	config.Name, config.Description, config.Model = name, "Knows", scripted
-	return newAgent(t, config), scripted
-}
-
 func transfer(to string) turn {
 	return callTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
-}
-
-func TestSessionOfSubAgents(t *testing.T) {
-	inMessageWays(t, func(t *testing.T, w way) {
-		eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
-			chief, chiefModel := member(t, "chief", selecting("send_mail"), transfer("aide"), say("done"))
-			aide, aideModel := member(t, "aide", selecting("get_weather"), transfer("chief"))
-			agent, err := adk.SetSubAgents(ctx, chief, []adk.Agent{aide})
-			require.NoError(t, err)
-			_, err = runAgent(ctx, adk.TypedAgent[chat](agent), w, question)
-			const start = "transfer_to_agent tool_search"
-			checkSaw(t, "the chief", outcome{chiefModel.Requests(), nil, err}, start, start+" send_mail", start+" send_mail"+what(" get_weather"))
-			aided := start + what(" send_mail")
-			checkSaw(t, "the aide", outcome{aideModel.Requests(), nil, err}, aided, aided+" get_weather")
-		}, "send_mail", "get_weather")
-	})
 }
 
 // toolCalling is a model for agents that bind tools themselves.

@@ -476,40 +476,6 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 	assert.Equal(t, []string{`toolsearch: AlwaysLoaded: no tool matches "tag:x"`}, told)
 }
 
-// BenchmarkUnchangedSource is what a run pays for a Source of 10,000 tools of five parameters that has
-// not changed: the same tools, or new values of the same definitions.
-func BenchmarkUnchangedSource(b *testing.B) {
-	ctx := context.Background()
-	const definition = `{"type":"object","properties":{"owner":{"type":"string","description":"Owner of the repository"},"repo":{"type":"string","description":"Name of the repository"},` +
-		`"labels":{"type":"array","items":{"type":"string"}},"state":{"type":"string","enum":["open","closed","all"]},"page":{"type":"integer","minimum":1}},"required":["owner","repo"],"additionalProperties":false}`
-	tools := func() (tools []tool.BaseTool) {
-		for _, info := range testtools.BenchCatalog(10_000) {
-			var parameters jsonschema.Schema
-			require.NoError(b, json.Unmarshal([]byte(definition), &parameters))
-			info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&parameters)
-			tools = append(tools, echo(info))
-		}
-		return tools
-	}
-	answers := [...][]tool.BaseTool{tools(), tools()}
-	for name, others := range map[string]int{"same tools": 1, "new tools": 2} {
-		b.Run(name, func(b *testing.B) {
-			i := 0
-			middleware, err := toolsearch.New(ctx, &toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { i++; return answers[i%others], nil }}}})
-			require.NoError(b, err)
-			run := func() {
-				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-				require.NoError(b, err)
-			}
-			run() // the first run compiles the catalog
-			b.ReportAllocs()
-			for b.Loop() {
-				run()
-			}
-		})
-	}
-}
-
 type ownClock struct{}
 
 func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/filesystem"
@@ -424,40 +423,4 @@ func TestPreselectDoesNotReadASummary(t *testing.T) {
 	_, first, err := m.BeforeModelRewriteState(ctx, state, nil)
 	require.NoError(t, err)
 	assert.Empty(t, slices.DeleteFunc(namesOf(first.ToolInfos), func(name string) bool { return name == "tool_search" }))
-}
-
-// BenchmarkMaxLoaded is the work before a model call after 500 searches that found 1,000 tools, with
-// and without a limit of 300 loaded tools. The ratio is of the two in turn.
-func BenchmarkMaxLoaded(b *testing.B) {
-	ctx := context.Background()
-	infos := testtools.BenchCatalog(1002)
-	tools, names := make([]tool.BaseTool, len(infos)), make([]string, len(infos))
-	for i, info := range infos {
-		tools[i], names[i] = &testtools.PlainTool{Of: info}, info.Name
-	}
-	history := encoded[chat](manySearches(500, names)...)
-	var states [2]func()
-	for i, limit := range []int{0, 300} {
-		middleware := newMiddleware[chat](b, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: limit}})
-		state := &adk.ChatModelAgentState{Messages: history}
-		states[i] = func() {
-			_, next, err := middleware.BeforeModelRewriteState(ctx, state, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			state = next
-		}
-		states[i]() // the first model call loads the tools
-	}
-	var took [2]time.Duration
-	for b.Loop() {
-		for i, run := range states {
-			start := time.Now()
-			run()
-			took[i] += time.Since(start)
-		}
-	}
-	b.ReportMetric(float64(took[0].Microseconds())/float64(b.N), "unlimited-µs")
-	b.ReportMetric(float64(took[1].Microseconds())/float64(b.N), "limited-µs")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
 }

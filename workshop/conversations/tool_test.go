@@ -482,26 +482,20 @@ func TestTypesOfMetaTools(t *testing.T) {
 }
 
 func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
-	search := func(name, argument string) []turn {
-		return []turn{callTool(name, `{"`+argument+`":"mail"}`)}
-	}
-	names := `{"tool_names":["send_mail"]}`
+	names, search := `{"tool_names":["send_mail"]}`, callTool("tool_search", `{"query":"mail","regex_pattern":"mail"}`)
+	adding := []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names), calling("show_all_tools"), callTool("remove_tool", names)}
 	for _, tt := range []struct {
 		protocol toolsearch.Protocol
 		turns    []turn
 		want     []string // "name type" of each meta-tool that runs
 	}{
-		{toolsearch.ProtocolToolSearch, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolRegexp, search("tool_search", "regex_pattern"), []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolRanked, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolDispatch, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolNativeDeferred, search("tool_search", "query"), []string{"tool_search ToolSearch"}},
-		{
-			toolsearch.ProtocolSearchAdd,
-			append(search("search_tools", "query"), callTool("add_tool", names), callTool("show_all_tools", "{}"),
-				callTool("remove_tool", names)),
-			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"},
-		},
+		{toolsearch.ProtocolToolSearch, []turn{search}, []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolRegexp, []turn{search}, []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolRanked, []turn{search}, []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolDispatch, []turn{search}, []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolNativeDeferred, []turn{search}, []string{"tool_search ToolSearch"}},
+		{toolsearch.ProtocolSearchAdd, adding,
+			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"}},
 	} {
 		var got []string
 		ctx := callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
