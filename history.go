@@ -52,7 +52,7 @@ func (t *transcript) pair(names *metaNames) {
 func (t *transcript) finish(r round, names *metaNames) {
 	r.to = len(t.answers)
 	t.rounds = append(t.rounds, r)
-	calls, answers := t.callsOf(r), t.answers[r.from:r.to]
+	calls, answers := t.calls(r), t.answers[r.from:r.to]
 	refused := make(map[string]bool) // ids with a result that cannot answer its call
 	for i := range answers {
 		a := &answers[i]
@@ -81,8 +81,8 @@ func (t *transcript) finish(r round, names *metaNames) {
 	}
 }
 
-// callsOf returns the calls of a round.
-func (t *transcript) callsOf(r round) []callView {
+// calls returns the calls of a round.
+func (t *transcript) calls(r round) []callView {
 	if r.caller < 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (t *transcript) result(a *answer) *resultView { return &t.views[a.view].res
 // calledBefore returns the name of the tool called with an id in the latest rounds, or "".
 func (t *transcript) calledBefore(id string, names *metaNames) string {
 	for _, r := range slices.Backward(t.rounds[max(0, len(t.rounds)-maxRoundsBack):]) {
-		calls := t.callsOf(r)
+		calls := t.calls(r)
 		if i := slices.IndexFunc(calls, func(c callView) bool { return c.id == id }); i >= 0 {
 			return names.wantedBy(&calls[i])
 		}

@@ -162,8 +162,8 @@ type transcript struct {
 	rounds  []round
 	answers []answer
 
-	calls   []callView   // of all views, where there is room
-	results []resultView // likewise
+	allCalls   []callView   // of the views, where there is room
+	allResults []resultView // likewise
 }
 
 // transcripts keeps memory from one hook to the next, since a history has thousands of messages.
@@ -174,14 +174,14 @@ var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
 	t, n := transcripts.Get().(*transcript), len(messages)
 	t.views = slices.Grow(t.views, n)[:n]
-	t.calls, t.results = slices.Grow(t.calls, n/2), slices.Grow(t.results, n/2) // half call, half answer
+	t.allCalls, t.allResults = slices.Grow(t.allCalls, n/2), slices.Grow(t.allResults, n/2) // half call, half answer
 	for i, msg := range messages {
-		v, calls, results := &t.views[i], len(t.calls), len(t.results)
-		v.calls, v.results = t.calls[calls:], t.results[results:]
+		v, calls, results := &t.views[i], len(t.allCalls), len(t.allResults)
+		v.calls, v.results = t.allCalls[calls:], t.allResults[results:]
 		c.read(msg, v)
 		v.calls, v.results = slices.Clip(v.calls), slices.Clip(v.results)
-		t.calls = t.calls[:min(calls+len(v.calls), cap(t.calls))]
-		t.results = t.results[:min(results+len(v.results), cap(t.results))]
+		t.allCalls = t.allCalls[:min(calls+len(v.calls), cap(t.allCalls))]
+		t.allResults = t.allResults[:min(results+len(v.results), cap(t.allResults))]
 	}
 	t.pair(names)
 	return t
@@ -192,9 +192,9 @@ func (t *transcript) release() {
 	clear(t.views)
 	clear(t.rounds)
 	clear(t.answers)
-	clear(t.calls)
-	clear(t.results)
-	*t = transcript{views: t.views[:0], rounds: t.rounds[:0], answers: t.answers[:0], calls: t.calls[:0], results: t.results[:0]}
+	clear(t.allCalls)
+	clear(t.allResults)
+	*t = transcript{views: t.views[:0], rounds: t.rounds[:0], answers: t.answers[:0], allCalls: t.allCalls[:0], allResults: t.allResults[:0]}
 	transcripts.Put(t)
 }
 
