@@ -127,39 +127,34 @@ type standIn struct {
 	Suggestions  []string `json:"suggestions,omitempty"`
 }
 
-// dispatch is the parsed arguments of a call of call_tool.
-type dispatch struct {
-	Name      string // "" means that the arguments could not be read
-	Arguments string // JSON; "{}" if there are none
-}
-
-// readDispatch reads the arguments of call_tool as leniently as those of a search. Arguments
-// that follow the schema are passed on as the model wrote them.
-func readDispatch(arguments string) dispatch {
+// readDispatch reads the arguments of call_tool as leniently as those of a search: the name of a tool, ""
+// if they could not be read, and its arguments as JSON, "{}" if there are none. Arguments that follow the
+// schema are passed on as the model wrote them.
+func readDispatch(text string) (tool, arguments string) {
 	var exact struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if sonic.ConfigStd.UnmarshalFromString(arguments, &exact) == nil && exact.Name != "" && bytes.HasPrefix(exact.Arguments, []byte("{")) {
-		return dispatch{strings.TrimSpace(exact.Name), string(exact.Arguments)}
+	if sonic.ConfigStd.UnmarshalFromString(text, &exact) == nil && exact.Name != "" && bytes.HasPrefix(exact.Arguments, []byte("{")) {
+		return strings.TrimSpace(exact.Name), string(exact.Arguments)
 	}
-	value, ok := modeljson.Read(arguments)
+	value, _ := modeljson.Read(text)
 	object, isObject := value.(map[string]any)
-	if !ok || !isObject {
-		return dispatch{}
+	if !isObject {
+		return "", ""
 	}
-	name, _ := modeljson.First(object, "name", "tool_name", "tool").(string)
-	d := dispatch{Name: strings.TrimSpace(name), Arguments: "{}"}
+	tool, _ = modeljson.First(object, "name", "tool_name", "tool").(string)
+	arguments = "{}"
 	switch given := modeljson.First(object, "arguments", "args", "parameters", "params", "input").(type) {
 	case nil:
 	case string:
 		if strings.TrimSpace(given) != "" {
-			d.Arguments = modeljson.Unfence(given)
+			arguments = modeljson.Unfence(given)
 		}
 	default:
-		d.Arguments = toJSON(given)
+		arguments = toJSON(given)
 	}
-	return d
+	return strings.TrimSpace(tool), arguments
 }
 
 // toJSON writes a value that always marshals. It escapes <, > and & as encoding/json does.

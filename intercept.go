@@ -42,8 +42,8 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		refused = call.name
 		s = k.standInFor(call.name)
 	} else {
-		d := readDispatch(call.args)
-		name, arguments, refused = d.Name, d.Arguments, cmp.Or(d.Name, call.name)
+		name, arguments = readDispatch(call.args)
+		refused = cmp.Or(name, call.name)
 		misuse := func(key string) *standIn { return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)} }
 		doc, dynamic := k.dispatched(name)
 		switch {
@@ -183,8 +183,8 @@ func (t *transcript) rename(a *answer, name string) {
 	}
 }
 
-// mendCalls makes the calls of a history fit for every provider, in the model's input alone. A
-// history keeps a call as the model made it. If providers do not take its name or its arguments,
+// mendCalls makes the calls of a history such that every provider takes them, in the model's input alone.
+// A history keeps a call as the model made it. If providers do not take its name or its arguments,
 // they refuse this request and every later one. isTool reports whether a tool has a name; such a
 // name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {

@@ -3,7 +3,6 @@ package toolsearch
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/cloudwego/eino/schema"
@@ -69,7 +68,7 @@ type view struct {
 	assistant bool     // a model's message
 	summary   bool     // Eino's summarization made it
 	text      string   // of a user's or system message that is a single text
-	texts     []string // of a user's message with several parts
+	texts     []string // of such a message with several parts
 	reminder  string   // the value of reminderMark
 	extra     map[string]any
 	calls     []callView
@@ -119,14 +118,6 @@ func (v *view) setText(text string) { v.text, v.retext, v.edited = text, true, t
 func (v *view) setCall(i int, name, args string) {
 	v.calls[i].name, v.calls[i].args = name, args
 	v.calls[i].edited, v.edited = true, true
-}
-
-// said returns all the text of a user's message.
-func (v *view) said() string {
-	if v.text != "" || len(v.texts) == 0 {
-		return v.text
-	}
-	return strings.Join(v.texts, "\n")
 }
 
 // unmask recognizes a stand-in by the Extra of the call.
@@ -197,9 +188,6 @@ func (t *transcript) release() {
 	*t = transcript{views: t.views[:0], rounds: t.rounds[:0], answers: t.answers[:0], allCalls: t.allCalls[:0], allResults: t.allResults[:0]}
 	transcripts.Put(t)
 }
-
-// insert puts a message before view i, or after the last view.
-func (t *transcript) insert(i int, v *view) { t.inserted, t.insertAt = v, i }
 
 // apply returns the messages with the changes of the transcript, or messages itself if nothing
 // has changed.

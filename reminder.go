@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -165,8 +166,14 @@ func (r *reminder) ensure(t *transcript) {
 			v.setText(r.block.Without(v.text))
 		}
 	}
-	if !placed {
-		t.insert(at, r.view())
+	if placed {
+		return
+	}
+	t.insertAt = at
+	if r.position == ReminderInstruction {
+		t.inserted = &view{system: true, text: r.text}
+	} else {
+		t.inserted = &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 	}
 }
 
@@ -177,16 +184,8 @@ func (r *reminder) unanswered(views []view) string {
 		case v.assistant:
 			return ""
 		case v.user && !v.summary && !r.is(v) && !r.quoted(v):
-			return v.said()
+			return cmp.Or(v.text, strings.Join(v.texts, "\n"))
 		}
 	}
 	return ""
-}
-
-// view returns the reminder as a message of its own.
-func (r *reminder) view() *view {
-	if r.position == ReminderInstruction {
-		return &view{system: true, text: r.text}
-	}
-	return &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 }

@@ -174,7 +174,8 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 		return 0, false
 	}
 	if doc, ok = r.scope.byName[name]; !ok && r.names.dispatches(name) {
-		doc, ok = r.scope.byName[readDispatch(args).Name]
+		dispatched, _ := readDispatch(args)
+		doc, ok = r.scope.byName[dispatched]
 	}
 	return doc, ok
 }
