@@ -90,10 +90,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 // newCatalog compiles infos for search as the configuration says. groups are the infos' groups; nil
 // means none. last is the catalog before, of the same configuration, or an empty catalog.
 func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
-	prompt, err := last.prompt, error(nil)
-	if prompt == nil {
-		prompt, err = config.prompt()
-	}
+	prompt, err := config.prompt()
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +109,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 	}
 	// Parameters are the costliest part of a document, and the default searcher does not read
 	// them.
-	index, fallback := config.index(), config.fallback()
-	c.isQuick = index == nil && fallback == nil
+	index := config.index()
+	c.isQuick = index == nil && config.Fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
 		folded := naming.Fold(info.Name)
@@ -139,8 +136,8 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
-	if fallback != nil {
-		if c.fallback, err = c.index(ctx, fallback, last.fallback); err != nil {
+	if config.Fallback != nil {
+		if c.fallback, err = c.index(ctx, config.Fallback, last.fallback); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
@@ -364,16 +361,14 @@ func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (
 	case docs.Len() == len(c.docs):
 		return s, nil
 	}
-	return c.restrictions.Of(ctx, from, docs, restrict)
-}
-
-func restrict(ctx context.Context, from search.Restricter, docs []int) (Searcher, error) {
-	s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
-	if err == nil && foreign.IsNil(s) {
-		err = errors.New("there is no Searcher")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("toolsearch: restricting %T: %w", from, err)
-	}
-	return s, nil
+	return c.restrictions.Of(ctx, from, docs, func(ctx context.Context, from search.Restricter, docs []int) (Searcher, error) {
+		s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
+		if err == nil && foreign.IsNil(s) {
+			err = errors.New("there is no Searcher")
+		}
+		if err != nil {
+			err = fmt.Errorf("toolsearch: restricting %T: %w", from, err)
+		}
+		return s, err
+	})
 }

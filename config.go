@@ -368,7 +368,13 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.Annotate == nil {
 		filled.Annotate = search.Annotate
 	}
+	if filled.Fallback == nil && filled.Index == nil && filled.Protocol == ProtocolSearchAdd {
+		filled.Fallback = search.Fuzzy
+	}
 	limits := &filled.Limits
+	if limits.MaxPerNamespace == 0 && filled.index() == nil { // Keyword keeps Eino's order
+		limits.MaxPerNamespace = -1
+	}
 	limits.SearchTimeout = cmp.Or(limits.SearchTimeout, DefaultSearchTimeout)
 	limits.MaxAnswerTokens = cmp.Or(limits.MaxAnswerTokens, DefaultMaxAnswerTokens)
 	limits.SourceTimeout = cmp.Or(limits.SourceTimeout, DefaultSourceTimeout)
@@ -410,16 +416,20 @@ func (config *Config) withDefaults() (*Config, error) {
 	case limits.SourceTimeout < 0 || limits.SearchTimeout < 0 || limits.MaxAnswerTokens < 0:
 		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
 			limits.SourceTimeout, limits.SearchTimeout, limits.MaxAnswerTokens)
-	case filled.Reminder.Position < ReminderDefault || filled.Reminder.Position > ReminderInstruction:
-		return nil, fmt.Errorf("toolsearch: unknown ReminderPosition %d", filled.Reminder.Position)
-	case filled.Unloaded < UnloadedLoadAndRun || filled.Unloaded > UnloadedRefuse:
-		return nil, fmt.Errorf("toolsearch: unknown UnloadedPolicy %d", filled.Unloaded)
-	case filled.Unknown < UnknownExplain || filled.Unknown > UnknownFail:
-		return nil, fmt.Errorf("toolsearch: unknown UnknownPolicy %d", filled.Unknown)
-	case filled.ToolErrors < ToolErrorsFail || filled.ToolErrors > ToolErrorsExplain:
-		return nil, fmt.Errorf("toolsearch: unknown ToolErrorsPolicy %d", filled.ToolErrors)
-	case filled.Language < English || filled.Language > Chinese:
-		return nil, fmt.Errorf("toolsearch: unknown Language %d", filled.Language)
+	}
+	for _, choice := range [...]struct {
+		of       string
+		is, last int
+	}{
+		{"ReminderPosition", int(filled.Reminder.Position), int(ReminderInstruction)},
+		{"UnloadedPolicy", int(filled.Unloaded), int(UnloadedRefuse)},
+		{"UnknownPolicy", int(filled.Unknown), int(UnknownFail)},
+		{"ToolErrorsPolicy", int(filled.ToolErrors), int(ToolErrorsExplain)},
+		{"Language", int(filled.Language), int(Chinese)},
+	} {
+		if choice.is < 0 || choice.is > choice.last {
+			return nil, fmt.Errorf("toolsearch: unknown %s %d", choice.of, choice.is)
+		}
 	}
 	return &filled, nil
 }
@@ -483,23 +493,6 @@ func (config *Config) index() search.Indexer {
 		return config.Index
 	}
 	return config.Protocol.index()
-}
-
-// fallback returns the second searcher's Indexer; nil means none.
-func (config *Config) fallback() search.Indexer {
-	if config.Fallback == nil && config.Index == nil && config.Protocol == ProtocolSearchAdd {
-		return search.Fuzzy
-	}
-	return config.Fallback
-}
-
-// perNamespace returns MaxPerNamespace with its default. Keyword search keeps Eino's order, so
-// it has no limit.
-func (config *Config) perNamespace() int {
-	if config.Limits.MaxPerNamespace == 0 && config.index() == nil {
-		return -1
-	}
-	return config.Limits.MaxPerNamespace
 }
 
 //go:embed prompt/en.md

@@ -119,7 +119,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.perNamespace()}, session: sessionIn(ctx),
+		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.Limits.MaxPerNamespace}, session: sessionIn(ctx),
 	}
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
