@@ -157,11 +157,23 @@ func queryError(err error) *search.QueryError {
 // returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered := false
-	for i, s := range [...]search.Searcher{c.searcher, c.fallback} {
+	for _, name := range [...]string{"index", "fallback", "keyword"} {
+		s := c.searcher
+		reader := s
+		switch name {
+		case "fallback":
+			s, reader = c.fallback, c.fallback
+		case "keyword":
+			if answered {
+				return nil, 0, nil
+			}
+			// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
+			s, reader = c.narrower.Keyword(), nil
+		}
 		if s == nil {
 			continue
 		}
-		q, err := c.read(s, text, namespace, limit)
+		q, err := c.read(reader, text, namespace, limit)
 		var a ranking
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
@@ -170,39 +182,23 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			return nil, 0, ctx.Err()
 		}
 		t.failure = cmp.Or(t.failure, a.partial)
-		if wrong := queryError(err); wrong != nil {
-			if i == 0 {
-				return nil, 0, wrong
-			}
-		} else if err != nil {
+		switch wrong := queryError(err); {
+		case wrong != nil && name == "index", err != nil && name == "keyword":
+			return nil, 0, err
+		case wrong == nil && err != nil:
 			t.failure = cmp.Or(t.failure, err)
 			continue
 		}
 		answered = true
 		if len(a.matches) > 0 {
-			t.answered = "index"
-			if i > 0 {
-				t.answered = "fallback"
+			t.answered = name
+			if name == "fallback" {
 				t.near += a.total - len(a.matches)
 			}
 			return c.share(ctx, s, a), a.total, nil
 		}
 	}
-	if answered {
-		return nil, 0, nil
-	}
-	// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
-	keyword := c.narrower.Keyword()
-	q, err := c.read(nil, text, namespace, limit)
-	if err != nil {
-		return nil, 0, err
-	}
-	a, err := c.ask(ctx, keyword, q)
-	if err == nil && len(a.matches) > 0 {
-		t.answered = "keyword"
-		a.matches = c.share(ctx, keyword, a)
-	}
-	return a.matches, a.total, err
+	return nil, 0, nil
 }
 
 // A ranking is a query and what a searcher found by it.
@@ -264,22 +260,14 @@ func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match 
 	if !rule.IsCrowded(a.matches) {
 		return a.matches
 	}
-	return rule.Share(a.matches, c.askOpen(ctx, s, a))
-}
-
-// askOpen returns a function that repeats the search among open documents. If the search fails, it
-// returns nothing.
-func (c scope) askOpen(ctx context.Context, s search.Searcher, a ranking) func(isOpen func(doc int) bool) []Match {
-	return func(isOpen func(doc int) bool) []Match {
-		q := a.query
-		q.Limit = len(a.matches)
-		q.Allowed = func(doc int) bool { return a.query.Allows(doc) && isOpen(doc) }
-		more, err := c.ask(ctx, s, q)
-		if err != nil {
-			return nil
-		}
+	query := a.query // a copy, since what a closure uses is allocated
+	return rule.Share(a.matches, func(isOpen func(doc int) bool) []Match {
+		q := query
+		q.Limit = places
+		q.Allowed = func(doc int) bool { return query.Allows(doc) && isOpen(doc) }
+		more, _ := c.ask(ctx, s, q) // nothing if the search fails
 		return more.matches
-	}
+	})
 }
 
 // ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
@@ -294,7 +282,11 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 		if err != nil {
 			return a, err
 		}
-		if q = c.scoped(q); restricted != nil {
+		demanded := q.Allowed
+		if q.Allowed = c.allowed.Has; demanded != nil {
+			q.Allowed = func(doc int) bool { return c.allowed.Has(doc) && demanded(doc) }
+		}
+		if restricted != nil {
 			s = restricted
 		} else {
 			asked = q
@@ -304,42 +296,26 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if err != nil {
 		return a, err
 	}
-	found := c.matches(hits.Hits, q)
-	if found.dropped && q.Limit > 0 {
+	matches, distinct, dropped := c.matches(hits.Hits, q)
+	if dropped && q.Limit > 0 {
 		asked.Limit = 0
 		if hits, err = s.Search(ctx, asked); err != nil {
 			return a, err
 		}
-		found = c.matches(hits.Hits, q)
-		found.dropped = true
+		matches, distinct, _ = c.matches(hits.Hits, q)
 	}
 	total := hits.Total
-	if total < len(hits.Hits) || found.dropped {
-		total = found.distinct
+	if total < len(hits.Hits) || dropped {
+		total = distinct
 	}
-	a.matches, a.total, a.partial = found.matches, min(max(total, found.distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 
-// scoped returns the query, limited to the scope.
-func (c scope) scoped(q search.Query) search.Query {
-	demanded := q.Allowed
-	if q.Allowed = c.allowed.Has; demanded != nil {
-		q.Allowed = func(doc int) bool { return c.allowed.Has(doc) && demanded(doc) }
-	}
-	return q
-}
-
-// checked is what is right about the hits of a searcher.
-type checked struct {
-	matches  []Match
-	distinct int  // number of hits that are right, also beyond the limit
-	dropped  bool // some were not allowed
-}
-
-// matches does not trust the searcher. It drops hits outside the catalog, hits that are not
-// allowed, repeated hits and hits beyond the limit.
-func (c scope) matches(hits []search.Hit, q search.Query) (found checked) {
+// matches does not trust the searcher. It drops hits outside the catalog, hits that are not allowed,
+// repeated hits and hits beyond the limit. distinct is the number of hits that are right, also beyond the
+// limit. dropped reports that some were not allowed.
+func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, distinct int, dropped bool) {
 	var seen docset.Set
 	isNew := func(i int, hit search.Hit) bool {
 		if len(hits) <= 64 {
@@ -354,20 +330,20 @@ func (c scope) matches(hits []search.Hit, q search.Query) (found checked) {
 	if limit <= 0 {
 		limit = len(hits)
 	}
-	found.matches = make([]Match, 0, min(len(hits), limit))
+	matches = make([]Match, 0, min(len(hits), limit))
 	for i, hit := range hits {
 		switch {
 		case hit.Doc < 0 || hit.Doc >= len(c.docs):
 		case !q.Allows(hit.Doc):
-			found.dropped = true
+			dropped = true
 		case isNew(i, hit):
-			found.distinct++
-			if len(found.matches) < limit {
-				found.matches = append(found.matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
+			distinct++
+			if len(matches) < limit {
+				matches = append(matches, Match{Info: c.docs[hit.Doc].Info, Score: hit.Score})
 			}
 		}
 	}
-	return found
+	return matches, distinct, dropped
 }
 
 // help adds near names and a message to a result without a match or with names not found.
