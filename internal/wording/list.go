@@ -3,6 +3,7 @@ package wording
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -180,24 +181,17 @@ type group struct {
 
 // groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
 func (l *List) groups() []group {
-	at := make(map[string]int)
-	var groups []group
-	for tool := range l.Tools {
-		namespace := l.Tools[tool].Namespace
-		i, known := at[namespace]
-		if !known {
-			i = len(groups)
-			at[namespace] = i
-			groups = append(groups, group{namespace: namespace})
-		}
-		groups[i].tools = append(groups[i].tools, tool)
+	of := make(map[string][]int)
+	for tool, t := range l.Tools {
+		of[t.Namespace] = append(of[t.Namespace], tool)
 	}
-	slices.SortFunc(groups, func(a, b group) int {
-		if (a.namespace == "") != (b.namespace == "") {
-			return len(b.namespace) - len(a.namespace)
-		}
-		return strings.Compare(a.namespace, b.namespace)
-	})
+	var groups []group
+	for _, namespace := range slices.Sorted(maps.Keys(of)) {
+		groups = append(groups, group{namespace, of[namespace]})
+	}
+	if len(groups) > 0 && groups[0].namespace == "" {
+		groups = append(groups[1:], groups[0])
+	}
 	return groups
 }
 

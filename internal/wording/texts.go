@@ -16,7 +16,7 @@ import (
 type Source struct {
 	Markdown string            // a text under each heading; the part before the first heading is for authors
 	Protocol string            // its own texts come before the common texts
-	IsListed bool              // the model is shown the names of the hidden tools
+	IsListed bool              // the model sees the names of the hidden tools; if not, a text gives way to its "-unlisted"
 	Own      map[string]string // texts that replace others, by heading
 	Values   []string          // pairs of a placeholder and its value
 }
@@ -25,13 +25,12 @@ type Source struct {
 type Texts struct {
 	texts    map[string]string
 	protocol string
-	isListed bool
 }
 
 // Read reads the texts. It fails on an own text whose heading does not exist.
 func (s Source) Read() (*Texts, error) {
 	fill := strings.NewReplacer(s.Values...)
-	t := &Texts{texts: make(map[string]string), protocol: s.Protocol, isListed: s.IsListed}
+	t := &Texts{texts: make(map[string]string), protocol: s.Protocol}
 	_, markdown, _ := strings.Cut(s.Markdown, "\n# ")
 	for section := range strings.SplitSeq(markdown, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
@@ -46,22 +45,20 @@ func (s Source) Read() (*Texts, error) {
 			return nil, fmt.Errorf("no text is named %q; prompt/en.md has their names as headings", key)
 		}
 	}
+	for key, text := range t.texts {
+		if base, isVariant := strings.CutSuffix(key, "-unlisted"); isVariant && !s.IsListed {
+			t.texts[base] = text
+		}
+	}
 	return t, nil
 }
 
-// Text returns the text of a key. The protocol's own text comes before the common text, and if
-// the model sees no list of names, a variant for that case comes first. Values are as in Source.
+// Text returns the text of a key. The protocol's own text comes before the common text. Values are as in
+// Source.
 func (t *Texts) Text(key string, values ...string) string {
-	text := t.texts[key]
-	for _, prefix := range [...]string{t.protocol + " ", ""} {
-		own, found := t.texts[prefix+key]
-		if variant, ok := t.texts[prefix+key+"-unlisted"]; ok && !t.isListed {
-			own, found = variant, true
-		}
-		if found {
-			text = own
-			break
-		}
+	text, own := t.texts[t.protocol+" "+key]
+	if !own {
+		text = t.texts[key]
 	}
 	return strings.NewReplacer(values...).Replace(text)
 }
