@@ -15,14 +15,15 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 		return lists[0]
 	}
 	var merged []T
-	seen := make(map[K]bool)
-	for rank, more := 0, true; more; rank++ {
-		more = false
+	longest, seen := 0, make(map[K]bool)
+	for _, list := range lists {
+		longest = max(longest, len(list))
+	}
+	for rank := range longest {
 		for _, list := range lists {
 			if rank >= len(list) {
 				continue
 			}
-			more = true
 			if k := key(list[rank]); !seen[k] {
 				seen[k] = true
 				merged = append(merged, list[rank])
@@ -42,16 +43,15 @@ type PlaceRule[T any] struct {
 
 // IsCrowded reports whether one namespace has more places than it may.
 func (r *PlaceRule[T]) IsCrowded(items []T) bool {
-	if r.Most == len(items)-1 { // the usual case, without a map
-		first := r.Namespace(r.Doc(items[0]))
-		return first != "" && !slices.ContainsFunc(items, func(item T) bool { return r.Namespace(r.Doc(item)) != first })
-	}
-	of := make(map[string]int)
-	for _, item := range items {
-		if namespace := r.Namespace(r.Doc(item)); namespace != "" {
-			if of[namespace]++; of[namespace] > r.Most {
-				return true
+	for i := range len(items) - r.Most { // none of the last Most items is the first of too many
+		namespace, places := r.Namespace(r.Doc(items[i])), 0
+		for _, item := range items[i:] {
+			if r.Namespace(r.Doc(item)) == namespace {
+				places++
 			}
+		}
+		if namespace != "" && places > r.Most {
+			return true
 		}
 	}
 	return false
