@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -370,14 +371,15 @@ const maxToolError = 2 << 10
 
 // explainer returns the function that turns errors of a tool's call into results, for
 // Config.ToolErrors, or nil if the errors are left to Eino.
-func (e *engine) explainer(ctx context.Context, toolName string) sources.Explainer {
-	if e.config.ToolErrors != ToolErrorsExplain {
+func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.Explainer {
+	if e.config.ToolErrors != ToolErrorsExplain || call == nil {
 		return nil
 	}
 	r, err := e.run(ctx)
 	if err != nil {
 		return nil
 	}
+	toolName := call.Name
 	if doc, dynamic := r.scope.byName[toolName]; !dynamic || !r.scope.sees(doc) {
 		return nil
 	}

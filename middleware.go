@@ -172,52 +172,32 @@ func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Opti
 	return w.inner.Stream(ctx, input, opts...)
 }
 
-// explainer returns the engine's explainer for a call, or nil for a nil call.
-func (m *middleware[M]) explainer(ctx context.Context, call *adk.ToolContext) sources.Explainer {
-	if call == nil {
-		return nil
-	}
-	return m.engine.explainer(ctx, call.Name)
-}
-
 // WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
-	if explain := m.explainer(ctx, call); explain != nil {
-		return sources.Explained(explain, sources.TextResult, endpoint), nil
-	}
-	return endpoint, nil
+	return sources.Explained(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
 // WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
-	if explain := m.explainer(ctx, call); explain != nil {
-		return sources.ExplainedStream(explain, sources.TextResult, endpoint), nil
-	}
-	return endpoint, nil
+	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
 // WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	if explain := m.explainer(ctx, call); explain != nil {
-		return sources.Explained(explain, sources.EnhancedResult, endpoint), nil
-	}
-	return endpoint, nil
+	return sources.Explained(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
 }
 
 // WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	if explain := m.explainer(ctx, call); explain != nil {
-		return sources.ExplainedStream(explain, sources.EnhancedResult, endpoint), nil
-	}
-	return endpoint, nil
+	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
 }
 
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter

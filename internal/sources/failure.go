@@ -45,8 +45,11 @@ func isControl(err error) bool {
 type Endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
 
 // Explained returns an endpoint whose errors are results. resultOf makes a result of a text. A panic
-// counts as an error.
+// counts as an error. A nil Explainer leaves the endpoint as it is.
 func Explained[A, R any](explain Explainer, resultOf func(text string) R, call Endpoint[A, R]) Endpoint[A, R] {
+	if explain == nil {
+		return call
+	}
 	return func(ctx context.Context, argument A, opts ...tool.Option) (R, error) {
 		result, err := foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })
 		if text, ok := explain.text(ctx, err); ok {
@@ -61,6 +64,9 @@ func Explained[A, R any](explain Explainer, resultOf func(text string) R, call E
 func ExplainedStream[A, R any](
 	explain Explainer, resultOf func(text string) R, call Endpoint[A, *schema.StreamReader[R]],
 ) Endpoint[A, *schema.StreamReader[R]] {
+	if explain == nil {
+		return call
+	}
 	alone := func(text string) *schema.StreamReader[R] { return schema.StreamReaderFromArray([]R{resultOf(text)}) }
 	call = Explained(explain, alone, call)
 	return func(ctx context.Context, argument A, opts ...tool.Option) (*schema.StreamReader[R], error) {
