@@ -89,6 +89,30 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// pieces reads what next returns, piece by piece, up to next's first error.
+type pieces struct {
+	io.Closer
+	next func() ([]byte, error)
+
+	mu   sync.Mutex
+	rest []byte // of the piece that is being read
+	err  error
+}
+
+func (s *pieces) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rest) == 0 && s.err == nil {
+		s.rest, s.err = s.next()
+	}
+	if len(s.rest) == 0 {
+		return 0, s.err
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
 // guarded is a transport whose messages a guard sees.
 type guarded struct {
 	mcp.Transport

@@ -146,37 +146,18 @@ func (w *web) bounded(response *http.Response) (io.ReadCloser, error) {
 		}
 		return io.NopCloser(bytes.NewReader(data)), err
 	case kind == "text/event-stream":
-		return &events{Closer: body, from: bufio.NewReader(body), g: w.g}, nil
+		stream := bufio.NewReader(body)
+		return &pieces{Closer: body, next: func() ([]byte, error) { return w.g.event(stream) }}, nil
 	}
 	return body, nil
 }
 
-// events reads a stream of server-sent events, an event at a time: lines up to an empty line. It
-// passes on the lines unchanged, after it has checked the message in their data.
-type events struct {
-	io.Closer
-	from *bufio.Reader
-	g    *guard
-	rest []byte
-	err  error
-}
-
-func (e *events) Read(p []byte) (int, error) {
-	if len(e.rest) == 0 && e.err == nil {
-		e.rest, e.err = e.next()
-	}
-	if len(e.rest) == 0 {
-		return 0, e.err
-	}
-	n := copy(p, e.rest)
-	e.rest = e.rest[n:]
-	return n, nil
-}
-
-func (e *events) next() ([]byte, error) {
+// event returns the next server-sent event: lines up to an empty line. The lines are unchanged; the
+// message in their data has been checked.
+func (g *guard) event(stream *bufio.Reader) ([]byte, error) {
 	var event, data []byte
 	for {
-		line, err := e.from.ReadBytes('\n')
+		line, err := stream.ReadBytes('\n')
 		event = append(event, line...)
 		if text, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			data = append(data, text...)
@@ -184,7 +165,7 @@ func (e *events) next() ([]byte, error) {
 		if err == nil && len(bytes.TrimSpace(line)) > 0 {
 			continue
 		}
-		if deep := e.g.nests(data); deep != nil {
+		if deep := g.nests(data); deep != nil {
 			return nil, deep
 		}
 		return event, err

@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"sync"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -27,8 +28,8 @@ func listFromProcess(ctx context.Context, at Endpoint) ([]toolfile.Tool, *Info, 
 	process.WaitDelay = closeTime
 	process.Dir = at.Dir
 	process.Env = append(process.Environ(), at.Env...)
-	stderr := &tail{}
-	process.Stderr = stderr
+	var stderr tail // complete once the process has been waited for
+	process.Stderr = &stderr
 	stdin, err := process.StdinPipe()
 	if err != nil {
 		return nil, nil, err
@@ -46,8 +47,9 @@ func listFromProcess(ctx context.Context, at Endpoint) ([]toolfile.Tool, *Info, 
 		stdin.Close()
 		stdout.Close()
 	})()
-	output := &messageLines{from: bufio.NewReader(counted{stdout, g}), g: g}
-	transport := &mcp.IOTransport{Reader: io.NopCloser(output), Writer: pipeEnd{stdin}}
+	lines := bufio.NewReader(counted{stdout, g})
+	output := &pieces{Closer: io.NopCloser(nil), next: func() ([]byte, error) { return g.message(lines) }}
+	transport := &mcp.IOTransport{Reader: output, Writer: pipeEnd{stdin}}
 	tools, _, err := ask(ctx, transport, g, func() { stdin.Close() })
 	// A healthy server exits when its input ends, and its output then ends. Whatever it still
 	// writes is counted and dropped.
@@ -74,39 +76,27 @@ func (p pipeEnd) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// messageLines reads the lines of a server's output that are messages. Servers also print logs
-// and greetings there; such lines are counted and dropped, since the SDK would give up over them.
-type messageLines struct {
-	mu   sync.Mutex
-	from *bufio.Reader
-	g    *guard
-	rest []byte // of the line that is being read
-}
-
-func (l *messageLines) Read(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.rest) == 0 {
-		line, err := l.from.ReadBytes('\n')
+// message returns the next line of a server's output that is a message. Servers also print logs and
+// greetings there; such lines are counted and dropped, since the SDK would give up over them.
+func (g *guard) message(output *bufio.Reader) ([]byte, error) {
+	for {
+		line, err := output.ReadBytes('\n')
 		line = bytes.TrimSpace(line)
 		switch {
-		case bytes.HasPrefix(line, []byte("{")) && l.g.nests(line) != nil:
-			return 0, errEnded // the guard knows why
+		case bytes.HasPrefix(line, []byte("{")) && g.nests(line) != nil:
+			return nil, errEnded // the guard knows why
 		case isMessage(line):
-			l.rest = append(line, '\n')
+			return append(line, '\n'), nil
 		case len(line) > 0:
-			l.g.stray.Add(1)
+			g.stray.Add(1)
 		}
-		if len(l.rest) == 0 && err != nil {
-			if err == io.EOF {
-				err = errEnded
-			}
-			return 0, err
+		if err == io.EOF {
+			err = errEnded
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
 }
 
 // isMessage asks the SDK last, since the SDK is slow to refuse what is not JSON.
@@ -116,4 +106,28 @@ func isMessage(line []byte) bool {
 	}
 	_, err := jsonrpc.DecodeMessage(line)
 	return err == nil
+}
+
+// A tail keeps the last maxErrorBytes that a process wrote to its standard error.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	text := append(*t, p[max(0, len(p)-maxErrorBytes):]...)
+	*t = append(tail(nil), text[max(0, len(text)-maxErrorBytes):]...)
+	return len(p), nil
+}
+
+// said returns the last lines for an error message, or "" if there are none.
+func (t tail) said() string {
+	said := ""
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t), "")), "\n")
+	for _, line := range lines[max(0, len(lines)-5):] {
+		if line = cli.OneLine(line, 200); line != "" {
+			said += "\n\t" + line
+		}
+	}
+	if said == "" {
+		return ""
+	}
+	return "; its last output:" + said
 }
