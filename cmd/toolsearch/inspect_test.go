@@ -8,11 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,46 +114,27 @@ func TestInspectStubbornServer(t *testing.T) {
 	assert.Contains(t, stdout, "tools: 1")
 }
 
-// The processes that a server started end with the server, as node does when npx started it.
+// The processes that a server started end with the server, as node does when npx started it. The
+// process here holds a named pipe open.
 func TestInspectEndsWhatTheServerStarted(t *testing.T) {
-	shell, err := exec.LookPath("sh")
-	if runtime.GOOS == "windows" {
-		t.Skip("no groups of processes")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Skipf("no named pipes: %v", err)
 	}
-	if err != nil {
-		t.Skip("no sh to start a server by")
-	}
-	pidFile := filepath.Join(t.TempDir(), "pid")
 	t.Setenv(fakeServer, "deaf")
-	script := fmt.Sprintf("'%s' & echo $! > '%s'; wait", self, pidFile)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, []string{"inspect", "--", shell, "-c", script}, strings.NewReader(""), io.Discard, io.Discard)
+		script := fmt.Sprintf("'%s' 3> '%s' & wait", self, pipe)
+		ended <- run(ctx, []string{"inspect", "--", "sh", "-c", script}, strings.NewReader(""), io.Discard, io.Discard)
 	}()
-	var pid []byte
-	for len(pid) == 0 {
-		select {
-		case code := <-ended:
-			require.FailNow(t, "inspect ended before the server had started", "exit status %d", code)
-		case <-time.After(10 * time.Millisecond):
-			pid, _ = os.ReadFile(pidFile)
-		}
-	}
+	held, err := os.Open(pipe) // waits until the process has started
+	require.NoError(t, err)
+	defer held.Close()
 	cancel() // an interrupt does this
 	assert.Equal(t, cli.Failed, <-ended, "exit status")
-	// A killed process exists until the process that inherited it waits for it.
-	for range 100 {
-		if exec.Command(shell, "-c", "kill -0 "+string(pid)).Run() != nil {
-			return
-		}
-		state, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-		if _, after, ok := strings.Cut(string(state), ") "); ok && strings.HasPrefix(after, "Z") {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	assert.Fail(t, "a process that the server started is still running", "process %s", pid)
+	_, err = io.ReadAll(held) // ends with the last process that holds the pipe
+	assert.NoError(t, err)
 }
 
 // A type of null, on which the reader of schemas panics, does not end a command.
