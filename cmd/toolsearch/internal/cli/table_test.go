@@ -11,11 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestForeignTextFitsACell(t *testing.T) {
-	assert.Equal(t, "a b [31mc d", OneLine("a\tb\n\x1b[31mc  d", 40))
-	assert.Equal(t, "天气…", OneLine("天气预报", 3))
-}
-
 func TestColor(t *testing.T) {
 	var out bytes.Buffer
 	c := &Call{Out: &out, Color: true}
@@ -61,22 +56,16 @@ func TestTerminals(t *testing.T) {
 	}
 }
 
-func TestColumns(t *testing.T) {
-	for text, want := range map[string]int{"abc": 3, "天气": 4, "e\u0301": 1, "ｆｕ": 4, "": 0} {
-		assert.Equal(t, want, Columns(text), "columns(%q)", text)
-	}
-}
-
 func TestTablesFitTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	c := &Call{Out: &out, Width: 24}
 	var text Table
 	text.Row("tool", "description")
 	text.Row("weather", "查询城市的天气预报和空气")
-	text.Row("mail", "Sends a letter")
+	text.Row("ma\u0301il", "Sends ａ letter")
 	text.Row("a_name", "Sends a letter to a friend")
 	c.Print(&text)
-	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nmail     Sends a letter\na_name   Sends a letter…\n", out.String())
+	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nma\u0301il     Sends ａ letter\na_name   Sends a letter…\n", out.String())
 }
 
 // The last column is cut first, then the widest. Numbers are never cut.
@@ -118,9 +107,4 @@ func TestScoreTexts(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, ScoreTexts(test.scores...), "%v", test.scores)
 	}
-}
-
-func TestPlural(t *testing.T) {
-	assert.Equal(t, "1 tool", Plural(1, "tool"))
-	assert.Equal(t, "0 tools", Plural(0, "tool"))
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -249,10 +250,5 @@ func rankOf(ctx context.Context, c *toolsearch.Catalog, tool, text string) (int,
 	if err != nil {
 		return 0, err
 	}
-	for i, m := range result.Matches {
-		if m.Info.Name == tool {
-			return i + 1, nil
-		}
-	}
-	return 0, nil
+	return 1 + slices.IndexFunc(result.Matches, func(m toolsearch.Match) bool { return m.Info.Name == tool }), nil
 }
