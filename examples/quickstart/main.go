@@ -63,15 +63,13 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	all := 0
-	for _, t := range tools {
-		info, err := t.Info(ctx)
-		if err != nil {
+	infos := make([]*schema.ToolInfo, len(tools))
+	for i, t := range tools {
+		if infos[i], err = t.Info(ctx); err != nil {
 			return err
 		}
-		all += show.Tokens(info)
 	}
-	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), all, question)
+	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), show.Tokens(infos...), question)
 
 	calls := 0
 	shown := map[string]bool{}
@@ -112,7 +110,7 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 	}
 
-	return printPrices(ctx, out, tools)
+	return printPrices(ctx, out, infos)
 }
 
 // sizes returns what a request spends on tools, in tokens: the definitions, and as overhead

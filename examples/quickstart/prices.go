@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -19,15 +18,7 @@ import (
 // previous turn is cached.
 
 // printPrices prints the sum at the end.
-func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) error {
-	var infos []*schema.ToolInfo
-	for _, t := range tools {
-		info, err := t.Info(ctx)
-		if err != nil {
-			return err
-		}
-		infos = append(infos, info)
-	}
+func printPrices(ctx context.Context, out io.Writer, infos []*schema.ToolInfo) error {
 	provider, _ := cost.Named(cost.Providers(), "anthropic")
 	fmt.Fprintf(out, "\nWhat this conversation costs with %s, in US cents:\n", provider.Model)
 	fmt.Fprintf(out, "  %-28s  %-15s  %-15s  %s\n", "", "without a cache", "cache, cold", "cache, warm")
@@ -36,7 +27,7 @@ func printPrices(ctx context.Context, out io.Writer, tools []tool.BaseTool) erro
 		name   string
 		config toolsearch.Config
 	}{
-		{fmt.Sprintf("showing all %d tools", len(tools)), toolsearch.Config{DeferFrom: len(tools) + 1}},
+		{fmt.Sprintf("showing all %d tools", len(infos)), toolsearch.Config{DeferFrom: len(infos) + 1}},
 		{"ProtocolToolSearch (default)", toolsearch.Config{}},
 		{"ProtocolDispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}},
 		{"ProtocolNativeReferences", toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}},

@@ -109,13 +109,13 @@ func permitted(ctx context.Context, doc toolsearch.Document) bool {
 	return known && right(ctx, doc)
 }
 
-// userOf returns the user of a request, or "". Anybody can claim any name here: put your
-// own authentication in its place.
-func userOf(r *http.Request) string {
-	if name := r.Header.Get("X-User"); rights[name] != nil {
-		return name
+// userOf returns the user of a request, and answers a request of nobody. Anybody can claim any name
+// here: put your own authentication in its place.
+func userOf(w http.ResponseWriter, r *http.Request) (name string, ok bool) {
+	if name = r.Header.Get("X-User"); rights[name] == nil {
+		http.Error(w, "Who are you?", http.StatusUnauthorized)
 	}
-	return ""
+	return name, rights[name] != nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -126,9 +126,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // begin begins a conversation.
 func (s *service) begin(w http.ResponseWriter, r *http.Request) {
-	user := userOf(r)
-	if user == "" {
-		http.Error(w, "Who are you?", http.StatusUnauthorized)
+	user, ok := userOf(w, r)
+	if !ok {
 		return
 	}
 	id := rand.Text()
@@ -154,9 +153,8 @@ func (s *service) show(w http.ResponseWriter, r *http.Request) {
 
 // load returns the conversation of a request, if it is the user's.
 func (s *service) load(w http.ResponseWriter, r *http.Request) (c *conversation, ok bool) {
-	user := userOf(r)
-	if user == "" {
-		http.Error(w, "Who are you?", http.StatusUnauthorized)
+	user, ok := userOf(w, r)
+	if !ok {
 		return nil, false
 	}
 	c, err := s.store.Load(r.PathValue("id"))
@@ -283,31 +281,24 @@ func eventsOf(message *schema.Message) (events []event) {
 
 // stream writes server-sent events.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	cancel  func() // ends the run if the browser has stopped reading
+	w      http.ResponseWriter
+	cancel func() // ends the run if the browser has stopped reading
 }
 
 func newStream(w http.ResponseWriter, cancel func()) *stream {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect the events
-	return &stream{w, http.NewResponseController(w), cancel}
+	return &stream{w, cancel}
 }
 
 func (s *stream) send(events ...event) {
+	control := http.NewResponseController(s.w)
 	for _, e := range events {
-		data, err := json.Marshal(e.Data) // on one line, as the format requires
-		if err == nil {
-			err = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", e.Name, data)
-		}
-		if err == nil {
-			err = s.control.Flush()
-		}
-		if err != nil {
+		data, _ := json.Marshal(e.Data) // on one line, as the format requires; texts cannot fail
+		late := control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_, lost := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", e.Name, data)
+		if errors.Join(late, lost, control.Flush()) != nil {
 			s.cancel()
 			return
 		}

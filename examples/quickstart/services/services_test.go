@@ -40,16 +40,6 @@ func checkProperties(t *testing.T, at string, s jsonSchema) {
 	}
 }
 
-func TestToolsIsStable(t *testing.T) {
-	first, second := Tools(), Tools()
-	require.Len(t, second, len(first))
-	for i := range first {
-		a, _ := first[i].Info(context.Background())
-		b, _ := second[i].Info(context.Background())
-		assert.Equal(t, a, b, "tool %d", i)
-	}
-}
-
 // A long table hides mistakes, such as a placeholder that names no parameter. Such a
 // placeholder appears in the result as a null that comes from no argument.
 func TestEveryToolRuns(t *testing.T) {
