@@ -187,27 +187,6 @@ func TestProgram(t *testing.T) {
 	assert.NotZero(t, misses[1], "misses of the embedding")
 }
 
-// A killed server has the same effect on the search as a stopped server.
-func TestKilledServer(t *testing.T) {
-	if err := missing(); err != nil {
-		t.Skip(err)
-	}
-	folder, err := cacheFolder()
-	require.NoError(t, err)
-	s, err := startServer(t.Context(), folder)
-	require.NoError(t, err)
-	defer s.stop()
-	e, err := s.embedder(t.Context())
-	require.NoError(t, err)
-	var out bytes.Buffer
-	kill := func() {
-		assert.NoError(t, s.process.Process.Kill())
-		s.process.Wait()
-	}
-	require.NoError(t, ask(t.Context(), &out, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Embedding(e)), kill))
-	assert.Contains(t, out.String(), "degraded: toolsearch: failed in part: Embedding", "no event says that the server is gone")
-}
-
 // The server speaks the API as clients use it, and refuses everything else with a message.
 func TestServer(t *testing.T) {
 	s, _ := running(t)

@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,13 +13,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
@@ -212,30 +213,22 @@ func Apart(tools []Definition) (_ []Definition, clashes []string) {
 func (c *Reader) askServers(ctx context.Context, endpoints []mcpclient.Endpoint) (*Contents, error) {
 	read, errs := &Contents{Servers: make([]*mcpclient.Info, len(endpoints))}, make([]error, len(endpoints))
 	tools := make([][]Definition, len(endpoints))
-	var all sync.WaitGroup
 	var answered atomic.Int32
-	places := make(chan struct{}, askedAtOnce)
-	for i, at := range endpoints {
-		all.Add(1)
-		places <- struct{}{}
-		go func() {
-			defer all.Done()
-			var listed []toolfile.Tool
-			listed, read.Servers[i], errs[i] = mcpclient.List(ctx, at)
-			for _, t := range listed {
-				d := newDefinition(t)
-				d.Server = at.Namespace // a server cannot choose it
-				tools[i] = append(tools[i], d)
-			}
-			c.Step("asking the servers", int(answered.Add(1)), len(endpoints))
-			<-places
-		}()
-	}
-	all.Wait()
+	late := foreign.InParallel(ctx, askedAtOnce, len(endpoints), func(ctx context.Context, i int) error {
+		var listed []toolfile.Tool
+		listed, read.Servers[i], errs[i] = mcpclient.List(ctx, endpoints[i])
+		for _, t := range listed {
+			d := newDefinition(t)
+			d.Server = endpoints[i].Namespace // a server cannot choose it
+			tools[i] = append(tools[i], d)
+		}
+		c.Step("asking the servers", int(answered.Add(1)), len(endpoints))
+		return nil // all servers' errors are reported
+	})
 	read.Tools = slices.Concat(tools...)
 	switch err := errors.Join(errs...); {
-	case err != nil:
-		return nil, err
+	case err != nil || late != nil:
+		return nil, cmp.Or(err, context.Cause(ctx), late)
 	case len(read.Tools) > 0:
 		return read, nil
 	case len(endpoints) == 1:

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
@@ -117,7 +116,7 @@ func open(url string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	browser := exec.Command(command[0], slices.Concat(command[1:], []string{url})...)
+	browser := exec.Command(command[0], append(command[1:], url)...)
 	if err := browser.Start(); err != nil {
 		return err
 	}

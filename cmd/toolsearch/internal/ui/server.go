@@ -46,19 +46,11 @@ var headers = http.Header{
 // timeout. Tests change it.
 var patience = 15 * time.Second
 
-// Bounds on one request.
-const (
-	maxHeaderBytes = 16 << 10 // a query of search.MaxQueryBytes takes three times as many, escaped
-	reading        = 10 * time.Second
-	writing        = time.Minute
-	idling         = 2 * time.Minute
-)
-
 // A Server serves a page on the loopback address.
 type Server struct {
 	listener net.Listener
-	http     *http.Server
 	token    string
+	http     *http.Server
 }
 
 // Listen starts to listen on a port of the loopback address. Port 0 means any free port. Work
@@ -76,19 +68,12 @@ func Listen(ctx context.Context, p Page, port int) (*Server, error) {
 	var bits [24]byte
 	_, _ = rand.Read(bits[:]) // it never fails
 	token := base64.RawURLEncoding.EncodeToString(bits[:])
-	return &Server{
-		listener: listener,
-		token:    token,
-		http: &http.Server{
-			Handler:           s.handler(listener.Addr().String(), token),
-			BaseContext:       func(net.Listener) context.Context { return ctx },
-			ReadHeaderTimeout: reading,
-			ReadTimeout:       reading,
-			WriteTimeout:      writing,
-			IdleTimeout:       idling,
-			MaxHeaderBytes:    maxHeaderBytes,
-		},
-	}, nil
+	return &Server{listener, token, &http.Server{
+		Handler:     s.handler(listener.Addr().String(), token),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, // a query of search.MaxQueryBytes takes three times as many bytes, escaped
+	}}, nil
 }
 
 // URL returns the address of the page. Whoever knows it sees the catalog.
