@@ -26,50 +26,6 @@ import (
 
 // A server may serve tools that are made to be found in place of all others.
 
-// A server with a thousand tools that match every word does not keep another server's tool from
-// being found.
-func TestFloodDoesNotDrownOthers(t *testing.T) {
-	const words = "send an e-mail message to somebody, mail, mails, sends, sending"
-	specs := []string{"mcp__office__send_mail: Sends an e-mail"}
-	for i := range 1000 {
-		specs = append(specs, fmt.Sprintf("mcp__evil__send_mail_%d: %s", i, words))
-	}
-	for _, tt := range []struct {
-		name   string
-		config toolsearch.Config
-		query  string
-	}{
-		{"keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
-		{"keyword, two words", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "send mail"},
-		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, "send an e-mail"},
-		{"regexp", using(toolsearch.ProtocolRegexp), "mail"},
-		{"search_add", using(toolsearch.ProtocolSearchAdd), "mail"},
-		{"ranked", using(toolsearch.ProtocolRanked), "send mail"},
-		{"dispatch", using(toolsearch.ProtocolDispatch), "send mail"},
-		{"fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "maill"},
-		{"search_add, misspelled", using(toolsearch.ProtocolSearchAdd), "maill"},
-		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "mail"},
-	} {
-		if testing.Short() && tt.name != "BM25" {
-			continue // the race detector runs with -short: only BM25 indexes in several goroutines
-		}
-		tt.config.Groups = []toolsearch.Group{{Source: sourceOf(specs...)}}
-		tt.config.Reminder.Disabled = true
-		searchTool := map[bool]string{true: "search_tools", false: "tool_search"}[tt.config.Protocol == toolsearch.ProtocolSearchAdd]
-		o := converse(t, way{}, agentOver[chat](t, tt.config),
-			callTool(searchTool, fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
-		require.NoError(t, o.err, tt.name)
-		answer := o.result(t, "call_1")
-		for _, m := range o.last().Messages {
-			for _, info := range m.Found {
-				answer += info.Name + " "
-			}
-		}
-		assert.Contains(t, answer, "mcp__office__send_mail", tt.name)
-		assert.Contains(t, answer, "mcp__evil__send_mail", tt.name)
-	}
-}
-
 // A server with a thousand matching tools does not take every preselected place.
 func TestFloodDoesNotFillThePreselection(t *testing.T) {
 	specs := []string{"mcp__office__send_mail: Sends a letter"}
@@ -86,14 +42,14 @@ func TestFloodDoesNotFillThePreselection(t *testing.T) {
 // longest cuts a name to the longest that a catalog takes.
 func longest(name string) string { return name[:min(len(name), 128)] }
 
-// Tools with hostile names and descriptions of 1 MB are announced, found by their shown names, and
+// Tools with hostile names and descriptions of 320 KB are announced, found by their shown names, and
 // called, under every protocol.
 func TestHostileCatalogIsPlayed(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
 	for _, p := range protocols {
 		var specs []tool.BaseTool
 		for i, text := range hostileTexts {
-			specs = append(specs, echo(&schema.ToolInfo{Name: longest(fmt.Sprintf("t%d%s", i, text)), Desc: text + strings.Repeat("mail ", 1<<18)}))
+			specs = append(specs, echo(&schema.ToolInfo{Name: longest(fmt.Sprintf("t%d%s", i, text)), Desc: text + strings.Repeat("mail ", 1<<16)}))
 		}
 		config := p.config
 		config.DynamicTools = specs
@@ -188,11 +144,11 @@ func TestAnswersFitTheirBudget(t *testing.T) {
 
 func testBudget[M adk.MessageType](t *testing.T, w way) {
 	const budget = 4 * 3000
-	brackets := strings.Repeat("<", 50_000)
+	brackets := strings.Repeat("<", 20_000)
 	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 30_000)+`"]}}}`)
 	var tools []tool.BaseTool
 	var names []string
-	for i := range 200 {
+	for i := range 100 {
 		name := fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50))
 		names = append(names, name)
 		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i], ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
@@ -203,10 +159,10 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
 		o := converse(t, w, agentOver[M](t, config),
 			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
-			callTool(p.search, `{"query":"select:tool_199`+brackets[:50]+`","regex_pattern":"tool_199"}`),
+			callTool(p.search, `{"query":"select:tool_099`+brackets[:50]+`","regex_pattern":"tool_099"}`),
 			callTool("add_tool", `{"tool_names":["`+list+`"]}`), callTool("remove_tool", `{"tool_names":["`+list+`"]}`),
-			callTool("call_tool", `{"name":"`+names[199]+`","arguments":{"a":7}}`),
-			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), callTool(p.search, `{"misused_tool":"`+names[199]+`","problem":"`+brackets+`"}`),
+			callTool("call_tool", `{"name":"`+names[99]+`","arguments":{"a":7}}`),
+			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), callTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`),
 			callTool(p.search, `{"query":"select:`+selected+`","regex_pattern":"select:`+selected+`"}`))
 		require.NoError(t, o.err, p.name)
@@ -220,8 +176,8 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 		if p.config.Protocol == toolsearch.ProtocolToolSearch && !p.config.UseModelToolSearch {
 			found := answerOf(t, o.result(t, "call_10"))
 			assert.NotEmpty(t, found.Matches, p.name)
-			assert.Contains(t, found.Message, fmt.Sprintf("%d more did not fit", 200-len(found.Matches)), p.name)
-			assert.NotContains(t, o.last().ToolNames(), names[100], "%s: a selected tool that did not fit", p.name)
+			assert.Contains(t, found.Message, fmt.Sprintf("%d more did not fit", 100-len(found.Matches)), p.name)
+			assert.NotContains(t, o.last().ToolNames(), names[98], "%s: a selected tool that did not fit", p.name)
 		}
 		if p.config.Protocol == toolsearch.ProtocolSearchAdd {
 			var added struct {

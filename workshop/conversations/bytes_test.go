@@ -67,7 +67,7 @@ func TestSameBytes(t *testing.T) { inAllWays(t, testSameBytes[chat], testSameByt
 func testSameBytes[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		first := ""
-		for i := range 20 {
+		for i := range 8 {
 			middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
 			model, _, err := runWith(t, w, middleware, testtools.EchoTools("clock: The time"), userInput[M](), busyTurns()...)
 			require.NoError(t, err, "native=%v: run %d", native, i)

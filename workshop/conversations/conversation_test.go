@@ -22,73 +22,12 @@ import (
 func TestConversations(t *testing.T) {
 	playAll(t, []conversation{
 		{
-			name:  "a found tool is shown from the next call on and can be called",
-			turns: []turn{searching(`{"query":"weather","max_results":1}`), callTool("get_weather", `{"city":"Rome"}`)},
-			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
-			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_2"))
-			},
-		},
-		{
-			name:   "static tools come first and stay, loaded tools are appended in their order",
-			static: testtools.EchoTools("clock: The time", "calculator: Adds"),
-			turns:  []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"select:get_weather,list_stocks"}`)},
-			saw: []string{"clock calculator tool_search", "clock calculator tool_search send_mail",
-				"clock calculator tool_search send_mail get_weather list_stocks"},
-		},
-		{
-			name:  "finding a tool again changes nothing",
-			turns: []turn{searching(`{"query":"select:send_mail"}`), searching(`{"query":"mail"}`), searching(`{"query":"select:send_mail,send_mail"}`)},
-			saw:   []string{"tool_search", "tool_search send_mail", "tool_search send_mail", "tool_search send_mail"},
-		},
-		{
-			name: "parallel searches load in the order of the calls",
-			turns: []turn{callTools(
-				call{Name: "tool_search", Arguments: `{"query":"select:list_stocks"}`},
-				call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`})},
-			saw: []string{"tool_search", "tool_search list_stocks get_weather"},
-		},
-		{
-			name:  "the reminder comes before the first message that is not a system message",
-			turns: []turn{searching(`{"query":"mail"}`)},
-			history: []message{
-				systemSays("Be brief."),
-				userSays("Hello"),
-				modelSays("Hello!"),
-			},
-			check: func(t *testing.T, o outcome) {
-				for i, r := range o.requests {
-					assert.Equal(t, newsReminder, r.Messages[1].Text, "call %d: message 1", i)
-				}
-			},
-		},
-		{
 			name:   "without a reminder the model sees none",
 			config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}},
 			turns:  []turn{searching(`{"query":"mail","max_results":1}`)},
 			saw:    []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
-			},
-		},
-		{
-			name:  "a hidden tool that is called runs and stays loaded",
-			turns: []turn{callTool("get_weather", `{}`), callTool("get_weather", `{}`)},
-			saw:   []string{"tool_search", "tool_search get_weather", "tool_search get_weather"},
-			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_1"))
-			},
-		},
-		{
-			name:   "under UnloadedRefuse a hidden tool that is called does not run",
-			config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{callTool("get_weather", `{"city":"Rome"}`), searching(`{"query":"select:get_weather"}`),
-				callTool("get_weather", `{"city":"Rome"}`)},
-			saw: []string{"tool_search", "tool_search", "tool_search get_weather", "tool_search get_weather"},
-			check: func(t *testing.T, o outcome) {
-				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Message, `{"query":"select:get_weather"}`, "the search that the refusal advises")
-				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.result(t, "call_3"))
-				checkCallAsMade(t, o, called("call_1", "get_weather", `{"city":"Rome"}`))
 			},
 		},
 		{

@@ -22,7 +22,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -36,9 +35,6 @@ func TestEventsTellWhatRequestsCost(t *testing.T) {
 
 func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 	weather, mail := selecting("get_weather"), selecting("send_mail")
-	through := func(name string) turn {
-		return callTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
-	}
 	for _, tt := range []struct {
 		config  toolsearch.Config
 		turns   []turn
@@ -48,7 +44,7 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 		{toolsearch.Config{}, []turn{weather, calling("get_weather"), weather, mail, calling("send_mail")}, 2, 2},
 		{toolsearch.Config{Preselect: 5}, []turn{weather, calling("get_weather")}, 1, 1},
 		{toolsearch.Config{AlwaysLoaded: []string{"*"}}, []turn{weather, calling("get_weather"), mail}, 0, 0},
-		{using(toolsearch.ProtocolDispatch), []turn{weather, through("get_weather"), mail, through("send_mail")}, 0, 2},
+		{using(toolsearch.ProtocolDispatch), []turn{weather, dispatching("get_weather", "{}"), mail, dispatching("send_mail", "{}")}, 0, 2},
 		{using(toolsearch.ProtocolNativeDeferred), []turn{weather, calling("get_weather"), mail}, 0, 2},
 	} {
 		var searches []*toolsearch.SearchEvent
@@ -175,21 +171,13 @@ func TestPreselectFails(t *testing.T) {
 	var told []*toolsearch.FailureEvent
 	config := toolsearch.Config{
 		DynamicTools: testtools.NewsTools(), Preselect: 2, OnEvent: hearing(&told),
-		Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-			return failingSearcher{}, nil
-		},
+		Index: testtools.Canned{Err: errMower}.Index,
 	}
 	o := converse(t, way{}, agentOver[chat](t, config), searching(`{"query":"mail"}`))
 	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
 	require.NotEmpty(t, told, "the failure events")
 	assert.ErrorIs(t, told[0].Err, errMower)
 	assert.ErrorContains(t, told[0].Err, "Preselect")
-}
-
-type failingSearcher struct{}
-
-func (failingSearcher) Search(context.Context, search.Query) (search.Hits, error) {
-	return search.Hits{}, errMower
 }
 
 // Events log neither queries nor the texts of errors, because a query may quote a user and an
@@ -302,9 +290,6 @@ func TestOnEvent(t *testing.T) { inAllWays(t, testOnEvent[chat], testOnEvent[age
 
 func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 	down := func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }
-	failing := func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-		return failingSearcher{}, nil
-	}
 	for _, tt := range []struct {
 		name   string
 		config toolsearch.Config
@@ -338,7 +323,7 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
 		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source"}},
-		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: failing}, want: told{"failure Preselect"}},
+		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index}, want: told{"failure Preselect"}},
 	} {
 		for _, send := range []bool{false, true} {
 			tt.config.DynamicTools, tt.config.SendEvents = testtools.NewsTools(), send

@@ -296,6 +296,9 @@ func TestMaxPerNamespace(t *testing.T) {
 		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
 		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
 		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
+		{"ranked", using(toolsearch.ProtocolRanked), "evil send", 4, 0},
+		{"dispatch", using(toolsearch.ProtocolDispatch), "send_send", 4, 0},
+		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
 		{"one", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 1}}, "evil send", 1, 3},
 		{"two", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil send", 2, 2},
 		{"two of Keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},

@@ -3,6 +3,7 @@ package conversations_test
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -114,8 +115,8 @@ func TestFilteredToolsLeaveNoTrace(t *testing.T) {
 func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 	for _, p := range protocols {
 		for i := range 16 {
-			if (w.streaming || w.runner || testing.Short()) && i != 1 && i != 14 {
-				continue // other tests run the other settings in those ways
+			if bits.OnesCount(uint(i))%2 == 0 || (w.streaming || w.runner || testing.Short()) && i != 1 && i != 14 {
+				continue // any three of the four choices still meet, and other tests run the other settings in those ways
 			}
 			config := p.config
 			config.Unloaded = toolsearch.UnloadedPolicy(i & 1)
@@ -163,73 +164,12 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded(), "\nerrors ", errs)
 }
 
-// A tool that an earlier run loaded is hidden from a run that may not have it. A later run that
-// may have it sees it again.
-func TestFilterChangesBetweenRuns(t *testing.T) {
-	inAllWays(t, testFilterChanges[chat], testFilterChanges[agentic])
-}
-
 // allowedKey is the context key of a text that holds the names of the tools a user may have.
 type allowedKey struct{}
 
 func byUser(ctx context.Context, doc toolsearch.Document) bool {
 	allowed, _ := ctx.Value(allowedKey{}).(string)
 	return strings.Contains(allowed, doc.Name)
-}
-
-func testFilterChanges[M adk.MessageType](t *testing.T, w way) {
-	middleware := newMiddleware[M](t, toolsearch.Config{Filter: byUser})
-	var history []message
-	run := func(allowed string, turns ...turn) outcome {
-		t.Helper()
-		history = append(history, question...)
-		o := converseOn(as(allowed), t, w, with(middleware), history, turns...)
-		history = append(history, o.events...)
-		return o
-	}
-	const both, mail = "get_weather send_mail", "send_mail list_stocks"
-	checkSaw(t, "the user of both tools", run(both, selecting("get_weather,send_mail,list_stocks")), "tool_search", "tool_search get_weather send_mail")
-	o := run(mail, calling("get_weather"), selecting("get_weather,list_stocks"))
-	checkSaw(t, "the user without get_weather", o, "tool_search send_mail", "tool_search send_mail", "tool_search send_mail list_stocks")
-	assert.Equal(t, []string{"send_mail", "list_stocks"}, announced(o.last()))
-	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_2")).NotFound)
-	checkSaw(t, "the next user of both tools", run(both), "tool_search get_weather send_mail")
-	o = run("")
-	assert.NoError(t, o.err, "the user without tools")
-	assert.Equal(t, []string{""}, o.saw(), "the user without tools")
-}
-
-// A resumed run asks the filter again, which may have changed since the interrupt. A checkpoint
-// restores no tool that the filter now drops.
-func TestFilterIsAskedAtResume(t *testing.T) {
-	for _, native := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testFilterAtResume[chat](t, native) })
-		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testFilterAtResume[agentic](t, native) })
-	}
-}
-
-func testFilterAtResume[M adk.MessageType](t *testing.T, native bool) {
-	store := &memoryStore{}
-	config := toolsearch.Config{UseModelToolSearch: native, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
-	interrupted(t, store, true, agentOver[M](t, config),
-		selecting("get_weather,send_mail"),
-		callTools(called("d", "delete_all", "{}"), called("s", "tool_search", `{"query":"select:list_stocks,get_forecast"}`)))
-	config.Filter = toolsearch.FilterTools(nil, []string{"delete_all", "send_mail", "get_forecast"})
-	o := resumed(t, store, true, agentOver[M](t, config), callTools(called("w", "get_weather", "{}"), called("x", "tool_search", `{"query":"select:list_stocks"}`)))
-	require.NoError(t, o.err)
-	want := []string{"delete_all", "get_forecast", "send_mail"}
-	if !native {
-		want = append(want, "tool_search")
-	}
-	for i, r := range o.requests {
-		names := append(r.ToolNames(), r.DeferredNames()...)
-		for _, name := range []string{"get_weather", "list_stocks", "mcp__slack__send_message"} {
-			assert.NotContains(t, names, name, "call %d", i)
-			assert.NotContains(t, announced(r), name, "call %d: the reminder", i)
-		}
-		assert.Equal(t, want, sortedSet(names), "call %d", i)
-	}
-	assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "w")).NotFound)
 }
 
 // A tool over which the filter panics does not pass.

@@ -374,34 +374,3 @@ func reachable(r request) []string {
 	}
 	return names
 }
-
-// A run whose history is the events of an earlier run starts with the tools that were loaded.
-func TestSecondRun(t *testing.T) { inAllWays(t, testSecondRun[chat], testSecondRun[agentic]) }
-
-func testSecondRun[M adk.MessageType](t *testing.T, w way) {
-	for _, native := range []bool{false, true} {
-		middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
-		history := question
-		run := func(turns ...turn) []request {
-			t.Helper()
-			o := converseOn(context.Background(), t, w, with(middleware), history, turns...)
-			require.NoError(t, o.err)
-			history = slices.Concat(history, o.events, question)
-			return o.requests
-		}
-		first := run(selecting("get_weather,send_mail"), calling("get_whether"), calling("list_stocks"))
-		second := run(selecting("get_forecast"))
-		want := reachable(first[len(first)-1])
-		assert.Len(t, want, 3, "native %v: within reach at the end of the first run", native)
-		require.Len(t, second, 2, "native %v: model calls of the second run", native)
-		if native {
-			assert.ElementsMatch(t, want, reachable(second[0]), "native: within reach at the start of the second run")
-		} else {
-			assert.Equal(t, want, reachable(second[0]), "within reach at the start of the second run")
-		}
-		assert.Len(t, reachable(second[1]), 4, "native %v: within reach after a further search", native)
-		for i, r := range second {
-			checkRequest(t, i, r)
-		}
-	}
-}

@@ -34,18 +34,21 @@ func TestReturnDirectlyEndsTheRunWithTheResultOfADynamicTool(t *testing.T) {
 func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 	find, callIt := selecting("get_weather"), calling("get_weather")
 	for _, tt := range []struct {
-		name     string
-		unloaded toolsearch.UnloadedPolicy
-		turns    []turn
-		saw      []string
+		name   string
+		config toolsearch.Config
+		turns  []turn
+		saw    []string
 	}{
-		{"found first", 0, []turn{find, callIt}, []string{"tool_search", "tool_search get_weather"}},
-		{"hidden", 0, []turn{callIt}, []string{"tool_search"}},
+		{"found first", toolsearch.Config{}, []turn{find, callIt}, []string{"tool_search", "tool_search get_weather"}},
+		{"hidden", toolsearch.Config{}, []turn{callIt}, []string{"tool_search"}},
 		// A refusal is not the tool's result, so it does not end the run.
-		{"refused first", toolsearch.UnloadedRefuse, []turn{callIt, find, callIt}, []string{"tool_search", "tool_search", "tool_search get_weather"}},
+		{"refused first", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, []turn{callIt, find, callIt},
+			[]string{"tool_search", "tool_search", "tool_search get_weather"}},
+		{"dispatched with wrong arguments first", using(toolsearch.ProtocolDispatch),
+			[]turn{dispatching("get_weather", `{"city":7}`), dispatching("get_weather", "{}")}, slices.Repeat([]string{"tool_search call_tool"}, 2)},
 	} {
 		session := toolsearch.NewSession()
-		config := agentOver[M](t, toolsearch.Config{Unloaded: tt.unloaded})
+		config := agentOver[M](t, tt.config)
 		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
 		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config, tt.turns...)
 		checkSaw(t, tt.name, o, tt.saw...)

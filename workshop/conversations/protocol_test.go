@@ -11,7 +11,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -460,21 +459,6 @@ func TestProtocolString(t *testing.T) {
 	}
 }
 
-// UseModelToolSearch means ProtocolNativeDeferred.
-func TestUseModelToolSearch(t *testing.T) {
-	deferred := func(t *testing.T, o outcome) {
-		require.Len(t, o.requests, 1)
-		assert.Empty(t, o.requests[0].ToolNames())
-		assert.ElementsMatch(t, []string{"get_weather", "get_forecast", "send_mail", "list_stocks", "mcp__slack__send_message"}, o.requests[0].DeferredNames())
-	}
-	playAll(t, []conversation{
-		{name: "UseModelToolSearch alone", config: toolsearch.Config{UseModelToolSearch: true}, check: deferred},
-		{name: "UseModelToolSearch and the protocol", config: toolsearch.Config{UseModelToolSearch: true, Protocol: toolsearch.ProtocolNativeDeferred}, check: deferred},
-		{name: "the protocol alone", config: using(toolsearch.ProtocolNativeDeferred), check: deferred},
-		{name: "neither", saw: []string{"tool_search"}},
-	})
-}
-
 // New refuses an unknown protocol, UseModelToolSearch with another protocol, and a dynamic tool with
 // the name of a meta-tool. A run fails if a static tool has such a name.
 func TestProtocolConfigs(t *testing.T) {
@@ -502,31 +486,5 @@ func TestProtocolConfigs(t *testing.T) {
 	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolNativeServer + 1} {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: p})
 		assert.Error(t, err, "Protocol %d", p)
-	}
-}
-
-// The tool of a Catalog works in a graph without an agent.
-func TestCatalogToolInAGraph(t *testing.T) {
-	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalog(ctx, testtools.NewsTools(), &toolsearch.CatalogOptions{Index: toolsearch.BM25})
-	require.NoError(t, err)
-	node, err := compose.NewToolNode(ctx, &compose.ToolsNodeConfig{Tools: append([]tool.BaseTool{catalog.Tool()}, testtools.NewsTools()...)})
-	require.NoError(t, err)
-	graph := compose.NewGraph[*schema.Message, []*schema.Message]()
-	require.NoError(t, graph.AddToolsNode("tools", node))
-	require.NoError(t, graph.AddEdge(compose.START, "tools"))
-	require.NoError(t, graph.AddEdge("tools", compose.END))
-	run, err := graph.Compile(ctx)
-	require.NoError(t, err)
-	asking := toolsearchtest.Encode[chat](modelCalls(
-		called("1", "tool_search", `{"query":"price of shares","max_results":1}`), called("2", "tool_search", `{}`), called("3", "get_weather", `{}`),
-	))
-	want := []string{`{"matches":["list_stocks"]}`, `{"matches":[],"message":`, "get_weather ran with {}"}
-	results, err := run.Invoke(ctx, asking)
-	require.NoError(t, err)
-	require.Len(t, results, len(want))
-	for i, result := range results {
-		assert.True(t, strings.HasPrefix(result.Content, want[i]), "the answer %q to call %d begins with %s", result.Content, i+1, want[i])
-		assert.Equal(t, fmt.Sprint(i+1), result.ToolCallID, "call %d", i+1)
 	}
 }

@@ -440,7 +440,7 @@ func TestReferenceModel(t *testing.T) {
 
 func testReferenceModel[M adk.MessageType](t *testing.T) {
 	const steps = 40
-	seeds := testtools.Rounds(40, 12)
+	seeds := testtools.Rounds(32, 12)
 	shortest, report, failed := steps, "", 0
 	for seed := range uint64(seeds) {
 		log, done, err := playWorld[M](t, seed, steps)

@@ -98,8 +98,8 @@ func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
 	config := toolsearch.ReminderConfig{MaxTokens: 2000, Describe: true}
 	summaries := map[string]string{"server0": strings.Repeat("Everything ", 100), "server3": "Little."}
 	kinds := map[string]bool{}
-	for _, size := range []int{1, 2, 3, 10, 25, 26, 60, 100, 150, 200, 300, 500, 1000, 3000} {
-		if size > testtools.Rounds(3000, 200) {
+	for _, size := range []int{1, 2, 10, 26, 100, 200, 300, 1000} {
+		if size > testtools.Rounds(1000, 200) {
 			continue
 		}
 		tools := manyTools(size)
@@ -171,7 +171,7 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	summaries := map[string]string{}
 	for i, text := range hostileTexts {
 		for _, name := range []string{text + fmt.Sprint(i), fmt.Sprintf("mcp__%s__tool%d", text, i)} {
-			tools = append(tools, echo(&schema.ToolInfo{Name: longest(name), Desc: text + strings.Repeat("long ", 1<<18)}))
+			tools = append(tools, echo(&schema.ToolInfo{Name: longest(name), Desc: text + strings.Repeat("long ", 1<<14)}))
 		}
 		summaries[toolsearch.Annotate(&schema.ToolInfo{Name: "mcp__" + text + "__tool"}).Namespace] = text
 	}

@@ -167,7 +167,7 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 		{"tools that Filter drops are hidden and stay", toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"get_*", "list_*"})}, []string{"send_mail", "get_weather"},
 			[]turn{calling("send_mail"), selecting("send_mail,list_stocks")},
 			[]string{"tool_search get_weather", "tool_search get_weather", "tool_search get_weather list_stocks"}, []string{"send_mail", "get_weather", "list_stocks"}},
-		{"preselected tools are in the session", toolsearch.Config{Preselect: 1, Index: onlyFinding("send_mail")}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
+		{"preselected tools are in the session", toolsearch.Config{Preselect: 1, Index: testtools.Canned{Hits: []search.Hit{{Doc: 2, Score: 1}}}.Index}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
 		{"refused calls load nothing", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, nil, []turn{calling("send_mail")},
 			[]string{"tool_search", "tool_search"}, nil},
 		{"a native protocol", toolsearch.Config{Protocol: toolsearch.ProtocolNativeDeferred, Unloaded: toolsearch.UnloadedRefuse},
@@ -187,20 +187,6 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 			assert.Equal(t, "send_mail ran with {}", o.result(t, "call_1"), "%s: a tool that the session has is not refused", tt.name)
 		}
 	}
-}
-
-// onlyFinding returns an Indexer whose searcher finds one tool for every query.
-func onlyFinding(name string) toolsearch.Indexer {
-	return func(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		at := slices.IndexFunc(docs, func(d toolsearch.Document) bool { return d.Name == name })
-		return finding(at), nil
-	}
-}
-
-type finding int
-
-func (f finding) Search(context.Context, search.Query) (search.Hits, error) {
-	return search.Hits{Hits: []search.Hit{{Doc: int(f), Score: 1}}, Total: 1}, nil
 }
 
 // WithSession(ctx, nil) ends the session of an outer context. Another session replaces it.

@@ -157,83 +157,8 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	assert.Empty(t, s.errs, "the failure events")
 }
 
-// A second run goes on with the history of the first run, although the catalog has changed.
-func TestSourceChangesWithinAConversation(t *testing.T) {
-	inAllWays(t, testChangingSource[chat], testChangingSource[agentic])
-}
-
-func testChangingSource[M adk.MessageType](t *testing.T, w way) {
-	s := &server{}
-	s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
-	config := agentOver[M](t, s.config())
-	first := converse(t, w, config, selecting("send_mail,list_stocks"))
-	s.serve("list_stocks: Prices of bonds", "cut_grass: Mows")
-
-	// The history is all messages that the model got, a stale reminder included.
-	history := append(slices.Clone(first.last().Messages), userSays("And now?"))
-	o := converseOn(context.Background(), t, w, config, history, selecting("cut_grass"))
-	checkSaw(t, "the second run", o, "tool_search list_stocks", "tool_search list_stocks cut_grass")
-	checkAnnounced(t, o, "get_weather", "cut_grass", "list_stocks")
-	require.NotEmpty(t, o.requests)
-	require.Greater(t, len(o.requests[0].Tools), 1)
-	assert.Equal(t, "Prices of bonds", o.requests[0].Tools[1].Desc)
-	assert.Len(t, o.requests[0].Messages, len(history))
-}
-
-// A resumed run asks Source again and works with the new catalog.
-func TestSourceIsAskedAtResume(t *testing.T) {
-	for _, native := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/native=%v", native), func(t *testing.T) { testSourceAtResume[chat](t, native) })
-		t.Run(fmt.Sprintf("agentic/native=%v", native), func(t *testing.T) { testSourceAtResume[agentic](t, native) })
-	}
-}
-
-func testSourceAtResume[M adk.MessageType](t *testing.T, native bool) {
-	s, store := &server{}, &memoryStore{}
-	config := s.config()
-	config.UseModelToolSearch = native
-	ask := confirming("delete_all")
-	s.serveTools(append(testtools.EchoTools("send_mail: Sends", "list_stocks: Prices", "fax: Faxes"), ask)...)
-	interrupted(t, store, false, agentOver[M](t, config), selecting("send_mail,list_stocks"), callTools(called("d", "delete_all", "{}")))
-	s.serveTools(append(testtools.EchoTools("list_stocks: Prices of bonds", "cut_grass: Mows"), ask)...)
-	o := resumed(t, store, false, agentOver[M](t, config), callTools(called("x", "tool_search", `{"query":"select:cut_grass"}`)))
-	require.NoError(t, o.err)
-	assert.Equal(t, int32(2), s.asked.Load(), "how often Source is asked in a run and at its resume")
-	for i, r := range o.requests {
-		names := append(r.ToolNames(), r.DeferredNames()...)
-		for _, gone := range []string{"send_mail", "fax"} {
-			assert.NotContains(t, names, gone, "call %d: the tools, of which %s is gone", i, gone)
-			assert.NotContains(t, announced(r), gone, "call %d: the reminder", i)
-		}
-		for _, info := range append(slices.Clone(r.Tools), r.Deferred...) {
-			if info.Name == "list_stocks" {
-				assert.Equal(t, "Prices of bonds", info.Desc, "call %d: list_stocks", i)
-			}
-		}
-		assert.Contains(t, announced(r), "cut_grass", "call %d: the reminder", i)
-	}
-	assert.Subset(t, reachable(o.last()), []string{"cut_grass", "delete_all", "list_stocks"})
-}
-
 // When Source fails, the last good catalog stays, and an event says what failed.
 func TestSourceFails(t *testing.T) { inAllWays(t, testFailingSource[chat], testFailingSource[agentic]) }
-
-type (
-	nameless  struct{ testtools.InfoOnly }
-	shy       struct{}
-	uncalled  struct{ testtools.InfoOnly }
-	exploding struct{}
-)
-
-func (nameless) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
-
-func (shy) Info(context.Context) (*schema.ToolInfo, error)                       { return nil, errors.New("no answer") }
-func (shy) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
-
-func (exploding) Info(context.Context) (*schema.ToolInfo, error) { panic("no info") }
-func (exploding) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return "", nil
-}
 
 func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	s := &server{}
@@ -285,10 +210,10 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}{
 		{"a nil tool", "nil", []tool.BaseTool{one, nil}},
 		{"a typed nil", "nil", []tool.BaseTool{one, (*testtools.EchoTool)(nil)}},
-		{"a tool without a name", "empty name", []tool.BaseTool{one, nameless{testtools.InfoOnly{Of: &schema.ToolInfo{}}}}},
-		{"a tool without Info", "no answer", []tool.BaseTool{one, shy{}}},
-		{"a tool whose Info panics", "no info", []tool.BaseTool{one, exploding{}}},
-		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, uncalled{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}}},
+		{"a tool without a name", "empty name", []tool.BaseTool{one, echo(&schema.ToolInfo{})}},
+		{"a tool without Info", "no mower", []tool.BaseTool{one, wrongTool(func() (*schema.ToolInfo, error) { return nil, errMower })}},
+		{"a tool whose Info panics", "no info", []tool.BaseTool{one, wrongTool(func() (*schema.ToolInfo, error) { panic("no info") })}},
+		{"a tool that cannot be called", "none of the four ways", []tool.BaseTool{one, testtools.InfoOnly{Of: &schema.ToolInfo{Name: "stone"}}}},
 		{"a name twice", "another dynamic tool", append(testtools.EchoTools("fax: Faxes once more"), one)},
 		{"the name of a tool of DynamicTools", "another dynamic tool", testtools.EchoTools("get_weather: Lies", "fax: Faxes")},
 		{"the name of the search tool", "meta-tool", testtools.EchoTools("fax: Faxes", "tool_search: Phishes")},
@@ -307,42 +232,24 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// session is a tool that can be called only while its connection is open.
-type session struct {
-	testtools.PlainTool
-	closed *atomic.Bool
-}
-
-func (s *session) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	if s.closed.Load() {
-		return "", errors.New("the session is closed")
-	}
-	return "sent", nil
-}
-
 // A source that reconnects gives new values of the same tools. When it fails later, the tools of
 // the last connection are used.
 func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	s := &server{}
 	middleware := newMiddleware[chat](t, s.config())
-	connect := func() *atomic.Bool {
-		closed := &atomic.Bool{}
-		s.serveTools(&session{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, closed})
-		return closed
-	}
+	send := &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}
 	run := func() string {
 		t.Helper()
 		o := converse(t, way{}, with(middleware), calling("send_mail"))
 		require.NoError(t, o.err)
 		return o.result(t, "call_1")
 	}
-	first := connect()
-	run()
-	first.Store(true)
-	connect()
-	run()
+	for _, connection := range []string{"first", "second"} {
+		s.serveTools(&fixedTool{testtools.PlainTool{Of: send}, connection})
+		assert.Equal(t, connection, run())
+	}
 	s.err = errors.New("no route to host")
-	assert.Equal(t, "sent", run())
+	assert.Equal(t, "second", run())
 }
 
 func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
@@ -420,7 +327,7 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 const oddSchema = `{"type":"object","properties":{"bad name!":{"type":"string"},"foo":{"type":"foo"},"number":{"title":"n"},
 	"list":{"type":"array","items":{"title":"t","type":["object","foo"],"properties":{"any":{"type":"any"}}}}}}`
 
-func schemaOf(t *testing.T, text string) *jsonschema.Schema {
+func schemaOf(t testing.TB, text string) *jsonschema.Schema {
 	t.Helper()
 	s := &jsonschema.Schema{}
 	require.NoError(t, json.Unmarshal([]byte(text), s))

@@ -211,26 +211,6 @@ func TestMaxLoaded(t *testing.T) {
 				none + " list_stocks get_weather"},
 		},
 		{
-			name: "a call counts as a use", config: max2,
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), selecting("list_stocks")},
-			saw: []string{none, none + " get_weather", none + " get_weather send_mail", none + " get_weather send_mail",
-				none + " get_weather list_stocks"},
-		},
-		{name: "to be found again counts as a use", config: max2,
-			turns: []turn{selecting("get_weather,send_mail"), searching(`{"query":"current"}`), selecting("list_stocks")},
-			saw:   []string{none, none + " get_weather send_mail", none + " get_weather send_mail", none + " get_weather list_stocks"}},
-		{name: "the best tools of one search stay", config: max2,
-			turns: []turn{selecting("list_stocks,get_forecast,send_mail,get_weather")},
-			saw:   []string{none, none + " list_stocks get_forecast"}},
-		{name: "a call of a hidden tool loads it and hides another tool", config: max2,
-			turns: []turn{selecting("get_weather,send_mail"), calling("list_stocks")},
-			saw:   []string{none, none + " get_weather send_mail", none + " get_weather list_stocks"}},
-		{
-			name: "a refused call does not count as a use", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")},
-			saw:   []string{none, none + " get_weather", none + " send_mail", none + " send_mail", none + " send_mail"},
-		},
-		{
 			name: "a second run goes on from the history", config: max2,
 			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"),
 				[]message{modelCalls(called("c3", "get_weather", `{}`)),
@@ -240,15 +220,10 @@ func TestMaxLoaded(t *testing.T) {
 			saw:   []string{none + " get_weather list_stocks", none + " list_stocks get_forecast"},
 		},
 		{
-			name: "in a second run too, a tool that came back is at the end", config: max2,
-			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"), found("c3", "list_stocks"), found("c4", "get_weather")),
-			saw:     []string{none + " list_stocks get_weather"},
-		},
-		{
 			name:   "a dispatched call counts as a use",
 			config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatchTo("get_weather"), selecting("list_stocks"),
-				dispatchTo("get_weather"), dispatchTo("send_mail")},
+			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
+				dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather was used after send_mail")
 				assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail was used first")
@@ -294,10 +269,6 @@ func testManySearches[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func dispatchTo(name string) turn {
-	return callTool("call_tool", `{"name":"`+name+`","arguments":{}}`)
-}
-
 // A tool is not evicted while one of its calls has no answer.
 func TestPendingCallsAreNotEvicted(t *testing.T) {
 	ofBothTypes(t, testPendingCalls[chat], testPendingCalls[agentic])
@@ -319,28 +290,6 @@ func testPendingCalls[M adk.MessageType](t *testing.T) {
 		assert.Equal(t, want, strings.Join(namesOf(next.ToolInfos), " "))
 		state.Messages = append(state.Messages, encoded[M](toolSays("w", "get_weather", "sunny"))...)
 	}
-}
-
-// A run is interrupted by its only loaded tool, while a search finds another tool. MaxLoaded has
-// room for one. After the resume, the interrupted tool runs, and then it is evicted.
-func TestMaxLoadedAcrossResume(t *testing.T) {
-	for _, streaming := range []bool{false, true} {
-		t.Run(fmt.Sprintf("message/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[chat](t, streaming) })
-		t.Run(fmt.Sprintf("agentic/stream=%v", streaming), func(t *testing.T) { testMaxLoadedAcrossResume[agentic](t, streaming) })
-	}
-}
-
-func testMaxLoadedAcrossResume[M adk.MessageType](t *testing.T, streaming bool) {
-	store := &memoryStore{}
-	config := toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}, DynamicTools: append(testtools.NewsTools(), confirming("delete_all"))}
-	first := interrupted(t, store, streaming, agentOver[M](t, config),
-		selecting("delete_all"),
-		callTools(call{Name: "delete_all", Arguments: "{}"}, call{Name: "tool_search", Arguments: `{"query":"select:send_mail"}`}))
-	assert.Equal(t, []string{"tool_search", "tool_search delete_all"}, first.saw(), "before the interrupt")
-	second := resumed(t, store, streaming, agentOver[M](t, config), callTools(called("w", "get_weather", "{}")))
-	require.NoError(t, second.err)
-	assert.Equal(t, []string{"tool_search send_mail", "tool_search get_weather"}, second.saw(), "after the resume")
-	assert.Equal(t, "confirmed", second.result(t, "call_2"), "the answer of the interrupted call")
 }
 
 func confirming(name string) tool.BaseTool {

@@ -36,9 +36,7 @@ func definitionOf(name, description string) string {
 
 func dispatch(change func(*toolsearch.Config)) toolsearch.Config {
 	config := using(toolsearch.ProtocolDispatch)
-	if change != nil {
-		change(&config)
-	}
+	change(&config)
 	return config
 }
 
@@ -55,7 +53,7 @@ func TestProtocolDispatch(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "tool_search shows definitions, call_tool runs a tool, and the model sees its own call", config: dispatch(nil),
+			name: "tool_search shows definitions, call_tool runs a tool, and the model sees its own call", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
 			saw:   slices.Repeat([]string{metas}, 3),
 			check: func(t *testing.T, o outcome) {
@@ -95,13 +93,13 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a list of queries", config: dispatch(nil),
+			name: "a list of queries", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":["weather","select:send_mail","+stocks prices"],"max_results":1}`)},
 			check: says(`{"matches":[` + definitionOf("get_weather", "Current weather of a city") + `,` +
 				definitionOf("send_mail", "Sends an e-mail") + `,` + definitionOf("list_stocks", "Prices of shares") + `]}`),
 		},
 		{
-			name: "searches without a match, and a mistake", config: dispatch(nil),
+			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"message":"No tool matches.`)
@@ -110,7 +108,7 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "call_tool does not run meta-tools", config: dispatch(nil),
+			name: "call_tool does not run meta-tools", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{dispatching("tool_search", `{"query":"mail"}`), dispatching("call_tool", dispatched("get_weather", `{}`))},
 			check: func(t *testing.T, o outcome) {
 				const want = `{"matches":[],"message":"Nothing was run: call_tool does not run tool_search or itself. Call them directly."}`
@@ -119,7 +117,7 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "an unknown name", config: dispatch(nil),
+			name: "an unknown name", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{dispatching("get_wether", `{}`), dispatching("utterly_different", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"not_found":["get_wether"]`, `"suggestions":["get_weather"`, `run it with call_tool`)
@@ -149,7 +147,7 @@ func TestProtocolDispatch(t *testing.T) {
 			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
 		},
 		{
-			name: "calls of several tools in one message, two of the same tool", config: dispatch(nil),
+			name: "calls of several tools in one message, two of the same tool", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{callTools(
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Rome"}`)},
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{"city":"Oslo"}`)},
@@ -167,12 +165,18 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a static tool comes before a dynamic tool with another spelling of its name", config: dispatch(nil), static: testtools.EchoTools("Get-Weather: Static"),
+			name: "a static tool comes before a dynamic tool with another spelling of its name", config: using(toolsearch.ProtocolDispatch), static: testtools.EchoTools("Get-Weather: Static"),
 			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
 			check: says("Get-Weather ran with {}", "get_weather ran with {}"),
 		},
 		{
-			name: "a dynamic tool with another spelling of call_tool", config: dispatch(nil), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
+			name: "a result without a text gets the name of the call that it answers", config: using(toolsearch.ProtocolDispatch),
+			dynamic: []tool.BaseTool{&fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "get_nothing"}}, ""}},
+			turns:   []turn{dispatching("get_nothing", "{}")},
+			check:   func(t *testing.T, o outcome) { assert.Equal(t, []string{"call_tool"}, namesOfResults(o)) },
+		},
+		{
+			name: "a dynamic tool with another spelling of call_tool", config: using(toolsearch.ProtocolDispatch), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
 			turns: []turn{dispatching("Call-Tool", `{}`), callTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
@@ -213,7 +217,7 @@ func TestDispatchArguments(t *testing.T) {
 		{`{"name":7,"arguments":{}}`, help}, {`{"name":["get_weather"]}`, help}, {`{"arguments":{"city":"Rome"}}`, help}, {`{"name":"get_weather"`, help}, {strings.Repeat("[", 1<<20), help},
 	} {
 		table = append(table, conversation{
-			name: tt.arguments[:min(len(tt.arguments), 60)], config: dispatch(nil),
+			name: tt.arguments[:min(len(tt.arguments), 60)], config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{callTool("call_tool", tt.arguments)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
@@ -251,53 +255,6 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 	require.NoError(t, o.err)
 	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
-}
-
-// The answer to a refused call is not a result of the tool, so it does not end a run that returns
-// directly.
-func TestDispatchRefusedBeforeReturnDirectly(t *testing.T) {
-	inAllWays(t, testRefusedDirectly[chat], testRefusedDirectly[agentic])
-}
-
-func testRefusedDirectly[M adk.MessageType](t *testing.T, w way) {
-	config := agentOver[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() }))
-	config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-	o := converse(t, w, config, dispatching("get_weather", `{"city":7}`), dispatching("get_weather", `{"city":"Rome"}`))
-	assert.NoError(t, o.err)
-	assert.Len(t, o.requests, 2)
-	require.Len(t, o.events, 4)
-	assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.events[3].Text)
-}
-
-// rewrapped is a middleware that changes the results of get_weather. It knows the tool by its name.
-type rewrapped[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-}
-
-func (rewrapped[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, tc *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	if tc.Name != "get_weather" {
-		return next, nil
-	}
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		text, err := next(ctx, arguments, opts...)
-		return "wrapped: " + text, err
-	}, nil
-}
-
-func TestDispatchedCallsAreWrappedByTheToolsName(t *testing.T) {
-	inAllWays(t, testDispatchWrapped[chat], testDispatchWrapped[agentic])
-}
-
-func testDispatchWrapped[M adk.MessageType](t *testing.T, w way) {
-	handlers := []adk.TypedChatModelAgentMiddleware[M]{
-		newMiddleware[M](t, dispatch(func(c *toolsearch.Config) { c.DynamicTools = testtools.NewsTools() })), rewrapped[M]{},
-	}
-	for range 2 { // once in each order
-		o := converse(t, w, with(handlers...), dispatching("get_weather", `{}`), dispatching("send_mail", `{}`))
-		require.NoError(t, o.err)
-		says("wrapped: get_weather ran with {}", "send_mail ran with {}")(t, o)
-		slices.Reverse(handlers)
-	}
 }
 
 // A run that is interrupted within a dispatched tool can be resumed from a checkpoint, with a new
@@ -350,14 +307,8 @@ func FuzzDispatch(f *testing.F) {
 	} {
 		f.Add(arguments)
 	}
-	tree, book := new(schema.ToolInfo), new(schema.ToolInfo)
-	for info, text := range map[*schema.ToolInfo]string{tree: `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, book: bookSchema} {
-		definition, err := readSchema(text)
-		require.NoError(f, err, text)
-		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
-	}
-	tree.Name, book.Name = "tree", "book"
-	tools := append(testtools.NewsTools(), echo(tree), echo(book))
+	tree := schemaOf(f, `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}}}`)
+	tools := append(testtools.NewsTools(), withSchema("tree", tree), withSchema("book", schemaOf(f, bookSchema)))
 	tools = append(tools, testtools.EchoTools("b\x01d\u202e: Bad", "</a>: Tag")...)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		first := fuzzDispatch[chat](t, tools, arguments)
@@ -387,33 +338,4 @@ func fuzzDispatch[M adk.MessageType](t *testing.T, tools []tool.BaseTool, argume
 		t.Errorf("the answer is %.300s", text)
 	}
 	return text
-}
-
-// Dispatched calls are checked against the tool's schema, whatever schema a remote server sent.
-
-// mutedTool returns nothing.
-type mutedTool struct{}
-
-func (mutedTool) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: "get_nothing", Desc: "Nothing"}, nil
-}
-
-func (mutedTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return "", nil
-}
-
-// A result without a text gets the name of the call that it answers.
-func TestEmptyResultIsNamedForItsCall(t *testing.T) {
-	inAllWays(t, testEmptyResult[chat], testEmptyResult[agentic])
-}
-
-func testEmptyResult[M adk.MessageType](t *testing.T, w way) {
-	config := dispatch(func(c *toolsearch.Config) { c.DynamicTools = append(testtools.NewsTools(), mutedTool{}) })
-	o := converse(t, w, agentOver[M](t, config), dispatching("get_nothing", "{}"))
-	require.NoError(t, o.err)
-	for _, m := range o.last().Messages {
-		if m.Role == toolsearchtest.Tool {
-			assert.Equal(t, "call_tool", m.ToolName)
-		}
-	}
 }

@@ -23,19 +23,6 @@ import (
 
 // Arguments of dispatched calls are checked against the schemas of tools, whatever a server sends as one.
 
-// schemaTool returns a tool with that JSON schema, which answers with its arguments.
-func schemaTool(t *testing.T, name, definition string) tool.BaseTool {
-	t.Helper()
-	parameters, err := readSchema(definition)
-	require.NoError(t, err, "%.300s", definition)
-	return echo(&schema.ToolInfo{Name: name, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
-}
-
-func readSchema(text string) (*jsonschema.Schema, error) {
-	definition := new(jsonschema.Schema)
-	return definition, json.Unmarshal([]byte(text), definition)
-}
-
 const bookSchema = `{"type":"object","properties":{
 	"guest":{"type":"object","properties":{"name":{"type":"string","minLength":2},"age":{"type":"integer"}},"required":["name"],"additionalProperties":false},
 	"nights":{"type":"integer","minimum":1},
@@ -66,7 +53,7 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 		{`7`, "want an object"},
 	} {
 		table = append(table, conversation{
-			name: tt.arguments, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "book", bookSchema)},
+			name: tt.arguments, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{withSchema("book", schemaOf(t, bookSchema))},
 			turns: []turn{callTool("call_tool", `{"name":"book","arguments":`+tt.arguments+`}`)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_1")
@@ -107,9 +94,7 @@ func doubling(n int) string {
 
 // A definition that was made in Go can contain itself. Its tool can be found and called.
 func TestEndlessDefinition(t *testing.T) {
-	endless := &jsonschema.Schema{Type: "object"}
-	endless.Items = endless
-	remote := echo(&schema.ToolInfo{Name: "remote", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(endless)})
+	remote := withSchema("remote", circular())
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
 		playAll(t, []conversation{{
 			name: p.String(), config: using(p), dynamic: []tool.BaseTool{remote},
@@ -177,7 +162,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
 	} {
 		table = append(table, conversation{
-			name: tt.name, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{schemaTool(t, "remote", tt.schema)},
+			name: tt.name, config: using(toolsearch.ProtocolDispatch), dynamic: []tool.BaseTool{withSchema("remote", schemaOf(t, tt.schema))},
 			turns: []turn{searching(`{"query":"select:remote"}`), callTool("call_tool", `{"name":"remote","arguments":`+tt.arguments+`}`)},
 			check: func(t *testing.T, o outcome) {
 				got := o.result(t, "call_2")
@@ -191,7 +176,9 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 			},
 		})
 	}
-	playAll(t, table)
+	for _, c := range table { // how an agent runs does not matter to a schema
+		t.Run(c.name, func(t *testing.T) { playAndCheck[chat](t, c, way{}) })
+	}
 	assert.Zero(t, asked.Load(), "requests to a schema's address")
 }
 

@@ -50,10 +50,6 @@ func TestProtocolRegexp(t *testing.T) {
 		arguments, _ := json.Marshal(map[string]string{"regex_pattern": p})
 		return searching(string(arguments))
 	}
-	var many []string
-	for i := range 60 {
-		many = append(many, fmt.Sprintf("tool_%02d: Does", i))
-	}
 	playAll(t, []conversation{
 		{
 			name: "tools whose names match are loaded, in the order of the catalog", config: using(toolsearch.ProtocolRegexp),
@@ -125,7 +121,7 @@ func TestProtocolRegexp(t *testing.T) {
 			},
 		},
 		{
-			name: "the ceiling bounds the matches", config: using(toolsearch.ProtocolRegexp), dynamic: testtools.EchoTools(many...),
+			name: "the ceiling bounds the matches", config: using(toolsearch.ProtocolRegexp), dynamic: numberedTools(60),
 			turns: []turn{pattern(".")},
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.last().Tools, 1+50, "tool_search and 50")
@@ -143,16 +139,10 @@ func TestProtocolSearchAdd(t *testing.T) {
 	always := using(toolsearch.ProtocolSearchAdd)
 	always.AlwaysLoaded = []string{"send_*"}
 	var many []string
-	for i := range 600 {
-		many = append(many, fmt.Sprintf("tool_%03d: Does <b>%d</b>\nand more", i, i))
+	for i, name := range toolNames(600) {
+		many = append(many, fmt.Sprintf("%s: Does <b>%d</b>\nand more", name, i))
 	}
-	list := func(from, to int) string {
-		var names []string
-		for i := from; i < to; i++ {
-			names = append(names, fmt.Sprintf(`"tool_%03d"`, i))
-		}
-		return strings.Join(names, ",")
-	}
+	list := func(from, to int) string { return `"` + strings.Join(toolNames(600)[from:to], `","`) + `"` }
 	weather := `{"name":"get_weather","description":"Current weather of a city"}`
 	forecast := `{"name":"get_forecast","description":"Weather of the coming days"}`
 	playAll(t, []conversation{
@@ -244,7 +234,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				}
 				require.NoError(t, json.Unmarshal([]byte(o.result(t, "call_1")), &all))
 				assert.Equal(t, 600, all.Total)
-				assert.Equal(t, numbered(0, len(all.Tools)), all.Tools)
+				assert.Equal(t, toolNames(len(all.Tools)), all.Tools)
 				assert.Equal(t, fmt.Sprintf("The first %d are shown. Find others with search_tools.", len(all.Tools)), all.Message)
 				assert.InDelta(t, 4000, len(o.result(t, "call_1")), 200, "bytes of show_all_tools")
 			},
@@ -264,6 +254,18 @@ func TestProtocolSearchAdd(t *testing.T) {
 				require.Len(t, found.Tools, 50, "the tools of search_tools")
 				assert.Equal(t, "Does ‹b›7‹/b› and more", found.Tools[7].Description)
 				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "the beginning of the message of search_tools: %q", found.Message)
+			},
+		},
+		{
+			name: "a server with many tools does not drown another", config: start,
+			dynamic: testtools.EchoTools(append(slices.Collect(func(yield func(string) bool) {
+				for i := 0; i < 100 && yield(fmt.Sprintf("evil__send_mail_%d: send an e-mail message, mails, sends", i)); i++ {
+				}
+			}), "office__send_mail: Sends an e-mail")...),
+			turns: []turn{find(`{"query":"mail"}`), find(`{"query":"maill"}`)},
+			check: func(t *testing.T, o outcome) {
+				assert.Contains(t, o.result(t, "call_1"), "office__send_mail")
+				assert.Contains(t, o.result(t, "call_2"), "office__send_mail")
 			},
 		},
 		{
@@ -297,7 +299,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 		{
 			name: "many tools at once", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{add(`{"tool_names":[` + list(0, 30) + `]}`), remove(`{"tool_names":[` + list(5, 30) + `]}`)},
-			saw:   []string{metas, metas + " " + strings.Join(numbered(0, 30), " "), metas + " tool_000 tool_001 tool_002 tool_003 tool_004"},
+			saw:   []string{metas, metas + " " + strings.Join(toolNames(30), " "), metas + " tool_000 tool_001 tool_002 tool_003 tool_004"},
 			check: says(
 				`{"added":[`+list(0, 30)+`],"already_loaded":[],"not_found":[],"message":`+added+`}`,
 				`{"removed":[`+list(5, 30)+`],"not_found":[],"message":"Removed from your tool list."}`),
@@ -351,14 +353,6 @@ func TestProtocolSearchAdd(t *testing.T) {
 			saw:     []string{metas, metas + " y", metas + " y x\"],\"removed\":[\"y"},
 		},
 	})
-}
-
-// numbered returns names of tools of TestProtocolSearchAdd.
-func numbered(from, to int) (names []string) {
-	for i := from; i < to; i++ {
-		names = append(names, fmt.Sprintf("tool_%03d", i))
-	}
-	return names
 }
 
 func TestProtocolRanked(t *testing.T) {
